@@ -1,0 +1,3 @@
+//! The load engine.
+
+fn main() {}

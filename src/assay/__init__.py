@@ -1,0 +1,1 @@
+"""Assay: benchmarks that say what their numbers really are."""

@@ -1,0 +1,1 @@
+"""Catalogue of observers: one file an entry."""

@@ -1,0 +1,1 @@
+"""Catalogue of parsers: one file an entry."""

@@ -1,0 +1,228 @@
+"""What the user asks: experiment, factors, measures, claims, requirements; and the plan of trials made from it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from types import MappingProxyType
+
+Scalar = str | int | float | bool | None
+Value = Scalar | tuple["Value", ...]
+"""A knob's value after reading: quantities are integers in their base unit (bytes, ns, per second)."""
+
+EMPTY: Mapping[str, Value] = MappingProxyType({})
+
+
+class Tier(StrEnum):
+    """Which layer a figure is said to measure."""
+
+    CLIENT_CACHE = "client-cache"
+    SERVER_CACHE = "server-cache"
+    DEVICE = "device"
+    AS_IS = "as-is"
+
+
+class Durability(StrEnum):
+    """What the writes of a figure are said to survive."""
+
+    NONE = "none"
+    ACKED = "acked"
+    STABLE_MEDIA = "stable-media"
+
+
+class Load(StrEnum):
+    """How the load is said to be offered."""
+
+    CLOSED = "closed"
+    OPEN = "open"
+
+
+class Regime(StrEnum):
+    """In which state of caches and of the device a figure is said to be taken."""
+
+    COLD = "cold"
+    WARM = "warm"
+    STEADY = "steady"
+    BURST = "burst"
+
+
+class Path(StrEnum):
+    """Which way the bytes are said to have gone."""
+
+    LOCAL = "local"
+    LOOPBACK = "loopback"
+    WIRE = "wire"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Claim:
+    """What a measure is said to be; a part that is None is not claimed and not judged (tier: as-is)."""
+
+    tier: Tier = Tier.AS_IS
+    durability: Durability | None = None
+    load: Load | None = None
+    regime: Regime | None = None
+    path: Path | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measure:
+    """WORKLOAD.OPERATION.FIGURE, chosen before the run, and what is claimed of it.
+
+    FIGURE is one of the names in `assay.measures.FIGURES`; an observed figure starts with `@HOST.`.
+    """
+
+    workload: str
+    operation: str
+    figure: str
+    claim: Claim = Claim()
+
+    @property
+    def name(self) -> str:
+        """The path as it stands in the experiment file."""
+        return f"{self.workload}.{self.operation}.{self.figure}"
+
+
+class Change(StrEnum):
+    """Who changes a factor's level."""
+
+    AUTOMATIC = "automatic"
+    MANUAL = "manual"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Factor:
+    """What differs between trials: a reserved name (target, workload, clients, hosts), a knob's path or a free name."""
+
+    path: str
+    levels: tuple[Value, ...]
+    change: Change = Change.AUTOMATIC
+    returns: int = 0
+    """For a manual factor: how many further sittings at the first level, to see drift."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class HostSpec:
+    """One machine that takes part; `local` is always there."""
+
+    name: str
+    via: str = "local"
+    address: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class TargetSpec:
+    """A target as named in the file: its kind and its knobs (flattened by dots, quantities resolved)."""
+
+    name: str
+    kind: str
+    knobs: Mapping[str, Value] = field(default_factory=lambda: EMPTY)
+    host: str = "local"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Event:
+    """Something done to a host at a time within a phase (kill this at t)."""
+
+    phase: str
+    at_ns: int
+    run: tuple[str, ...]
+    host: str = "local"
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorkloadSpec:
+    """A workload as named in the file."""
+
+    name: str
+    kind: str
+    knobs: Mapping[str, Value] = field(default_factory=lambda: EMPTY)
+    hosts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    events: tuple[Event, ...] = ()
+
+
+class RequirementKind(StrEnum):
+    """How a requirement is put."""
+
+    AT_MOST = "<="
+    AT_LEAST = ">="
+    NOT_WORSE_THAN = "not worse than"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Requirement:
+    """`<= 50 ms`, `>= 100 MB/s` (bound in the measure's base unit) or `not worse than 5 %` (bound as a share)."""
+
+    measure: str
+    kind: RequirementKind
+    bound: float
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Precision:
+    """Repeat until the half width of the 95 % interval of every contrast is at most this share."""
+
+    half_width_share: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Experiment:
+    """A question, what varies, what stays constant, what is measured and how often."""
+
+    title: str
+    question: str
+    targets: tuple[TargetSpec, ...]
+    workloads: tuple[WorkloadSpec, ...]
+    factors: tuple[Factor, ...]
+    measures: tuple[Measure, ...]
+    requirements: tuple[Requirement, ...] = ()
+    compare: str | None = None
+    matters_share: float = 0.05
+    repeats: int | Precision | None = None
+    budget_ns: int | None = None
+    seed: int = 1
+    hosts: tuple[HostSpec, ...] = (HostSpec(name="local"),)
+    limits: Mapping[str, str] = field(default_factory=dict)
+    observers: tuple[str, ...] | None = None
+    """Names of the observers to use; None = all that the catalogue has and the machine allows."""
+    digest: str = ""
+    """SHA-256 of the canonical form (experiment/digest.py)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trial:
+    """One combination of levels at one place in the schedule."""
+
+    id: int
+    experiment: str
+    levels: Mapping[str, Value]
+    replicate: int
+    block: int
+    sitting: int
+    position: int
+    seed: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanNote:
+    """One thing that the planner wants to be known: evidence that will be missing, a limit of what can be shown."""
+
+    subject: str
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """The whole schedule, drawn before the first trial and stored."""
+
+    experiment: str
+    seed: int
+    trials: tuple[Trial, ...]
+    blocks: int
+    drawn_blocks: int
+    """The schedule is drawn to this many blocks where the repeats follow from precision or budget."""
+    sittings: tuple[Value, ...]
+    """Level of the manual factor in each sitting, in order; one None where there is no manual factor."""
+    notes: tuple[PlanNote, ...] = ()

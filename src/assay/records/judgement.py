@@ -1,0 +1,180 @@
+"""What is made of it: findings, verdicts, estimates, cells, comparisons, requirement results."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from assay.records.experiment import Claim, Value
+
+
+class Scope(StrEnum):
+    """What a rule is shown."""
+
+    TRIAL = "trial"
+    COMPARISON = "comparison"
+    EXPERIMENT = "experiment"
+
+
+class State(StrEnum):
+    """What a rule says."""
+
+    PASS = "pass"
+    FAIL = "fail"
+    UNVERIFIED = "unverified"
+    NOT_APPLICABLE = "n/a"
+
+
+class Severity(StrEnum):
+    """What a failure does to the claim."""
+
+    INVALIDATES = "invalidates"
+    QUALIFIES = "qualifies"
+    NOTES = "notes"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bound:
+    """Between which values the true figure lies, where a rule can say so."""
+
+    low: float | None
+    high: float | None
+    unit: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """What one rule says about one subject."""
+
+    subject: str
+    """`run:0007/1:spool.create.ops_per_s`, `comparison:MEASURE:LEVEL` or `experiment`."""
+    phase: str | None
+    rule: str
+    name: str
+    state: State
+    severity: Severity
+    part: str
+    """Part of the claim: tier, durability, load, regime, path, window, evidence, statistics, comparability, noise."""
+    statement: str
+    observed: Mapping[str, float | str | None] = field(default_factory=dict)
+    threshold: Mapping[str, float | str | None] = field(default_factory=dict)
+    bound: Bound | None = None
+    relabel: str | None = None
+    evidence: tuple[str, ...] = ()
+    alternatives: tuple[str, ...] = ()
+    advice: str | None = None
+
+
+class VerdictState(StrEnum):
+    """How far a number can be trusted; the order of the members is from worst to best, first match wins."""
+
+    INVALID = "INVALID"
+    TAINTED = "TAINTED"
+    UNVERIFIED = "UNVERIFIED"
+    BOUNDED = "BOUNDED"
+    SOUND = "SOUND"
+
+
+def worst(states: Iterable[VerdictState]) -> VerdictState:
+    """The worst of the states; SOUND where there is none."""
+    order = list(VerdictState)
+    return min(states, key=order.index, default=VerdictState.SOUND)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict:
+    """The audit's word on one measure of a run, one comparison or one requirement."""
+
+    subject: str
+    claim: Claim
+    value: float | None
+    unit: str
+    corrected: float | None
+    """The figure with the drain charged or the cache share taken out, where a rule could compute it."""
+    state: VerdictState
+    label: str
+    """What the number really is, in words."""
+    bound: Bound | None
+    findings: tuple[Finding, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Estimate:
+    """A figure with its interval; low and high are None where n is too small for one."""
+
+    value: float
+    low: float | None
+    high: float | None
+    confidence: float
+    unit: str
+    n: int
+    method: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cell:
+    """One measure at one combination of levels."""
+
+    measure: str
+    levels: Mapping[str, Value]
+    estimate: Estimate | None
+    values: Mapping[str, float]
+    """Run (`0007/1`) -> value, of the runs that count."""
+    excluded: Mapping[str, str] = field(default_factory=dict)
+    """Run -> why it does not count."""
+    low: float | None = None
+    high: float | None = None
+    """Smallest and largest value."""
+
+
+class Conclusion(StrEnum):
+    """The four answers of a comparison (STATISTICS 2.5)."""
+
+    MATTERS = "different and matters"
+    IMMATERIAL = "different but immaterial"
+    EQUIVALENT = "equivalent"
+    UNDECIDED = "undecided"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """Ratio of candidate to baseline of one measure under fixed conditions."""
+
+    measure: str
+    factor: str
+    baseline: Value
+    candidate: Value
+    within: Mapping[str, Value]
+    ratio: Estimate | None
+    conclusion: Conclusion
+    statement: str
+    matters_share: float
+    detectable_share: float | None
+    """Smallest difference that this many pairs with this spread could have seen (80 % power)."""
+    provable_share: float | None
+    """Smallest true difference that could be proved to matter."""
+    interleaved: bool = True
+    excluded: Mapping[str, str] = field(default_factory=dict)
+    p_value: float | None = None
+    adjusted_p_value: float | None = None
+
+
+class RequirementState(StrEnum):
+    """Whether a requirement holds."""
+
+    MET = "met"
+    NOT_MET = "not met"
+    UNDECIDED = "undecided"
+
+
+@dataclass(frozen=True, kw_only=True)
+class RequirementResult:
+    """One requirement at one combination of levels."""
+
+    measure: str
+    text: str
+    levels: Mapping[str, Value]
+    estimate: Estimate | None
+    state: RequirementState
+    verdict: VerdictState

@@ -1,0 +1,42 @@
+"""Everything that is known of one experiment, as report, list and gate read it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from assay.records.experiment import Experiment, Plan
+from assay.records.judgement import Cell, Comparison, Finding, RequirementResult, Verdict
+from assay.records.run import Run
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judged:
+    """A run with the verdicts on its measures (by measure name)."""
+
+    run: Run
+    verdicts: Mapping[str, Verdict]
+
+    @property
+    def id(self) -> str:
+        """`0007/1`: trial and attempt."""
+        return f"{self.run.trial.id:04d}/{self.run.attempt}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Results:
+    """An experiment with its plan, runs, verdicts and answers. Observations stay in the notebook until asked for."""
+
+    experiment: Experiment
+    plan: Plan
+    runs: tuple[Judged, ...]
+    cells: tuple[Cell, ...] = ()
+    comparisons: tuple[Comparison, ...] = ()
+    comparison_verdicts: Mapping[str, Verdict] = field(default_factory=dict)
+    """By the comparison's subject, `comparison:MEASURE:CANDIDATE[:CONDITIONS]`."""
+    requirements: tuple[RequirementResult, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    """Of experiment scope."""
+    damaged: Mapping[str, str] = field(default_factory=dict)
+    """Trial folder -> what is wrong with it."""
+    ruleset: str = ""

@@ -1,0 +1,225 @@
+"""What happened: places, phases, clients, runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from assay.records.evidence import Direction
+from assay.records.experiment import Trial, Value
+
+
+class EndpointKind(StrEnum):
+    """What a client is given to work on."""
+
+    DIRECTORY = "directory"
+    DEVICE = "device"
+    SOCKET = "socket"
+    URL = "url"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Endpoint:
+    """What one client uses: a directory, a device, a socket address or a URL."""
+
+    kind: EndpointKind
+    address: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limit:
+    """A limit that is known beforehand: declared by a target or by the experiment's [limits]."""
+
+    device: str
+    direction: Direction
+    bytes_per_s: int | None = None
+    ops_per_s: int | None = None
+    declared_by: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """Where a prepared target is: its address, the stack of block devices below it (upper first), its limits."""
+
+    target: str
+    host: str
+    kind: EndpointKind
+    address: str
+    devices: tuple[str, ...] = ()
+    """Kernel names, from the device the file system is on down to the lowest visible (`loop0`, `vda`)."""
+    backing_files: tuple[str, ...] = ()
+    limits: tuple[Limit, ...] = ()
+    filesystem: str | None = None
+    private: Mapping[str, Value] = field(default_factory=dict)
+    """What the target's own later calls need (image path, loop number, argument lists)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Subject:
+    """What an observer looks at during one phase."""
+
+    pids: tuple[int, ...] = ()
+    paths: tuple[str, ...] = ()
+    """Data files, for cachestat and FIEMAP (backing files of image targets are in `backing_files`)."""
+    backing_files: tuple[str, ...] = ()
+    directory: str | None = None
+    devices: tuple[str, ...] = ()
+    interfaces: tuple[str, ...] = ()
+    cgroups: tuple[str, ...] = ()
+    endpoints: tuple[str, ...] = ()
+
+
+class CacheState(StrEnum):
+    """In which state the caches are put before a phase."""
+
+    COLD = "cold"
+    WARM = "warm"
+    AS_LEFT = "as-left"
+
+
+class StopRule(StrEnum):
+    """What ends a phase."""
+
+    WORK = "work"
+    TIME = "time"
+
+
+@dataclass(frozen=True, kw_only=True)
+class PhasePlan:
+    """One phase as the workload wants it: which operations, from which cache state, with which engine settings.
+
+    `settings` maps a client's index to the engine's config for that client (the JSON of docs/engine-protocol.md
+    without the envelope); argv workloads put `{"argv": (...)}` there.
+    """
+
+    name: str
+    operations: tuple[str, ...]
+    directions: Mapping[str, Direction]
+    measured: bool = True
+    cache: CacheState = CacheState.AS_LEFT
+    stop: StopRule = StopRule.WORK
+    settings: tuple[Mapping[str, object], ...] = ()
+    data_files: tuple[str, ...] = ()
+    """Absolute paths of the files that this phase reads or writes (empty for metadata phases)."""
+    flush_in_clock: bool = False
+    """True where the workload's own flush is inside the measured time."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class OperationTotal:
+    """What one client did of one operation in one phase, as the engine counted it."""
+
+    operation: str
+    count: int
+    bytes: int
+    errors: int
+    busy_ns: int
+    """Sum of all latencies."""
+    first_ns: int
+    last_ns: int
+    """First start and last completion."""
+    sampled_count: int = 0
+    sampled_ns: int = 0
+    """Every 64th operation stamped twice, independently of the rate: for Little's law (L07)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class EngineCost:
+    """What the load generator itself used in a phase; None where the machine does not tell."""
+
+    cpu_user_ns: int
+    cpu_system_ns: int
+    user_instructions: int | None = None
+    kernel_instructions: int | None = None
+    user_cycles: int | None = None
+    kernel_cycles: int | None = None
+    voluntary_switches: int = 0
+    involuntary_switches: int = 0
+    minor_faults: int = 0
+    major_faults: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Client:
+    """One client process in one phase."""
+
+    index: int
+    host: str
+    pid: int
+    role: str
+    workers: int
+    armed_ns: int
+    started_ns: int
+    """When it really woke up."""
+    first_ns: int
+    last_ns: int
+    stopped_by: str
+    operations: tuple[OperationTotal, ...]
+    cost: EngineCost | None
+    clock_source: str = "CLOCK_MONOTONIC"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Phase:
+    """One phase as it happened."""
+
+    name: str
+    workload: str
+    measured: bool
+    operations: tuple[str, ...]
+    directions: Mapping[str, Direction]
+    cache_asked: CacheState
+    cache_proved: CacheState | None
+    cached_share_before: float | None
+    """Share of the data files' pages resident before the clock started (cachestat), None where not known."""
+    start_ns: int
+    """T, relative to T0."""
+    end_ns: int
+    """Last completion of the last client."""
+    stop: StopRule
+    flush_in_clock: bool
+    drain_ns: int | None
+    """How long syncfs took right after the last operation, None where it was not called."""
+    clients: tuple[Client, ...]
+    data_files: tuple[str, ...] = ()
+    quiesce_ns: int = 0
+    quiet: bool | None = None
+    """Whether the wait for quiet ended quiet (W07)."""
+    values: Mapping[str, float] = field(default_factory=dict)
+    """OPERATION.FIGURE -> value as reported by a foreign tool; empty for the own engines."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class HostClock:
+    """A host's CLOCK_MONOTONIC against the controller's: offset, its error bound, and T0 in its own clock."""
+
+    host: str
+    offset_ns: int
+    error_ns: int
+    t0_mono_ns: int
+
+
+class Outcome(StrEnum):
+    """How a run ended."""
+
+    FINISHED = "finished"
+    PARTIAL = "partial"
+    FAILED = "failed"
+    INTERRUPTED = "interrupted"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """What happened when a trial was executed."""
+
+    trial: Trial
+    attempt: int
+    outcome: Outcome
+    started_utc: str
+    ended_utc: str
+    hosts: tuple[HostClock, ...]
+    places: tuple[Place, ...]
+    phases: tuple[Phase, ...]
+    versions: Mapping[str, str] = field(default_factory=dict)
+    error: str | None = None

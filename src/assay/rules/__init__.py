@@ -1,0 +1,1 @@
+"""Catalogue of rules: one file an entry."""

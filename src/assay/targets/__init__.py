@@ -1,0 +1,1 @@
+"""Catalogue of targets: one file an entry."""

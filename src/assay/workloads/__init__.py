@@ -1,0 +1,1 @@
+"""Catalogue of workloads: one file an entry."""
