@@ -204,7 +204,9 @@ class Undo(Protocol):
     """The ledger as a target sees it: write down how to undo something BEFORE doing it."""
 
     def add(self, kind: str, **details: str) -> None:
-        """Kinds: `directory` (path, marker), `mount` (path, device), `loop` (device, image), `throttle` (file, device), `cgroup` (path),
+        """Write it down.
+
+        Kinds: `directory` (path, marker), `mount` (path, device), `loop` (device, image), `throttle` (file, device), `cgroup` (path),
         `file` (path, marker), `process` (pid, start_ticks), `command` (argv as JSON)."""
         ...
 
