@@ -1,0 +1,82 @@
+# Every task by name. `make` alone lists them. `make quick` and `make test` do all their own set-up.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+.PHONY: help build quick test check weigh docs dist tools clean
+
+UV := .build/uv/bin/uv
+BIN := .venv/bin
+TRIPLE = $(shell rustc -vV | sed -n 's/^host: //p')
+ENGINE := src/assay/bin/assay-engine
+BUNDLE := src/assay/report/static/vega.js
+RUST := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
+
+export UV_PYTHON_PREFERENCE := only-system
+export UV_NO_PROGRESS := 1
+export UV_LINK_MODE := copy
+
+help: ## list the tasks
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-7s %s\n", $$1, $$2}'
+
+build: .build/run.stamp $(ENGINE) $(BUNDLE) ## build everything; leaves .venv/bin/assay
+
+quick: build ## measure the storage below this directory, audit it, write the report
+	$(BIN)/assay quick .
+
+test: .build/dev.stamp $(ENGINE) $(BUNDLE) tools check ## every check and every test, with the real controls (root adds evidence)
+	cargo test --release --locked --workspace --exclude assay-python --quiet
+	$(BIN)/pytest -q
+
+check: .build/dev.stamp $(ENGINE) ## formatters, linters, types, import contracts, catalogue laws
+	$(BIN)/ruff format --check --quiet .
+	$(BIN)/ruff check --quiet .
+	$(BIN)/mypy --no-error-summary
+	$(BIN)/stubtest assay._core --mypy-config-file pyproject.toml > .build/stubtest.log || { cat .build/stubtest.log; exit 1; }
+	$(BIN)/lint-imports --no-cache > .build/imports.log || { cat .build/imports.log; exit 1; }
+	cargo fmt --all --check
+	cargo clippy --release --locked --quiet --workspace --all-targets -- -D warnings
+	$(BIN)/pytest -q tests/test_catalogue.py
+
+weigh: build .build/dev.stamp ## the lab weighs itself: engine cost, observer cost, noise (informational; takes long)
+	$(BIN)/python weigh/run.py
+
+docs: build ## the pages that are made from the code
+	$(BIN)/assay catalogue > /dev/null
+
+dist: .build/dev.stamp $(ENGINE) $(BUNDLE) ## a wheel with the engine inside, in dist/
+	rm -rf dist
+	$(BIN)/maturin build --release --locked --out dist --quiet
+	@ls -l dist
+
+tools: ## what the tests want beside the build: file system tools, fio, a browser (installed only where root)
+	@scripts/tools.sh
+
+clean: ## remove what was built
+	rm -rf .build .venv target dist $(ENGINE) $(BUNDLE)
+
+$(UV):
+	@scripts/missing.sh
+	@mkdir -p .build
+	python3 -m venv .build/uv 2>/dev/null || python3 -m venv --without-pip .build/uv
+	.build/uv/bin/python -m pip --version >/dev/null 2>&1 && .build/uv/bin/python -m pip install --quiet --disable-pip-version-check 'uv>=0.9,<1' \
+	  || python3 -m pip install --quiet --disable-pip-version-check --prefix .build/uv 'uv>=0.9,<1'
+
+PYTHON_CORE := pyproject.toml uv.lock Cargo.toml Cargo.lock $(shell find crates/python crates/host -name '*.rs' -o -name Cargo.toml)
+
+.build/run.stamp: $(UV) $(PYTHON_CORE)
+	test -e .build/dev.stamp || $(UV) sync --quiet --locked --python python3 --no-dev --group build
+	test ! -e .build/dev.stamp || $(UV) sync --quiet --locked --python python3 --reinstall-package assay-lab
+	@touch $@
+
+.build/dev.stamp: $(UV) $(PYTHON_CORE)
+	$(UV) sync --quiet --locked --python python3 --reinstall-package assay-lab
+	@touch $@
+
+$(ENGINE): $(RUST)
+	RUSTFLAGS="-C target-feature=+crt-static" cargo build --release --locked --quiet -p assay-engine --target $(TRIPLE)
+	@mkdir -p $(@D)
+	install -m 755 target/$(TRIPLE)/release/assay-engine $@
+
+$(BUNDLE): | .build/run.stamp
+	@mkdir -p $(@D)
+	$(BIN)/python -m assay.report.bundle

@@ -1,0 +1,14 @@
+#!/usr/bin/env bash
+# Install what the tests use beside the build, where root and apt-get are there; else say what will be skipped.
+set -u
+declare -A package=([mkfs.ext4]=e2fsprogs [mkfs.xfs]=xfsprogs [mkfs.btrfs]=btrfs-progs [fio]=fio [chromium]=chromium [losetup]=util-linux)
+wanted=()
+for tool in "${!package[@]}"; do
+  PATH="$PATH:/usr/sbin:/sbin" command -v "$tool" >/dev/null || wanted+=("${package[$tool]}")
+done
+[ "${#wanted[@]}" -eq 0 ] && exit 0
+if [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null; then
+  echo "installing for the tests: ${wanted[*]}"
+  apt-get update -qq >/dev/null && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${wanted[@]}" >/dev/null && exit 0
+fi
+echo "not here, the tests that need them are skipped and counted: ${wanted[*]}"
