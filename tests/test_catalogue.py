@@ -1,0 +1,94 @@
+"""Laws of the catalogues: an entry without its page, its test or (a rule) its control is refused."""
+
+import ast
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from assay import catalogue
+
+ROOT = Path(__file__).parent.parent
+SOURCE = ROOT / "src" / "assay"
+ENTRIES = [(kind, name) for kind in catalogue.CONSTANTS for name in catalogue.names(kind)]
+RULES = [name for kind, name in ENTRIES if kind == "rules"]
+LONGEST_FILE = 300
+LONGEST_PLUG = 200
+
+
+def imported(path: Path) -> set[str]:
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            found.add(node.module)
+        elif isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+    return found
+
+
+def test_there_are_entries_of_every_kind_that_is_in_use():
+    assert {kind for kind, _ in ENTRIES} == set(catalogue.CONSTANTS)
+
+
+@pytest.mark.parametrize(("kind", "name"), ENTRIES)
+def test_entry_has_page_test_help_and_registers_on_its_last_line(kind, name):
+    module = SOURCE / kind / f"{name}.py"
+    text = module.read_text()
+    assert (ROOT / "docs" / kind / f"{name}.md").is_file(), "its page is missing"
+    assert (ROOT / "tests" / kind / f"test_{name}.py").is_file(), "its test is missing"
+    assert catalogue.help_of(kind, name).endswith("."), "the first docstring line is the help: one sentence"
+    last = ast.parse(text).body[-1]
+    targets = last.targets if isinstance(last, ast.Assign) else [getattr(last, "target", None)]
+    assert [getattr(target, "id", None) for target in targets] == [catalogue.CONSTANTS[kind]], "the constant comes last"
+    assert len(text.splitlines()) <= LONGEST_PLUG
+
+
+@pytest.mark.parametrize(("kind", "name"), ENTRIES)
+def test_entry_imports_no_other_entry(kind, name):
+    plugs = tuple(f"assay.{plural}." for plural in catalogue.CONSTANTS)
+    assert not [module for module in imported(SOURCE / kind / f"{name}.py") if module.startswith(plugs)]
+
+
+@pytest.mark.parametrize("kind", ["targets", "workloads", "observers", "parsers"])
+def test_constant_is_named_like_its_file(kind):
+    assert [catalogue.find(kind, name).name for name in catalogue.names(kind)] == list(catalogue.names(kind))
+
+
+def test_rule_ids_are_unique_and_names_follow_the_file():
+    rules = [catalogue.find("rules", name) for name in RULES]
+    assert len({rule.id for rule in rules}) == len(rules)
+    assert [rule.name.replace("-", "_") for rule in rules] == RULES
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_rule_has_thresholds_a_source_and_a_control(name):
+    rule = catalogue.find("rules", name)
+    limits = tomllib.loads((SOURCE / "rules" / "limits.toml").read_text())
+    assert rule.id in limits, "its table in limits.toml is missing"
+    assert rule.advice, "it says what to do"
+    assert rule.alternatives, "it says what else gives the same signal"
+    controls = [tomllib.loads(path.read_text())["control"]["rule"] for path in (SOURCE / "controls").glob("*.toml")]
+    assert rule.id in controls, "its pair of controls is missing"
+
+
+def test_no_file_outgrows_its_bounds():
+    long = {str(path): len(path.read_text().splitlines()) for path in SOURCE.rglob("*.py")}
+    assert not {path: lines for path, lines in long.items() if lines > LONGEST_FILE}
+
+
+def test_no_file_is_named_for_what_it_is_not():
+    banned = re.compile(r"(utils?|helpers?|manager|base|common|misc)(\.py)?$")
+    assert not [str(path) for path in SOURCE.rglob("*") if banned.search(path.name)]
+
+
+def test_the_audit_of_a_command_needs_no_heavy_library():
+    code = (
+        "import sys, assay.audit.judge, assay.measures, assay.catalogue as c, assay.fleet.hosts.local\n"
+        "[c.find(k, n) for k in ('observers', 'rules', 'parsers') for n in c.names(k)]\n"
+        "print(sorted({'numpy', 'scipy', 'duckdb', 'altair', 'pydantic', 'typer', 'rich'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
