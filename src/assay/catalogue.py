@@ -40,6 +40,7 @@ from assay.records import (
     Value,
     Verdict,
 )
+from assay.units import Unit as Unit
 
 # ---------------------------------------------------------------------------------------------- hosts
 
@@ -146,18 +147,6 @@ class Host(Protocol):
 
 
 # ---------------------------------------------------------------------------------------------- knobs
-
-
-class Unit(StrEnum):
-    """What a knob or a figure is counted in; quantities are stored in these base units."""
-
-    NONE = ""
-    COUNT = "count"
-    BYTES = "bytes"
-    BYTES_PER_S = "bytes/s"
-    PER_S = "1/s"
-    NANOSECONDS = "ns"
-    SHARE = "share"
 
 
 class KnobKind(StrEnum):
