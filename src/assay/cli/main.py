@@ -1,0 +1,206 @@
+"""The command line: one verb a function, each imports what it needs when it is called.
+
+Exit status: 0 done, whatever the verdict; 1 failed; 2 wrong usage; 3 with --gate when a verdict is TAINTED or INVALID
+(--gate strict: UNVERIFIED too); 4 with --gate when a requirement is not met (strict: undecided too); 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, NoReturn
+
+import typer
+
+from assay.cli.gate import Gate
+from assay.cli.progress import ProgressMode
+from assay.errors import AssayError
+
+INTERRUPTED = 130
+
+app = typer.Typer(
+    name="assay",
+    help="Benchmarks that say what their numbers really are.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+
+class ReportFormat(StrEnum):
+    """What a report is written as."""
+
+    HTML = "html"
+    MARKDOWN = "md"
+
+
+LabOption = Annotated[Path, typer.Option("--lab", envvar="ASSAY_LAB", help="The notebook.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="JSON on standard output, nothing else.")]
+GateOption = Annotated[Gate, typer.Option("--gate", help="Exit 3 on a bad verdict, 4 on an unmet requirement.")]
+ProgressOption = Annotated[ProgressMode, typer.Option("--progress", help="How progress is told on standard error.")]
+FileArgument = Annotated[Path, typer.Argument(help="The experiment file.")]
+WhichArgument = Annotated[str | None, typer.Argument(help="Which experiment of the notebook (default: the newest).")]
+
+
+@app.command()
+def quick(
+    directories: Annotated[list[Path] | None, typer.Argument(help="One directory to measure, or two to compare.")] = None,
+    lab: LabOption = Path("lab"),
+    as_json: JsonOption = False,
+    gate: GateOption = Gate.OFF,
+    progress: ProgressOption = ProgressMode.AUTO,
+) -> None:
+    """Measure the storage of a directory, or compare two.
+
+    Takes about a minute, audits every number and writes the report."""
+    from assay.cli.quick import quick as verb
+
+    finish(lambda: verb(directories or [Path()], lab, as_json=as_json, gate=gate, progress=progress))
+
+
+@app.command()
+def plan(file: FileArgument, as_json: JsonOption = False) -> None:
+    """Show schedule, duration and what can be shown.
+
+    Also the evidence that will be missing, the effect it can detect and the one it can prove to matter."""
+    from assay.cli.plan import plan as verb
+
+    finish(lambda: verb(file, as_json))
+
+
+@app.command()
+def run(
+    file: FileArgument,
+    lab: LabOption = Path("lab"),
+    resume: Annotated[bool, typer.Option("--resume", help="Complete the schedule that an earlier call began.")] = False,
+    sitting: Annotated[str | None, typer.Option("--sitting", help="Run all trials of this level of the manual factor.")] = None,
+    as_json: JsonOption = False,
+    gate: GateOption = Gate.OFF,
+    progress: ProgressOption = ProgressMode.AUTO,
+) -> None:
+    """Run an experiment: keep, audit, compare and report it."""
+    from assay.cli.run import Request
+    from assay.cli.run import run as verb
+
+    finish(
+        lambda: verb(Request(file=file, lab=lab, resume=resume, sitting=sitting, as_json=as_json, gate=gate, progress=progress))
+    )
+
+
+@app.command()
+def audit(
+    which: WhichArgument = None, lab: LabOption = Path("lab"), as_json: JsonOption = False, gate: GateOption = Gate.OFF
+) -> None:
+    """Judge all runs again, from the raw data by today's rules."""
+    from assay.cli.audit import audit as verb
+
+    finish(lambda: verb(lab, which, as_json=as_json, gate=gate))
+
+
+@app.command()
+def compare(
+    which: WhichArgument = None, lab: LabOption = Path("lab"), as_json: JsonOption = False, gate: GateOption = Gate.OFF
+) -> None:
+    """Show the comparisons with interval and conclusion."""
+    from assay.cli.compare import compare as verb
+
+    finish(lambda: verb(lab, which, as_json=as_json, gate=gate))
+
+
+@app.command()
+def report(
+    which: WhichArgument = None,
+    lab: LabOption = Path("lab"),
+    out: Annotated[Path | None, typer.Option("--out", help="Where to write it (default: beside the experiment).")] = None,
+    form: Annotated[ReportFormat, typer.Option("--format", help="html or md.")] = ReportFormat.HTML,
+) -> None:
+    """Write the report of an experiment."""
+    from assay.cli.report import report as verb
+
+    finish(lambda: verb(lab, which, out, form.value))
+
+
+@app.command()
+def show(
+    run_id: Annotated[str, typer.Argument(metavar="RUN", help="Trial and attempt, for example 0007/1.")],
+    which: WhichArgument = None,
+    lab: LabOption = Path("lab"),
+    as_json: JsonOption = False,
+) -> None:
+    """Show one run: its measures, verdicts and findings."""
+    from assay.cli.show import show as verb
+
+    finish(lambda: verb(lab, which, run_id, as_json=as_json))
+
+
+@app.command(name="list")
+def list_(lab: LabOption = Path("lab"), as_json: JsonOption = False) -> None:
+    """List the experiments of a notebook with their verdicts."""
+    from assay.cli.list import list_experiments as verb
+
+    finish(lambda: verb(lab, as_json=as_json))
+
+
+@app.command()
+def sql(
+    query: Annotated[str, typer.Argument(help="A SELECT over runs, phases, readings, series, findings, verdicts, ...")],
+    lab: LabOption = Path("lab"),
+    as_json: JsonOption = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="CSV on standard output.")] = False,
+) -> None:
+    """Ask the notebook in SQL."""
+    from assay.cli.sql import sql as verb
+
+    finish(lambda: verb(lab, query, as_json=as_json, as_csv=as_csv))
+
+
+@app.command()
+def explain(
+    rule: Annotated[str, typer.Argument(help="The rule's id or name: T01, client-page-cache.")], as_json: JsonOption = False
+) -> None:
+    """Say what a rule means, how it sees it and what to do."""
+    from assay.cli.explain import explain as verb
+
+    finish(lambda: verb(rule, as_json))
+
+
+@app.command()
+def catalogue(as_json: JsonOption = False) -> None:
+    """List targets, workloads, observers, rules and parsers."""
+    from assay.cli.catalogue import catalogue as verb
+
+    finish(lambda: verb(as_json))
+
+
+@app.command()
+def doctor(
+    as_json: JsonOption = False,
+    fix: Annotated[bool, typer.Option("--fix/--no-fix", help="Undo what dead processes of ours left behind.")] = True,
+) -> None:
+    """Say what this machine allows; clean up orphans.
+
+    Names the evidence that will be missing, why, and how to get it."""
+    from assay.cli.doctor import doctor as verb
+
+    finish(lambda: verb(as_json, fix))
+
+
+def main() -> None:
+    """The `assay` command; `--gate` alone means `--gate=on`."""
+    app(["--gate=on" if word == "--gate" else word for word in sys.argv[1:]])
+
+
+def finish(call: Callable[[], int]) -> NoReturn:
+    """End with the status of a verb; every known error is told in words."""
+    try:
+        status = call()
+    except AssayError as error:
+        print(f"assay: {error}", file=sys.stderr)
+        status = error.exit_status
+    except KeyboardInterrupt:
+        print("assay: interrupted; what was set up has been undone", file=sys.stderr)
+        status = INTERRUPTED
+    raise typer.Exit(status)

@@ -1,0 +1,90 @@
+"""Run an experiment file: plan, conduct, conclude, show."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from assay.cli.campaign import Campaign, clean_orphans, conduct
+from assay.cli.conclude import conclude, show
+from assay.cli.gate import Gate, status
+from assay.cli.progress import Progress, ProgressMode
+from assay.errors import UsageError
+from assay.experiment import plan as planning
+from assay.experiment import read as reading
+from assay.notebook import read as notebook
+from assay.notebook.store import Store
+from assay.records import Change, Experiment, Outcome, Plan
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """The words of one call."""
+
+    file: Path
+    lab: Path
+    resume: bool
+    sitting: str | None
+    as_json: bool
+    gate: Gate
+    progress: ProgressMode
+
+
+def run(request: Request) -> int:
+    """Run the experiment of a file. Raises InputErrors, BusyError, RefusedError and the other AssayErrors."""
+    experiment = reading.read(request.file)
+    text = request.file.read_text(encoding="utf-8")
+    return carry_out(request, experiment, text, fresh=False)
+
+
+def carry_out(request: Request, experiment: Experiment, text: str, *, fresh: bool) -> int:
+    """Conduct what is left of the schedule, conclude and show it; the exit status."""
+    for undone in clean_orphans():
+        print(f"assay: undid what a dead process left behind: {undone}", file=sys.stderr)
+    with Store.create(request.lab, experiment, planning.plan(experiment), text, fresh=fresh) as store:
+        plan = store.plan
+        finished = done_before(store.folder, request)
+        sitting = chosen_sitting(experiment, plan, request.sitting, finished)
+        progress = Progress(request.progress, len(plan.trials) - len(finished))
+        campaign = Campaign(
+            experiment=experiment, plan=plan, store=store, on_progress=progress, sitting=sitting, finished=finished
+        )
+        try:
+            conduct(campaign)
+        finally:
+            progress.close()
+        results = conclude(store)
+    show(results, store.folder, as_json=request.as_json)
+    return status(results, request.gate)
+
+
+def done_before(folder: Path, request: Request) -> frozenset[int]:
+    """The trials that are already there. Raises UsageError where there are some and neither --resume nor --sitting was said."""
+    ended = {run.trial.id for run in notebook.runs(folder) if run.outcome is Outcome.FINISHED}
+    if ended and not request.resume and request.sitting is None:
+        raise UsageError(
+            f"found {len(ended)} finished trials of this experiment in {folder}; expected none: "
+            "--resume completes the schedule, --lab DIR begins another notebook, `assay report` shows what is there"
+        )
+    return frozenset(ended)
+
+
+def chosen_sitting(experiment: Experiment, plan: Plan, level: str | None, finished: frozenset[int]) -> int | None:
+    """The sitting to run: the first unfinished one of that level. Raises UsageError."""
+    manual = [factor for factor in experiment.factors if factor.change is Change.MANUAL]
+    if not manual:
+        if level is not None:
+            raise UsageError(f'found --sitting {level}; expected a factor with change = "manual" in the file')
+        return None
+    levels = [str(sitting) for sitting in plan.sittings]
+    if level is None or level not in levels:
+        raise UsageError(
+            f"found {'no --sitting' if level is None else f'--sitting {level}'}; "
+            f"expected one of: {', '.join(dict.fromkeys(levels))} (factor {manual[0].path} is changed by hand)"
+        )
+    open_sittings = {trial.sitting for trial in plan.trials if trial.id not in finished and trial.block < plan.blocks}
+    for number, name in enumerate(levels):
+        if name == level and number in open_sittings:
+            return number
+    raise UsageError(f"found every trial of sitting {level} finished; expected one that is still to run")
