@@ -213,6 +213,8 @@ class Setting:
     scratch: str
     undo: Undo
     trial: Trial | None = None
+    needs_bytes: int = 0
+    """Bytes that the workloads will write to it (the sum of Workload.space); `check` compares it with what is free."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -280,6 +282,8 @@ class Evidence:
     readings: tuple[Reading, ...] = ()
     series: tuple[Series, ...] = ()
     facts: tuple[Fact, ...] = ()
+    missing: Mapping[str, str] = field(default_factory=dict)
+    """Evidence key -> why this observer could not have it; the fleet merges it into Observations.missing."""
 
 
 class ObserverScope(StrEnum):

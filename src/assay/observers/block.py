@@ -1,0 +1,169 @@
+"""Counts what every block device of the stack did, from the one the file system is on down to the lowest visible.
+
+Source: /proc/diskstats (or /sys/class/block/NAME/stat where it is not there). The lowest device is rung L9, all above it
+are L8. The counters hold everybody's traffic: subtract the quiet window before the clock. Flushes are counted by the
+kernel for whole disks only, so a partition's flushes are those of its disk; a device that says `write through` is sent
+none. A completed request is counted, so what is still in flight at an edge belongs to the next span.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from assay.catalogue import Evidence, Host, Observer
+from assay.errors import EvidenceError
+from assay.records import Direction, Reading, Rung, Series, Snapshot, Subject
+from assay.snapshots import Origin, Passed, counter, edges, gauge, number, reading, rise, text_of, texts
+
+DISKSTATS = "/proc/diskstats"
+SECTOR_BYTES = 512
+"""The unit of the kernel's counters, whatever the device's own sector is (Documentation/admin-guide/iostats.rst)."""
+FIELDS = {
+    "read_operations": 0,
+    "read_sectors": 2,
+    "write_operations": 4,
+    "write_sectors": 6,
+    "in_flight": 8,
+    "io_ticks": 9,
+    "discard_operations": 11,
+    "discard_sectors": 13,
+    "flushes": 15,
+}
+"""Where each figure stands after the device's name; discards came with Linux 4.18, flushes with 5.5."""
+DIRECTIONS = {
+    Direction.READ: ("read_sectors", "read_operations"),
+    Direction.WRITE: ("write_sectors", "write_operations"),
+    Direction.DISCARD: ("discard_sectors", "discard_operations"),
+    Direction.FLUSH: (None, "flushes"),
+}
+BYTE_SERIES = {"read_bytes": "read_sectors", "write_bytes": "write_sectors"}
+COUNT_SERIES = {"read_operations": "count", "write_operations": "count", "flushes": "count", "io_ticks": "ms"}
+Counters = Mapping[str, int]
+
+
+def available(host: Host) -> str | None:
+    """None where the kernel counts block I/O."""
+    if host.exists(DISKSTATS) or host.list("/sys/class/block"):
+        return None
+    return "neither /proc/diskstats nor /sys/class/block is there: the kernel's block counters are not visible"
+
+
+def read(host: Host, subject: Subject) -> Mapping[str, object]:
+    """The text of the counters, and the disk of each device that is a partition."""
+    found = texts(host.read, (DISKSTATS,))
+    if not isinstance(found[DISKSTATS], str):
+        found |= texts(host.read, (f"/sys/class/block/{device}/stat" for device in subject.devices))
+    found["disks"] = {device: disk_of(host, device) for device in subject.devices}
+    return found
+
+
+def disk_of(host: Host, device: str) -> str:
+    """The whole disk that a device is a part of; the device itself where it is one."""
+    if not host.exists(f"/sys/class/block/{device}/partition"):
+        return device
+    disks = (disk for disk in host.list("/sys/block") if device.startswith(disk))
+    return next((disk for disk in disks if host.exists(f"/sys/block/{disk}/{device}")), device)
+
+
+def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], subject: Subject) -> Evidence:
+    """Rungs L8 and L9 in bytes and operations, and figures over time. Raises EvidenceError on text of another form."""
+    origin = Origin(host=host_name, phase=phase, source=f"block:{DISKSTATS}", layer="block")
+    readings: list[Reading] = []
+    series: list[Series] = []
+    missing: dict[str, str] = {} if subject.devices else dict.fromkeys(OBSERVER.gives, "no block device was named")
+    for device in subject.devices:
+        rung = Rung.LOWEST_DEVICE if device == subject.devices[-1] else Rung.UPPER_DEVICE
+        seen = [(snapshot, found) for snapshot in snapshots if (found := counters_of(snapshot, device)) is not None]
+        readings += readings_of(origin, rung, device, seen)
+        series += series_of(origin, device, seen)
+        missing |= absent(rung, device, snapshots, [found for _, found in seen])
+    return Evidence(readings=tuple(readings), series=tuple(series), missing=missing)
+
+
+def counters_of(snapshot: Snapshot, device: str) -> Counters | None:
+    """The counters of one device with the flushes of its disk; None where the device was not there."""
+    disks = snapshot.raw.get("disks")
+    disk = disks.get(device, device) if isinstance(disks, Mapping) else device
+    own = columns(snapshot, device)
+    if own is None or disk == device:
+        return own
+    flushes = (columns(snapshot, str(disk)) or {}).get("flushes")
+    return {
+        **{name: value for name, value in own.items() if name != "flushes"},
+        **({} if flushes is None else {"flushes": flushes}),
+    }
+
+
+def columns(snapshot: Snapshot, device: str) -> Counters | None:
+    """The figures of one line of /proc/diskstats, or of the device's own stat file."""
+    text = text_of(snapshot, DISKSTATS)
+    words: list[str] | None = (text_of(snapshot, f"/sys/class/block/{device}/stat") or "").split() or None
+    if text is not None:
+        lines = (line.split() for line in text.splitlines())
+        words = next((line[3:] for line in lines if line[2:3] == [device]), None)
+    if words is None:
+        return None
+    if len(words) < 11:
+        raise EvidenceError(f"found {len(words)} figures for {device} in {DISKSTATS}; expected at least 11")
+    return {name: number(words[at], f"{DISKSTATS} of {device}") for name, at in FIELDS.items() if at < len(words)}
+
+
+def readings_of(origin: Origin, rung: Rung, device: str, seen: Sequence[tuple[Snapshot, Counters]]) -> Iterator[Reading]:
+    """What passed one device in each direction and span."""
+    found = {snapshot.edge: counters for snapshot, counters in seen}
+    for span, first, last in edges([snapshot for snapshot, _ in seen]):
+        before, after = found[first.edge], found[last.edge]
+        for direction, (sectors, operations) in DIRECTIONS.items():
+            if operations not in before or operations not in after:
+                continue
+            passed = Passed(
+                rung=rung,
+                subject=f"device:{device}",
+                direction=direction,
+                bytes=difference(before, after, sectors, device) * SECTOR_BYTES if sectors else None,
+                operations=difference(before, after, operations, device),
+            )
+            yield reading(origin, span, (first, last), passed)
+
+
+def difference(before: Counters, after: Counters, name: str, device: str) -> int:
+    """By how much one counter rose. Raises EvidenceError where it fell."""
+    return rise(before[name], after[name], f"{name} of {device}")
+
+
+def series_of(origin: Origin, device: str, seen: Sequence[tuple[Snapshot, Counters]]) -> Iterator[Series]:
+    """Bytes, operations and busy time of one device over time, and what was in flight."""
+    subject = f"device:{device}"
+    if not seen:
+        return
+    for metric, name in BYTE_SERIES.items():
+        points = [(snapshot.at_ns, found[name] * SECTOR_BYTES) for snapshot, found in seen]
+        yield counter(origin, subject, metric, "bytes", points)
+    for metric, unit in COUNT_SERIES.items():
+        if all(metric in found for _, found in seen):
+            yield counter(origin, subject, metric, unit, [(snapshot.at_ns, found[metric]) for snapshot, found in seen])
+    yield gauge(origin, subject, "in_flight", "count", [(snapshot.at_ns, found["in_flight"]) for snapshot, found in seen])
+
+
+def absent(rung: Rung, device: str, snapshots: Sequence[Snapshot], seen: Sequence[Counters]) -> dict[str, str]:
+    """What could not be had of one device, and why."""
+    if len(seen) < len(snapshots):
+        reason = f"device {device} was not in {DISKSTATS} at {len(snapshots) - len(seen)} of {len(snapshots)} looks"
+        return {f"{rung}.{direction}": reason for direction in DIRECTIONS}
+    reason = f"this kernel does not count them for {device}"
+    lacking = (key for key, (_, name) in DIRECTIONS.items() if any(name not in found for found in seen))
+    return {f"{rung}.{direction}": reason for direction in lacking}
+
+
+OBSERVER = Observer(
+    name="block",
+    gives=(
+        *(f"{rung}.{direction}" for rung in (Rung.UPPER_DEVICE, Rung.LOWEST_DEVICE) for direction in DIRECTIONS),
+        *(f"block.{metric}" for metric in (*BYTE_SERIES, *COUNT_SERIES, "in_flight")),
+    ),
+    cost="@COST@",
+    available=available,
+    read=read,
+    parse=parse,
+    every_s=1.0,
+)

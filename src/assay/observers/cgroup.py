@@ -1,0 +1,200 @@
+"""Reads what the control groups of the processes hold back and hold dirty: quotas, throttle rules, pages not yet written.
+
+Sources below /sys/fs/cgroup, version 1 or 2, for the groups of the subject, those of its processes, and all above them
+up to the root: cpu.stat, memory.stat, the bytes moved, and throttle rules of the devices in the stack (`io.max`, or on
+version 1 `blkio.throttle.*_device`, which holds for one group alone, so of the root group for all that stayed there).
+Version 1 counts a group's bytes only while it has a throttle rule, and leaves background writeback to the root group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from assay.catalogue import Evidence, Host, Observer
+from assay.records import Series, Snapshot, Subject
+from assay.snapshots import Origin, counter, gauge, named_numbers, number, text_of, texts
+
+ROOT = "/sys/fs/cgroup"
+VERSION_2 = f"{ROOT}/cgroup.controllers"
+DISKSTATS = "/proc/diskstats"
+THROTTLES = {
+    "blkio.throttle.read_bps_device": "limit_read_bytes_per_s",
+    "blkio.throttle.write_bps_device": "limit_write_bytes_per_s",
+    "blkio.throttle.read_iops_device": "limit_read_ops_per_s",
+    "blkio.throttle.write_iops_device": "limit_write_ops_per_s",
+}
+MAXIMA = dict(zip(("rbps", "wbps", "riops", "wiops"), THROTTLES.values(), strict=True))
+FILES_1 = {"cpu": ("cpu.stat",), "memory": ("memory.stat",), "blkio": ("blkio.throttle.io_service_bytes", *THROTTLES)}
+FILES_2 = ("cpu.stat", "memory.stat", "io.stat", "io.max")
+COUNTERS = {
+    "nr_throttled": ("nr_throttled", "count", 1),
+    "throttled_time": ("throttled_ns", "ns", 1),
+    "throttled_usec": ("throttled_ns", "ns", 1000),
+}
+GAUGES = {
+    "total_dirty": "dirty_bytes",
+    "total_writeback": "writeback_bytes",
+    "file_dirty": "dirty_bytes",
+    "file_writeback": "writeback_bytes",
+}
+STATS = ("/cpu.stat", "/memory.stat")
+METRICS = ("nr_throttled", "throttled_ns", "dirty_bytes", "writeback_bytes", "throttle_rules", *THROTTLES.values())
+BYTES = {"rbytes": "read_bytes", "wbytes": "write_bytes"}
+
+
+def available(host: Host) -> str | None:
+    """None where control groups are mounted at their usual place."""
+    return None if host.list(ROOT) else f"nothing is mounted at {ROOT}: quotas and throttle rules are not visible"
+
+
+def read(host: Host, subject: Subject) -> Mapping[str, object]:
+    """The texts of each group's files, and what is needed to name the devices in the rules."""
+    memberships = texts(host.read, (f"/proc/{pid}/cgroup" for pid in subject.pids))
+    lines = [line for text in memberships.values() if isinstance(text, str) for line in text.splitlines()]
+    paths = paths_2(lines, subject) if host.exists(VERSION_2) else paths_1(lines, subject)
+    return texts(host.read, (DISKSTATS, *paths)) | {"disks": list(host.list("/sys/block"))}
+
+
+def paths_2(lines: Sequence[str], subject: Subject) -> list[str]:
+    """The files of version 2: limits of every group above hold too."""
+    own = [line.partition("::")[2] for line in lines if line.startswith("0::")]
+    groups = dict.fromkeys(above for group in (*own, *map(shortened, subject.cgroups)) for above in lineage(group))
+    return [f"{ROOT}{group}/{file}" for group in (groups or {"": None}) for file in FILES_2]
+
+
+def paths_1(lines: Sequence[str], subject: Subject) -> list[str]:
+    """The files of version 1, where each controller has a hierarchy of its own."""
+    found: dict[str, None] = {}
+    for controller, files in FILES_1.items():
+        rows = (line.split(":", 2) for line in lines)
+        own = [row[2] for row in rows if len(row) == 3 and controller in row[1].split(",")]
+        named = [shortened(group).removeprefix(f"/{controller}") for group in subject.cgroups]
+        groups = dict.fromkeys(above for group in (*own, *named, "") for above in lineage(group))
+        found |= dict.fromkeys(f"{ROOT}/{controller}{group}/{file}" for group in groups for file in files)
+    return list(found)
+
+
+def shortened(group: str) -> str:
+    """A group's name without the mount point and without a slash at its end."""
+    return group.removeprefix(ROOT).rstrip("/")
+
+
+def lineage(group: str) -> list[str]:
+    """The group and all above it; the root is the empty name."""
+    parts = [part for part in group.split("/") if part]
+    return ["".join(f"/{part}" for part in parts[:length]) for length in range(len(parts), -1, -1)]
+
+
+def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], subject: Subject) -> Evidence:
+    """Throttling, dirty pages and rules over time. Raises EvidenceError on text of another form or a counter that falls."""
+    origin = Origin(host=host_name, phase=phase, source=f"cgroup:{ROOT}", layer="cgroup")
+    paths = list(dict.fromkeys(path for snapshot in snapshots for path in snapshot.raw if path.startswith(f"{ROOT}/")))
+    series = [
+        *(item for path in paths if path.endswith(STATS) for item in stat_series(origin, path, snapshots)),
+        *(item for path in paths for item in moved_series(origin, path, snapshots)),
+        *(item for device in subject.devices for item in rule_series(origin, device, paths, snapshots)),
+    ]
+    there = {item.metric for item in series}
+    reason = "no control group of the processes tells it (the controller is not on, or no device was named)"
+    wanted = [metric for metric in METRICS if not metric.startswith("limit_")]
+    return Evidence(series=tuple(series), missing={f"cgroup.{metric}": reason for metric in wanted if metric not in there})
+
+
+def subject_of(path: str) -> str:
+    """`cgroup:/a/b` for a file of that group; on version 1 without the controller."""
+    group = path.removeprefix(ROOT).rpartition("/")[0]
+    first = group.split("/")[1:2]
+    return f"cgroup:{group.removeprefix('/' + first[0]) if first and first[0] in FILES_1 else group}"
+
+
+def stat_series(origin: Origin, path: str, snapshots: Sequence[Snapshot]) -> Iterator[Series]:
+    """Throttled time and dirty pages of one group."""
+    seen = [(snapshot.at_ns, named_numbers(text, path)) for snapshot in snapshots if (text := text_of(snapshot, path))]
+    for name, (metric, unit, factor) in COUNTERS.items():
+        points = [(at, found[name] * factor) for at, found in seen if name in found]
+        if points:
+            yield counter(origin, subject_of(path), metric, unit, points)
+    for name, metric in GAUGES.items():
+        points = [(at, found[name]) for at, found in seen if name in found]
+        if points:
+            yield gauge(origin, subject_of(path), metric, "bytes", points)
+
+
+def moved_series(origin: Origin, path: str, snapshots: Sequence[Snapshot]) -> Iterator[Series]:
+    """Bytes that one group moved on each device, where its controller counts them."""
+    if not path.endswith(("/io.stat", "/blkio.throttle.io_service_bytes")):
+        return
+    seen = [(snapshot, moved(text)) for snapshot in snapshots if (text := text_of(snapshot, path))]
+    for device, metric in sorted({key for _, found in seen for key in found}):
+        name = (names_of(seen[0][0])).get(device, device)
+        points = [(snapshot.at_ns, found.get((device, metric), 0)) for snapshot, found in seen]
+        yield counter(origin, f"{subject_of(path)} device:{name}", metric, "bytes", points)
+
+
+def moved(text: str) -> dict[tuple[str, str], int]:
+    """(device number, metric) -> bytes, from either version's form."""
+    found: dict[tuple[str, str], int] = {}
+    for line in text.splitlines():
+        device, *words = line.split()
+        if words[:1] in (["Read"], ["Write"]):
+            found[device, f"{words[0].lower()}_bytes"] = number(words[1], "blkio.throttle.io_service_bytes")
+        pairs = (word.partition("=")[::2] for word in words)
+        found |= {(device, BYTES[key]): number(value, "io.stat") for key, value in pairs if key in BYTES}
+    return found
+
+
+def rule_series(origin: Origin, device: str, paths: Sequence[str], snapshots: Sequence[Snapshot]) -> Iterator[Series]:
+    """How many throttle rules bind a device, and each of them under the name of its file."""
+    counts = [(snapshot.at_ns, sum(len(rules(snapshot, path, device)) for path in paths)) for snapshot in snapshots]
+    if not any(path.endswith(("/io.max", *THROTTLES)) and text_of(one, path) is not None for path in paths for one in snapshots):
+        return
+    yield gauge(origin, f"device:{device}", "throttle_rules", "count", counts)
+    for path in paths:
+        seen = [(snapshot.at_ns, rules(snapshot, path, device)) for snapshot in snapshots]
+        for metric in dict.fromkeys(metric for _, found in seen for metric in found):
+            own = Origin(host=origin.host, phase=origin.phase, source=f"cgroup:{path}", layer=origin.layer)
+            points = [(at, found[metric]) for at, found in seen if metric in found]
+            yield gauge(own, f"device:{device}", metric, "bytes/s" if "bytes" in metric else "1/s", points)
+
+
+def rules(snapshot: Snapshot, path: str, device: str) -> dict[str, int]:
+    """Metric -> limit that one file sets on a device or on the disk that it is a part of."""
+    file = path.rpartition("/")[2]
+    text = text_of(snapshot, path)
+    if text is None or (file not in THROTTLES and file != "io.max"):
+        return {}
+    names = names_of(snapshot)
+    found: dict[str, int] = {}
+    for numbers, *words in (line.split() for line in text.splitlines()):
+        if names.get(numbers) not in (device, disk_of(snapshot, device)):
+            continue
+        if file in THROTTLES:
+            found[THROTTLES[file]] = number(words[0], path)
+        pairs = (word.partition("=")[::2] for word in words)
+        found |= {MAXIMA[key]: number(value, path) for key, value in pairs if key in MAXIMA and value != "max"}
+    return found
+
+
+def disk_of(snapshot: Snapshot, device: str) -> str:
+    """The disk that a partition is a part of (rules name disks alone); the device itself where it is a disk."""
+    disks = snapshot.raw.get("disks")
+    if not isinstance(disks, list | tuple) or device in disks:
+        return device
+    return max((disk for disk in disks if device.startswith(disk)), key=len, default=device)
+
+
+def names_of(snapshot: Snapshot) -> dict[str, str]:
+    """Device number -> kernel name."""
+    rows = (line.split() for line in (text_of(snapshot, DISKSTATS) or "").splitlines())
+    return {f"{row[0]}:{row[1]}": row[2] for row in rows if len(row) > 2}
+
+
+OBSERVER = Observer(
+    name="cgroup",
+    gives=tuple(f"cgroup.{metric}" for metric in (*METRICS, *BYTES.values())),
+    cost="@COST@",
+    available=available,
+    read=read,
+    parse=parse,
+    every_s=1.0,
+)

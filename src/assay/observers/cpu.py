@@ -1,0 +1,158 @@
+"""Says who had the processors: the host's time by kind, steal included, and the time and waiting of each process.
+
+Sources: /proc/stat; /proc/PID/stat; /proc/PID/task/*/stat and schedstat. Cumulative times are in ns, shares are of the
+time since the former sample. The clock ticks of /proc/stat are 10 ms, so shares over less than a second are coarse.
+/proc/PID/schedstat speaks of the first thread alone, therefore every thread is read; what a thread did between its last
+sample and its end is lost for `run_delay_ns` and `busiest_thread_ns`, not for `user_ns` and `system_ns`.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+
+from assay.catalogue import Evidence, Host, Observer
+from assay.errors import EvidenceError
+from assay.records import ABSOLUTE, Series, Snapshot, Subject
+from assay.snapshots import Origin, counter, gauge, number, text_of, texts, why_not
+
+STAT = "/proc/stat"
+TICK_NS = 10_000_000
+"""The kernel shows these times in USER_HZ, which is 100 on every architecture that Linux still has but alpha."""
+KINDS = {"user": (0, 1), "system": (2, 5, 6), "idle": (3,), "iowait": (4,), "steal": (7,)}
+"""Columns of the `cpu` line; guest time is inside user already (proc_stat(5))."""
+HOST_METRICS = (*(f"{kind}_ns" for kind in (*KINDS, "total")), *(f"{kind}_share" for kind in KINDS), "cpus")
+PROCESS_METRICS = ("user_ns", "system_ns", "run_ns", "run_delay_ns", "busiest_thread_ns")
+Threads = Mapping[str, tuple[int, int, int]]
+"""Thread -> time on a processor by ticks, time on a processor and time waiting for one by the scheduler's clock, in ns."""
+
+
+def available(host: Host) -> str | None:
+    """None where the kernel says where its time went."""
+    return None if host.exists(STAT) else "no /proc/stat: the host's processor time is not visible"
+
+
+def read(host: Host, subject: Subject) -> Mapping[str, object]:
+    """The text of /proc/stat and, for each process and each of its threads, of stat and schedstat."""
+    paths = [STAT, *(f"/proc/{pid}/stat" for pid in subject.pids)]
+    for pid in subject.pids:
+        for thread in host.list(f"/proc/{pid}/task"):
+            paths += [f"/proc/{pid}/task/{thread}/stat", f"/proc/{pid}/task/{thread}/schedstat"]
+    return texts(host.read, paths)
+
+
+def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], subject: Subject) -> Evidence:
+    """Times in ns and shares (0..1) over time. Raises EvidenceError on text of another form or a clock that runs back."""
+    reason = why_not(snapshots, STAT)
+    missing = {f"cpu.{metric}": reason for metric in HOST_METRICS} if reason else {}
+    refused = [reason for pid in subject.pids if (reason := why_not(snapshots, f"/proc/{pid}/stat"))]
+    if not subject.pids:
+        refused = ["no process was named"]
+    missing |= {f"process.{metric}": "; ".join(refused) for metric in PROCESS_METRICS if refused}
+    origin = Origin(host=host_name, phase=phase, source="cpu:/proc/stat", layer="cpu")
+    processes = Origin(host=host_name, phase=phase, source="cpu:/proc/PID/task/*/{stat,schedstat}", layer="process")
+    own = (item for pid in subject.pids for item in process_series(processes, pid, snapshots))
+    return Evidence(series=(*host_series(origin, snapshots), *own), missing=missing)
+
+
+def host_series(origin: Origin, snapshots: Sequence[Snapshot]) -> Iterator[Series]:
+    """The host's time by kind, cumulative and as shares since the former sample."""
+    seen = [(snapshot.at_ns, *times_of(text)) for snapshot in snapshots if (text := text_of(snapshot, STAT))]
+    if not seen:
+        return
+    for kind in (*KINDS, "total"):
+        yield counter(origin, ABSOLUTE, f"{kind}_ns", "ns", steady([(at, times[kind]) for at, times, _ in seen]))
+    for kind in KINDS:
+        pairs = itertools.pairwise(seen)
+        steps = [(at, after[kind] - before[kind], after["total"] - before["total"]) for (_, before, _), (at, after, _) in pairs]
+        yield gauge(
+            origin, ABSOLUTE, f"{kind}_share", "share", [(at, max(0, of) / total) for at, of, total in steps if total > 0]
+        )
+    yield gauge(origin, ABSOLUTE, "cpus", "count", [(at, cpus) for at, _, cpus in seen])
+
+
+def times_of(text: str) -> tuple[dict[str, int], int]:
+    """The time by kind in ns, their sum as `total`, and how many processors are online."""
+    lines = [line.split() for line in text.splitlines() if line.startswith("cpu")]
+    if not lines or lines[0][0] != "cpu" or len(lines[0]) < 9:
+        raise EvidenceError(f"found {text[:40]!r} in {STAT}; expected a line `cpu` with at least 8 times")
+    ticks = [number(word, STAT) for word in lines[0][1:]]
+    times = {kind: sum(ticks[column] for column in columns) * TICK_NS for kind, columns in KINDS.items()}
+    return times | {"total": sum(times.values())}, len(lines) - 1
+
+
+def steady(points: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The points with small steps back of idle and iowait taken out: the kernel guesses iowait and may correct it.
+
+    A fall by more than a second is left in: that counter was reset.
+    """
+    kept: list[tuple[int, int]] = []
+    for at, value in points:
+        former = kept[-1][1] if kept else value
+        kept.append((at, former if former - 1_000_000_000 < value < former else value))
+    return kept
+
+
+def process_series(origin: Origin, pid: int, snapshots: Sequence[Snapshot]) -> Iterator[Series]:
+    """The time of one process, of its busiest thread, and how long its threads waited for a processor."""
+    seen = [snapshot for snapshot in snapshots if text_of(snapshot, f"/proc/{pid}/stat")]
+    own = [(snapshot.at_ns, ticks_of(text_of(snapshot, f"/proc/{pid}/stat") or "")) for snapshot in seen]
+    if not own:
+        return
+    subject = f"pid:{pid}"
+    yield counter(origin, subject, "user_ns", "ns", [(at, user) for at, (user, _) in own])
+    yield counter(origin, subject, "system_ns", "ns", [(at, system) for at, (_, system) in own])
+    spent = since_first([threads_of(snapshot, pid) for snapshot in seen])
+    for metric, figure in (("run_ns", 1), ("run_delay_ns", 2)):
+        points = [(snapshot.at_ns, sum(one[figure] for one in of.values())) for snapshot, of in zip(seen, spent, strict=True)]
+        yield counter(origin, subject, metric, "ns", points)
+    busiest = [max((ticks for ticks, _, _ in of.values()), default=0) for of in spent]
+    yield counter(
+        origin, subject, "busiest_thread_ns", "ns", list(zip([snapshot.at_ns for snapshot in seen], busiest, strict=True))
+    )
+
+
+def ticks_of(text: str) -> tuple[int, int]:
+    """User and system time in ns of a stat file; the command's name may hold blanks and brackets."""
+    words = text.rpartition(")")[2].split()
+    if len(words) < 13:
+        raise EvidenceError(f"found {text[:60]!r}; expected a line of /proc/PID/stat")
+    return number(words[11], "/proc/PID/stat") * TICK_NS, number(words[12], "/proc/PID/stat") * TICK_NS
+
+
+def threads_of(snapshot: Snapshot, pid: int) -> Threads:
+    """What each thread had so far; a thread that ended while it was being read is left out."""
+    found: dict[str, tuple[int, int, int]] = {}
+    prefix = f"/proc/{pid}/task/"
+    for path in snapshot.raw:
+        thread, _, name = path.removeprefix(prefix).partition("/")
+        stat = text_of(snapshot, path)
+        if not path.startswith(prefix) or name != "stat" or stat is None:
+            continue
+        words = (text_of(snapshot, f"{prefix}{thread}/schedstat") or "0 0 0").split()
+        found[thread] = (sum(ticks_of(stat)), number(words[0], path), number(words[1], path))
+    return found
+
+
+def since_first(samples: Sequence[Threads]) -> list[Threads]:
+    """What each thread had since the first sample; a later thread counts from 0, an ended one keeps what it had."""
+    first = samples[0]
+    spent: dict[str, tuple[int, int, int]] = {}
+    result: list[Threads] = []
+    for sample in samples:
+        for thread, (ticks, ran, waited) in sample.items():
+            start = first.get(thread, (0, 0, 0))
+            spent[thread] = (ticks - start[0], ran - start[1], waited - start[2])
+        result.append(dict(spent))
+    return result
+
+
+OBSERVER = Observer(
+    name="cpu",
+    gives=(*(f"cpu.{metric}" for metric in HOST_METRICS), *(f"process.{metric}" for metric in PROCESS_METRICS)),
+    cost="@COST@",
+    available=available,
+    read=read,
+    parse=parse,
+    every_s=1.0,
+)

@@ -1,0 +1,139 @@
+"""Counts what passed the network interfaces, what was sent again, and what the receive queues dropped.
+
+Sources: /proc/net/dev (rung L3, headers included, as the driver counts them), /proc/net/snmp for TCP, and
+/proc/net/softnet_stat. Received bytes are the direction `read`, sent bytes `write`. Without named interfaces all but the
+loopback are read. The counters are those of the network namespace in which the observer runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from assay.catalogue import Evidence, Host, Observer
+from assay.errors import EvidenceError
+from assay.records import ABSOLUTE, Direction, Reading, Rung, Series, Snapshot, Subject
+from assay.snapshots import Origin, Passed, counter, edges, number, reading, rise, text_of, texts, why_not
+
+DEV = "/proc/net/dev"
+SNMP = "/proc/net/snmp"
+SOFTNET = "/proc/net/softnet_stat"
+COLUMNS = {
+    "rx_bytes": 0,
+    "rx_packets": 1,
+    "rx_errors": 2,
+    "rx_drops": 3,
+    "tx_bytes": 8,
+    "tx_packets": 9,
+    "tx_errors": 10,
+    "tx_drops": 11,
+}
+DIRECTIONS = {Direction.READ: ("rx_bytes", "rx_packets"), Direction.WRITE: ("tx_bytes", "tx_packets")}
+TCP = {"tcp_sent_segments": "OutSegs", "tcp_retransmitted_segments": "RetransSegs", "tcp_active_opens": "ActiveOpens"}
+QUEUE = {"softnet_dropped": 1, "softnet_squeezed": 2}
+"""Columns of softnet_stat: packets dropped for a full queue, rounds that ended with work left."""
+SOURCES = {**dict.fromkeys(COLUMNS, DEV), **dict.fromkeys(TCP, SNMP), **dict.fromkeys(QUEUE, SOFTNET)}
+
+
+def available(host: Host) -> str | None:
+    """None where the kernel counts its interfaces' traffic."""
+    return None if host.exists(DEV) else "no /proc/net/dev: the interfaces' counters are not visible"
+
+
+def read(host: Host, _subject: Subject) -> Mapping[str, object]:
+    """The three texts."""
+    return texts(host.read, (DEV, SNMP, SOFTNET))
+
+
+def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], subject: Subject) -> Evidence:
+    """Rung L3 for each interface, TCP and queue counts of the host. Raises EvidenceError on text of another form."""
+    origin = Origin(host=host_name, phase=phase, source=f"network:{DEV}", layer="network")
+    missing = {f"network.{metric}": reason for metric, path in SOURCES.items() if (reason := why_not(snapshots, path))}
+    seen = [(snapshot, interfaces(text)) for snapshot in snapshots if (text := text_of(snapshot, DEV))]
+    readings: list[Reading] = []
+    series: list[Series] = []
+    for name in subject.interfaces or named(seen):
+        rows = [(snapshot, found[name]) for snapshot, found in seen if name in found]
+        if len(rows) < len(snapshots):
+            reason = f"interface {name} was not in {DEV} at {len(snapshots) - len(rows)} of {len(snapshots)} looks"
+            missing |= {f"L3.{direction}": reason for direction in DIRECTIONS}
+        readings += readings_of(origin, name, rows)
+        series += interface_series(origin, name, rows)
+    return Evidence(readings=tuple(readings), series=(*series, *host_series(origin, snapshots)), missing=missing)
+
+
+def named(seen: Sequence[tuple[Snapshot, Mapping[str, Mapping[str, int]]]]) -> tuple[str, ...]:
+    """Every interface that was there at the first look, but the loopback."""
+    return tuple(name for name in (seen[0][1] if seen else {}) if name != "lo")
+
+
+def interfaces(text: str) -> dict[str, dict[str, int]]:
+    """The counters of each interface."""
+    found: dict[str, dict[str, int]] = {}
+    for line in text.splitlines()[2:]:
+        name, colon, rest = line.partition(":")
+        words = rest.split()
+        if not colon or len(words) < 12:
+            raise EvidenceError(f"found line {line[:60]!r} in {DEV}; expected an interface with 16 counters")
+        found[name.strip()] = {metric: number(words[column], DEV) for metric, column in COLUMNS.items()}
+    return found
+
+
+def readings_of(origin: Origin, name: str, rows: Sequence[tuple[Snapshot, Mapping[str, int]]]) -> Iterator[Reading]:
+    """What passed one interface in each direction and span."""
+    found = {snapshot.edge: counters for snapshot, counters in rows}
+    for span, first, last in edges([snapshot for snapshot, _ in rows]):
+        before, after = found[first.edge], found[last.edge]
+        for direction, (moved, packets) in DIRECTIONS.items():
+            passed = Passed(
+                rung=Rung.CLIENT_NIC,
+                subject=f"interface:{name}",
+                direction=direction,
+                bytes=rise(before[moved], after[moved], f"{moved} of {name}"),
+                operations=rise(before[packets], after[packets], f"{packets} of {name}"),
+            )
+            yield reading(origin, span, (first, last), passed)
+
+
+def interface_series(origin: Origin, name: str, rows: Sequence[tuple[Snapshot, Mapping[str, int]]]) -> Iterator[Series]:
+    """Bytes, packets, errors and drops of one interface over time."""
+    for metric in COLUMNS if rows else ():
+        unit = "bytes" if metric.endswith("_bytes") else "count"
+        yield counter(origin, f"interface:{name}", metric, unit, [(snapshot.at_ns, found[metric]) for snapshot, found in rows])
+
+
+def host_series(origin: Origin, snapshots: Sequence[Snapshot]) -> Iterator[Series]:
+    """TCP segments sent and sent again, and drops of the receive queues, of the whole host."""
+    tcp = [(snapshot.at_ns, tcp_counters(text)) for snapshot in snapshots if (text := text_of(snapshot, SNMP))]
+    queues = [(snapshot.at_ns, queue_counters(text)) for snapshot in snapshots if (text := text_of(snapshot, SOFTNET))]
+    for metrics, seen in ((TCP, tcp), (QUEUE, queues)):
+        for metric in metrics if seen else ():
+            yield counter(origin, ABSOLUTE, metric, "count", [(at, found[metric]) for at, found in seen])
+
+
+def tcp_counters(text: str) -> dict[str, int]:
+    """The TCP counters: one line of names, one of numbers."""
+    rows = [line.split()[1:] for line in text.splitlines() if line.startswith("Tcp:")]
+    found = dict(zip(*rows, strict=True)) if len(rows) == 2 else {}
+    if not set(TCP.values()) <= set(found):
+        raise EvidenceError(f"found no {', '.join(TCP.values())} in {SNMP}; expected them in its two Tcp lines")
+    return {metric: number(found[name], SNMP) for metric, name in TCP.items()}
+
+
+def queue_counters(text: str) -> dict[str, int]:
+    """Sums over the processors; the numbers are hexadecimal."""
+    rows = [line.split() for line in text.splitlines()]
+    try:
+        return {metric: sum(int(row[column], 16) for row in rows) for metric, column in QUEUE.items()}
+    except (ValueError, IndexError):
+        raise EvidenceError(f"found {text[:60]!r} in {SOFTNET}; expected hexadecimal columns") from None
+
+
+OBSERVER = Observer(
+    name="network",
+    gives=("L3.read", "L3.write", *(f"network.{metric}" for metric in SOURCES)),
+    cost="@COST@",
+    available=available,
+    read=read,
+    parse=parse,
+    every_s=1.0,
+)

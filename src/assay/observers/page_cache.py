@@ -1,0 +1,150 @@
+"""Asks which parts of the data files are in memory, dirty or being written, and which were never written at all.
+
+cachestat(2) gives the resident, dirty, writeback and evicted pages of each data file and of each image file below;
+FIEMAP gives the extents. FIEMAP is called without FIEMAP_FLAG_SYNC: it flushes nothing, so space whose allocation the
+file system has put off counts as mapped. It may read the file's extent tree from the device (4 KiB for some 340 extents
+on ext4), which warms that metadata before the clock starts. Of more than 256 files an evenly spaced sample is looked at.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from assay.catalogue import Evidence, Host, Observer
+from assay.errors import EvidenceError
+from assay.records import Fact, FactClass, Series, Snapshot, Subject, When
+from assay.snapshots import Origin, gauge
+
+MOST_FILES = 256
+"""More would make the edges long: see the measured cost."""
+CACHE_PAGES = ("cached", "dirty", "writeback", "evicted")
+CACHE_METRICS = ("cached_bytes", "dirty_bytes", "writeback_bytes", "evicted_bytes", "file_bytes")
+EXTENT_METRICS = ("hole_bytes", "unwritten_bytes", "allocated_bytes", "mapped_bytes", "encoded_bytes", "file_bytes")
+SOURCES = {"page_cache": "page_cache:cachestat(2)", "extents": "page_cache:FIEMAP"}
+METRICS = {"page_cache": CACHE_METRICS, "extents": EXTENT_METRICS}
+
+
+def available(host: Host) -> str | None:
+    """None where Assay itself runs on the host; an old kernel or another's file shows as missing evidence."""
+    return None if host.syscalls is not None else "cachestat(2) and FIEMAP need Assay on that host: no shell offers them"
+
+
+def read(host: Host, subject: Subject) -> Mapping[str, object]:
+    """Pages and extents of each file as the kernel counts them, keyed by subject (`path:/x`, `backing:/x`)."""
+    if host.syscalls is None:
+        return {}
+    calls = host.syscalls
+    return {
+        f"{kind}:{path}": {"page_cache": asked(calls.cachestat, path), "extents": asked(calls.fiemap, path)}
+        for kind, path in watched(subject)
+    }
+
+
+def watched(subject: Subject) -> tuple[tuple[str, str], ...]:
+    """(kind, path) of the files to look at: every image file, and the data files or an evenly spaced sample of them."""
+    paths = sorted(set(subject.paths))
+    if len(paths) > MOST_FILES:
+        paths = [paths[index * len(paths) // MOST_FILES] for index in range(MOST_FILES)]
+    return (*(("path", path) for path in paths), *(("backing", path) for path in subject.backing_files))
+
+
+def asked(call: Callable[[str], object], path: str) -> dict[str, object]:
+    """What a system call answers about a file, as plain numbers; `{"error": reason}` where it refuses."""
+    try:
+        answer = call(path)
+    except OSError as error:
+        return {"error": error.strerror or str(error)}
+    assert dataclasses.is_dataclass(answer)
+    assert not isinstance(answer, type)
+    return dataclasses.asdict(answer)
+
+
+def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], subject: Subject) -> Evidence:
+    """Gauges in bytes for each file and edge. Raises EvidenceError where an answer lacks a number."""
+    files = [f"{kind}:{path}" for kind, path in watched(subject)]
+    if not files:
+        reason = "the phase names no data files"
+        return Evidence(missing={f"{layer}.{metric}": reason for layer in METRICS for metric in METRICS[layer]})
+    refused = {layer: [*refusals(layer, files, snapshots)] for layer in METRICS}
+    return Evidence(
+        series=tuple(
+            item
+            for layer in METRICS
+            for file in files
+            for item in series_of(Origin(host=host_name, phase=phase, source=SOURCES[layer], layer=layer), file, snapshots)
+        ),
+        facts=sample_facts(host_name, phase, subject),
+        missing={f"{layer}.{name}": said(refused[layer]) for layer in METRICS for name in METRICS[layer] if refused[layer]},
+    )
+
+
+def series_of(origin: Origin, file: str, snapshots: Sequence[Snapshot]) -> Iterator[Series]:
+    """One series for each metric of one file, from the snapshots in which the kernel answered."""
+    seen = [
+        (snapshot.at_ns, figures(origin.layer, found))
+        for snapshot in snapshots
+        if (found := answer_of(snapshot, file, origin.layer))
+    ]
+    for metric in METRICS[origin.layer] if seen else ():
+        yield gauge(origin, file, metric, "bytes", [(at, found[metric]) for at, found in seen])
+
+
+def answer_of(snapshot: Snapshot, file: str, layer: str) -> Mapping[str, object] | None:
+    """The kernel's answer about a file, None where it refused."""
+    answers = snapshot.raw.get(file)
+    found = answers.get(layer) if isinstance(answers, Mapping) else None
+    return found if isinstance(found, Mapping) and "error" not in found else None
+
+
+def figures(layer: str, answer: Mapping[str, object]) -> dict[str, int]:
+    """An answer as bytes by metric; cachestat counts in pages."""
+    if layer == "extents":
+        return {metric: whole(answer, metric) for metric in EXTENT_METRICS}
+    page = whole(answer, "page_bytes")
+    return {f"{kind}_bytes": whole(answer, kind) * page for kind in CACHE_PAGES} | {"file_bytes": whole(answer, "file_bytes")}
+
+
+def whole(answer: Mapping[str, object], name: str) -> int:
+    """One number of an answer. Raises EvidenceError where it is not there."""
+    found = answer.get(name)
+    if not isinstance(found, int):
+        raise EvidenceError(f"found {found!r} for {name}; expected a whole number from the kernel")
+    return found
+
+
+def refusals(layer: str, files: Sequence[str], snapshots: Sequence[Snapshot]) -> Iterator[str]:
+    """Why the kernel refused, once for each file."""
+    for file in files:
+        for snapshot in snapshots:
+            answers = snapshot.raw.get(file)
+            found = answers.get(layer) if isinstance(answers, Mapping) else None
+            if not isinstance(found, Mapping) or "error" in found:
+                yield f"{file}: {found.get('error') if isinstance(found, Mapping) else 'not read'}"
+                break
+
+
+def said(reasons: Sequence[str]) -> str:
+    """The first reasons in words, and how many more there are."""
+    more = len(reasons) - 3
+    return "; ".join(reasons[:3]) + (f"; and {more} more files" if more > 0 else "")
+
+
+def sample_facts(host_name: str, phase: str, subject: Subject) -> tuple[Fact, ...]:
+    """How many of the data files were looked at, where not all of them were."""
+    total = len(set(subject.paths))
+    if total <= MOST_FILES:
+        return ()
+    value = f"{MOST_FILES} of {total}, evenly spaced by name"
+    key = f"page_cache.sample.{phase}"
+    return (Fact(host=host_name, when=When.BEFORE, key=key, value=value, fact_class=FactClass.NOISE),)
+
+
+OBSERVER = Observer(
+    name="page_cache",
+    gives=tuple(f"{layer}.{metric}" for layer in METRICS for metric in METRICS[layer]),
+    cost="@COST@",
+    available=available,
+    read=read,
+    parse=parse,
+)

@@ -1,0 +1,105 @@
+"""Counts the bytes that each process asked for and the bytes that its own cache did not answer.
+
+Source: /proc/PID/io of every process of the subject, threads that have ended included. `rchar`, `wchar`, `syscr` and
+`syscw` are rung L1; they stay 0 for io_uring, libaio and mmap and contain pipes and libraries. `read_bytes` is rung L2:
+what the process made the first block device below it read, readahead included. `write_bytes` is charged when a page is
+dirtied, not when it is written: it never proves that a write is durable. `cancelled_write_bytes` was dirtied and then
+thrown away before it was written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from assay.catalogue import Evidence, Host, Observer
+from assay.errors import EvidenceError
+from assay.records import Direction, Reading, Rung, Series, Snapshot, Subject
+from assay.snapshots import Origin, Passed, counter, edges, named_numbers, reading, rise, text_of, texts, why_not
+
+PAGE_BYTES = 4096
+"""The kernel counts whole pages: a byte at each end of a transfer may count for a page."""
+KEYS = ("L1.read", "L1.write", "L2.read", "L2.write")
+COUNTERS = (
+    (Rung.SYSCALL, Direction.READ, "rchar", "syscr", 0),
+    (Rung.SYSCALL, Direction.WRITE, "wchar", "syscw", 0),
+    (Rung.CLIENT_CACHE, Direction.READ, "read_bytes", None, PAGE_BYTES),
+    (Rung.CLIENT_CACHE, Direction.WRITE, "write_bytes", None, PAGE_BYTES),
+)
+"""Rung, direction, counter of bytes, counter of calls, uncertainty in bytes."""
+SERIES = ("read_bytes", "write_bytes", "cancelled_write_bytes")
+
+
+def available(host: Host) -> str | None:
+    """None where the kernel accounts the I/O of tasks."""
+    return None if host.exists("/proc/self/io") else "this kernel keeps no /proc/PID/io (CONFIG_TASK_IO_ACCOUNTING)"
+
+
+def read(host: Host, subject: Subject) -> Mapping[str, object]:
+    """The text of /proc/PID/io of each process."""
+    return texts(host.read, (path_of(pid) for pid in subject.pids))
+
+
+def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], subject: Subject) -> Evidence:
+    """Rungs L1 and L2 for each process and span, in bytes and calls. Raises EvidenceError on text of another form."""
+    origin = Origin(host=host_name, phase=phase, source="process_io:/proc/PID/io", layer="process")
+    refused = [reason for pid in subject.pids if (reason := why_not(snapshots, path_of(pid)))]
+    if not subject.pids:
+        refused = ["no process was named"]
+    return Evidence(
+        readings=tuple(item for pid in subject.pids for item in readings_of(origin, pid, snapshots)),
+        series=tuple(item for pid in subject.pids for item in series_of(origin, pid, snapshots)),
+        missing=dict.fromkeys(KEYS, "; ".join(refused)) if refused else {},
+    )
+
+
+def path_of(pid: int) -> str:
+    """Where the kernel says what a process moved."""
+    return f"/proc/{pid}/io"
+
+
+def counters_of(snapshot: Snapshot, pid: int) -> Mapping[str, int] | None:
+    """The counters of one process, None where they could not be read. Raises EvidenceError where one is not there."""
+    text = text_of(snapshot, path_of(pid))
+    if text is None:
+        return None
+    found = named_numbers(text, path_of(pid))
+    wanted = {name for row in COUNTERS for name in row[2:4] if name} | set(SERIES)
+    if wanted - set(found):
+        raise EvidenceError(f"found no {', '.join(sorted(wanted - set(found)))} in {path_of(pid)}; expected it there")
+    return found
+
+
+def readings_of(origin: Origin, pid: int, snapshots: Sequence[Snapshot]) -> Iterator[Reading]:
+    """What one process moved in each span whose two ends were seen."""
+    for span, first, last in edges(snapshots):
+        before, after = counters_of(first, pid), counters_of(last, pid)
+        if before is None or after is None:
+            continue
+        for rung, direction, moved, calls, uncertainty in COUNTERS:
+            passed = Passed(
+                rung=rung,
+                subject=f"pid:{pid}",
+                direction=direction,
+                bytes=rise(before[moved], after[moved], f"{moved} of process {pid}"),
+                operations=rise(before[calls], after[calls], f"{calls} of process {pid}") if calls else None,
+                uncertainty_bytes=uncertainty,
+            )
+            yield reading(origin, span, (first, last), passed)
+
+
+def series_of(origin: Origin, pid: int, snapshots: Sequence[Snapshot]) -> Iterator[Series]:
+    """The bytes of one process over time."""
+    seen = [(snapshot.at_ns, found) for snapshot in snapshots if (found := counters_of(snapshot, pid)) is not None]
+    for metric in SERIES if seen else ():
+        yield counter(origin, f"pid:{pid}", metric, "bytes", [(at, found[metric]) for at, found in seen])
+
+
+OBSERVER = Observer(
+    name="process_io",
+    gives=(*KEYS, *(f"process.{metric}" for metric in SERIES)),
+    cost="@COST@",
+    available=available,
+    read=read,
+    parse=parse,
+    every_s=1.0,
+)
