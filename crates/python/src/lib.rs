@@ -1,9 +1,21 @@
-//! The Rust half of the Python package `assay`.
+//! The Rust half of the Python package `assay`: convert, detach from the interpreter, convert back.
 
 use pyo3::prelude::*;
 
-/// The Rust half of Assay.
+mod build;
+mod errors;
+mod files;
+mod toml;
+
+/// The Rust half of Assay: system calls about files, and the TOML reader that knows where every value stands.
 #[pymodule]
-fn _core(_module: &Bound<'_, PyModule>) -> PyResult<()> {
+fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    build::warn_if_debug(module.py())?;
+    module.add_function(wrap_pyfunction!(build::build_info, module)?)?;
+    module.add_function(wrap_pyfunction!(files::cachestat, module)?)?;
+    module.add_function(wrap_pyfunction!(files::drop_file, module)?)?;
+    module.add_function(wrap_pyfunction!(files::fiemap, module)?)?;
+    module.add_function(wrap_pyfunction!(files::syncfs, module)?)?;
+    module.add_function(wrap_pyfunction!(toml::parse_toml, module)?)?;
     Ok(())
 }
