@@ -1,0 +1,25 @@
+"""From raw data to figures: the one place where a rate, a latency, a curve or a rung of the ladder is computed."""
+
+from assay.measures.curves import CurvePoint, curve
+from assay.measures.figures import FIGURES, Better, Figure, Kind, client_operations, figure_kind, phase_of, value
+from assay.measures.text import percent, with_unit
+from assay.measures.windows import Window, common_window, overlap_share, whole_window
+
+__all__ = [
+    "FIGURES",
+    "Better",
+    "CurvePoint",
+    "Figure",
+    "Kind",
+    "Window",
+    "client_operations",
+    "common_window",
+    "curve",
+    "figure_kind",
+    "overlap_share",
+    "percent",
+    "phase_of",
+    "value",
+    "whole_window",
+    "with_unit",
+]

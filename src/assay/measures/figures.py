@@ -1,0 +1,248 @@
+"""The figures of a measure: WORKLOAD.OPERATION.FIGURE from a run and what was observed of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from assay.measures import ladder, latency
+from assay.measures.text import with_unit
+from assay.measures.windows import Window, common_window, totals, whole_window
+from assay.records import ABSOLUTE, Claim, Client, Direction, Durability, Measure, Observations, OperationTotal, Phase, Run, Tier
+from assay.units import Unit
+
+HOST_SIGN = "@"
+"""An observed figure names its host: `@server.cpu_share`."""
+
+
+class Better(StrEnum):
+    """Which way a figure is better."""
+
+    HIGHER = "higher"
+    LOWER = "lower"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kind:
+    """What a figure is counted in and which way it is better."""
+
+    unit: Unit
+    better: Better
+
+
+@dataclass(frozen=True, kw_only=True)
+class Figure:
+    """A value in its base unit; `raw` is what it was before `treatment` was applied, None where nothing was."""
+
+    value: float
+    unit: str
+    raw: float | None = None
+    treatment: str | None = None
+    window: Window | None = None
+    """The time it was counted in, for rates."""
+
+
+PERCENTILES: Mapping[str, float] = {
+    "latency_p50_ns": 0.50,
+    "latency_p90_ns": 0.90,
+    "latency_p95_ns": 0.95,
+    "latency_p99_ns": 0.99,
+    "latency_p999_ns": 0.999,
+    "latency_max_ns": 1.0,
+}
+FIGURES: Mapping[str, Kind] = {
+    "ops_per_s": Kind(unit=Unit.PER_S, better=Better.HIGHER),
+    "busy_ops_per_s": Kind(unit=Unit.PER_S, better=Better.HIGHER),
+    "bytes_per_s": Kind(unit=Unit.BYTES_PER_S, better=Better.HIGHER),
+    "latency_mean_ns": Kind(unit=Unit.NANOSECONDS, better=Better.LOWER),
+    **{name: Kind(unit=Unit.NANOSECONDS, better=Better.LOWER) for name in PERCENTILES},
+    "elapsed_ns": Kind(unit=Unit.NANOSECONDS, better=Better.LOWER),
+    "count": Kind(unit=Unit.COUNT, better=Better.HIGHER),
+    "bytes": Kind(unit=Unit.BYTES, better=Better.HIGHER),
+    "errors": Kind(unit=Unit.COUNT, better=Better.LOWER),
+    "cpu_ns_per_op": Kind(unit=Unit.NANOSECONDS, better=Better.LOWER),
+}
+OBSERVED: Mapping[str, Kind] = {"cpu_share": Kind(unit=Unit.SHARE, better=Better.LOWER)}
+"""Figures that follow `@HOST.`."""
+BUSY_METRICS, TOTAL_METRIC = ("user_ns", "system_ns"), "total_ns"
+"""Cumulative CPU time of a whole host, as the cpu observer gives it (layer cpu)."""
+
+
+def figure_kind(figure: str) -> Kind | None:
+    """Unit and direction of a figure's name, observed ones (`@HOST.cpu_share`) included; None where there is no such figure."""
+    if figure.startswith(HOST_SIGN):
+        return OBSERVED.get(figure.rpartition(".")[2])
+    return FIGURES.get(figure)
+
+
+def phase_of(run: Run, measure: Measure) -> Phase | None:
+    """The measured phase in which the measure's operation was done; None where this run has none."""
+    for phase in run.phases:
+        if phase.measured and phase.workload == measure.workload and measure.operation in phase.operations:
+            return phase
+    return None
+
+
+def client_operations(phase: Phase, operation: str) -> tuple[tuple[Client, OperationTotal], ...]:
+    """The clients that completed at least one of these operations, each with its total."""
+    return totals(phase, operation)
+
+
+def value(run: Run, observations: Observations, measure: Measure) -> Figure | None:
+    """The figure of a measure in one run, None where it cannot be had.
+
+    Rates are counts inside the common window of all clients; where the claim is stable-media (or tier = device for a
+    write) they are all that was done over the whole time plus the drain: W / (T + drain).
+    """
+    phase = phase_of(run, measure)
+    if phase is None:
+        return None
+    if measure.figure.startswith(HOST_SIGN):
+        return observed(phase, observations, measure.figure)
+    reported = phase.values.get(f"{measure.operation}.{measure.figure}")
+    if reported is not None:
+        return charged_report(phase, measure, reported)
+    compute = COMPUTE.get(measure.figure)
+    return compute(phase, observations, measure) if compute else None
+
+
+def charges_drain(phase: Phase, measure: Measure) -> bool:
+    """Whether the time until nothing was dirty any more belongs to the figure."""
+    return phase.drain_ns is not None and claims_media(measure.claim, phase.directions.get(measure.operation))
+
+
+def claims_media(claim: Claim, direction: Direction | None) -> bool:
+    """Whether the claim says that what was written had reached the device."""
+    if direction is Direction.READ:
+        return False
+    return claim.durability is Durability.STABLE_MEDIA or (claim.tier is Tier.DEVICE and direction is Direction.WRITE)
+
+
+def phase_window(phase: Phase, operation: str) -> Window | None:
+    """All of one operation, over the time from the first start to the last end of ANY operation (flushes included)."""
+    whole = whole_window(phase, operation)
+    if whole is None:
+        return None
+    every = [total for client in phase.clients for total in client.operations if total.count]
+    first, last = min(total.first_ns for total in every), max(total.last_ns for total in every)
+    return Window(from_ns=first, to_ns=last, count=whole.count, bytes=whole.bytes)
+
+
+def rate(phase: Phase, observations: Observations, measure: Measure) -> Figure | None:
+    """ops_per_s or bytes_per_s."""
+    unit = FIGURES[measure.figure].unit
+    window = common_window(phase, observations, measure.operation)
+    if window is None or window.seconds <= 0:
+        return None
+    raw = amount(window, unit) / window.seconds
+    whole = phase_window(phase, measure.operation)
+    if whole is None or phase.drain_ns is None or not charges_drain(phase, measure):
+        return Figure(value=raw, unit=unit, treatment=window.reason, window=window)
+    seconds = whole.seconds + phase.drain_ns / 1e9
+    treatment = f"the drain of {with_unit(phase.drain_ns, Unit.NANOSECONDS)} is charged"
+    end = whole.to_ns + phase.drain_ns
+    window = Window(from_ns=whole.from_ns, to_ns=end, count=whole.count, bytes=whole.bytes)
+    return Figure(value=amount(whole, unit) / seconds, unit=unit, raw=raw, treatment=treatment, window=window)
+
+
+def amount(window: Window, unit: str) -> float:
+    """Bytes or operations of a window, by the unit of the rate."""
+    return window.bytes if unit == Unit.BYTES_PER_S else window.count
+
+
+def charged_report(phase: Phase, measure: Measure, reported: float) -> Figure:
+    """A foreign tool's own figure, its rates and times stretched by the drain where the claim asks for it."""
+    kind = FIGURES.get(measure.figure)
+    unit = kind.unit if kind else Unit.NONE
+    timed = measure.figure in ("ops_per_s", "bytes_per_s", "elapsed_ns")
+    seconds = (phase.end_ns - phase.start_ns) / 1e9
+    if phase.drain_ns is None or not timed or seconds <= 0 or not charges_drain(phase, measure):
+        return Figure(value=reported, unit=unit)
+    stretch = 1 + phase.drain_ns / 1e9 / seconds
+    figure = reported * stretch if unit == Unit.NANOSECONDS else reported / stretch
+    treatment = f"the drain of {with_unit(phase.drain_ns, Unit.NANOSECONDS)} is charged"
+    return Figure(value=figure, unit=unit, raw=reported, treatment=treatment)
+
+
+def busy_rate(phase: Phase, _observations: Observations, measure: Measure) -> Figure | None:
+    """Count over the sum of the operation's own latencies: what one busy client would do."""
+    done = totals(phase, measure.operation)
+    busy = sum(total.busy_ns for _, total in done)
+    return Figure(value=sum(total.count for _, total in done) * 1e9 / busy, unit=Unit.PER_S) if busy else None
+
+
+def mean_latency(phase: Phase, _observations: Observations, measure: Measure) -> Figure | None:
+    """Sum of the latencies over their number."""
+    done = totals(phase, measure.operation)
+    count, busy = sum(total.count for _, total in done), sum(total.busy_ns for _, total in done)
+    return Figure(value=busy / count, unit=Unit.NANOSECONDS) if count and busy else None
+
+
+def percentile(phase: Phase, observations: Observations, measure: Measure) -> Figure | None:
+    """A percentile of the merged histogram."""
+    found = latency.percentile(latency.merged(observations, phase.name, measure.operation), PERCENTILES[measure.figure])
+    return None if found is None else Figure(value=found, unit=Unit.NANOSECONDS)
+
+
+def elapsed(phase: Phase, _observations: Observations, measure: Measure) -> Figure | None:
+    """From the first start to the last end, with the drain where the claim asks for it."""
+    whole = whole_window(phase, measure.operation)
+    if whole is None:
+        return None
+    raw = float(whole.to_ns - whole.from_ns)
+    charged = phase_window(phase, measure.operation)
+    if charged is None or phase.drain_ns is None or not charges_drain(phase, measure):
+        return Figure(value=raw, unit=Unit.NANOSECONDS, window=whole)
+    treatment = f"the drain of {with_unit(phase.drain_ns, Unit.NANOSECONDS)} is charged"
+    with_drain = float(charged.to_ns - charged.from_ns + phase.drain_ns)
+    return Figure(value=with_drain, unit=Unit.NANOSECONDS, raw=raw, treatment=treatment, window=charged)
+
+
+def tally(phase: Phase, _observations: Observations, measure: Measure) -> Figure | None:
+    """count, bytes or errors, summed over the clients; failed operations need not have succeeded once."""
+    found = [total for client in phase.clients for total in client.operations if total.operation == measure.operation]
+    if not found:
+        return None
+    field = measure.figure
+    return Figure(value=float(sum(getattr(total, field) for total in found)), unit=FIGURES[field].unit)
+
+
+def cpu_per_operation(phase: Phase, _observations: Observations, _measure: Measure) -> Figure | None:
+    """CPU time of the clients over all operations of the phase; None where a client's cost is not known."""
+    costs = [client.cost for client in phase.clients if client.cost is not None]
+    count = sum(total.count for client in phase.clients for total in client.operations)
+    if not count or len(costs) != len(phase.clients):
+        return None
+    return Figure(value=sum(cost.cpu_user_ns + cost.cpu_system_ns for cost in costs) / count, unit=Unit.NANOSECONDS)
+
+
+def observed(phase: Phase, observations: Observations, figure: str) -> Figure | None:
+    """`@HOST.cpu_share`: user and system time over all CPU time of that host while the phase's operations ran."""
+    host, _, name = figure[len(HOST_SIGN) :].rpartition(".")
+    if name not in OBSERVED:
+        return None
+    rises = {
+        series.metric: ladder.rise(series, phase.start_ns, phase.end_ns)
+        for series in observations.series
+        if (series.phase, series.layer, series.host, series.subject) == (phase.name, "cpu", host, ABSOLUTE)
+        and series.metric in (*BUSY_METRICS, TOTAL_METRIC)
+    }
+    total = rises.get(TOTAL_METRIC)
+    if not total or any(metric not in rises for metric in BUSY_METRICS):
+        return None
+    return Figure(value=sum(rises[metric] for metric in BUSY_METRICS) / total, unit=OBSERVED[name].unit)
+
+
+COMPUTE: Mapping[str, Callable[[Phase, Observations, Measure], Figure | None]] = {
+    "ops_per_s": rate,
+    "bytes_per_s": rate,
+    "busy_ops_per_s": busy_rate,
+    "latency_mean_ns": mean_latency,
+    **dict.fromkeys(PERCENTILES, percentile),
+    "elapsed_ns": elapsed,
+    "count": tally,
+    "bytes": tally,
+    "errors": tally,
+    "cpu_ns_per_op": cpu_per_operation,
+}

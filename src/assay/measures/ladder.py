@@ -1,0 +1,161 @@
+"""The ladder of bytes as figures: what the application asked, what passed each rung, what was in memory at an edge.
+
+Every function takes the phase and what was observed of it; all bytes are of one direction of the whole phase, since no
+counter below the application knows operations apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import groupby
+
+from assay.records import Direction, Observations, Phase, Reading, Rung, Series, Span
+
+
+@dataclass(frozen=True, kw_only=True)
+class Step:
+    """What passed one rung in one direction: bytes and operations with the part that is not ours taken off."""
+
+    bytes: float
+    operations: float
+    foreign_bytes: float
+    """What others would have moved in that time at the rate of the quiet window before it."""
+    uncertainty_bytes: float
+    source: str
+    subjects: tuple[str, ...]
+
+    @property
+    def device(self) -> str:
+        """The names of the devices, without the kind of subject."""
+        return ", ".join(subject.partition(":")[2] for subject in self.subjects)
+
+
+def asked_bytes(phase: Phase, observations: Observations, direction: Direction) -> float | None:
+    """L0: what all clients say they moved; a foreign tool's own bytes, else what its system calls moved (L1).
+
+    None where neither is known: a command that uses io_uring, libaio or mmap and does not report its bytes.
+    """
+    own = sum(t.bytes for c in phase.clients for t in c.operations if phase.directions.get(t.operation) == direction)
+    if own:
+        return float(own)
+    told = [
+        figure
+        for name, figure in phase.values.items()
+        if name.endswith(".bytes") and phase.directions.get(name.rpartition(".")[0]) == direction
+    ]
+    if told:
+        return float(sum(told))
+    calls = passed(phase, observations, Rung.SYSCALL, direction)
+    return calls.bytes if calls and calls.bytes and phase.values else None
+
+
+def done_operations(phase: Phase, direction: Direction) -> int:
+    """How many operations of this direction all clients completed."""
+    return sum(t.count for c in phase.clients for t in c.operations if phase.directions.get(t.operation) == direction)
+
+
+def passed(phase: Phase, observations: Observations, rung: Rung, direction: Direction, span: Span = Span.CLOCK) -> Step | None:
+    """What passed a rung; None where it has no reading.
+
+    Sources that count the same thing are alternatives, never added: the engine's own account goes first, it misses
+    nothing after the last sample. On devices the quiet window's rate is taken off.
+    """
+    every = [r for r in observations.rung(phase.name, rung, direction, span) if r.bytes is not None or r.operations is not None]
+    if not every:
+        return None
+    by_source = {source: tuple(group) for source, group in groupby(sorted(every, key=_source), key=_source)}
+    source = min(by_source, key=lambda name: (not name.startswith("engine"), name))
+    readings = by_source[source]
+    quiet = {r.subject: r for r in observations.rung(phase.name, rung, direction, Span.BEFORE) if r.source == source}
+    shared = rung in (Rung.UPPER_DEVICE, Rung.LOWEST_DEVICE)
+    foreign = [_foreign(reading, quiet.get(reading.subject)) if shared else (0.0, 0.0) for reading in readings]
+    return Step(
+        bytes=sum(max(0.0, (r.bytes or 0) - f) for r, (f, _) in zip(readings, foreign, strict=True)),
+        operations=sum(max(0.0, (r.operations or 0) - f) for r, (_, f) in zip(readings, foreign, strict=True)),
+        foreign_bytes=sum(f for f, _ in foreign),
+        uncertainty_bytes=sum(r.uncertainty_bytes for r in readings) + sum(f for f, _ in foreign),
+        source=source,
+        subjects=tuple(sorted({r.subject for r in readings})),
+    )
+
+
+def _source(reading: Reading) -> str:
+    return reading.source
+
+
+def _foreign(reading: Reading, quiet: Reading | None) -> tuple[float, float]:
+    """Bytes and operations of others in the time of a reading, at the rate of the quiet window."""
+    if quiet is None or quiet.to_ns <= quiet.from_ns:
+        return 0.0, 0.0
+    times = (reading.to_ns - reading.from_ns) / (quiet.to_ns - quiet.from_ns)
+    return (quiet.bytes or 0) * times, (quiet.operations or 0) * times
+
+
+def both(first: Step | None, second: Step | None) -> Step | None:
+    """Two spans of one rung together."""
+    if first is None or second is None:
+        return first or second
+    return Step(
+        bytes=first.bytes + second.bytes,
+        operations=first.operations + second.operations,
+        foreign_bytes=first.foreign_bytes + second.foreign_bytes,
+        uncertainty_bytes=first.uncertainty_bytes + second.uncertainty_bytes,
+        source=first.source,
+        subjects=first.subjects,
+    )
+
+
+def highest_device(phase: Phase, observations: Observations, direction: Direction, span: Span = Span.CLOCK) -> Step | None:
+    """The device that the file system is on: L8 where there is a stack, else L9."""
+    upper = passed(phase, observations, Rung.UPPER_DEVICE, direction, span)
+    return upper or passed(phase, observations, Rung.LOWEST_DEVICE, direction, span)
+
+
+def lowest_device(phase: Phase, observations: Observations, direction: Direction, span: Span = Span.CLOCK) -> Step | None:
+    """L9: the lowest device that can be seen."""
+    return passed(phase, observations, Rung.LOWEST_DEVICE, direction, span)
+
+
+# ---------------------------------------------------------------------------------------------- gauges at an edge
+
+
+def value_at(series: Series, when_ns: int) -> float | None:
+    """A gauge's last sample at or before a time, its first one where all are later."""
+    found = [value for at, value in zip(series.at_ns, series.value, strict=True) if at <= when_ns]
+    return found[-1] if found else (series.value[0] if series.value else None)
+
+
+def value_after(series: Series, when_ns: int) -> float | None:
+    """A gauge's first sample at or after a time, its last one where all are earlier."""
+    found = [value for at, value in zip(series.at_ns, series.value, strict=True) if at >= when_ns]
+    return found[0] if found else (series.value[-1] if series.value else None)
+
+
+def rise(series: Series, from_ns: int, to_ns: int) -> float:
+    """By how much a cumulative series or a gauge rose between the samples that enclose two times."""
+    before, after = value_at(series, from_ns), value_after(series, to_ns)
+    return 0.0 if before is None or after is None else after - before
+
+
+def gauges(phase: Phase, observations: Observations, layer: str, metric: str, kind: str = "") -> Iterator[Series]:
+    """The series of one metric whose subject is of a kind (`path`, `backing`, `slab`); all where none is named."""
+    for series in observations.over_time(phase.name, layer, metric):
+        if not kind or series.subject.startswith(f"{kind}:"):
+            yield series
+
+
+def at_arming(phase: Phase, series: Iterable[Series]) -> float | None:
+    """The sum of gauges just before the clock started; None where there is no sample."""
+    return total(value_at(item, phase.start_ns) for item in series)
+
+
+def at_stop(phase: Phase, series: Iterable[Series]) -> float | None:
+    """The sum of gauges just after the last operation; None where there is no sample."""
+    return total(value_after(item, phase.end_ns) for item in series)
+
+
+def total(values: Iterable[float | None]) -> float | None:
+    """The sum of what is known; None where nothing is."""
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None

@@ -1,0 +1,113 @@
+"""In which time a figure is counted: the window in which all clients run, or the whole phase."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from assay.records import Client, Observations, OperationTotal, Phase, Series
+
+
+@dataclass(frozen=True, kw_only=True)
+class Window:
+    """A stretch of time and what was completed inside it."""
+
+    from_ns: int
+    to_ns: int
+    count: float
+    bytes: float
+    reason: str | None = None
+    """Why it is not what was asked for, in words; None where it is."""
+
+    @property
+    def seconds(self) -> float:
+        """Its length in seconds."""
+        return (self.to_ns - self.from_ns) / 1e9
+
+
+def totals(phase: Phase, operation: str) -> tuple[tuple[Client, OperationTotal], ...]:
+    """The clients that completed at least one of these operations, each with its total."""
+    return tuple(
+        (client, total) for client in phase.clients for total in client.operations if total.operation == operation and total.count
+    )
+
+
+def overlap_share(spans: Sequence[tuple[int, int]]) -> float:
+    """(min end - max start) / (max end - min start), at least 0: the share of the time in which all ran (W04)."""
+    if not spans:
+        return 0.0
+    together = min(last for _, last in spans) - max(first for first, _ in spans)
+    whole = max(last for _, last in spans) - min(first for first, _ in spans)
+    return max(0.0, together / whole) if whole > 0 else 1.0
+
+
+def whole_window(phase: Phase, operation: str) -> Window | None:
+    """From the first start to the last completion over all clients, with all that was done; None where nothing was."""
+    done = totals(phase, operation)
+    if not done:
+        return None
+    return Window(
+        from_ns=min(total.first_ns for _, total in done),
+        to_ns=max(total.last_ns for _, total in done),
+        count=sum(total.count for _, total in done),
+        bytes=sum(total.bytes for _, total in done),
+    )
+
+
+def common_window(phase: Phase, observations: Observations, operation: str) -> Window | None:
+    """The time in which every client was busy with this operation, and what was completed inside it.
+
+    Counts at its edges are interpolated between checkpoints. Where the clients never ran together, the whole window
+    stands in for it and `reason` says so; None where nothing was done.
+    """
+    done = totals(phase, operation)
+    if not done:
+        return None
+    first = max(total.first_ns for _, total in done)
+    last = min(total.last_ns for _, total in done)
+    whole = whole_window(phase, operation)
+    if len(done) == 1 or whole is None:
+        return whole
+    if last <= first:
+        reason = f"no moment had all {len(done)} clients at work: counted from the first start to the last end"
+        return Window(from_ns=whole.from_ns, to_ns=whole.to_ns, count=whole.count, bytes=whole.bytes, reason=reason)
+    edges = (first, last)
+    return Window(
+        from_ns=first,
+        to_ns=last,
+        count=sum(inside(phase, observations, client, (total, total.count, "count"), edges) for client, total in done),
+        bytes=sum(inside(phase, observations, client, (total, total.bytes, "bytes"), edges) for client, total in done),
+    )
+
+
+def inside(
+    phase: Phase, observations: Observations, client: Client, what: tuple[OperationTotal, int, str], edges: tuple[int, int]
+) -> float:
+    """How much of one client's count (or bytes) falls between two times."""
+    total, amount, metric = what
+    series = next(
+        observations.over_time(phase.name, "application", f"{total.operation}.{metric}", f"client:{client.index}"), None
+    )
+    points = progress(total, amount, series)
+    return at(points, edges[1]) - at(points, edges[0])
+
+
+def progress(total: OperationTotal, amount: int, series: Series | None) -> list[tuple[int, float]]:
+    """(time, done until then) of one client: from 0 at its first start, over its checkpoints, to all at its last end."""
+    points = [(total.first_ns, 0.0)]
+    for at_ns, done in zip(series.at_ns, series.value, strict=True) if series else ():
+        if points[-1][0] < at_ns < total.last_ns and points[-1][1] <= done <= amount:
+            points.append((at_ns, done))
+    return [*points, (total.last_ns, float(amount))]
+
+
+def at(points: Sequence[tuple[int, float]], when: int) -> float:
+    """What was done at a time, by linear interpolation between the points; constant outside them."""
+    index = bisect_left(points, when, key=lambda point: point[0])
+    if index == 0:
+        return points[0][1]
+    if index == len(points):
+        return points[-1][1]
+    (t0, v0), (t1, v1) = points[index - 1], points[index]
+    return v0 + (v1 - v0) * (when - t0) / (t1 - t0) if t1 > t0 else v1

@@ -1,0 +1,218 @@
+"""What SOUND needs, for each part of a claim: the evidence and the rules that must have passed.
+
+The same table stands in docs/concepts.md; a test holds the two equal. A row holds for a claim when its part has its value
+and the measure's operation does its kind of work. Every row of a claim must be satisfied, the `as-is` rows always.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from assay.records import Claim, Direction, Durability, Load, Path, Regime, Tier
+
+
+class Work(StrEnum):
+    """Which operations a row is about."""
+
+    ANY = "any"
+    READ = "read"
+    WRITE = "write"
+    METADATA = "metadata"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """One row of the table."""
+
+    part: str
+    value: str
+    work: Work
+    evidence: tuple[str, ...]
+    """Evidence keys, of which `least` must be there."""
+    least: int
+    rules: tuple[str, ...]
+    """Ids of rules that must pass (or be n/a)."""
+    words: str
+
+
+ROWS: tuple[Row, ...] = (
+    Row(
+        part="tier",
+        value=Tier.AS_IS,
+        work=Work.ANY,
+        evidence=(),
+        least=0,
+        rules=("E01", "E05", "L07"),
+        words="a finished run, no contradiction between rungs, no failed operations, latencies that obey Little's law",
+    ),
+    Row(
+        part="tier",
+        value=Tier.DEVICE,
+        work=Work.READ,
+        evidence=("L2.read", "L9.read", "page_cache.cached_bytes"),
+        least=2,
+        rules=("T01", "T03", "T05", "T06", "L04"),
+        words="two of: bytes that the process made storage read, bytes of the lowest visible device, pages added to the page"
+        " cache; they agree with what was asked; no cache between stacked devices, no holes, no limit exceeded",
+    ),
+    Row(
+        part="tier",
+        value=Tier.DEVICE,
+        work=Work.WRITE,
+        evidence=("L9.write", "page_cache.dirty_bytes", "L2.write"),
+        least=2,
+        rules=("D01", "T03", "T06", "L04"),
+        words="the bytes written at the lowest visible device, nothing dirty at the end or the drain charged, no limit exceeded",
+    ),
+    Row(
+        part="tier",
+        value=Tier.DEVICE,
+        work=Work.METADATA,
+        evidence=("L9.read", "memory.inode_cache_objects"),
+        least=2,
+        rules=("T12",),
+        words="an inode loaded for each object touched, and reads at the lowest visible device",
+    ),
+    Row(
+        part="tier",
+        value=Tier.CLIENT_CACHE,
+        work=Work.READ,
+        evidence=("L2.read", "page_cache.cached_bytes"),
+        least=1,
+        rules=("T01",),
+        words="nothing that storage was asked to read",
+    ),
+    Row(
+        part="tier",
+        value=Tier.SERVER_CACHE,
+        work=Work.READ,
+        evidence=("L2.read", "L6.read"),
+        least=2,
+        rules=("T01", "T02"),
+        words="nothing from the client's cache, everything from the server's",
+    ),
+    Row(
+        part="durability",
+        value=Durability.STABLE_MEDIA,
+        work=Work.WRITE,
+        evidence=("L9.flush", "page_cache.dirty_bytes"),
+        least=1,
+        rules=("D01", "D02"),
+        words="a flush seen at the lowest visible device, and nothing dirty at the end or the drain charged",
+    ),
+    Row(
+        part="durability",
+        value=Durability.STABLE_MEDIA,
+        work=Work.METADATA,
+        evidence=("L9.flush",),
+        least=1,
+        rules=("D01", "D02"),
+        words="a flush seen at the lowest visible device, and the drain charged",
+    ),
+    Row(
+        part="regime",
+        value=Regime.COLD,
+        work=Work.READ,
+        evidence=("page_cache.cached_bytes", "L2.read"),
+        least=1,
+        rules=("T01",),
+        words="no page of the data in memory before the clock, or every byte asked from storage",
+    ),
+    Row(
+        part="regime",
+        value=Regime.COLD,
+        work=Work.METADATA,
+        evidence=("memory.inode_cache_objects",),
+        least=1,
+        rules=("T12",),
+        words="an inode loaded for each object touched",
+    ),
+    Row(
+        part="regime",
+        value=Regime.WARM,
+        work=Work.READ,
+        evidence=("page_cache.cached_bytes", "L2.read"),
+        least=1,
+        rules=("T01",),
+        words="every page of the data in memory before the clock, or nothing asked from storage",
+    ),
+    Row(
+        part="regime",
+        value=Regime.STEADY,
+        work=Work.ANY,
+        evidence=(),
+        least=0,
+        rules=("W01", "W02"),
+        words="long enough, and steady over the window (W02 is not written yet: such a claim stays UNVERIFIED)",
+    ),
+    Row(
+        part="load",
+        value=Load.CLOSED,
+        work=Work.ANY,
+        evidence=(),
+        least=0,
+        rules=("L07", "W04"),
+        words="clients that ran together, each waiting for its answer",
+    ),
+    Row(
+        part="load",
+        value=Load.OPEN,
+        work=Work.ANY,
+        evidence=(),
+        least=0,
+        rules=("G01", "G02"),
+        words="latency from the intended start, the rate attained (not written yet: such a claim stays UNVERIFIED)",
+    ),
+    Row(
+        part="path",
+        value=Path.LOOPBACK,
+        work=Work.ANY,
+        evidence=(),
+        least=0,
+        rules=("L05",),
+        words="the bytes seen on the loopback interface (not written yet: such a claim stays UNVERIFIED)",
+    ),
+    Row(
+        part="path",
+        value=Path.WIRE,
+        work=Work.ANY,
+        evidence=("L3.read",),
+        least=1,
+        rules=("L05",),
+        words="the bytes seen on a physical interface (not written yet: such a claim stays UNVERIFIED)",
+    ),
+)
+
+
+def work_of(direction: Direction | None) -> Work:
+    """The kind of work of an operation; flushes and discards count as writes, a foreign tool's unknown direction as any."""
+    if direction is None:
+        return Work.ANY
+    return {Direction.READ: Work.READ, Direction.METADATA: Work.METADATA}.get(direction, Work.WRITE)
+
+
+def rows_for(claim: Claim, direction: Direction | None) -> Iterator[Row]:
+    """The rows that a claim on an operation must satisfy."""
+    work = work_of(direction)
+    for row in ROWS:
+        claimed = getattr(claim, row.part)
+        always = (row.part, row.value) == ("tier", Tier.AS_IS)
+        if (always or claimed == row.value) and row.work in (Work.ANY, work):
+            yield row
+
+
+def required_rules(claim: Claim, direction: Direction | None) -> tuple[str, ...]:
+    """Ids of the rules that a claim needs, each once, in the order of the table."""
+    return tuple(dict.fromkeys(rule for row in rows_for(claim, direction) for rule in row.rules))
+
+
+def markdown() -> str:
+    """The table as it stands in docs/concepts.md."""
+    lines = ["| part of the claim | work | evidence | rules | in words |", "|---|---|---|---|---|"]
+    for row in ROWS:
+        keys = ", ".join(f"`{key}`" for key in row.evidence)
+        evidence = f"{row.least} of {keys}" if row.least < len(row.evidence) else keys or "-"
+        lines.append(f"| {row.part} = {row.value} | {row.work} | {evidence} | {', '.join(row.rules)} | {row.words} |")
+    return "\n".join(lines)
