@@ -1,0 +1,120 @@
+"""How each kind of thing in the ledger is undone, and how it is proved to be still ours before it is touched."""
+
+from __future__ import annotations
+
+import json
+import posixpath
+import time
+from collections.abc import Callable, Mapping
+
+from assay.catalogue import Host
+from assay.errors import BusyError, TrialError
+from assay.machine import cgroups, marks, throttle
+from assay.machine.stack import DELETED, backing_file, mounts
+
+PATIENCE_S = 5.0
+"""How long a device or process may take to let go."""
+
+Details = Mapping[str, str]
+
+
+def undo_one(host: Host, kind: str, details: Details) -> bool:
+    """Undo one thing; False where it is gone or not provably ours any more, so that there is nothing left to do.
+
+    Raises an AssayError where it is ours and cannot be undone now.
+    """
+    return KINDS[kind](host, details)
+
+
+def _directory(host: Host, details: Details) -> bool:
+    return marks.remove(host, details["path"], details["marker"])
+
+
+def _file(host: Host, details: Details) -> bool:
+    """A file is ours if the directory that holds it has our marker."""
+    path = details["path"]
+    if not host.exists(path) or not marks.is_ours(host, posixpath.dirname(path), details["marker"]):
+        return False
+    host.run(["rm", "-f", "--", path])
+    return True
+
+
+def _mount(host: Host, details: Details) -> bool:
+    if not _mounted(host, details):
+        return False
+    deadline = time.monotonic() + PATIENCE_S
+    while True:
+        done = host.run(["umount", "--", details["path"]], check=False)
+        if not _mounted(host, details):
+            return True
+        if time.monotonic() > deadline:
+            raise BusyError(f"{details['path']} cannot be unmounted ({done.stderr.strip()}): end the processes that use it")
+        time.sleep(0.1)
+
+
+def _mounted(host: Host, details: Details) -> bool:
+    return any(mount.point == details["path"] and mount.source == details["device"] for mount in mounts(host))
+
+
+def _loop(host: Host, details: Details) -> bool:
+    name = posixpath.basename(details["device"])
+    if backing_file(host, name) != details["image"].removesuffix(DELETED):
+        return False
+    done = host.run(["losetup", "-d", details["device"]], check=False)
+    deadline = time.monotonic() + PATIENCE_S
+    while backing_file(host, name) == details["image"]:
+        if time.monotonic() > deadline:
+            raise BusyError(f"{details['device']} cannot be detached ({done.stderr.strip()}): end the processes that use it")
+        time.sleep(0.05)
+    return True
+
+
+def _throttle(host: Host, details: Details) -> bool:
+    return throttle.remove_rule(host, details["file"], details["device"], details["value"])
+
+
+def _cgroup(host: Host, details: Details) -> bool:
+    return cgroups.remove_group(host, details["path"])
+
+
+def _process(host: Host, details: Details) -> bool:
+    pid = details["pid"]
+    found = process_state(host, pid)
+    if found is None or found[0] != details["start_ticks"]:
+        return False
+    leads_group = found[1] == pid
+    host.run(["kill", "-KILL", "--", f"-{pid}" if leads_group else pid], check=False)
+    deadline = time.monotonic() + PATIENCE_S
+    while (now := process_state(host, pid)) is not None and now[0] == details["start_ticks"] and now[2] not in "ZX":
+        if time.monotonic() > deadline:
+            raise TrialError(f"process {pid} does not end although it was killed (state {now[2]}): it waits for a device")
+        time.sleep(0.02)
+    return True
+
+
+def process_state(host: Host, pid: str) -> tuple[str, str, str] | None:
+    """(start time in ticks since boot, process group, state) from /proc/PID/stat (proc_pid_stat(5)); None where it is gone."""
+    try:
+        text = host.read(f"/proc/{pid}/stat")
+    except OSError:
+        return None
+    fields = text.rpartition(")")[2].split()
+    return fields[19], fields[2], fields[0]
+
+
+def _command(host: Host, details: Details) -> bool:
+    """A target's own way back; it was written for just this, so it is run even where it was run before."""
+    host.run([str(word) for word in json.loads(details["argv"])], timeout_s=120.0)
+    return True
+
+
+KINDS: Mapping[str, Callable[[Host, Details], bool]] = {
+    "directory": _directory,
+    "file": _file,
+    "mount": _mount,
+    "loop": _loop,
+    "throttle": _throttle,
+    "cgroup": _cgroup,
+    "process": _process,
+    "command": _command,
+}

@@ -1,0 +1,187 @@
+"""Any system that can be set up by commands: prepare, attach, chill, facts and teardown are argument lists from the file.
+
+In each argument {scratch}, {name}, {seed}, {trial}, {variables.NAME} and, after `prepare`, {path} stand for their values; a
+brace that is meant is doubled. What is measured is the directory `path`, or the one that `prepare` prints as its last line.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+
+from assay.catalogue import PLACEMENT, Host, Knob, KnobKind, Setting, Target
+from assay.errors import EvidenceError, RefusedError, TrialError, UsageError
+from assay.machine.stack import mount_of, stack
+from assay.records import Endpoint, EndpointKind, Place, Value
+
+STEPS = ("prepare", "attach", "chill", "facts", "teardown")
+PLACEHOLDER = re.compile(r"\{\{|\}\}|\{([^{}]*)\}")
+
+
+def check(_host: Host, setting: Setting) -> tuple[str, ...]:
+    """Placeholders that stand for nothing, and a missing way to the directory."""
+    known = {**_values(setting), "path": "", "client": ""}
+    found = [
+        f"found {{{name}}} in {step}; expected one of: {', '.join(sorted(known))}"
+        for step in STEPS
+        for name in _names(_argv(setting.knobs, step))
+        if name not in known
+    ]
+    if not setting.knobs.get("path") and not _argv(setting.knobs, "prepare"):
+        found.append("found neither `path` nor `prepare`; expected the directory to measure, or a command that prints it last")
+    return tuple(found)
+
+
+def install(_host: Host, _setting: Setting) -> None:
+    """Nothing is kept between trials."""
+
+
+def prepare(host: Host, setting: Setting) -> Place:
+    """Write the way back down, run `prepare`, look where the directory is.
+
+    Raises UsageError with all that `check` finds, TrialError where a command fails or leaves no directory.
+    """
+    mistakes = check(host, setting)
+    if mistakes:
+        raise UsageError("\n".join(mistakes))
+    values = _values(setting)
+    path = substitute(str(setting.knobs.get("path") or ""), values)
+    back = _filled(setting.knobs, "teardown", {**values, "path": path, "client": ""})
+    if back:
+        setting.undo.add("command", argv=json.dumps(back))
+    printed = _run(host, _filled(setting.knobs, "prepare", {**values, "path": path, "client": ""}))
+    path = path or (printed.strip().splitlines() or [""])[-1].strip()
+    if host.run(["test", "-d", path], check=False).status != 0:
+        raise TrialError(
+            f"found no directory at {path!r} after prepare; expected one: print its path as the last line or set `path`"
+        )
+    known = {**values, "path": path}
+    private: dict[str, Value] = {step: _argv(setting.knobs, step) for step in STEPS}
+    private["teardown"] = tuple(back)
+    return Place(
+        target=setting.name,
+        host=host.name,
+        kind=EndpointKind.DIRECTORY,
+        address=path,
+        devices=stack(host, path),
+        filesystem=mount_of(host, path).filesystem,
+        private={**private, "values": tuple((key, known[key]) for key in sorted(known))},
+    )
+
+
+def attach(host: Host, place: Place, client: int) -> Endpoint:
+    """Run `attach` for one client ({client}); its last line, if any, is this client's directory."""
+    printed = _step(host, place, "attach", str(client)).strip().splitlines()
+    return Endpoint(kind=EndpointKind.DIRECTORY, address=printed[-1].strip() if printed else place.address)
+
+
+def chill(host: Host, place: Place) -> None:
+    """Run `chill`. Raises RefusedError where the file has none: this system cannot be made cold."""
+    if not place.private["chill"]:
+        raise RefusedError(
+            f"found no `chill` in target {place.target}; expected a command for cache = cold: add one or use as-left"
+        )
+    _step(host, place, "chill")
+
+
+def facts(host: Host, place: Place) -> tuple[tuple[str, str], ...]:
+    """What `facts` prints, a `key = value` or `key: value` a line, and the mount that the directory is on."""
+    lines = _step(host, place, "facts").splitlines()
+    found = tuple((match[1], match[2]) for line in lines if (match := _PAIR.match(line)))
+    try:
+        mount = mount_of(host, place.address)
+    except (OSError, EvidenceError) as error:
+        return (*found, ("mount", f"unknown: {error}"))
+    return (*found, ("filesystem", mount.filesystem), ("mount.options", ",".join(mount.options)))
+
+
+_PAIR = re.compile(r"^\s*([^=:]+?)\s*[=:]\s*(.*?)\s*$")
+
+
+def detach(_host: Host, _place: Place, _endpoint: Endpoint) -> None:
+    """What `attach` did is undone by `teardown`."""
+
+
+def teardown(_host: Host, setting: Setting, place: Place) -> None:
+    """Run `teardown`, by the ledger, so that it is not run again."""
+    back = place.private["teardown"]
+    if isinstance(back, tuple) and back:
+        setting.undo.undo("command", argv=json.dumps(list(back)))
+
+
+def remove(_host: Host, _setting: Setting) -> None:
+    """Nothing was kept."""
+
+
+def substitute(text: str, values: Mapping[str, str]) -> str:
+    """The text with {NAME} replaced and doubled braces single. Raises UsageError for a name that stands for nothing."""
+
+    def one(match: re.Match[str]) -> str:
+        name = match[1]
+        if name is None:
+            return match[0][0]
+        if name not in values:
+            raise UsageError(f"found {{{name}}}; expected one of: {', '.join(sorted(values))}")
+        return values[name]
+
+    return PLACEHOLDER.sub(one, text)
+
+
+def _names(argv: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(match[1] for word in argv for match in PLACEHOLDER.finditer(word) if match[1] is not None)
+
+
+def _values(setting: Setting) -> dict[str, str]:
+    trial = setting.trial
+    variables = {key: str(value) for key, value in setting.knobs.items() if key.startswith("variables.")}
+    where = {"scratch": setting.scratch, "name": setting.name}
+    return {**where, "seed": str(trial.seed if trial else 0), "trial": str(trial.id if trial else 0), **variables}
+
+
+def _argv(knobs: Mapping[str, Value], step: str) -> tuple[str, ...]:
+    words = knobs.get(step)
+    return tuple(str(word) for word in words) if isinstance(words, tuple) else ()
+
+
+def _filled(knobs: Mapping[str, Value], step: str, values: Mapping[str, str]) -> list[str]:
+    return [substitute(word, values) for word in _argv(knobs, step)]
+
+
+def _step(host: Host, place: Place, step: str, client: str = "") -> str:
+    pairs = place.private["values"]
+    values = {str(pair[0]): str(pair[1]) for pair in pairs if isinstance(pair, tuple)} if isinstance(pairs, tuple) else {}
+    return _run(host, _filled(place.private, step, {**values, "client": client}))
+
+
+def _run(host: Host, argv: list[str]) -> str:
+    return host.run(argv).stdout if argv else ""
+
+
+def _step_knob(step: str, help_text: str) -> Knob:
+    return Knob(name=step, kind=KnobKind.TEXTS, default=(), help=help_text)
+
+
+TARGET = Target(
+    name="commands",
+    knobs=(
+        Knob(name="path", kind=KnobKind.TEXT, help="directory to measure; where not set, the last line that `prepare` prints"),
+        _step_knob("prepare", "argument list that sets the system up, before each trial"),
+        _step_knob("attach", "argument list run once per client; may print that client's directory"),
+        _step_knob("chill", "argument list that makes its caches cold"),
+        _step_knob("facts", "argument list that prints `key = value` lines for the fingerprint"),
+        _step_knob("teardown", "argument list that undoes `prepare`; also run after an interruption"),
+        Knob(name="variables.*", kind=KnobKind.TEXT, help="free values for {variables.NAME}; each can be a factor"),
+        *PLACEMENT,
+    ),
+    endpoint=EndpointKind.DIRECTORY,
+    check=check,
+    install=install,
+    prepare=prepare,
+    attach=attach,
+    chill=chill,
+    facts=facts,
+    detach=detach,
+    teardown=teardown,
+    remove=remove,
+)

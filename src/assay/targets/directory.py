@@ -1,0 +1,139 @@
+"""An existing directory or mount: works in a marked directory of its own below it, which is removed afterwards.
+
+Nothing is written outside that directory. It is made fresh for each trial, so no trial sees the files of the former one.
+"""
+
+from __future__ import annotations
+
+import posixpath
+
+from assay.catalogue import PLACEMENT, Host, Knob, KnobKind, Setting, Target
+from assay.errors import EvidenceError, RefusedError, UsageError
+from assay.machine import image, marks
+from assay.machine.stack import Mount, mount_of, stack
+from assay.records import Endpoint, EndpointKind, Place
+
+SPARE = 1.1
+"""Free space must be this many times what the workloads need: file systems slow down and fail when they are full."""
+
+
+def check(host: Host, setting: Setting) -> tuple[str, ...]:
+    """What is wrong with the directory; changes nothing."""
+    path = str(setting.knobs["path"])
+    kind = host.run(["stat", "-L", "-c", "%F", "--", path], check=False)
+    if kind.status != 0:
+        return (f"found nothing at {path}; expected an existing directory: make it or mend `path`",)
+    if kind.stdout.strip() != "directory":
+        return (f"found a {kind.stdout.strip()} at {path}; expected a directory",)
+    return (*_not_writable(host, path), *_no_space(host, path, setting.needs_bytes))
+
+
+def _not_writable(host: Host, path: str) -> tuple[str, ...]:
+    mount = mount_of(host, path)
+    if mount.read_only:
+        return (f"found {path} on a read-only mount ({mount.point}); expected to write: mount -o remount,rw {mount.point}",)
+    if host.run(["test", "-w", path, "-a", "-x", path], check=False).status != 0:
+        return (f"found that we may not write in {path}; expected a directory of ours: change its mode or be another user",)
+    return ()
+
+
+def _no_space(host: Host, path: str, needed: int) -> tuple[str, ...]:
+    free = image.free_bytes(host, path)
+    if free >= needed * SPARE:
+        return ()
+    return (f"found {free} bytes free below {path}; expected {int(needed * SPARE)} (10 % more than the workloads need)",)
+
+
+def install(_host: Host, _setting: Setting) -> None:
+    """Nothing is kept between trials."""
+
+
+def prepare(host: Host, setting: Setting) -> Place:
+    """Make the directory of this trial. Raises UsageError with all that `check` finds."""
+    mistakes = check(host, setting)
+    if mistakes:
+        raise UsageError("\n".join(mistakes))
+    parent = host.real_path(str(setting.knobs["path"]))
+    name = marks.fresh_name()
+    path = posixpath.join(parent, name)
+    marker = name.removeprefix(marks.PREFIX)
+    marks.make(host, setting.undo, path, marker)
+    return Place(
+        target=setting.name,
+        host=host.name,
+        kind=EndpointKind.DIRECTORY,
+        address=path,
+        devices=stack(host, parent),
+        filesystem=mount_of(host, parent).filesystem,
+        private={"marker": marker},
+    )
+
+
+def attach(_host: Host, place: Place, _client: int) -> Endpoint:
+    """Every client uses the same directory; the workload gives each its own part."""
+    return Endpoint(kind=EndpointKind.DIRECTORY, address=place.address)
+
+
+def chill(host: Host, place: Place) -> None:
+    """Flush all, then give back the cached pages of each of our files. Inodes and names stay cached.
+
+    Raises RefusedError on a host without these system calls, and on one where pages are the only store.
+    """
+    if host.syscalls is None:
+        raise RefusedError(f"found no Assay on {host.name}; expected it there to drop cached files: install it or use as-left")
+    if place.filesystem in ("tmpfs", "ramfs"):
+        raise RefusedError(
+            f"found {place.filesystem}, whose files live in the page cache alone; expected another for cache = cold"
+        )
+    host.syscalls.syncfs(place.address)
+    listed = host.run(["find", place.address, "-xdev", "-type", "f", "-size", "+0", "-print0"]).stdout
+    for path in filter(None, listed.split("\0")):
+        host.syscalls.drop_file(path)
+
+
+def facts(host: Host, place: Place) -> tuple[tuple[str, str], ...]:
+    """Which file system on which devices, with which options."""
+    try:
+        mount = mount_of(host, place.address)
+    except (OSError, EvidenceError) as error:
+        return (("mount", f"unknown: {error}"),)
+    return (
+        ("filesystem", mount.filesystem),
+        ("mount.point", mount.point),
+        ("mount.source", mount.source),
+        ("mount.options", ",".join(mount.options)),
+        ("devices", " ".join(place.devices) or _no_devices(mount)),
+    )
+
+
+def _no_devices(mount: Mount) -> str:
+    return f"none: {mount.filesystem} shows no block device"
+
+
+def detach(_host: Host, _place: Place, _endpoint: Endpoint) -> None:
+    """Nothing was attached."""
+
+
+def teardown(_host: Host, setting: Setting, place: Place) -> None:
+    """Remove the directory of this trial."""
+    setting.undo.undo("directory", path=place.address)
+
+
+def remove(_host: Host, _setting: Setting) -> None:
+    """Nothing was kept."""
+
+
+TARGET = Target(
+    name="directory",
+    knobs=(Knob(name="path", kind=KnobKind.PATH, required=True, help="existing directory or mount to measure"), *PLACEMENT),
+    endpoint=EndpointKind.DIRECTORY,
+    check=check,
+    install=install,
+    prepare=prepare,
+    attach=attach,
+    chill=chill,
+    facts=facts,
+    detach=detach,
+    teardown=teardown,
+    remove=remove,
+)

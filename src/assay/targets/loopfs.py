@@ -1,0 +1,203 @@
+"""A file system made fresh for each trial on an image written in full, with direct I/O proven and an optional speed limit.
+
+The image is made once per experiment. Between the mount and the device below there is no second cache (`direct_io`), and with
+`limit` it is a disk of known speed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import posixpath
+from collections.abc import Mapping
+
+from assay.catalogue import PLACEMENT, Host, Knob, KnobKind, Setting, Target, Undo, Unit
+from assay.errors import AssayError, BusyError, TrialError, UsageError
+from assay.machine import image, marks, throttle, tools
+from assay.machine.filesystems import FILESYSTEMS, features, make, mount
+from assay.machine.stack import device_number, device_stack, mount_of
+from assay.records import Endpoint, EndpointKind, Place, Value
+
+USABLE = 0.9
+"""The share of a new file system that files can fill; its own tables, log and reserve take the rest."""
+TOOLS = ("losetup", "mount", "umount", "dd", "filefrag")
+
+
+def check(host: Host, setting: Setting) -> tuple[str, ...]:
+    """What is wrong with these knobs on this host; changes nothing."""
+    kind, size = FILESYSTEMS[str(setting.knobs["filesystem"])], _number(setting.knobs["size"])
+    written = not host.exists(_image(setting)) and setting.knobs.get("image") != "sparse"
+    found = [*tools.missing(host, (*TOOLS, *kind.tools)), *image.no_room(host, _base(setting), size if written else 0)]
+    if not host.is_root():
+        found.append("found that we are not root; expected root, to attach and mount: run as root or use kind directory")
+    if size < kind.smallest_bytes or size % image.MIB:
+        found.append(f"found size {size} bytes; expected whole MiB, at least {kind.smallest_bytes // image.MIB}, for {kind.name}")
+    if setting.needs_bytes > size * USABLE:
+        found.append(f"found size {size} bytes; expected {int(setting.needs_bytes / USABLE)} for what the workloads write")
+    if throttle.rates_of(setting.knobs):
+        found += filter(None, [throttle.obstacle(host)])
+    return tuple(found)
+
+
+def install(host: Host, setting: Setting) -> None:
+    """Write the image in full; nothing happens where it is there. Raises UsageError with all that `check` finds."""
+    path = _image(setting)
+    if host.exists(path):
+        return
+    mistakes = check(host, setting)
+    if mistakes:
+        raise UsageError("\n".join(mistakes))
+    marks.make(host, setting.undo, posixpath.dirname(path), _identity(setting))
+    image.write(host, path, _number(setting.knobs["size"]), "sparse" if setting.knobs.get("image") == "sparse" else "written")
+
+
+def prepare(host: Host, setting: Setting) -> Place:
+    """Attach, make, mount and limit. What was done is undone again where a later step fails."""
+    install(host, setting)
+    path = host.real_path(_image(setting))
+    point = posixpath.join(posixpath.dirname(path), "mount")
+    loop = image.attach(host, setting.undo, path, direct_io="on" if setting.knobs.get("direct_io", True) else "off")
+    private: dict[str, Value] = {"image": path, "loop": loop, "mount": point, "number": device_number(host, loop)}
+    try:
+        return _furnish(host, setting, private)
+    except BaseException:
+        with contextlib.suppress(AssayError):
+            _release(setting.undo, private)
+        raise
+
+
+def _furnish(host: Host, setting: Setting, private: dict[str, Value]) -> Place:
+    knobs, loop, path, point = setting.knobs, str(private["loop"]), str(private["image"]), str(private["mount"])
+    kind, rates = FILESYSTEMS[str(knobs["filesystem"])], throttle.rates_of(knobs)
+    make(host, kind, f"/dev/{loop}", _texts(knobs.get("mkfs_options")))
+    if knobs.get("image") != "sparse":
+        image.settle(host, path)
+    # An option of the user's stands last and so wins over ours.
+    private["options"] = ",".join((*kind.mount_options, *_texts(knobs.get("mount_options"))))
+    host.run(["mkdir", "-p", "--", point])
+    setting.undo.add("mount", path=point, device=f"/dev/{loop}")
+    mount(host, kind.name, str(private["options"]), f"/dev/{loop}", point)
+    work = posixpath.join(point, "work")
+    host.run(["mkdir", "--", work])
+    host.write(posixpath.join(work, marks.MARKER), _identity(setting))
+    if rates:
+        label = f"trial-{setting.trial.id:04d}" if setting.trial else setting.name
+        private["cgroup"] = throttle.set_rules(host, setting.undo, str(private["number"]), rates, label)
+    return Place(
+        target=setting.name,
+        host=host.name,
+        kind=EndpointKind.DIRECTORY,
+        address=work,
+        devices=device_stack(host, loop),
+        backing_files=(path,),
+        limits=throttle.limits(loop, rates, f"{setting.name}.limit"),
+        filesystem=kind.name,
+        private=private,
+    )
+
+
+def attach(_host: Host, place: Place, _client: int) -> Endpoint:
+    """Every client uses the same mount; the workload gives each its own part."""
+    return Endpoint(kind=EndpointKind.DIRECTORY, address=place.address)
+
+
+def chill(host: Host, place: Place) -> None:
+    """Unmount, drop what is cached of the image, mount again: nothing of the file system stays in memory.
+
+    Raises BusyError while somebody has a file open there.
+    """
+    point, loop = str(place.private["mount"]), str(place.private["loop"])
+    try:
+        host.run(["umount", "--", point])
+    except TrialError as error:
+        raise BusyError(f"{point} cannot be unmounted to make it cold ({error}): no client may have a file open there") from error
+    if host.syscalls is not None:
+        host.syscalls.drop_file(str(place.private["image"]))
+    mount(host, str(place.filesystem), str(place.private["options"]), f"/dev/{loop}", point)
+
+
+def facts(host: Host, place: Place) -> tuple[tuple[str, str], ...]:
+    """Features of the file system, the options in effect, and the proofs: direct I/O, no unwritten part of the image."""
+    loop, path = str(place.private["loop"]), str(place.private["image"])
+    found = [*features(host, FILESYSTEMS[str(place.filesystem)], f"/dev/{loop}")]
+    found.append(("mount.options", ",".join(mount_of(host, place.address).options)))
+    found.append(("loop.direct_io", str(int(image.direct_io(host, loop)))))
+    found.append(("image.filesystem", mount_of(host, path).filesystem))
+    if host.syscalls is not None:
+        extents = host.syscalls.fiemap(path)
+        found.append(("image.unwritten_bytes", str(extents.unwritten_bytes + extents.hole_bytes)))
+    found += [("limit", f"{limit.direction.value} {limit.bytes_per_s} bytes/s {limit.ops_per_s} ops/s") for limit in place.limits]
+    return tuple(found)
+
+
+def detach(_host: Host, _place: Place, _endpoint: Endpoint) -> None:
+    """Nothing was attached."""
+
+
+def teardown(_host: Host, setting: Setting, place: Place) -> None:
+    """Take the limit away, unmount, detach; the image stays for the next trial."""
+    _release(setting.undo, place.private)
+
+
+def _release(undo: Undo, private: Mapping[str, Value]) -> None:
+    for _ in throttle.RATES:
+        undo.undo("throttle", device=str(private["number"]))
+    undo.undo("mount", path=str(private["mount"]))
+    undo.undo("loop", image=str(private["image"]))
+    if private.get("cgroup"):
+        undo.undo("cgroup", path=str(private["cgroup"]))
+
+
+def remove(_host: Host, setting: Setting) -> None:
+    """Remove the image."""
+    setting.undo.undo("directory", path=posixpath.dirname(_image(setting)))
+
+
+def _base(setting: Setting) -> str:
+    return str(setting.knobs.get("scratch") or setting.scratch)
+
+
+def _identity(setting: Setting) -> str:
+    """The same for all trials of this target in this experiment, and for nobody else: the scratch directory is private."""
+    return hashlib.sha256(f"{setting.scratch}\0{setting.name}".encode()).hexdigest()[:16]
+
+
+def _image(setting: Setting) -> str:
+    name = f"{setting.knobs['size']}-{setting.knobs.get('image') or 'written'}.img"
+    return posixpath.join(_base(setting), marks.PREFIX + _identity(setting), name)
+
+
+def _number(value: Value) -> int:
+    assert isinstance(value, int)
+    return value
+
+
+def _texts(value: Value) -> tuple[str, ...]:
+    return tuple(str(item) for item in value) if isinstance(value, tuple) else ()
+
+
+TARGET = Target(
+    name="loopfs",
+    knobs=(
+        Knob(name="filesystem", kind=KnobKind.CHOICE, choices=tuple(FILESYSTEMS), required=True, help="what is made"),
+        Knob(name="size", kind=KnobKind.QUANTITY, unit=Unit.BYTES, required=True, low=8 * image.MIB, help="size of the image"),
+        Knob(name="mount_options", kind=KnobKind.TEXTS, default=(), help="options of mount -o"),
+        Knob(name="mkfs_options", kind=KnobKind.TEXTS, default=(), help="further arguments of mkfs"),
+        Knob(name="direct_io", kind=KnobKind.SWITCH, default=True, help="the loop device goes past the cache of its image"),
+        Knob(name="image", kind=KnobKind.CHOICE, choices=("written", "sparse"), default="written", help="sparse misleads"),
+        Knob(name="scratch", kind=KnobKind.PATH, help="directory for the image; the experiment's scratch where not set"),
+        *throttle.KNOBS,
+        *PLACEMENT,
+    ),
+    endpoint=EndpointKind.DIRECTORY,
+    check=check,
+    install=install,
+    prepare=prepare,
+    attach=attach,
+    chill=chill,
+    facts=facts,
+    detach=detach,
+    teardown=teardown,
+    remove=remove,
+    limits=lambda knobs: tuple(f"{name.replace('_', ' ')} {rate}" for name, rate in throttle.rates_of(knobs).items()),
+)
