@@ -1,0 +1,179 @@
+"""Finds what differs between the arms of a comparison besides the factor: kernel, settings, mounts, devices, versions.
+
+Evidence: the facts of every run, before its first phase. Facts of the class performance count; identity and noise do not,
+and facts that are the same in both arms are not shown. What follows from the factor itself is listed as implied.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from assay.catalogue import Case, ComparisonCase, Rule
+from assay.findings import found
+from assay.records import Change, FactClass, Finding, Observations, Run, Scope, Severity, State, When
+
+OF_THE_TARGET = ("target.", "mount.", "filesystem.")
+"""Facts that follow from another target, or from one of its knobs."""
+OF_THE_STACK = ("device.", "limit.")
+"""Facts that follow from it only where it stands on other devices."""
+MOST_SHOWN = 12
+NOT_THERE = "not there"
+ALTERNATIVES = (
+    "A fact that follows of itself from the factor (a driver, a path): what also differs between two runs of one arm is noise.",
+    "A setting that a daemon changes by itself (governor, read-ahead rules of udev): it changes within one arm too.",
+)
+ADVICE = (
+    "Make the named facts equal and run again, or declare what belongs together as one factor (a target for each bundle). "
+    "Until then the comparison says which bundle is better, not which part of it made the difference."
+)
+Runs = Sequence[tuple[Run, Observations]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Difference:
+    """One fact with the values that it had in each arm."""
+
+    key: str
+    baseline: tuple[str, ...]
+    candidate: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"{self.key}: {shown(self.baseline)} against {shown(self.candidate)}"
+
+
+def shown(values: tuple[str, ...]) -> str:
+    """The values of one arm, shortened."""
+    return " or ".join(value if len(value) <= 60 else f"{value[:57]}..." for value in values)
+
+
+def applies(case: Case) -> str | None:
+    """None for every comparison."""
+    return None if isinstance(case, ComparisonCase) else "it judges comparisons"
+
+
+def check(case: Case) -> Finding:
+    """Fail where facts of the class performance differ and do not follow from the factor."""
+    assert isinstance(case, ComparisonCase)
+    if not all(observations.facts for _, observations in (*case.baseline, *case.candidate)) or not (
+        case.baseline and case.candidate
+    ):
+        statement = "Whether the arms ran in the same environment is not known: not every run has its facts."
+        return found(RULE, case, State.UNVERIFIED, statement)
+    all_of_them = list(differences(case.baseline, case.candidate))
+    implied = [one for one in all_of_them if is_implied(case, one.key)]
+    alien = [one for one in all_of_them if one not in implied]
+    drifted = sorted({key for _, observations in (*case.baseline, *case.candidate) for key in drift(observations)})
+    bundle = is_bundle(case)
+    failed = bool(drifted or (alien and not bundle))
+    return found(
+        RULE,
+        case,
+        State.FAIL if failed else State.PASS,
+        said(case, alien, implied, drifted),
+        severity=Severity.INVALIDATES if alien and not bundle else Severity.QUALIFIES if drifted else RULE.severity,
+        observed={"differing": len(alien), "implied": len(implied), "drifted": len(drifted)}
+        | {one.key: str(one) for one in alien},
+        threshold={"differing": 0},
+        relabel="comparison of bundles: the arms differ in more than the factor" if alien else None,
+        evidence=(
+            *map(str, alien),
+            *(f"changed during a run: {key}" for key in drifted),
+            *(f"implied: {one}" for one in implied),
+        ),
+    )
+
+
+def said(case: ComparisonCase, alien: list[Difference], implied: list[Difference], drifted: list[str]) -> str:
+    """The finding in words."""
+    factor = case.comparison.factor
+    follow = f" {len(implied)} further facts differ because the factor {factor} differs." if implied else ""
+    changed = f" During a run these changed: {', '.join(drifted[:MOST_SHOWN])}." if drifted else ""
+    if not alien:
+        return f"No fact that matters differs between the arms besides the factor {factor}.{changed}{follow}"
+    more = f"; and {len(alien) - MOST_SHOWN} more" if len(alien) > MOST_SHOWN else ""
+    listed = "; ".join(map(str, alien[:MOST_SHOWN])) + more
+    if is_bundle(case):
+        return f"The factor {factor} stands for whole machines or systems; with it these differ: {listed}.{changed}{follow}"
+    return f"The arms differ in {len(alien)} things besides the factor {factor}: {listed}.{changed}{follow}"
+
+
+def differences(baseline: Runs, candidate: Runs) -> Iterator[Difference]:
+    """Facts of the class performance whose values are not the same in both arms, by key."""
+    left, right = values_of(baseline), values_of(candidate)
+    for key in sorted(left.keys() | right.keys()):
+        one, other = left.get(key, {NOT_THERE}), right.get(key, {NOT_THERE})
+        if one != other:
+            yield Difference(key=key, baseline=tuple(sorted(one)), candidate=tuple(sorted(other)))
+
+
+def values_of(runs: Runs) -> dict[str, set[str]]:
+    """Every value that a fact had in an arm; a run that lacks a fact which another has counts as `not there`.
+
+    The host's name is a part of the key where a run has facts of more than one host. Versions of tools are facts too.
+    """
+    each = [facts_of(run, observations) for run, observations in runs]
+    keys = {key for facts in each for key in facts}
+    return {key: {facts.get(key, NOT_THERE) for facts in each} for key in keys}
+
+
+def facts_of(run: Run, observations: Observations) -> dict[str, str]:
+    """Key -> value of the facts of one run that matter."""
+    several = len({fact.host for fact in observations.facts}) > 1
+    versions = {f"version.{tool}": version for tool, version in run.versions.items()}
+    return versions | {
+        f"{fact.host}: {fact.key}" if several else fact.key: fact.value
+        for fact in observations.facts
+        if fact.when is When.BEFORE and fact.fact_class is FactClass.PERFORMANCE
+    }
+
+
+def drift(observations: Observations) -> Iterator[str]:
+    """Facts of the class performance that were another thing after the last phase than before the first."""
+    before = {(fact.host, fact.key): fact.value for fact in observations.facts if fact.when is When.BEFORE}
+    for fact in observations.facts:
+        was = before.get((fact.host, fact.key), fact.value)
+        if fact.when is When.AFTER and fact.fact_class is FactClass.PERFORMANCE and was != fact.value:
+            yield f"{fact.key} ({was} -> {fact.value})"
+
+
+def is_bundle(case: ComparisonCase) -> bool:
+    """Whether the factor stands for whole machines or systems: it is changed by hand, or it is the hosts."""
+    return any(
+        factor.path == case.comparison.factor and (factor.change is Change.MANUAL or factor.path == "hosts")
+        for factor in case.experiment.factors
+    )
+
+
+def is_implied(case: ComparisonCase, key: str) -> bool:
+    """Whether a fact follows from the factor: the target's own facts from the target, the stack's from another stack."""
+    bare = key.rpartition(": ")[2]
+    first = case.comparison.factor.partition(".")[0]
+    if first != "target" and first not in {target.name for target in case.experiment.targets}:
+        return False
+    return bare.startswith(OF_THE_TARGET) or (bare.startswith(OF_THE_STACK) and stacks(case.baseline) != stacks(case.candidate))
+
+
+def stacks(runs: Runs) -> set[tuple[str, ...]]:
+    """The stacks of devices below the targets; which loop device it was makes no difference."""
+    return {tuple(re.sub(r"^loop\d+", "loop", device) for device in place.devices) for run, _ in runs for place in run.places}
+
+
+RULE = Rule(
+    id="C01",
+    name="fingerprint",
+    scope=Scope.COMPARISON,
+    severity=Severity.INVALIDATES,
+    part="comparability",
+    needs=("fact:*",),
+    applies=applies,
+    check=check,
+    alternatives=ALTERNATIVES,
+    advice=ADVICE,
+    sources=(
+        "Mytkowicz et al., ASPLOS 2009: Producing wrong data without doing anything obviously wrong",
+        "Hoefler and Belli, SC 2015, rule 9: document all varying factors",
+        "MLPerf audit guidelines: same as documented, otherwise explain",
+    ),
+)

@@ -1,0 +1,201 @@
+"""Finds quotas that held the trial back: processor quotas, and throttle rules on the devices of the stack.
+
+Evidence: periods in which a control group was stopped for its quota, and the rules on each device against what passed the
+device. A limit that the target declares, or that is the factor, is named and passes: then it is what was measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from assay.catalogue import Case, Rule, TrialCase
+from assay.findings import found
+from assay.measures import Better, figure_kind
+from assay.records import Bound, Direction, Finding, Rung, Scope, Series, Severity, State
+
+METRICS = {
+    "limit_read_bytes_per_s": (Direction.READ, "bytes_per_s", "B/s"),
+    "limit_write_bytes_per_s": (Direction.WRITE, "bytes_per_s", "B/s"),
+    "limit_read_ops_per_s": (Direction.READ, "ops_per_s", "op/s"),
+    "limit_write_ops_per_s": (Direction.WRITE, "ops_per_s", "op/s"),
+}
+DECLARED_AGREES = 0.01
+"""A declared limit and a rule that differ by no more than this are the same one."""
+ALTERNATIVES = (
+    "A device's natural limit looks as flat as a throttle: raise the queue depth; a throttle's rate stays, its latency grows.",
+    "A hypervisor's or a cloud's cap shows in no file of this host: compare with the rate in the contract (L04).",
+)
+ADVICE = (
+    "Remove the rule (the evidence names its file) or run outside that control group; or declare it: `limit` of the target, "
+    "or [limits] of the experiment. Then the figure is that of a system with this limit, and says so."
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Throttle:
+    """One limit that was in force under the clock, in words, and how much of it was used."""
+
+    text: str
+    source: str
+    used_share: float | None
+    declared: str | None
+    severity: Severity
+
+
+def applies(case: Case) -> str | None:
+    """None for every run."""
+    return None if isinstance(case, TrialCase) else "it judges runs"
+
+
+def check(case: Case) -> Finding:
+    """Fail where an undeclared limit was reached; pass, naming the limiter, where it was declared or not reached."""
+    assert isinstance(case, TrialCase)
+    missing = {key: case.observations.missing[key] for key in needed(case) if key in case.observations.missing}
+    limits = [*stopped_groups(case), *device_rules(case)]
+    reached = [one for one in limits if one.declared is None and is_reached(one, case)]
+    state = State.FAIL if reached else State.UNVERIFIED if missing or not seen(case) else State.PASS
+    worst = Severity.QUALIFIES if any(one.severity is Severity.QUALIFIES for one in reached) else Severity.NOTES
+    return found(
+        RULE,
+        case,
+        state,
+        said(state, limits, reached, missing),
+        severity=worst if reached else RULE.severity,
+        observed={one.text: one.used_share for one in limits},
+        threshold=dict(case.thresholds),
+        bound=bound_of(case) if worst is Severity.QUALIFIES else None,
+        relabel=f"held back by {reached[0].text}" if worst is Severity.QUALIFIES else None,
+        evidence=tuple(f"{one.source}: {one.text}" for one in limits),
+    )
+
+
+def said(state: State, limits: list[Throttle], reached: list[Throttle], missing: dict[str, str]) -> str:
+    """The finding in words."""
+    if reached:
+        return f"The figure is that of a quota, not of the system: {'; '.join(map(words, reached))}. Nobody declared it."
+    if state is State.UNVERIFIED:
+        reason = "; ".join(dict.fromkeys(missing.values())) or "no observer read the control groups in this phase"
+        return f"Whether a quota held the trial back is not known: {reason}."
+    if limits:
+        return f"Limits in force: {'; '.join(map(words, limits))}."
+    return "No control group was stopped for its processor quota, and no throttle rule binds a device of the stack."
+
+
+def words(one: Throttle) -> str:
+    """One limit, how far it was used, and who declared it."""
+    used = () if one.used_share is None else (f"{one.used_share:.0%} of it used",)
+    named = (*used, *(() if one.declared is None else (f"declared by {one.declared}",)))
+    return one.text + (f" ({'; '.join(named)})" if named else "")
+
+
+def needed(case: TrialCase) -> tuple[str, ...]:
+    """Which evidence this run needs: rules of devices only where there are devices."""
+    return RULE.needs if devices(case) else RULE.needs[:1]
+
+
+def devices(case: TrialCase) -> tuple[str, ...]:
+    """The devices below every target of the run."""
+    return tuple(dict.fromkeys(device for place in case.run.places for device in place.devices))
+
+
+def seen(case: TrialCase) -> bool:
+    """Whether the control groups were read in this phase."""
+    keys = (key.split(".", 1) for key in needed(case))
+    return all(any(case.observations.over_time(case.phase.name, layer, metric)) for layer, metric in keys)
+
+
+def is_reached(one: Throttle, case: TrialCase) -> bool:
+    """Whether the limit was used so far that it can have held the trial back; not knowing counts as reached."""
+    return one.used_share is None or one.used_share >= case.thresholds["used_share"]
+
+
+def stopped_groups(case: TrialCase) -> Iterator[Throttle]:
+    """Control groups that were stopped for their processor quota; `used_share` is the share of the time they stood."""
+    for series in case.observations.over_time(case.phase.name, "cgroup", "nr_throttled"):
+        times = under_clock(case, series)
+        if not times:
+            continue
+        stood = next(iter(case.observations.over_time(case.phase.name, "cgroup", "throttled_ns", series.subject)), None)
+        share = (under_clock(case, stood) if stood else 0.0) / max(1, case.phase.end_ns - case.phase.start_ns)
+        group = series.subject.removeprefix("cgroup:") or "/"
+        yield Throttle(
+            text=f"processor quota of control group {group}, stopped {times:.0f} times for {share:.1%} of the time",
+            source=f"{series.source}:{group}/cpu.stat",
+            used_share=None,
+            declared=next(
+                (limit.declared_by for place in case.run.places for limit in place.limits if limit.device == "cpu"), None
+            ),
+            severity=Severity.QUALIFIES if share >= case.thresholds["throttled_share"] else Severity.NOTES,
+        )
+
+
+def under_clock(case: TrialCase, series: Series) -> float:
+    """By how much a counter rose from the last sample before the clock to the first after it."""
+    first = max((at for at in series.at_ns if at <= case.phase.start_ns), default=case.phase.start_ns)
+    last = min((at for at in series.at_ns if at >= case.phase.end_ns), default=case.phase.end_ns)
+    inside = [value for at, value in zip(series.at_ns, series.value, strict=True) if first <= at <= last]
+    return inside[-1] - inside[0] if inside else 0.0
+
+
+def device_rules(case: TrialCase) -> Iterator[Throttle]:
+    """Throttle rules on the devices of the stack; `used_share` is what passed the device over what the rule lets pass."""
+    for metric, (direction, kind, unit) in METRICS.items():
+        for series in case.observations.over_time(case.phase.name, "cgroup", metric):
+            device, limit = series.subject.removeprefix("device:"), min(series.value, default=0.0)
+            if device not in devices(case) or limit <= 0:
+                continue
+            used = passed_per_s(case, device, direction, kind)
+            yield Throttle(
+                text=f"{direction} limit of {limit:g} {unit} on {device}",
+                source=series.source,
+                used_share=None if used is None else used / limit,
+                declared=declared_by(case, device, direction, kind, limit),
+                severity=Severity.QUALIFIES,
+            )
+
+
+def passed_per_s(case: TrialCase, device: str, direction: Direction, kind: str) -> float | None:
+    """What passed a device in a direction under the clock, per second; None where it was not seen."""
+    for rung in (Rung.LOWEST_DEVICE, Rung.UPPER_DEVICE):
+        for reading in case.observations.rung(case.phase.name, rung, direction, subject=f"device:{device}"):
+            amount = reading.bytes if kind == "bytes_per_s" else reading.operations
+            duration = min(reading.to_ns, case.phase.end_ns) - max(reading.from_ns, case.phase.start_ns)
+            return None if amount is None or duration <= 0 else amount * 1e9 / duration
+    return None
+
+
+def declared_by(case: TrialCase, device: str, direction: Direction, kind: str, limit: float) -> str | None:
+    """Who declared this very limit: the target, or the experiment by making it a factor; None where nobody did."""
+    for place in case.run.places:
+        for known in place.limits:
+            value = getattr(known, kind)
+            same = (known.device, known.direction) == (device, direction)
+            if same and value is not None and abs(value - limit) <= DECLARED_AGREES * limit:
+                return known.declared_by or f"target {place.target}"
+    factors = (factor.path for factor in case.experiment.factors if "limit" in factor.path.split(".")[1:])
+    return next((f"factor {path}" for path in factors), None)
+
+
+def bound_of(case: TrialCase) -> Bound | None:
+    """Without the limit a rate would be at least, a latency at most what was measured."""
+    kind = figure_kind(case.measure.figure)
+    if case.value is None or kind is None:
+        return None
+    rate = kind.better is Better.HIGHER
+    return Bound(low=case.value if rate else None, high=None if rate else case.value, unit=kind.unit)
+
+
+RULE = Rule(
+    id="L06",
+    name="hidden-throttle",
+    scope=Scope.TRIAL,
+    severity=Severity.QUALIFIES,
+    part="tier",
+    needs=("cgroup.nr_throttled", "cgroup.throttle_rules"),
+    applies=applies,
+    check=check,
+    alternatives=ALTERNATIVES,
+    advice=ADVICE,
+    sources=("Linux: admin-guide/cgroup-v1/blkio-controller.rst, admin-guide/cgroup-v2.rst, scheduler/sched-bwc.rst",),
+)

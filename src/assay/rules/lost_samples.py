@@ -1,0 +1,91 @@
+"""Finds observers that fell silent while the clock ran, so that a series shows nothing where something happened.
+
+Evidence: the longest gap of each observer as the lab kept it, and the gaps inside each series under the clock, against
+that series' own usual step. Counters of the ladder are read at the ends of a phase: a missed look between them loses
+nothing there. What it loses is everything that is judged over time.
+"""
+
+from __future__ import annotations
+
+import itertools
+import statistics
+
+from assay.catalogue import Case, Rule, TrialCase
+from assay.findings import found
+from assay.records import Finding, Scope, Series, Severity, State
+
+LEAST_SAMPLES = 5
+"""With fewer under the clock a series has no usual step (page_cache looks at the edges alone)."""
+ALTERNATIVES = (
+    "The machine had no processor left for the observer: steal (N02) or a saturated host shows at the same moments.",
+    "The observed file was slow to answer: how long each look took is kept with its snapshot.",
+)
+ADVICE = (
+    "Run again on a quieter machine or leave a processor free (knob `cpus`); if it is always the same observer, name fewer "
+    "of them under `observers`. Until then read nothing from the named series at those moments."
+)
+
+
+def applies(case: Case) -> str | None:
+    """None for every run; a comparison has no samples of its own."""
+    return None if isinstance(case, TrialCase) else "it judges runs"
+
+
+def check(case: Case) -> Finding:
+    """Unverified where an observer was silent for more than `gap_intervals` of its intervals, pass otherwise."""
+    assert isinstance(case, TrialCase)
+    limit = case.thresholds["gap_intervals"]
+    seen = gaps(case)
+    silent = {name: gap for name, gap in seen.items() if gap > limit}
+    words = "; ".join(f"{name} for {gap:.1f} of its intervals" for name, gap in sorted(silent.items()))
+    longest = max(seen.values(), default=0.0)
+    good = f"No observer was silent for more than {longest:.1f} of its intervals while the clock ran."
+    if not seen:
+        good = "No observer looked between the ends of the phase, so there were no looks to miss."
+    bad = (
+        f"Not every look was taken while the clock ran: {words}. The ladder of bytes is not touched by this (it is read at "
+        "the ends), but what these observers say about the time between is not known there."
+    )
+    return found(
+        RULE,
+        case,
+        State.UNVERIFIED if silent else State.PASS,
+        bad if silent else good,
+        observed={f"{name}.gap_intervals": round(gap, 3) for name, gap in sorted((silent or seen).items())},
+        threshold={"gap_intervals": limit},
+        evidence=tuple(f"longest gap of {name}: {gap:.1f} intervals" for name, gap in sorted((silent or seen).items())),
+    )
+
+
+def gaps(case: TrialCase) -> dict[str, float]:
+    """Observer -> its longest gap in intervals, the worse of what the lab kept and what its series show."""
+    longest = {name: kept / 1000 for name, kept in case.observations.gaps.items()}
+    for series in case.observations.series:
+        name = series.source.partition(":")[0]
+        gap = None if series.phase != case.phase.name or series.layer == "application" else gap_of(series, case)
+        if gap is not None:
+            longest[name] = max(gap, longest.get(name, 0.0))
+    return longest
+
+
+def gap_of(series: Series, case: TrialCase) -> float | None:
+    """The longest step under the clock in units of the median step; None where there are too few samples."""
+    inside = [at for at in series.at_ns if case.phase.start_ns <= at <= case.phase.end_ns]
+    steps = [after - before for before, after in itertools.pairwise(inside)]
+    usual = statistics.median(steps) if len(inside) >= LEAST_SAMPLES else 0
+    return max(steps) / usual if usual > 0 else None
+
+
+RULE = Rule(
+    id="E02",
+    name="lost-samples",
+    scope=Scope.TRIAL,
+    severity=Severity.QUALIFIES,
+    part="evidence",
+    needs=(),
+    applies=applies,
+    check=check,
+    alternatives=ALTERNATIVES,
+    advice=ADVICE,
+    sources=("Mytkowicz et al., ASPLOS 2009: what a measurement misses is not noise but bias",),
+)

@@ -1,0 +1,166 @@
+"""Finds processor time that the hypervisor, or other work on this machine, took from the trial.
+
+Evidence: steal of /proc/stat over the clock and in its worst second, and how long the load's own threads stood ready
+without a processor. A stolen second is missing from every figure, and it is not missing from A and B alike.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from assay.catalogue import Case, Rule, TrialCase
+from assay.findings import found
+from assay.records import ABSOLUTE, Finding, Scope, Series, Severity, State
+
+SECOND_NS = 1_000_000_000
+ALTERNATIVES = (
+    "More threads of our own than processors also make threads wait: then the waiting is the load's, and it is not judged.",
+    "A processor quota of a control group makes threads wait without any steal: see L06.",
+)
+ADVICE = (
+    "Repeat when the neighbours are quiet, or interleave the arms in short pairs so that both lose alike; on a cloud take "
+    "an instance with processors of its own. The lab repeats a run that only noise spoiled at most twice, and keeps all."
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Losses:
+    """What one host lost under the clock, as shares; None where it is not known or not judged."""
+
+    host: str
+    steal: float
+    worst_second: float | None
+    waiting: float | None
+
+
+def applies(case: Case) -> str | None:
+    """None for every run."""
+    return None if isinstance(case, TrialCase) else "it judges runs"
+
+
+def check(case: Case) -> Finding:
+    """Fail where a host lost more than the thresholds allow; above `steal_share_invalid` it invalidates."""
+    assert isinstance(case, TrialCase)
+    losses = [one for host in hosts_of(case) if (one := losses_of(case, host)) is not None]
+    if not losses:
+        return unseen(case)
+    worst = max(losses, key=lambda one: (exceeded(one, case) != (), one.steal))
+    over = [f"{text} on host {one.host}" for one in losses for text in exceeded(one, case)]
+    severity = Severity.INVALIDATES if worst.steal > case.thresholds["steal_share_invalid"] else Severity.QUALIFIES
+    return found(
+        RULE,
+        case,
+        State.FAIL if over else State.PASS,
+        said(worst, over),
+        severity=severity if over else RULE.severity,
+        observed={"steal_share": worst.steal, "worst_second_share": worst.worst_second, "run_delay_share": worst.waiting},
+        threshold=dict(case.thresholds),
+        evidence=tuple(f"cpu:/proc/stat on {one.host}: steal {one.steal:.2%} of processor time" for one in losses),
+    )
+
+
+def said(worst: Losses, over: list[str]) -> str:
+    """The finding in words."""
+    if over:
+        return (
+            f"The trial did not have its processors to itself: {'; '.join(over)}. The figure is that much worse than the system."
+        )
+    second = "" if worst.worst_second is None else f", at most {worst.worst_second:.1%} in any second"
+    waiting = "" if worst.waiting is None else f"; its threads waited {worst.waiting:.1%} of the time for a processor"
+    return f"Others took {worst.steal:.2%} of the processor time under the clock{second}{waiting}."
+
+
+def exceeded(one: Losses, case: TrialCase) -> tuple[str, ...]:
+    """Which thresholds a host is over, in words."""
+    limits = case.thresholds
+    lost = (
+        (one.steal, limits["steal_share"], "the hypervisor took {:.1%} of the processor time"),
+        (one.worst_second, limits["window_share"], "it took {:.1%} in the worst second"),
+        (one.waiting, limits["run_delay_share"], "the load's threads stood ready without a processor for {:.1%} of the time"),
+    )
+    return tuple(words.format(share) for share, limit, words in lost if share is not None and share > limit)
+
+
+def unseen(case: TrialCase) -> Finding:
+    """The finding where no host's processor time was seen."""
+    reason = case.observations.missing.get("cpu.steal_ns", "no observer saw the processors in this phase")
+    statement = f"Whether others took processor time from the trial is not known: {reason}."
+    return found(RULE, case, State.UNVERIFIED, statement, threshold=dict(case.thresholds))
+
+
+def hosts_of(case: TrialCase) -> tuple[str, ...]:
+    """The hosts whose processors were watched in this phase."""
+    return tuple(dict.fromkeys(series.host for series in case.observations.over_time(case.phase.name, "cpu", "steal_ns")))
+
+
+def losses_of(case: TrialCase, host: str) -> Losses | None:
+    """What one host lost between the ends of the clock; None where it was not seen at both."""
+    steal = under_clock(case, host, "cpu", "steal_ns", ABSOLUTE)
+    total = under_clock(case, host, "cpu", "total_ns", ABSOLUTE)
+    if len(steal) < 2 or len(total) != len(steal) or total[-1][1] <= total[0][1]:
+        return None
+    return Losses(
+        host=host,
+        steal=(steal[-1][1] - steal[0][1]) / (total[-1][1] - total[0][1]),
+        worst_second=worst_window(steal, total),
+        waiting=waiting_share(case, host),
+    )
+
+
+def under_clock(case: TrialCase, host: str, layer: str, metric: str, subject: str) -> list[tuple[int, float]]:
+    """Samples from the last before the start to the first after the end of the phase's clock."""
+    for series in case.observations.over_time(case.phase.name, layer, metric, subject):
+        if series.host == host:
+            return bracketed(series, case.phase.start_ns, case.phase.end_ns)
+    return []
+
+
+def bracketed(series: Series, start_ns: int, end_ns: int) -> list[tuple[int, float]]:
+    """The samples inside, with one on each side where there is one."""
+    first = max((at for at in series.at_ns if at <= start_ns), default=start_ns)
+    last = min((at for at in series.at_ns if at >= end_ns), default=end_ns)
+    return [(at, value) for at, value in zip(series.at_ns, series.value, strict=True) if first <= at <= last]
+
+
+def worst_window(part: list[tuple[int, float]], whole: list[tuple[int, float]]) -> float | None:
+    """The largest share in the shortest windows of at least a second; None where the phase is shorter."""
+    shares = []
+    for first, (begin, value) in enumerate(part):
+        last = next((index for index in range(first + 1, len(part)) if part[index][0] - begin >= SECOND_NS), None)
+        if last is not None and whole[last][1] > whole[first][1]:
+            shares.append((part[last][1] - value) / (whole[last][1] - whole[first][1]))
+    return max(shares, default=None)
+
+
+def waiting_share(case: TrialCase, host: str) -> float | None:
+    """Time that the load's threads stood ready without a processor, per thread and time.
+
+    None where it was not seen, and where there are more workers than processors: then it is the load's own doing.
+    """
+    clients = [client for client in case.phase.clients if client.host == host]
+    workers = sum(client.workers for client in clients)
+    cpus = under_clock(case, host, "cpu", "cpus", ABSOLUTE)
+    seen = [under_clock(case, host, "process", "run_delay_ns", f"pid:{client.pid}") for client in clients]
+    duration = case.phase.end_ns - case.phase.start_ns
+    if not cpus or workers > cpus[0][1] or duration <= 0 or not seen or any(len(points) < 2 for points in seen):
+        return None
+    return sum(points[-1][1] - points[0][1] for points in seen) / (duration * workers)
+
+
+RULE = Rule(
+    id="N02",
+    name="steal",
+    scope=Scope.TRIAL,
+    severity=Severity.QUALIFIES,
+    part="noise",
+    needs=("cpu.steal_ns",),
+    applies=applies,
+    check=check,
+    alternatives=ALTERNATIVES,
+    advice=ADVICE,
+    sources=(
+        "Uta et al., NSDI 2020: variability of cloud performance",
+        "Maricq et al., OSDI 2018: taming performance variability",
+        "Bulej et al., ICPE 2020: duet benchmarking",
+    ),
+)
