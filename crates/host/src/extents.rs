@@ -83,7 +83,7 @@ pub fn fiemap(path: &Path) -> io::Result<Extents> {
         }
         match batch.last() {
             Some(extent) if extent.flags & EXTENT_LAST == 0 => {
-                start = extent.logical + extent.length
+                start = extent.logical + extent.length;
             }
             _ => break,
         }

@@ -1,5 +1,11 @@
 //! System calls about files and their pages.
 
+#![allow(
+    clippy::needless_pass_by_value,
+    clippy::struct_field_names,
+    reason = "PyO3 hands over what it has converted; the names are those that Python reads"
+)]
+
 use std::path::PathBuf;
 
 use pyo3::prelude::*;
@@ -30,7 +36,7 @@ pub(crate) struct Extents {
     extents: u64,
 }
 
-/// Pages of a file in the page cache, by state, with the page size and the file's size. Raises OSError.
+/// Pages of a file in the page cache, by state, with the page size and the file's size. Raises `OSError`.
 #[pyfunction]
 pub(crate) fn cachestat(py: Python<'_>, path: PathBuf) -> PyResult<CacheStat> {
     let seen = py
@@ -47,7 +53,7 @@ pub(crate) fn cachestat(py: Python<'_>, path: PathBuf) -> PyResult<CacheStat> {
     })
 }
 
-/// Bytes of a file by kind: mapped, unwritten and hole add up to its size; encoded is part of mapped. Raises OSError.
+/// Bytes of a file by kind: mapped, unwritten and hole add up to its size; encoded is part of mapped. Raises `OSError`.
 #[pyfunction]
 pub(crate) fn fiemap(py: Python<'_>, path: PathBuf) -> PyResult<Extents> {
     let seen = py
@@ -64,14 +70,14 @@ pub(crate) fn fiemap(py: Python<'_>, path: PathBuf) -> PyResult<Extents> {
     })
 }
 
-/// fsync, then let the kernel forget the whole file's pages. Raises OSError.
+/// fsync, then let the kernel forget the whole file's pages. Raises `OSError`.
 #[pyfunction]
 pub(crate) fn drop_file(py: Python<'_>, path: PathBuf) -> PyResult<()> {
     py.detach(|| assay_host::drop_file(&path))
         .map_err(|error| about_file(&error, &path))
 }
 
-/// Flush the file system that holds the path; how long it took in nanoseconds. Raises OSError.
+/// Flush the file system that holds the path; how long it took in nanoseconds. Raises `OSError`.
 #[pyfunction]
 pub(crate) fn syncfs(py: Python<'_>, path: PathBuf) -> PyResult<u64> {
     py.detach(|| assay_host::syncfs(&path))

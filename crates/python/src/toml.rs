@@ -57,7 +57,7 @@ impl<'py> Reader<'py, '_> {
         let values = PyDict::new(self.py);
         for (key, value) in table {
             let name = key.get_ref().as_ref().into_bound_py_any(self.py)?;
-            let below = [path, &[name.clone()]].concat();
+            let below = [path, std::slice::from_ref(&name)].concat();
             self.note(&below, key.span().start, value.span().start)?;
             values.set_item(name, self.value(value, &below)?)?;
         }
