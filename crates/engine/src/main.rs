@@ -1,3 +1,80 @@
-//! The load engine.
+//! The load engine: one process for one client, one JSON object a line in and out.
 
-fn main() {}
+mod aligned;
+mod block_data;
+mod checkpoints;
+mod cost;
+mod driver;
+mod engines;
+mod lifetime;
+mod perf;
+mod phase;
+mod protocol;
+mod recorder;
+mod regions;
+mod result;
+
+use driver::{Driver, Job};
+use protocol::{Fault, Reply, Request, send, send_fault};
+use recorder::Control;
+use std::io::BufRead;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{Sender, channel};
+
+fn main() {
+    lifetime::guard();
+    let build = if cfg!(debug_assertions) {
+        "debug"
+    } else {
+        "release"
+    };
+    let engines = engines::names();
+    send(&Reply::Hello {
+        version: env!("CARGO_PKG_VERSION"),
+        pid: std::process::id(),
+        engines,
+        build,
+    });
+    let (sender, jobs) = channel();
+    std::thread::spawn(move || read_requests(&sender));
+    let mut driver = Driver::new();
+    for job in jobs {
+        driver.handle(job);
+    }
+}
+
+/// Reads standard input beside a running phase; clock, lease and stop are served here, the rest one after another.
+fn read_requests(jobs: &Sender<Job>) {
+    let mut current: Arc<Control> = Arc::default();
+    for line in std::io::stdin().lock().lines() {
+        let Ok(line) = line else { break };
+        match serde_json::from_str(&line) {
+            Ok(Request::Clock {}) => send(&Reply::Clock {
+                mono_ns: assay_clock::monotonic_ns(),
+            }),
+            Ok(Request::Lease { until_ns }) => lifetime::set_lease(until_ns),
+            Ok(Request::Stop {}) => {
+                current.stop.store(true, Ordering::Relaxed);
+                lifetime::kill_child_group();
+            }
+            Ok(Request::Config(config)) => {
+                current = Arc::default();
+                let _ = jobs.send(Job::Arm(config, Arc::clone(&current)));
+            }
+            Ok(Request::Go { at_ns }) => {
+                let _ = jobs.send(Job::Go(at_ns));
+            }
+            Err(error) => send_fault(
+                "",
+                &Fault {
+                    what: "request",
+                    path: None,
+                    errno: None,
+                    message: error.to_string(),
+                },
+            ),
+        }
+    }
+    lifetime::end("standard input ended");
+}

@@ -1,0 +1,145 @@
+//! Where operations go and what is written there: pseudo-random offsets and incompressible data.
+
+const LANES: usize = 8;
+
+/// Mixes a 64-bit number well (the finaliser of SplitMix64: Steele, Lea and Flood, OOPSLA 2014).
+pub fn mix(value: u64) -> u64 {
+    let value = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    value ^ (value >> 31)
+}
+
+/// A number for a text (FNV-1a), to seed with.
+pub fn mix_text(text: &str) -> u64 {
+    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    mix(hash)
+}
+
+/// Random offsets of records within a region.
+pub struct Offsets {
+    state: u64,
+    records: u64,
+    record_size: u64,
+    base: u64,
+}
+
+impl Offsets {
+    /// Offsets `base + k * record_size` with k below `records`.
+    pub fn new(seed: u64, records: u64, record_size: u64, base: u64) -> Self {
+        Self {
+            state: mix(seed),
+            records,
+            record_size,
+            base,
+        }
+    }
+
+    /// The next offset: the high half of a product takes the place of a division (Lemire, ACM TOMACS 29:1, 2019, without his
+    /// rejection: the bias is at most records / 2^64).
+    #[inline]
+    pub fn random(&mut self) -> u64 {
+        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let value = (self.state ^ (self.state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let value = value ^ (value >> 29);
+        let record = (u128::from(value) * u128::from(self.records)) >> 64;
+        self.base + record as u64 * self.record_size
+    }
+}
+
+/// Fills a block with data that neither compresses nor repeats, from a seed that says which file and where in it.
+///
+/// Eight xorshift128+ generators (Vigna, 2017) side by side: additions, shifts and exclusive-ors that the compiler
+/// turns into vector instructions.
+pub fn fill(block: &mut [u8], seed: u64) {
+    let mut one: [u64; LANES] = std::array::from_fn(|lane| mix(seed.wrapping_add(lane as u64)));
+    let mut two: [u64; LANES] =
+        std::array::from_fn(|lane| mix(!seed.wrapping_add(lane as u64)) | 1);
+    let mut chunks = block.chunks_exact_mut(8 * LANES);
+    for chunk in &mut chunks {
+        next(&mut one, &mut two);
+        for (place, (a, b)) in chunk.chunks_exact_mut(8).zip(one.iter().zip(&two)) {
+            place.copy_from_slice(&a.wrapping_add(*b).to_le_bytes());
+        }
+    }
+    next(&mut one, &mut two);
+    let rest = chunks.into_remainder();
+    for (place, (a, b)) in rest.chunks_mut(8).zip(one.iter().zip(&two)) {
+        let bytes = a.wrapping_add(*b).to_le_bytes();
+        place.copy_from_slice(&bytes[..place.len()]);
+    }
+}
+
+#[inline]
+fn next(one: &mut [u64; LANES], two: &mut [u64; LANES]) {
+    for lane in 0..LANES {
+        let mut x = one[lane];
+        let y = two[lane];
+        x ^= x << 23;
+        one[lane] = y;
+        two[lane] = x ^ y ^ (x >> 18) ^ (y >> 5);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn offsets_reach_every_record_and_no_further() {
+        let mut offsets = Offsets::new(7, 16, 4096, 1 << 20);
+        let seen: HashSet<u64> = (0..1000).map(|_| offsets.random()).collect();
+        assert_eq!(seen.len(), 16);
+        assert!(
+            seen.iter()
+                .all(|offset| offset % 4096 == 0
+                    && (1 << 20..(1 << 20) + 16 * 4096).contains(offset))
+        );
+    }
+
+    #[test]
+    fn offsets_are_spread_evenly() {
+        let mut offsets = Offsets::new(1, 64, 1, 0);
+        let mut counts = [0_u64; 64];
+        (0..64_000).for_each(|_| counts[offsets.random() as usize] += 1);
+        let chi_square: f64 = counts
+            .iter()
+            .map(|count| (*count as f64 - 1000.0).powi(2) / 1000.0)
+            .sum();
+        assert!(chi_square < 120.0, "{chi_square}");
+    }
+
+    #[test]
+    fn no_sector_is_written_twice_and_every_byte_is_equally_likely() {
+        let mut sectors = HashSet::new();
+        let mut counts = [0_u64; 256];
+        for block in 0..64_u64 {
+            let mut data = vec![0; 65_536];
+            fill(&mut data, mix(block * 65_536));
+            data.iter().for_each(|byte| counts[usize::from(*byte)] += 1);
+            assert!(
+                data.chunks(512)
+                    .all(|sector| sectors.insert(sector.to_vec()))
+            );
+        }
+        let expected = 64.0 * 65_536.0 / 256.0;
+        let chi_square: f64 = counts
+            .iter()
+            .map(|count| (*count as f64 - expected).powi(2) / expected)
+            .sum();
+        assert!(chi_square < 400.0, "{chi_square}");
+    }
+
+    #[test]
+    fn a_block_of_any_length_is_filled_to_its_end() {
+        for length in [1, 7, 8, 63, 64, 65, 4095] {
+            let mut data = vec![0; length + 1];
+            fill(&mut data[..length], 3);
+            assert_eq!(data[length], 0);
+            assert!(data[..length].iter().any(|byte| *byte != 0));
+        }
+    }
+}

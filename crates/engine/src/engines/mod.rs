@@ -1,0 +1,69 @@
+//! The engines: one file each, one line each in `ENGINES`.
+
+use crate::protocol::{CommandResult, Config, Cost, Fault, Io};
+use crate::recorder::Recorder;
+
+mod bulk;
+mod command;
+mod metadata;
+mod null;
+
+/// Prepares a phase: opens, allocates, refuses what cannot work.
+pub type Arm = fn(&Config) -> Result<Armed, Fault>;
+
+/// Every engine by name, in order.
+const ENGINES: &[(&str, Arm)] = &[
+    ("bulk", bulk::arm),
+    ("command", command::arm),
+    ("metadata", metadata::arm),
+    ("null", null::arm),
+];
+
+/// A prepared phase: what it reports, who works, and when time ends it.
+pub struct Armed {
+    pub operations: Vec<String>,
+    pub workers: Vec<Box<dyn Worker>>,
+    pub duration_ns: Option<u64>,
+}
+
+/// One thread's work.
+pub trait Worker: Send {
+    /// Allocates and touches what `run` needs, on the thread (and the CPUs) on which it will run.
+    fn prepare(&mut self) -> Result<(), Fault> {
+        Ok(())
+    }
+
+    /// Does all its operations through `recorder.measure`, until that says stop.
+    fn run(&mut self, recorder: &mut Recorder);
+
+    /// What only a foreign command leaves behind.
+    fn finish(&mut self) -> Option<Finished> {
+        None
+    }
+}
+
+/// A foreign command that has ended, with what its whole tree used.
+pub struct Finished {
+    pub command: CommandResult,
+    pub cost: Cost,
+    pub io: Io,
+}
+
+/// The names of all engines.
+pub fn names() -> Vec<&'static str> {
+    ENGINES.iter().map(|(name, _)| *name).collect()
+}
+
+/// The engine of this name.
+pub fn find(name: &str) -> Result<Arm, Fault> {
+    let found = ENGINES
+        .iter()
+        .find(|(known, _)| *known == name)
+        .map(|(_, arm)| *arm);
+    found.ok_or_else(|| {
+        Fault::settings(format!(
+            "found engine {name:?}; expected one of {}",
+            names().join(", ")
+        ))
+    })
+}

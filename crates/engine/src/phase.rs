@@ -1,0 +1,273 @@
+//! One phase: workers that wait for T, the thread that watches them, and what they did.
+
+use crate::checkpoints::Checkpoints;
+use crate::cost::{Meter, Usage};
+use crate::engines::{Armed, Finished, Worker};
+use crate::lifetime;
+use crate::protocol::{Config, Fault, Moved, PhaseResult, Reply, send};
+use crate::recorder::{Control, Live, Recorder, Schedule};
+use crate::result;
+use assay_clock::{Anchor, Clock, Timebase, monotonic_ns, sleep_until};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::Duration;
+
+/// How often a worker publishes its counters and asks whether to go on; slower operations do so each time.
+const LOOK_EVERY_NS: u64 = 1_000_000;
+/// The longest sleep before T in which a worker does not ask whether to go on.
+const DOZE_NS: u64 = 100_000_000;
+
+/// What a worker leaves behind.
+pub struct Done {
+    pub recorder: Recorder,
+    pub finished: Option<Finished>,
+}
+
+/// A phase that waits for its start.
+pub struct Phase {
+    pub config: Config,
+    pub operations: Vec<String>,
+    pub clock: Clock,
+    pub calibrated: Timebase,
+    pub control: Arc<Control>,
+    pub armed_ns: u64,
+    duration_ns: Option<u64>,
+    live: Vec<Arc<[Live]>>,
+    start: Vec<Sender<Go>>,
+    done: Receiver<Done>,
+    meter: Meter,
+    at_arming: Usage,
+}
+
+/// What is known once the last worker has ended.
+pub struct Ended {
+    pub done: Vec<Done>,
+    pub checkpoints: Checkpoints,
+    pub meter: Meter,
+    pub at_arming: Usage,
+    pub at_start: Usage,
+    pub at_end: Usage,
+    pub during: Timebase,
+}
+
+/// The start, as workers are told it.
+#[derive(Clone, Copy)]
+struct Go {
+    at_ns: u64,
+    end_ns: Option<u64>,
+    timebase: Timebase,
+}
+
+impl Phase {
+    /// Starts the workers and waits until each is ready.
+    pub fn arm(
+        config: Config,
+        armed: Armed,
+        control: Arc<Control>,
+        calibrated: (Clock, Timebase),
+    ) -> Result<Self, Fault> {
+        if config.interval_ns == 0 {
+            return Err(Fault::settings("found interval_ns 0; expected at least 1"));
+        }
+        let (finish, done) = channel();
+        let mut phase = Self {
+            operations: armed.operations,
+            clock: calibrated.0,
+            calibrated: calibrated.1,
+            control,
+            armed_ns: 0,
+            duration_ns: armed.duration_ns,
+            live: Vec::new(),
+            start: Vec::new(),
+            done,
+            meter: Meter::open(),
+            at_arming: Usage::default(),
+            config,
+        };
+        let (ready, readiness) = channel();
+        for worker in armed.workers {
+            phase.spawn(worker, ready.clone(), finish.clone());
+        }
+        drop(ready);
+        for _ in 0..phase.start.len() {
+            readiness
+                .recv()
+                .unwrap_or_else(|_| Err(Fault::settings("a worker ended while it was armed")))?;
+        }
+        phase.at_arming = Usage::now();
+        phase.armed_ns = monotonic_ns();
+        Ok(phase)
+    }
+
+    /// How many threads do the work.
+    pub fn workers(&self) -> usize {
+        self.start.len()
+    }
+
+    fn spawn(
+        &mut self,
+        mut worker: Box<dyn Worker>,
+        ready: Sender<Result<(), Fault>>,
+        finish: Sender<Done>,
+    ) {
+        let (start, wait) = channel::<Go>();
+        let live: Arc<[Live]> = self.operations.iter().map(|_| Live::default()).collect();
+        self.start.push(start);
+        self.live.push(Arc::clone(&live));
+        let (clock, control, cpus) = (
+            self.clock,
+            Arc::clone(&self.control),
+            self.config.cpus.clone(),
+        );
+        std::thread::spawn(move || {
+            let mut recorder = Recorder::new(clock, live, Arc::clone(&control));
+            let prepared = settle(cpus.as_deref()).and_then(|()| worker.prepare());
+            let failed = prepared.is_err();
+            let _ = ready.send(prepared);
+            if failed {
+                return;
+            }
+            if let Ok(go) = wait.recv() {
+                wake(&mut recorder, clock, &control, go).then(|| worker.run(&mut recorder));
+                recorder.publish();
+                let _ = finish.send(Done {
+                    recorder,
+                    finished: worker.finish(),
+                });
+            }
+        });
+    }
+
+    /// Runs the armed phase from `at_ns` to its end.
+    pub fn run(mut self, at_ns: u64) -> PhaseResult {
+        let anchor = Anchor::take(self.clock);
+        let at_start = Usage::now();
+        let limit_ns = self
+            .config
+            .limit_ns
+            .map(|limit| at_ns.saturating_add(limit));
+        lifetime::set_hard_end(limit_ns);
+        let go = Go {
+            at_ns,
+            end_ns: self.duration_ns.map(|span| at_ns.saturating_add(span)),
+            timebase: self.calibrated,
+        };
+        self.meter.start();
+        for start in &self.start {
+            let _ = start.send(go);
+        }
+        let (done, checkpoints) = self.watch(at_ns, limit_ns.unwrap_or(u64::MAX));
+        self.meter.stop();
+        let at_end = Usage::now();
+        lifetime::set_hard_end(None);
+        let during = Timebase::between(self.clock, anchor, Anchor::take_after(self.clock, anchor));
+        let meter = std::mem::take(&mut self.meter);
+        let at_arming = std::mem::take(&mut self.at_arming);
+        result::assemble(
+            &self,
+            Ended {
+                done,
+                checkpoints,
+                meter,
+                at_arming,
+                at_start,
+                at_end,
+                during,
+            },
+        )
+    }
+
+    /// Waits for the workers; meanwhile notes and reports their progress, and keeps the limit.
+    fn watch(&self, at_ns: u64, limit_ns: u64) -> (Vec<Done>, Checkpoints) {
+        let mut done = Vec::with_capacity(self.workers());
+        let mut checkpoints = Checkpoints::new(self.operations.len());
+        let mut next_ns = at_ns.saturating_add(self.config.interval_ns);
+        while done.len() < self.workers() {
+            let now = monotonic_ns();
+            if now >= limit_ns && !self.control.limit.swap(true, Ordering::Relaxed) {
+                lifetime::kill_child_group();
+            }
+            if now >= next_ns {
+                self.report(&mut checkpoints);
+                next_ns += (now - next_ns) / self.config.interval_ns * self.config.interval_ns
+                    + self.config.interval_ns;
+            }
+            let wake_ns = if now < limit_ns {
+                next_ns.min(limit_ns)
+            } else {
+                next_ns
+            };
+            match self
+                .done
+                .recv_timeout(Duration::from_nanos(wake_ns.saturating_sub(now)))
+            {
+                Ok(one) => done.push(one),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+        }
+        (done, checkpoints)
+    }
+
+    fn report(&self, checkpoints: &mut Checkpoints) {
+        let at_ns = monotonic_ns();
+        let sums: Vec<(u64, u64, u64)> = (0..self.operations.len())
+            .map(|slot| self.sum(slot))
+            .collect();
+        let operations = self.operations.iter().zip(&sums);
+        let operations = operations
+            .map(|(name, &(count, bytes, _))| (name.as_str(), Moved { count, bytes }))
+            .collect();
+        send(&Reply::Progress {
+            phase: &self.config.phase,
+            at_ns,
+            operations,
+        });
+        checkpoints.push(at_ns, &sums);
+    }
+
+    fn sum(&self, slot: usize) -> (u64, u64, u64) {
+        self.live
+            .iter()
+            .map(|live| &live[slot])
+            .fold((0, 0, 0), |(count, bytes, busy), live| {
+                (
+                    count + live.count.load(Ordering::Relaxed),
+                    bytes + live.bytes.load(Ordering::Relaxed),
+                    busy + live.busy.load(Ordering::Relaxed),
+                )
+            })
+    }
+}
+
+/// Pins the calling thread (and what it will start), and asks for timers without slack.
+fn settle(cpus: Option<&[usize]>) -> Result<(), Fault> {
+    // SAFETY: prctl with integer arguments only.
+    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1) };
+    let Some(cpus) = cpus else { return Ok(()) };
+    let most = rustix::thread::CpuSet::MAX_CPU;
+    if cpus.is_empty() || cpus.iter().any(|cpu| *cpu >= most) {
+        return Err(Fault::settings(format!(
+            "found cpus {cpus:?}; expected at least one, each below {most}"
+        )));
+    }
+    let mut set = rustix::thread::CpuSet::new();
+    cpus.iter().for_each(|cpu| set.set(*cpu));
+    rustix::thread::sched_setaffinity(None, &set)
+        .map_err(|errno| Fault::call("pin", &format!("cpus {cpus:?}"), errno))
+}
+
+/// Sleeps to T. False where there is nothing to be done any more.
+fn wake(recorder: &mut Recorder, clock: Clock, control: &Control, go: Go) -> bool {
+    while monotonic_ns() < go.at_ns && control.reason().is_none() {
+        sleep_until(go.at_ns.min(monotonic_ns() + DOZE_NS));
+    }
+    let started = clock.now();
+    let deadline = go.end_ns.map_or(u64::MAX, |end| go.timebase.ticks_at(end));
+    recorder.start(Schedule {
+        started,
+        deadline,
+        look_every: go.timebase.ticks_of(LOOK_EVERY_NS),
+    })
+}

@@ -1,0 +1,258 @@
+//! The lines that come in and go out: `docs/engine-protocol.md` as types.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::io::Write;
+
+/// A line of standard input.
+#[derive(Debug, Deserialize)]
+#[serde(tag = "type", rename_all = "lowercase", deny_unknown_fields)]
+pub enum Request {
+    /// Prepare a phase.
+    Config(Box<Config>),
+    /// Say what time it is.
+    Clock {},
+    /// Run the armed phase.
+    Go { at_ns: u64 },
+    /// Live until then.
+    Lease { until_ns: u64 },
+    /// End the running phase.
+    Stop {},
+}
+
+/// A phase to prepare; `settings` belong to the engine.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    pub engine: String,
+    pub phase: String,
+    #[serde(default)]
+    pub client: u64,
+    #[serde(default, rename = "clients")]
+    _clients: Option<u64>,
+    #[serde(default)]
+    pub seed: u64,
+    #[serde(default)]
+    pub cpus: Option<Vec<usize>>,
+    #[serde(default = "quarter_second")]
+    pub interval_ns: u64,
+    #[serde(default)]
+    pub limit_ns: Option<u64>,
+    pub settings: serde_json::Value,
+}
+
+fn quarter_second() -> u64 {
+    250_000_000
+}
+
+/// A line of standard output.
+#[derive(Debug, Serialize)]
+#[serde(tag = "type", rename_all = "lowercase")]
+pub enum Reply<'a> {
+    Hello {
+        version: &'a str,
+        pid: u32,
+        engines: Vec<&'a str>,
+        build: &'a str,
+    },
+    Armed {
+        phase: &'a str,
+        mono_ns: u64,
+        address: Option<&'a str>,
+    },
+    Clock {
+        mono_ns: u64,
+    },
+    Progress {
+        phase: &'a str,
+        at_ns: u64,
+        operations: BTreeMap<&'a str, Moved>,
+    },
+    Result(&'a PhaseResult),
+    Error {
+        phase: &'a str,
+        what: &'a str,
+        path: Option<&'a str>,
+        errno: Option<i32>,
+        message: &'a str,
+    },
+}
+
+/// Work done so far.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct Moved {
+    pub count: u64,
+    pub bytes: u64,
+}
+
+/// What one client did in one phase.
+#[derive(Debug, Serialize)]
+pub struct PhaseResult {
+    pub phase: String,
+    pub client: u64,
+    pub pid: u32,
+    pub workers: usize,
+    pub armed_ns: u64,
+    pub started_ns: u64,
+    pub first_ns: u64,
+    pub last_ns: u64,
+    pub stopped_by: &'static str,
+    pub operations: BTreeMap<String, OperationResult>,
+    pub errors: Vec<ErrorCount>,
+    pub cost: Cost,
+    pub io: Io,
+    pub clock: ClockResult,
+    pub command: Option<CommandResult>,
+}
+
+/// What was done of one operation.
+#[derive(Debug, Default, Serialize)]
+pub struct OperationResult {
+    pub count: u64,
+    pub bytes: u64,
+    pub errors: u64,
+    pub busy_ns: u64,
+    pub first_ns: u64,
+    pub last_ns: u64,
+    pub min_ns: u64,
+    pub max_ns: u64,
+    pub sampled_count: u64,
+    pub sampled_ns: u64,
+    pub histogram: Buckets,
+    pub checkpoints: Curve,
+}
+
+/// Buckets of a histogram that have counts.
+#[derive(Debug, Default, Serialize)]
+pub struct Buckets {
+    pub upper_ns: Vec<u64>,
+    pub count: Vec<u64>,
+}
+
+/// Cumulative work over time.
+#[derive(Debug, Default, Serialize)]
+pub struct Curve {
+    pub at_ns: Vec<u64>,
+    pub count: Vec<u64>,
+    pub bytes: Vec<u64>,
+    pub busy_ns: Vec<u64>,
+}
+
+/// How often an operation failed in one way.
+#[derive(Clone, Debug, Serialize)]
+pub struct ErrorCount {
+    pub operation: String,
+    pub errno: i32,
+    pub count: u64,
+    pub path: String,
+}
+
+/// What the load itself used; null where the machine does not tell.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct Cost {
+    pub cpu_user_ns: u64,
+    pub cpu_system_ns: u64,
+    pub user_instructions: Option<u64>,
+    pub kernel_instructions: Option<u64>,
+    pub user_cycles: Option<u64>,
+    pub kernel_cycles: Option<u64>,
+    pub voluntary_switches: u64,
+    pub involuntary_switches: u64,
+    pub minor_faults: u64,
+    pub major_faults: u64,
+}
+
+/// The counters of `/proc/PID/io`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Io {
+    pub rchar: u64,
+    pub wchar: u64,
+    pub syscr: u64,
+    pub syscw: u64,
+    pub read_bytes: u64,
+    pub write_bytes: u64,
+    pub cancelled_write_bytes: u64,
+}
+
+/// What the stamps were read from, and by how much its rate moved against `CLOCK_MONOTONIC`.
+#[derive(Debug, Serialize)]
+pub struct ClockResult {
+    pub source: &'static str,
+    pub error_ppm: u64,
+}
+
+/// How a foreign command ended.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct CommandResult {
+    pub status: Option<i32>,
+    pub signal: Option<i32>,
+    pub stdout: String,
+    pub stderr: String,
+    pub truncated: bool,
+}
+
+/// Why a phase cannot be armed or run.
+#[derive(Debug)]
+pub struct Fault {
+    pub what: &'static str,
+    pub path: Option<String>,
+    pub errno: Option<i32>,
+    pub message: String,
+}
+
+impl Config {
+    /// The engine's own settings, of the type that it wants. Every unknown or missing name is refused.
+    pub fn settings<T: serde::de::DeserializeOwned>(&self) -> Result<T, Fault> {
+        serde_json::from_value(self.settings.clone())
+            .map_err(|error| Fault::settings(error.to_string()))
+    }
+}
+
+impl Fault {
+    /// A system call that failed on a path.
+    pub fn call(what: &'static str, path: &str, errno: rustix::io::Errno) -> Self {
+        let code = errno.raw_os_error();
+        Self {
+            what,
+            path: Some(path.to_owned()),
+            errno: Some(code),
+            message: errno_text(code),
+        }
+    }
+
+    /// Settings that do not fit.
+    pub fn settings(message: impl Into<String>) -> Self {
+        Self {
+            what: "settings",
+            path: None,
+            errno: None,
+            message: message.into(),
+        }
+    }
+}
+
+fn errno_text(code: i32) -> String {
+    let text = std::io::Error::from_raw_os_error(code).to_string();
+    text.split(" (os error").next().unwrap_or(&text).to_owned()
+}
+
+/// Writes one line; the process ends where nobody reads any more.
+pub fn send(reply: &Reply) {
+    let mut line = serde_json::to_vec(reply).expect("replies have text keys only");
+    line.push(b'\n');
+    let mut out = std::io::stdout().lock();
+    if out.write_all(&line).and_then(|()| out.flush()).is_err() {
+        crate::lifetime::end("nobody reads standard output");
+    }
+}
+
+/// Says why a phase cannot be armed or run.
+pub fn send_fault(phase: &str, fault: &Fault) {
+    send(&Reply::Error {
+        phase,
+        what: fault.what,
+        path: fault.path.as_deref(),
+        errno: fault.errno,
+        message: &fault.message,
+    });
+}

@@ -1,0 +1,397 @@
+//! What a worker notes of each operation: the only code of the driver that runs inside the clock.
+
+use assay_clock::Clock;
+use assay_hist::Histogram;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// Every 64th operation is stamped a second time, the 32nd of each 64: the first of all is seldom like the others.
+const SAMPLE_MASK: u64 = 63;
+const SAMPLE_AT: u64 = 31;
+/// After so many errors without one success in between, nothing more can be done.
+const HOPELESS: u64 = 100;
+/// Distinct (operation, errno) pairs that are told apart.
+const MOST_KINDS: usize = 32;
+
+/// Why a phase, or a worker, has stopped; the later entry prevails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Stopped {
+    Work,
+    Time,
+    Stop,
+    Limit,
+    Error,
+}
+
+impl Stopped {
+    /// The word in results.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Work => "work",
+            Self::Time => "time",
+            Self::Stop => "stop",
+            Self::Limit => "limit",
+            Self::Error => "error",
+        }
+    }
+}
+
+/// What ends a phase from outside the worker.
+#[derive(Debug, Default)]
+pub struct Control {
+    pub stop: AtomicBool,
+    pub limit: AtomicBool,
+    pub error: AtomicBool,
+}
+
+impl Control {
+    /// Why to stop now, if at all.
+    pub fn reason(&self) -> Option<Stopped> {
+        [
+            (&self.error, Stopped::Error),
+            (&self.limit, Stopped::Limit),
+            (&self.stop, Stopped::Stop),
+        ]
+        .into_iter()
+        .find(|(flag, _)| flag.load(Ordering::Relaxed))
+        .map(|(_, reason)| reason)
+    }
+}
+
+/// Counters of one worker and one operation that the driver reads while they are written, on cache lines of their own.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+pub struct Live {
+    pub count: AtomicU64,
+    pub bytes: AtomicU64,
+    pub busy: AtomicU64,
+}
+
+/// All that a worker knows of one operation; times in ticks.
+#[derive(Clone)]
+pub struct Tally {
+    pub count: u64,
+    pub bytes: u64,
+    pub errors: u64,
+    pub busy: u64,
+    pub first: u64,
+    pub last: u64,
+    pub min: u64,
+    pub max: u64,
+    pub sampled_count: u64,
+    pub sampled: u64,
+    pub histogram: Histogram,
+    hopeless: u64,
+    count_at_error: u64,
+}
+
+impl Tally {
+    /// Nothing done yet.
+    pub fn new() -> Self {
+        Self {
+            count: 0,
+            bytes: 0,
+            errors: 0,
+            busy: 0,
+            first: u64::MAX,
+            last: 0,
+            min: u64::MAX,
+            max: 0,
+            sampled_count: 0,
+            sampled: 0,
+            histogram: Histogram::new(),
+            hopeless: 0,
+            count_at_error: 0,
+        }
+    }
+
+    /// Adds what another worker did of the same operation.
+    pub fn merge(&mut self, other: &Self) {
+        self.count += other.count;
+        self.bytes += other.bytes;
+        self.errors += other.errors;
+        self.busy += other.busy;
+        self.first = self.first.min(other.first);
+        self.last = self.last.max(other.last);
+        self.min = self.min.min(other.min);
+        self.max = self.max.max(other.max);
+        self.sampled_count += other.sampled_count;
+        self.sampled += other.sampled;
+        self.histogram.merge(&other.histogram);
+    }
+}
+
+/// An error as the worker saw it: operation, errno, how often, where first.
+#[derive(Clone, Debug)]
+pub struct Failure {
+    pub slot: usize,
+    pub errno: i32,
+    pub count: u64,
+    pub path: String,
+}
+
+/// Cumulative work of every operation at one moment (ticks).
+#[derive(Clone, Debug)]
+pub struct Mark {
+    pub at: u64,
+    pub done: Vec<(u64, u64, u64)>,
+}
+
+/// When the worker looks up from its work, in ticks.
+#[derive(Clone, Copy, Debug)]
+pub struct Schedule {
+    pub started: u64,
+    pub deadline: u64,
+    pub look_every: u64,
+}
+
+/// What one worker notes.
+pub struct Recorder {
+    clock: Clock,
+    pub tallies: Vec<Tally>,
+    pub failures: Vec<Failure>,
+    pub marks: Vec<Mark>,
+    pub stopped: Stopped,
+    pub path: String,
+    schedule: Schedule,
+    look_at: u64,
+    live: Arc<[Live]>,
+    control: Arc<Control>,
+}
+
+impl Recorder {
+    /// A recorder for so many operations, with everything allocated that it will need.
+    pub fn new(clock: Clock, live: Arc<[Live]>, control: Arc<Control>) -> Self {
+        Self {
+            clock,
+            tallies: (0..live.len()).map(|_| Tally::new()).collect(),
+            failures: Vec::with_capacity(MOST_KINDS),
+            marks: Vec::new(),
+            stopped: Stopped::Work,
+            path: String::new(),
+            schedule: Schedule {
+                started: 0,
+                deadline: u64::MAX,
+                look_every: u64::MAX,
+            },
+            look_at: 0,
+            live,
+            control,
+        }
+    }
+
+    /// Sets the times of this phase; false where there is nothing to be done any more.
+    pub fn start(&mut self, schedule: Schedule) -> bool {
+        self.schedule = schedule;
+        self.look_at = 0;
+        self.look(schedule.started)
+    }
+
+    /// When this worker woke up, in ticks.
+    pub fn started(&self) -> u64 {
+        self.schedule.started
+    }
+
+    /// Does one operation under the clock; `body` gives the bytes that it moved. False = stop.
+    #[inline]
+    pub fn measure(
+        &mut self,
+        slot: usize,
+        body: impl FnOnce() -> rustix::io::Result<usize>,
+    ) -> bool {
+        let clock = self.clock;
+        let sampled = self.tallies[slot].count & SAMPLE_MASK == SAMPLE_AT;
+        let outer = if sampled { clock.now() } else { 0 };
+        let from = clock.now();
+        let outcome = body();
+        let to = clock.now();
+        let tally = &mut self.tallies[slot];
+        match outcome {
+            Ok(bytes) => {
+                if sampled {
+                    tally.sampled += clock.now().saturating_sub(outer);
+                    tally.sampled_count += 1;
+                }
+                let ticks = to.saturating_sub(from);
+                tally.count += 1;
+                tally.bytes += bytes as u64;
+                tally.busy += ticks;
+                tally.min = tally.min.min(ticks);
+                tally.max = tally.max.max(ticks);
+                tally.first = tally.first.min(from);
+                tally.last = to;
+                tally.histogram.record(ticks);
+                to < self.look_at || self.look(to)
+            }
+            Err(errno) => self.fail(slot, errno.raw_os_error(), to),
+        }
+    }
+
+    /// Notes the work done so far of every operation, at this very moment.
+    pub fn mark(&mut self) {
+        let at = self.clock.now();
+        let done = self
+            .tallies
+            .iter()
+            .map(|tally| (tally.count, tally.bytes, tally.busy))
+            .collect();
+        self.marks.push(Mark { at, done });
+    }
+
+    /// Publishes, and asks whether to go on. Costs nothing per operation: it runs once a `look_every` of time.
+    #[cold]
+    #[inline(never)]
+    fn look(&mut self, now: u64) -> bool {
+        self.publish();
+        self.look_at = now
+            .saturating_add(self.schedule.look_every)
+            .min(self.schedule.deadline);
+        let reason = self
+            .control
+            .reason()
+            .or((now >= self.schedule.deadline).then_some(Stopped::Time));
+        if let Some(reason) = reason {
+            self.stopped = self.stopped.max(reason);
+        }
+        reason.is_none()
+    }
+
+    /// Lets the driver see the work done so far.
+    pub fn publish(&self) {
+        for (live, tally) in self.live.iter().zip(&self.tallies) {
+            live.count.store(tally.count, Ordering::Relaxed);
+            live.bytes.store(tally.bytes, Ordering::Relaxed);
+            live.busy.store(tally.busy, Ordering::Relaxed);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn fail(&mut self, slot: usize, errno: i32, now: u64) -> bool {
+        let tally = &mut self.tallies[slot];
+        tally.errors += 1;
+        tally.hopeless = if tally.count == tally.count_at_error {
+            tally.hopeless + 1
+        } else {
+            1
+        };
+        tally.count_at_error = tally.count;
+        let hopeless = is_final(errno) || tally.hopeless >= HOPELESS;
+        self.note(slot, errno);
+        if hopeless {
+            self.give_up();
+        }
+        !hopeless && self.look(now)
+    }
+
+    /// Ends the phase for all workers, as failed.
+    pub fn give_up(&mut self) {
+        self.stopped = Stopped::Error;
+        self.control.error.store(true, Ordering::Relaxed);
+    }
+
+    fn note(&mut self, slot: usize, errno: i32) {
+        let known = self
+            .failures
+            .iter_mut()
+            .find(|failure| failure.slot == slot && failure.errno == errno);
+        if let Some(failure) = known {
+            failure.count += 1;
+        } else if self.failures.len() < MOST_KINDS {
+            self.failures.push(Failure {
+                slot,
+                errno,
+                count: 1,
+                path: self.path.clone(),
+            });
+        }
+    }
+}
+
+/// Errors after which the next try cannot do better.
+fn is_final(errno: i32) -> bool {
+    matches!(
+        errno,
+        libc::ENOSPC
+            | libc::EDQUOT
+            | libc::EROFS
+            | libc::EBADF
+            | libc::EINVAL
+            | libc::EFBIG
+            | libc::ENODATA
+            | libc::EACCES
+            | libc::EPERM
+            | libc::ENODEV
+            | libc::ENXIO
+            | libc::ESTALE
+            | libc::ENOTCONN
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::io::Errno;
+
+    fn recorder() -> Recorder {
+        let live: Arc<[Live]> = (0..1).map(|_| Live::default()).collect();
+        let mut recorder = Recorder::new(Clock::choose(), live, Arc::default());
+        let schedule = Schedule {
+            started: recorder.clock.now(),
+            deadline: u64::MAX,
+            look_every: 1,
+        };
+        assert!(recorder.start(schedule));
+        recorder
+    }
+
+    #[test]
+    fn every_64th_operation_is_stamped_twice() {
+        let mut recorder = recorder();
+        for _ in 0..256 {
+            assert!(recorder.measure(0, || Ok(10)));
+        }
+        let tally = &recorder.tallies[0];
+        assert_eq!(
+            (tally.count, tally.bytes, tally.sampled_count),
+            (256, 2560, 4)
+        );
+        assert_eq!(
+            tally
+                .histogram
+                .buckets()
+                .map(|(_, count)| count)
+                .sum::<u64>(),
+            256
+        );
+        assert!(tally.min <= tally.max && tally.max <= tally.busy && tally.first < tally.last);
+    }
+
+    #[test]
+    fn an_error_that_may_pass_is_counted_and_work_goes_on() {
+        let mut recorder = recorder();
+        assert!(recorder.measure(0, || Err(Errno::IO)));
+        assert!(recorder.measure(0, || Ok(1)));
+        assert_eq!(
+            (recorder.tallies[0].errors, recorder.tallies[0].count),
+            (1, 1)
+        );
+        assert_eq!(recorder.stopped, Stopped::Work);
+    }
+
+    #[test]
+    fn a_full_disk_ends_the_phase_for_all() {
+        let mut recorder = recorder();
+        assert!(!recorder.measure(0, || Err(Errno::NOSPC)));
+        assert_eq!(recorder.stopped, Stopped::Error);
+        assert_eq!(recorder.control.reason(), Some(Stopped::Error));
+    }
+
+    #[test]
+    fn a_hundred_errors_in_a_row_end_the_phase() {
+        let mut recorder = recorder();
+        let tried = (1..1000).find(|_| !recorder.measure(0, || Err(Errno::IO)));
+        assert_eq!(tried, Some(100));
+        assert_eq!(recorder.failures[0].count, 100);
+    }
+}

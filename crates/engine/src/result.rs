@@ -1,0 +1,215 @@
+//! What the workers noted, put together and turned into nanoseconds.
+
+use crate::checkpoints::{Checkpoints, Sums};
+use crate::engines::Finished;
+use crate::phase::{Done, Ended, Phase};
+use crate::protocol::{Buckets, ClockResult, Curve, ErrorCount, OperationResult, PhaseResult};
+use crate::recorder::{Stopped, Tally};
+use assay_clock::{Timebase, error_ppm};
+use std::collections::BTreeMap;
+
+/// The result of a phase that has ended.
+pub fn assemble(phase: &Phase, ended: Ended) -> PhaseResult {
+    let Ended {
+        mut done,
+        checkpoints,
+        meter,
+        at_arming,
+        at_start,
+        at_end,
+        during,
+    } = ended;
+    let finished = done.iter_mut().find_map(|one| one.finished.take());
+    let tallies = merge_tallies(&done, phase.operations.len());
+    let points = timeline(&done, checkpoints, &tallies, &during);
+    let operations = phase.operations.iter().enumerate();
+    let operations = operations.map(|(slot, name)| {
+        (
+            name.clone(),
+            operation(&tallies[slot], &points, slot, &during),
+        )
+    });
+    let (cost, io) = match &finished {
+        Some(child) => (child.cost, child.io),
+        None => (
+            meter.cost(&at_start, &at_end),
+            at_end.io.since(&at_arming.io),
+        ),
+    };
+    let started = done
+        .iter()
+        .map(|one| one.recorder.started())
+        .min()
+        .unwrap_or(0);
+    let first = tallies
+        .iter()
+        .filter(|tally| tally.count > 0)
+        .map(|tally| tally.first)
+        .min()
+        .unwrap_or(started);
+    let last = tallies
+        .iter()
+        .map(|tally| tally.last)
+        .max()
+        .unwrap_or(0)
+        .max(first);
+    PhaseResult {
+        phase: phase.config.phase.clone(),
+        client: phase.config.client,
+        pid: std::process::id(),
+        workers: phase.workers(),
+        armed_ns: phase.armed_ns,
+        started_ns: during.mono_ns(started),
+        first_ns: during.mono_ns(first),
+        last_ns: during.mono_ns(last),
+        stopped_by: stopped(phase, &done).word(),
+        operations: operations.collect(),
+        errors: errors(&done, &phase.operations),
+        cost,
+        io,
+        clock: ClockResult {
+            source: phase.clock.name(),
+            error_ppm: error_ppm(&phase.calibrated, &during),
+        },
+        command: finished.map(|child: Finished| child.command),
+    }
+}
+
+fn stopped(phase: &Phase, done: &[Done]) -> Stopped {
+    let lost = (done.len() < phase.workers()).then_some(Stopped::Error);
+    done.iter()
+        .map(|one| one.recorder.stopped)
+        .chain(lost)
+        .max()
+        .unwrap_or(Stopped::Error)
+}
+
+fn merge_tallies(done: &[Done], slots: usize) -> Vec<Tally> {
+    let mut sums: Vec<Tally> = (0..slots).map(|_| Tally::new()).collect();
+    for one in done {
+        for (sum, tally) in sums.iter_mut().zip(&one.recorder.tallies) {
+            sum.merge(tally);
+        }
+    }
+    sums
+}
+
+fn operation(
+    tally: &Tally,
+    points: &[(u64, Sums)],
+    slot: usize,
+    during: &Timebase,
+) -> OperationResult {
+    let at = |ticks: u64| {
+        if tally.count > 0 {
+            during.mono_ns(ticks)
+        } else {
+            0
+        }
+    };
+    let max_ns = during.span_ns(tally.max);
+    OperationResult {
+        count: tally.count,
+        bytes: tally.bytes,
+        errors: tally.errors,
+        busy_ns: during.span_ns(tally.busy),
+        first_ns: at(tally.first),
+        last_ns: at(tally.last),
+        min_ns: if tally.count > 0 {
+            during.span_ns(tally.min)
+        } else {
+            0
+        },
+        max_ns,
+        sampled_count: tally.sampled_count,
+        sampled_ns: during.span_ns(tally.sampled),
+        histogram: buckets(tally, max_ns, during),
+        checkpoints: curve(points, slot, during),
+    }
+}
+
+/// The buckets in nanoseconds; those that fall on the same nanosecond are one.
+fn buckets(tally: &Tally, max_ns: u64, during: &Timebase) -> Buckets {
+    let mut buckets = Buckets::default();
+    for (upper, count) in tally.histogram.buckets() {
+        let upper_ns = during.span_ns(upper).min(max_ns);
+        if buckets.upper_ns.last() == Some(&upper_ns) {
+            *buckets.count.last_mut().expect("as long as the other") += count;
+        } else {
+            buckets.upper_ns.push(upper_ns);
+            buckets.count.push(count);
+        }
+    }
+    buckets
+}
+
+fn curve(points: &[(u64, Sums)], slot: usize, during: &Timebase) -> Curve {
+    Curve {
+        at_ns: points.iter().map(|(at, _)| *at).collect(),
+        count: points.iter().map(|(_, sums)| sums[slot].0).collect(),
+        bytes: points.iter().map(|(_, sums)| sums[slot].1).collect(),
+        busy_ns: points
+            .iter()
+            .map(|(_, sums)| during.span_ns(sums[slot].2))
+            .collect(),
+    }
+}
+
+/// The points of the watcher, the marks of the workers and the end, in order of time.
+///
+/// What the watcher saw is up to a millisecond old, a mark is not: sums never go back.
+fn timeline(
+    done: &[Done],
+    checkpoints: Checkpoints,
+    tallies: &[Tally],
+    during: &Timebase,
+) -> Vec<(u64, Sums)> {
+    let mut points = checkpoints.into_points();
+    if let [only] = done {
+        points.extend(
+            only.recorder
+                .marks
+                .iter()
+                .map(|mark| (during.mono_ns(mark.at), mark.done.clone())),
+        );
+    }
+    points.sort_by_key(|(at, _)| *at);
+    let last = tallies.iter().map(|tally| tally.last).max().unwrap_or(0);
+    if last > 0 {
+        points.retain(|(at, _)| *at < during.mono_ns(last));
+        points.push((
+            during.mono_ns(last),
+            tallies
+                .iter()
+                .map(|tally| (tally.count, tally.bytes, tally.busy))
+                .collect(),
+        ));
+    }
+    for at in 1..points.len() {
+        let (before, after) = points.split_at_mut(at);
+        for (earlier, later) in before[at - 1].1.iter().zip(&mut after[0].1) {
+            *later = (
+                later.0.max(earlier.0),
+                later.1.max(earlier.1),
+                later.2.max(earlier.2),
+            );
+        }
+    }
+    points
+}
+
+fn errors(done: &[Done], operations: &[String]) -> Vec<ErrorCount> {
+    let mut counts: BTreeMap<(usize, i32, &str), u64> = BTreeMap::new();
+    for failure in done.iter().flat_map(|one| &one.recorder.failures) {
+        *counts
+            .entry((failure.slot, failure.errno, &failure.path))
+            .or_default() += failure.count;
+    }
+    let named = |((slot, errno, path), count): ((usize, i32, &str), u64)| ErrorCount {
+        operation: operations[slot].clone(),
+        errno,
+        count,
+        path: path.to_owned(),
+    };
+    counts.into_iter().map(named).collect()
+}
