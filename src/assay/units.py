@@ -1,8 +1,20 @@
-"""Quantities in text: a closed list of units, exact integers inside ("4 KiB" is 4096, "1 Gbit/s" is 125,000,000 bytes/s)."""
+"""Quantities in text: a closed list of units, exact integers inside ("4 KiB" is 4096, "1 Gbit/s" is 125,000,000 bytes/s).
+
+`MB` is 10^6 bytes and `MiB` 2^20; `bit` is never written `b`. What has two meanings in practice (`4k`, `KB`, `mb`, `Gbps`)
+is refused with what to write instead, and so is what would not be a whole number of the base unit.
+"""
 
 from __future__ import annotations
 
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
 from enum import StrEnum
+from fractions import Fraction
+
+from assay.errors import UsageError
 
 
 class Unit(StrEnum):
@@ -15,3 +27,161 @@ class Unit(StrEnum):
     PER_S = "1/s"
     NANOSECONDS = "ns"
     SHARE = "share"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Refusal:
+    """Why a text is no quantity of a unit."""
+
+    found: str
+    expected: str
+
+
+MOST = 2**63 - 1
+"""Quantities fit a signed 64-bit integer, as the engine, the notebook and SQL have them."""
+
+_BYTES = {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
+_BITS = {"bit": 1, "kbit": 10**3, "Mbit": 10**6, "Gbit": 10**9, "Tbit": 10**12}
+_NS = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9, "min": 60 * 10**9, "h": 3600 * 10**9, "d": 86400 * 10**9}
+
+UNITS: Mapping[Unit, Mapping[str, Fraction]] = {
+    Unit.NONE: {"": Fraction(1)},
+    Unit.COUNT: {"": Fraction(1)},
+    Unit.BYTES: {name: Fraction(size) for name, size in _BYTES.items()},
+    Unit.BYTES_PER_S: {
+        **{f"{name}/s": Fraction(size) for name, size in _BYTES.items()},
+        **{f"{name}/s": Fraction(size, 8) for name, size in _BITS.items()},
+    },
+    Unit.PER_S: {"/s": Fraction(1), "IOPS": Fraction(1), "kIOPS": Fraction(1000)},
+    Unit.NANOSECONDS: {name: Fraction(size) for name, size in _NS.items()},
+    Unit.SHARE: {"%": Fraction(1, 100)},
+}
+"""Every unit that is understood, with its size in base units."""
+
+EXAMPLES: Mapping[Unit, str] = {
+    Unit.NONE: "a number without a unit",
+    Unit.COUNT: "a whole number without a unit",
+    Unit.BYTES: 'bytes such as "4 KiB" or "1.5 GB"',
+    Unit.BYTES_PER_S: 'a rate such as "100 MB/s", "64 KiB/s" or "1 Gbit/s"',
+    Unit.PER_S: 'a rate such as "5000 /s" or "5 kIOPS"',
+    Unit.NANOSECONDS: 'a time such as "250 us", "10 s" or "6 h"',
+    Unit.SHARE: 'a share such as "5 %"',
+}
+"""What is expected, in words."""
+
+_NUMBER = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(.*?)\s*", re.ASCII | re.DOTALL)
+_AMBIGUOUS: Mapping[str, str] = {
+    "k": "kB (1,000 bytes) or KiB (1,024 bytes)",
+    "m": "MB (10^6 bytes), MiB (2^20 bytes), ms or min",
+    "g": "GB (10^9 bytes) or GiB (2^30 bytes)",
+    "t": "TB (10^12 bytes) or TiB (2^40 bytes)",
+    "ki": "KiB",
+    "mi": "MiB",
+    "gi": "GiB",
+    "ti": "TiB",
+    "bps": "bit/s or B/s",
+    "µs": "us",
+    "sec": "s",
+    "secs": "s",
+    "seconds": "s",
+    "minutes": "min",
+    "hours": "h",
+    "days": "d",
+    "iops": "IOPS or /s",
+    "ops/s": "/s",
+    "percent": "%",
+}
+_BYTES_OR_BITS = re.compile(r"([kmgt])i?b(ps|/s)?", re.IGNORECASE)
+
+
+def attempt(text: str, unit: Unit) -> int | float | Refusal:
+    """The quantity in the base unit of `unit` (a float for shares, else an integer), or why it is none."""
+    match = _NUMBER.fullmatch(text)
+    if match is None:
+        return Refusal(found=repr(text), expected=f"{EXAMPLES[unit]} (digits, at most one decimal point, then the unit)")
+    number, name = match.groups()
+    size = UNITS[unit].get(name)
+    if size is None:
+        return Refusal(found=repr(text), expected=_what_to_write(name, unit))
+    exact = Fraction(number) * size
+    if unit is Unit.SHARE:
+        return float(exact)
+    if exact.denominator != 1:
+        return Refusal(
+            found=f"{text!r}, which is {float(exact):g} {_base(unit)}",
+            expected=f"a whole number of {_base(unit)}: round it yourself",
+        )
+    if exact > MOST:
+        return Refusal(found=repr(text), expected=f"at most {format(MOST, unit)}")
+    return exact.numerator
+
+
+def parse(text: str, unit: Unit) -> int | float:
+    """The quantity in the base unit of `unit` (a float for shares, else an integer). Raises UsageError."""
+    result = attempt(text, unit)
+    if isinstance(result, Refusal):
+        raise UsageError(f"found {result.found}; expected {result.expected}")
+    return result
+
+
+def format(value: float, unit: Unit) -> str:  # noqa: A001  `units.format` is the counterpart of `units.parse`
+    """The shortest text that `parse` reads back as exactly this value; integers, or a share."""
+    if unit is Unit.SHARE:
+        return f"{(Decimal(repr(float(value))) * 100).normalize():f} %"
+    if value != int(value) or value < 0:
+        raise UsageError(f"found {value!r}; expected a whole number of {_base(unit)}, not below 0")
+    whole = int(value)
+    fitting = [
+        (name, whole / size) for name, size in UNITS[unit].items() if (whole / size).denominator == 1 and name[-4:] != "IOPS"
+    ]
+    name, number = min(fitting, key=lambda pair: (pair[1], "bit" in pair[0])) if whole else fitting[0]
+    return f"{number} {name}".strip()
+
+
+def human(value: float, unit: Unit) -> str:
+    """A figure as people read it, three significant digits: "1.24 GB/s", "13.2 ms", "20,000"."""
+    if not math.isfinite(value):
+        return str(value)
+    if unit in (Unit.NONE, Unit.COUNT, Unit.PER_S):
+        return _digits(value) + ("/s" if unit is Unit.PER_S else "")
+    if unit is Unit.SHARE:
+        return f"{_digits(value * 100)} %"
+    scales = [(name, float(size)) for name, size in UNITS[unit].items() if "i" not in name]
+    name, size = max((scale for scale in scales if scale[1] <= abs(value)), key=lambda scale: scale[1], default=scales[0])
+    return f"{_digits(value / size)} {name}"
+
+
+def _digits(value: float) -> str:
+    """Three significant digits, all digits of what is larger, thousands separated."""
+    if value == 0:
+        return "0"
+    places = max(0, 2 - math.floor(math.log10(abs(value))))
+    if abs(value) >= 1000 or value == int(value):
+        return f"{value:,.0f}"
+    return f"{value:,.{min(places, 6)}f}"
+
+
+def _what_to_write(name: str, unit: Unit) -> str:
+    if not name:
+        return f"{EXAMPLES[unit]}: a unit behind the number"
+    known = " ".join(other for other in UNITS[unit] if other) or "none"
+    hint = _hint(name)
+    return f"{EXAMPLES[unit]}{f'; for {name!r} write {hint}' if hint else ''} (units: {known})"
+
+
+def _hint(name: str) -> str | None:
+    """What somebody may have meant who wrote this."""
+    if name.lower() in _AMBIGUOUS:
+        return _AMBIGUOUS[name.lower()]
+    letters = _BYTES_OR_BITS.fullmatch(name)
+    if letters:
+        prefix, rate = letters.group(1).upper(), "/s" if letters.group(2) else ""
+        small = "k" if prefix == "K" else prefix
+        bits = f" or {small}bit{rate}" if rate else ""
+        return f"{small}B{rate} (powers of 1,000), {prefix}iB{rate} (powers of 1,024){bits}"
+    same = [known for table in UNITS.values() for known in table if known.lower() == name.lower() != ""]
+    return same[0] if same and same[0] != name else None
+
+
+def _base(unit: Unit) -> str:
+    return {Unit.PER_S: "operations per second", Unit.NONE: "units", Unit.COUNT: "units"}.get(unit, unit.value)
