@@ -1,0 +1,101 @@
+"""Files that are whole or not there: written under another name, flushed, renamed; read against their manifest."""
+
+from __future__ import annotations
+
+import json
+import os
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from assay.errors import DamagedError, RefusedError
+from assay.notebook.layout import MANIFEST, SCHEMA, TEMPORARY
+
+
+def to_json(value: object) -> bytes:
+    """Canonical JSON. Not-a-number and infinities stand as NaN and Infinity, as Python's json reads them back."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":")).encode()
+
+
+def from_json(data: bytes, path: Path) -> Any:  # noqa: ANN401 - plain values are any value
+    """The value of a JSON file's bytes. Raises DamagedError."""
+    try:
+        return json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise DamagedError(f"found no JSON in {path} ({error}); expected what this version writes") from error
+
+
+def read_json(path: Path) -> Any:  # noqa: ANN401 - plain values are any value
+    """The value in a JSON file. Raises DamagedError."""
+    return from_json(read_bytes(path), path)
+
+
+def read_bytes(path: Path) -> bytes:
+    """The bytes of a file. Raises DamagedError."""
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise DamagedError(f"found no readable file {path} ({error.strerror}); expected it to be there") from error
+
+
+def flush(path: Path) -> None:
+    """Have a file or a folder on stable media."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Replace a file by a rename, so that a reader sees the old one or the new one. Raises RefusedError."""
+    temporary = path.with_name(f"{TEMPORARY}{path.name}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary.write_bytes(data)
+        flush(temporary)
+        temporary.replace(path)
+        flush(path.parent)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise cannot_write(path, error) from error
+
+
+def cannot_write(path: Path, error: Exception) -> RefusedError:
+    """What to tell when a notebook cannot be written."""
+    reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return RefusedError(
+        f"found {path} not writable ({reason}); expected room and permission there: free some or name another --lab"
+    )
+
+
+def manifest_of(folder: Path) -> Mapping[str, object]:
+    """Length and CRC-32 of every file in a folder, with the version of their form."""
+    from importlib.metadata import version
+
+    files = {
+        path.name: {"bytes": len(data), "crc32": zlib.crc32(data)}
+        for path in sorted(folder.iterdir())
+        if (data := path.read_bytes()) is not None
+    }
+    return {"schema": SCHEMA, "assay": version("assay-lab"), "files": files}
+
+
+def check(folder: Path) -> None:
+    """Hold every file of a folder against its manifest. Raises DamagedError naming the first that differs."""
+    manifest = read_json(folder / MANIFEST)
+    try:
+        schema, files = int(manifest["schema"]), {str(name): dict(entry) for name, entry in manifest["files"].items()}
+    except (TypeError, KeyError, ValueError, AttributeError) as error:
+        raise DamagedError(f"found no list of files in {folder / MANIFEST}; expected what this version writes") from error
+    if schema > SCHEMA:
+        raise DamagedError(f"found form {schema} in {folder}; expected at most {SCHEMA}: a later version of Assay wrote it")
+    for name, entry in files.items():
+        data = read_bytes(folder / name)
+        if len(data) != entry.get("bytes"):
+            raise DamagedError(
+                f"found {len(data)} bytes in {folder / name}; expected {entry.get('bytes')}: it was cut or changed"
+            )
+        if zlib.crc32(data) != entry.get("crc32"):
+            raise DamagedError(f"found other bytes in {folder / name} than were written; expected CRC-32 {entry.get('crc32')}")

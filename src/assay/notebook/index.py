@@ -1,0 +1,116 @@
+"""The index of a notebook: which runs there are, their verdicts, live rows; a cache that is made anew from the files."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Mapping
+from contextlib import closing, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from assay.notebook.filesystem import is_network
+from assay.notebook.layout import INDEX, run_id
+from assay.records import Run, Verdict
+
+TABLES = """
+CREATE TABLE IF NOT EXISTS runs (run TEXT PRIMARY KEY, outcome TEXT, started_utc TEXT, ended_utc TEXT);
+CREATE TABLE IF NOT EXISTS verdicts (ruleset TEXT, run TEXT, measure TEXT, state TEXT, value REAL, unit TEXT,
+                                     PRIMARY KEY (ruleset, run, measure));
+CREATE TABLE IF NOT EXISTS live (id INTEGER PRIMARY KEY, at_utc TEXT, row TEXT);
+"""
+LIVE_ROWS = 10_000
+"""So many of the newest live rows are kept."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Overview:
+    """What the index knows of one experiment without opening its runs."""
+
+    outcomes: Mapping[str, int]
+    verdicts: Mapping[str, int]
+    """State -> number of measures of runs, by the ruleset asked for."""
+    ended_utc: str | None
+
+
+def connect(folder: Path) -> sqlite3.Connection:
+    """The index for its one writer, made anew where it cannot be used; never flushed, for it can be rebuilt."""
+    path = folder / INDEX
+    try:
+        return prepare(path, network=is_network(folder))
+    except sqlite3.DatabaseError:
+        for suffix in ("", "-wal", "-shm", "-journal"):
+            path.with_name(path.name + suffix).unlink(missing_ok=True)
+        return prepare(path, network=is_network(folder))
+
+
+def prepare(path: Path, *, network: bool) -> sqlite3.Connection:
+    """Open the file with the journal that its file system can bear, and see that it is whole."""
+    connection = sqlite3.connect(path, isolation_level=None, timeout=5)
+    try:
+        connection.execute(f"PRAGMA journal_mode={'DELETE' if network else 'WAL'}")
+        connection.execute("PRAGMA synchronous=OFF")
+        if connection.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):
+            raise sqlite3.DatabaseError("the index is damaged")
+        connection.executescript(TABLES)
+    except sqlite3.DatabaseError:
+        connection.close()
+        raise
+    return connection
+
+
+def known(connection: sqlite3.Connection) -> frozenset[str]:
+    """The runs that the index lists."""
+    return frozenset(row[0] for row in connection.execute("SELECT run FROM runs"))
+
+
+def put_run(connection: sqlite3.Connection, run: Run) -> None:
+    """List a run."""
+    row = (run_id(run.trial.id, run.attempt), run.outcome.value, run.started_utc, run.ended_utc)
+    connection.execute("INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?)", row)
+
+
+def put_verdicts(connection: sqlite3.Connection, ruleset: str, verdicts: Iterable[tuple[str, str, Verdict]]) -> None:
+    """List verdicts, each with its run and measure."""
+    rows = [(ruleset, run, measure, verdict.state.value, verdict.value, verdict.unit) for run, measure, verdict in verdicts]
+    connection.executemany("INSERT OR REPLACE INTO verdicts VALUES (?, ?, ?, ?, ?, ?)", rows)
+
+
+def put_live(connection: sqlite3.Connection, row: Mapping[str, object]) -> None:
+    """Add a live row, and let the oldest go."""
+    at_utc = datetime.now(UTC).isoformat(timespec="milliseconds")
+    cursor = connection.execute("INSERT INTO live (at_utc, row) VALUES (?, ?)", (at_utc, json.dumps(row)))
+    connection.execute("DELETE FROM live WHERE id <= ?", ((cursor.lastrowid or 0) - LIVE_ROWS,))
+
+
+def overview(folder: Path, ruleset: str) -> Overview | None:
+    """What the index says of runs, and of verdicts by a ruleset (its folder name); None where it cannot be read."""
+    path = folder / INDEX
+    if not path.is_file():
+        return None
+    with (
+        suppress(sqlite3.Error),
+        closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=1)) as connection,
+    ):
+        outcomes = dict(connection.execute("SELECT outcome, count(*) FROM runs GROUP BY outcome").fetchall())
+        verdicts = connection.execute(
+            "SELECT state, count(*) FROM verdicts WHERE ruleset = ? GROUP BY state", (ruleset,)
+        ).fetchall()
+        (ended,) = connection.execute("SELECT max(ended_utc) FROM runs").fetchone()
+        return Overview(outcomes=outcomes, verdicts=dict(verdicts), ended_utc=ended)
+    return None
+
+
+def live(folder: Path, after: int = 0) -> tuple[tuple[int, str, object], ...]:
+    """Live rows after a number: (number, time, row); empty where there are none or the index cannot be read."""
+    path = folder / INDEX
+    if not path.is_file():
+        return ()
+    with (
+        suppress(sqlite3.Error),
+        closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=1)) as connection,
+    ):
+        rows = connection.execute("SELECT id, at_utc, row FROM live WHERE id > ? ORDER BY id", (after,)).fetchall()
+        return tuple((number, at_utc, json.loads(row)) for number, at_utc, row in rows)
+    return ()

@@ -1,0 +1,77 @@
+"""Names in a notebook: folders of experiments, of trials and their attempts, of what was derived by a ruleset."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import unicodedata
+from pathlib import Path
+
+from assay import plain
+from assay.errors import UsageError
+from assay.records import Experiment
+
+SCHEMA = 1
+"""Version of the files of one attempt; a reader refuses a later one and names the trial."""
+
+EXPERIMENT = "experiment.toml"
+PLAN = "plan.json"
+TRIALS = "trials"
+DERIVED = "derived"
+INDEX = "index.sqlite"
+LOCK = "writer.lock"
+MANIFEST = "manifest.json"
+RUN = "run.json"
+FACTS = "facts.json"
+READINGS = "readings.parquet"
+SERIES = "series.parquet"
+HISTOGRAMS = "histograms.parquet"
+TEMPORARY = ".unfinished-"
+"""Names that begin so are being written, or were when a writer died; readers pass over them."""
+
+LONGEST_SLUG = 40
+DIGEST_LETTERS = 8
+
+
+def slug(title: str) -> str:
+    """A title as a folder's name: lower-case ASCII letters, digits and single hyphens, at most 40 of them."""
+    ascii_title = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode().lower()
+    return re.sub(r"[^a-z0-9]+", "-", ascii_title).strip("-")[:LONGEST_SLUG].rstrip("-") or "experiment"
+
+
+def digest(experiment: Experiment) -> str:
+    """The experiment's own digest; the SHA-256 of its canonical JSON where it carries none."""
+    if experiment.digest:
+        return experiment.digest
+    canonical = json.dumps(plain.to_plain(experiment), sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def folder_name(experiment: Experiment) -> str:
+    """`TITLE-DIGEST`: the same experiment has the same folder, a changed one another."""
+    return f"{slug(experiment.title)}-{digest(experiment)[:DIGEST_LETTERS]}"
+
+
+def run_id(trial: int, attempt: int) -> str:
+    """`0007/1`."""
+    return f"{trial:04d}/{attempt}"
+
+
+def split_run_id(text: str) -> tuple[int, int]:
+    """Trial and attempt of a run id. Raises UsageError."""
+    match = re.fullmatch(r"(\d+)/(\d+)", text)
+    if match is None:
+        raise UsageError(f"found run {text!r}; expected trial and attempt, for example 0007/1 (`assay list` shows them)")
+    return int(match[1]), int(match[2])
+
+
+def attempt_folder(folder: Path, run: str) -> Path:
+    """Where the files of a run are."""
+    trial, attempt = split_run_id(run)
+    return folder / TRIALS / f"{trial:04d}" / f"attempt-{attempt}"
+
+
+def derived_folder(folder: Path, ruleset: str) -> Path:
+    """Where findings, verdicts and comparisons by a ruleset are; letters that no file name should have are replaced."""
+    return folder / DERIVED / (re.sub(r"[^A-Za-z0-9._+-]", "_", ruleset) or "none")

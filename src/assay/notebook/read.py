@@ -1,0 +1,205 @@
+"""Read a notebook: what is whole is read, what is damaged is named and left out; readers never write and never wait."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from assay import plain
+from assay.errors import DamagedError, UsageError
+from assay.notebook import columns, files, layout
+from assay.records import (
+    Cell,
+    Comparison,
+    Experiment,
+    Fact,
+    Finding,
+    Judged,
+    Observations,
+    Plan,
+    RequirementResult,
+    Results,
+    Run,
+    Verdict,
+)
+
+Load = Callable[[str], Observations]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scan:
+    """The runs of an experiment that are whole, in order of trial and attempt, and what is wrong with the others."""
+
+    runs: tuple[Run, ...]
+    damaged: Mapping[str, str]
+    """Folder below the experiment's (`trials/0007/attempt-1`) -> what is wrong."""
+
+
+def read_plan(folder: Path) -> tuple[Experiment, Plan]:
+    """The experiment and its schedule. Raises DamagedError."""
+    found = files.read_json(folder / layout.PLAN)
+    try:
+        return plain.from_plain(Experiment, found["experiment"]), plain.from_plain(Plan, found["plan"])
+    except (TypeError, KeyError) as error:
+        raise DamagedError(f"found no plan in {folder / layout.PLAN}; expected what this version writes") from error
+
+
+def folders(lab: Path) -> tuple[Path, ...]:
+    """The experiments of a lab, the one written to last at the end. Raises UsageError where there is no lab."""
+    if not lab.is_dir():
+        raise UsageError(
+            f"found no notebook at {lab}; expected a folder that `assay run` or `assay quick` wrote (--lab, $ASSAY_LAB)"
+        )
+    found = [path.parent for path in lab.glob(f"*/{layout.PLAN}") if not path.parent.name.startswith(layout.TEMPORARY)]
+    return tuple(sorted(found, key=lambda folder: (newest(folder), folder.name)))
+
+
+def newest(folder: Path) -> int:
+    """When the last run of an experiment was kept, or its plan where there is none (ns of the file system's clock)."""
+    times = [(folder / layout.PLAN).stat().st_mtime_ns]
+    for trial in (folder / layout.TRIALS).glob("*"):
+        with suppress(OSError):
+            times.append(trial.stat().st_mtime_ns)
+    return max(times)
+
+
+def choose(lab: Path, which: str | None) -> Path:
+    """One experiment of a lab: the newest, or the one whose folder name begins with, or whose digest is, `which`.
+
+    Raises UsageError naming the experiments that there are.
+    """
+    found = folders(lab)
+    if not found:
+        raise UsageError(f"found no experiment in {lab}; expected one: `assay quick` or `assay run FILE` makes one")
+    if which is None:
+        return found[-1]
+    exact = [folder for folder in found if folder.name == which or folder == Path(which)]
+    alike = exact or [folder for folder in found if folder.name.startswith(which) or folder.name.endswith(f"-{which}")]
+    if len(alike) != 1:
+        names = ", ".join(sorted(folder.name for folder in alike or found))
+        raise UsageError(f"found {len(alike)} experiments for {which!r}; expected one of: {names}")
+    return alike[0]
+
+
+def scan(folder: Path) -> Scan:
+    """Look at every run of an experiment and hold its files against their manifest."""
+    runs, damaged = [], {}
+    for path in attempts(folder):
+        try:
+            files.check(path)
+            runs.append(read_run(path))
+        except DamagedError as error:
+            damaged[str(path.relative_to(folder))] = str(error)
+    return Scan(runs=tuple(runs), damaged=damaged)
+
+
+def attempts(folder: Path) -> tuple[Path, ...]:
+    """The folders of attempts, in order of trial and attempt; what is named otherwise is none of ours."""
+    found = []
+    for path in (folder / layout.TRIALS).glob("*/attempt-*"):
+        trial, attempt = path.parent.name, path.name.removeprefix("attempt-")
+        if path.is_dir() and trial.isdecimal() and attempt.isdecimal():
+            found.append((int(trial), int(attempt), path))
+    return tuple(path for _, _, path in sorted(found))
+
+
+def read_run(path: Path) -> Run:
+    """The run in an attempt's folder. Raises DamagedError, also where it belongs to another place."""
+    run = plain.from_plain(Run, files.read_json(path / layout.RUN))
+    if (f"{run.trial.id:04d}", f"attempt-{run.attempt}") != (path.parent.name, path.name):
+        raise DamagedError(f"found run {layout.run_id(run.trial.id, run.attempt)} in {path}; expected the one it is named for")
+    return run
+
+
+def runs(folder: Path) -> tuple[Run, ...]:
+    """The runs of an experiment that are whole."""
+    return scan(folder).runs
+
+
+def observations(folder: Path, run: str) -> Observations:
+    """The evidence of a run (`0007/1`). Raises DamagedError, UsageError."""
+    path = layout.attempt_folder(folder, run)
+    if not path.is_dir():
+        raise UsageError(f"found no run {run} in {folder}; expected one that it holds: the view `runs` of `assay sql` has them")
+    files.check(path)
+    rest = files.read_json(path / layout.FACTS)
+    connection = columns.connect()
+    try:
+        return Observations(
+            readings=columns.read_readings(connection, path / layout.READINGS),
+            series=columns.read_series(connection, path / layout.SERIES),
+            histograms=columns.read_histograms(connection, path / layout.HISTOGRAMS),
+            facts=tuple(plain.from_plain(Fact, fact) for fact in rest["facts"]),
+            missing=rest["missing"],
+            gaps=rest["gaps"],
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise DamagedError(f"found evidence in {path} that does not fit ({error}); expected what this version writes") from error
+    finally:
+        connection.close()
+
+
+def facts(folder: Path, run: str) -> tuple[Fact, ...]:
+    """The facts of a run, without the rest of its evidence. Raises DamagedError."""
+    found = files.read_json(layout.attempt_folder(folder, run) / layout.FACTS)
+    try:
+        return tuple(plain.from_plain(Fact, fact) for fact in found["facts"])
+    except (KeyError, TypeError) as error:
+        raise DamagedError(f"found no facts of run {run} in {folder}; expected what this version writes") from error
+
+
+def load(folder: Path) -> Load:
+    """A function from run id to evidence, as judge and report want it."""
+    return lambda run: observations(folder, run)
+
+
+def rulesets(folder: Path) -> tuple[str, ...]:
+    """The rulesets by which something was derived, the newest last (names of folders)."""
+    found = [path for path in (folder / layout.DERIVED).glob("*") if path.is_dir()]
+    return tuple(path.name for path in sorted(found, key=lambda path: (path.stat().st_mtime_ns, path.name)))
+
+
+def results(folder: Path, ruleset: str | None = None) -> Results:
+    """Everything that is stored of an experiment, by one ruleset (default: the newest). Raises DamagedError.
+
+    Runs that were not judged have no verdicts. Answers (cells, comparisons, requirements) that were derived from other
+    runs than are there now are left out: they are to be derived anew.
+    """
+    experiment, plan = read_plan(folder)
+    found = scan(folder)
+    known = rulesets(folder)
+    chosen = ruleset if ruleset is not None else (known[-1] if known else "")
+    derived = layout.derived_folder(folder, chosen)
+    judged = tuple(Judged(run=run, verdicts=verdicts(derived, run)) for run in found.runs)
+    bare = Results(experiment=experiment, plan=plan, runs=judged, damaged=found.damaged, ruleset=chosen)
+    with suppress(DamagedError, KeyError, TypeError):
+        return with_answers(bare, files.read_json(derived / "answers.json"))
+    return bare
+
+
+def verdicts(derived: Path, run: Run) -> Mapping[str, Verdict]:
+    """The stored verdicts of a run by measure; empty where there are none, or where they are damaged."""
+    path = derived / "verdicts" / f"{run.trial.id:04d}-{run.attempt}.json"
+    with suppress(DamagedError, KeyError, TypeError, AttributeError):
+        found = files.read_json(path)["verdicts"]
+        return {measure: plain.from_plain(Verdict, verdict) for measure, verdict in found.items()}
+    return {}
+
+
+def with_answers(bare: Results, found: Any) -> Results:  # noqa: ANN401 - plain values are any value
+    """The results with stored answers, where they follow from the same runs. Raises DamagedError, KeyError, TypeError."""
+    if found["runs"] != [judged.id for judged in bare.runs]:
+        return bare
+    return replace(
+        bare,
+        cells=tuple(plain.from_plain(Cell, cell) for cell in found["cells"]),
+        comparisons=tuple(plain.from_plain(Comparison, comparison) for comparison in found["comparisons"]),
+        comparison_verdicts={
+            subject: plain.from_plain(Verdict, verdict) for subject, verdict in found["comparison_verdicts"].items()
+        },
+        requirements=tuple(plain.from_plain(RequirementResult, result) for result in found["requirements"]),
+        findings=tuple(plain.from_plain(Finding, finding) for finding in found["findings"]),
+    )

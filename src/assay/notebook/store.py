@@ -1,0 +1,221 @@
+"""Write a notebook: one folder an experiment, one writer, raw data once and never again.
+
+A run is written under a temporary name, flushed and renamed, so that a reader, a crash or an interrupt meets either no
+run or a whole one. The layout is in docs/notebook.md.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+import tempfile
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Self
+
+from assay import plain
+from assay.errors import AssayError, RefusedError
+from assay.notebook import columns, files, index, layout, lock, read
+from assay.records import Experiment, Observations, Plan, Results, Run, Verdict
+
+
+@dataclass(kw_only=True)
+class Store:
+    """A notebook's folder of one experiment, held by its only writer until `close`."""
+
+    folder: Path
+    experiment: Experiment
+    plan: Plan
+    """The schedule that was stored first; it stands over any later one."""
+    resumed: bool
+    """Whether the folder was there before."""
+    note: str | None = None
+    """What the user should know: that an experiment of the same title, but another text, is kept elsewhere."""
+    handle: IO[str] = field(repr=False)
+    database: sqlite3.Connection = field(repr=False)
+
+    @classmethod
+    def create(cls, lab: Path, experiment: Experiment, plan: Plan, text: str, *, fresh: bool = False) -> Self:
+        """The experiment's folder in a lab, made where there is none.
+
+        The same experiment finds its folder again, unless `fresh` asks for another (`-2`, `-3`, ...). Raises BusyError,
+        RefusedError, DamagedError.
+        """
+        folder = lab / layout.folder_name(experiment)
+        if fresh:
+            folder = unused(folder)
+        note = None if folder.exists() else changed(lab, experiment)
+        if not folder.exists():
+            make_folder(folder, experiment, plan, text)
+            return cls.open(folder, resumed=False, note=note)
+        return cls.open(folder)
+
+    @classmethod
+    def open(cls, folder: Path, *, resumed: bool = True, note: str | None = None) -> Self:
+        """Hold an experiment's folder for writing and clear away what a dead writer left half done."""
+        experiment, plan = read.read_plan(folder)
+        handle = lock.acquire(folder)
+        try:
+            clear(folder)
+            database = index.connect(folder)
+            refill(database, folder)
+        except BaseException:
+            handle.close()
+            raise
+        return cls(folder=folder, experiment=experiment, plan=plan, resumed=resumed, note=note, handle=handle, database=database)
+
+    def add(self, run: Run, observations: Observations) -> str:
+        """Keep a run with its evidence; its id. Raises RefusedError where it is there already or there is no room."""
+        name = layout.run_id(run.trial.id, run.attempt)
+        target = layout.attempt_folder(self.folder, name)
+        if target.exists():
+            raise RefusedError(f"found run {name} in {self.folder}; expected a new attempt: raw data is never changed")
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            temporary = Path(tempfile.mkdtemp(prefix=layout.TEMPORARY, dir=target.parent))
+        except OSError as error:
+            raise files.cannot_write(target, error) from error
+        try:
+            write_run(temporary, run, observations)
+            temporary.chmod(0o755)
+            temporary.rename(target)
+            files.flush(target.parent)
+            files.flush(target.parent.parent)
+        except OSError as error:
+            raise files.cannot_write(target, error) from error
+        finally:
+            shutil.rmtree(temporary, ignore_errors=True)
+        with suppress(sqlite3.Error):
+            index.put_run(self.database, run)
+        return name
+
+    def judge(self, ruleset: str, verdicts: Iterable[Verdict]) -> None:
+        """Keep verdicts on measures of runs (subjects `run:0007/1:MEASURE`), one file a run."""
+        by_run: dict[str, dict[str, Verdict]] = defaultdict(dict)
+        for verdict in verdicts:
+            _, run, measure = verdict.subject.split(":", 2)
+            by_run[run][measure] = verdict
+        for run, found in by_run.items():
+            path = layout.derived_folder(self.folder, ruleset) / "verdicts" / f"{run.replace('/', '-')}.json"
+            files.write_whole(path, files.to_json({"run": run, "verdicts": plain.to_plain(found)}))
+            with suppress(sqlite3.Error):
+                index.put_verdicts(
+                    self.database, path.parent.parent.name, [(run, measure, verdict) for measure, verdict in found.items()]
+                )
+
+    def derive(self, ruleset: str, results: Results) -> None:
+        """Keep what follows from all runs: cells, comparisons, their verdicts, requirements, findings."""
+        answers = {
+            "runs": [judged.id for judged in results.runs],
+            "cells": plain.to_plain(results.cells),
+            "comparisons": plain.to_plain(results.comparisons),
+            "comparison_verdicts": plain.to_plain(results.comparison_verdicts),
+            "requirements": plain.to_plain(results.requirements),
+            "findings": plain.to_plain(results.findings),
+        }
+        files.write_whole(layout.derived_folder(self.folder, ruleset) / "answers.json", files.to_json(answers))
+
+    def live(self, row: Mapping[str, object]) -> None:
+        """Add a live row for watchers; never flushes, never fails a run."""
+        with suppress(sqlite3.Error):
+            index.put_live(self.database, row)
+
+    def close(self) -> None:
+        """Let the folder go."""
+        with suppress(sqlite3.Error):
+            self.database.close()
+        self.handle.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+
+def write_run(folder: Path, run: Run, observations: Observations) -> None:
+    """All files of one attempt and their manifest, flushed."""
+    connection = columns.connect()
+    try:
+        columns.write(connection, observations.readings, columns.READINGS, folder / layout.READINGS)
+        columns.write(connection, observations.series, columns.SERIES, folder / layout.SERIES)
+        columns.write(connection, observations.histograms, columns.HISTOGRAMS, folder / layout.HISTOGRAMS)
+    finally:
+        connection.close()
+    rest = {"facts": observations.facts, "missing": observations.missing, "gaps": observations.gaps}
+    (folder / layout.FACTS).write_bytes(files.to_json(plain.to_plain(rest)))
+    (folder / layout.RUN).write_bytes(files.to_json(plain.to_plain(run)))
+    manifest = files.manifest_of(folder)
+    (folder / layout.MANIFEST).write_bytes(files.to_json(manifest))
+    for path in (*folder.iterdir(), folder):
+        files.flush(path)
+
+
+def make_folder(folder: Path, experiment: Experiment, plan: Plan, text: str) -> None:
+    """A new experiment's folder, there at once with its text and its plan. Raises RefusedError."""
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        temporary = Path(tempfile.mkdtemp(prefix=layout.TEMPORARY, dir=folder.parent))
+    except OSError as error:
+        raise files.cannot_write(folder, error) from error
+    try:
+        (temporary / layout.TRIALS).mkdir()
+        (temporary / layout.EXPERIMENT).write_text(text, encoding="utf-8")
+        plain_plan = {"schema": layout.SCHEMA, "experiment": plain.to_plain(experiment), "plan": plain.to_plain(plan)}
+        files.write_whole(temporary / layout.PLAN, files.to_json(plain_plan))
+        files.flush(temporary / layout.EXPERIMENT)
+        temporary.chmod(0o755)
+        temporary.rename(folder)
+        files.flush(folder.parent)
+    except OSError as error:
+        if not (folder / layout.PLAN).is_file():
+            raise files.cannot_write(folder, error) from error
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def refill(database: sqlite3.Connection, folder: Path) -> None:
+    """List in the index what the files have and it has not, as after a loss of the index."""
+    there = {layout.run_id(int(path.parent.name), int(path.name.removeprefix("attempt-"))) for path in read.attempts(folder)}
+    if there == index.known(database):
+        return
+    for run in read.runs(folder):
+        index.put_run(database, run)
+        for derived in (folder / layout.DERIVED).glob("*"):
+            name = layout.run_id(run.trial.id, run.attempt)
+            found = read.verdicts(derived, run)
+            index.put_verdicts(database, derived.name, [(name, measure, verdict) for measure, verdict in found.items()])
+
+
+def clear(folder: Path) -> None:
+    """Remove what a writer that died left under temporary names; the lock must be held."""
+    for left in (*folder.glob(f"{layout.TEMPORARY}*"), *folder.glob(f"*/*/{layout.TEMPORARY}*")):
+        shutil.rmtree(left, ignore_errors=True)
+        with suppress(OSError):
+            left.unlink(missing_ok=True)
+
+
+def unused(folder: Path) -> Path:
+    """The folder's name, or the first of `-2`, `-3`, ... that is free."""
+    number, name = 1, folder
+    while name.exists():
+        number += 1
+        name = folder.with_name(f"{folder.name}-{number}")
+    return name
+
+
+def changed(lab: Path, experiment: Experiment) -> str | None:
+    """What to tell where the lab has experiments of this title from other texts."""
+    mine, title = layout.folder_name(experiment), layout.slug(experiment.title)
+    others = []
+    for path in sorted(lab.glob(f"{title}-*/{layout.PLAN}")):
+        with suppress(AssayError):
+            if path.parent.name != mine and read.read_plan(path.parent)[0].title == experiment.title:
+                others.append(path.parent.name)
+    if not others:
+        return None
+    return f"the experiment differs from {', '.join(others)} of the same title: it is kept apart, in {mine}"

@@ -1,0 +1,94 @@
+"""The notebook as tables: every table answers, and nothing outside can be reached."""
+
+import pytest
+
+import notebook_records as made
+from assay.errors import UsageError
+from assay.notebook import read, tables
+from assay.notebook.store import Store
+from assay.records import Cell, Comparison, Conclusion, Estimate, Results
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory):
+    lab = tmp_path_factory.mktemp("lab")
+    asked = made.experiment()
+    with Store.create(lab, asked, made.plan(asked), made.TEXT) as kept:
+        for trial in kept.plan.trials[:2]:
+            run = made.run(trial)
+            kept.add(run, made.observations())
+            kept.judge("1", [made.verdict(run, made.RATE, 100.0)])
+        estimate = Estimate(value=1.1, low=1.0, high=1.2, confidence=0.95, unit="ratio", n=5, method="t")
+        comparison = Comparison(
+            measure=made.RATE,
+            factor="target",
+            baseline="ext4",
+            candidate="xfs",
+            within={},
+            ratio=estimate,
+            conclusion=Conclusion.UNDECIDED,
+            statement="undecided",
+            matters_share=0.05,
+            detectable_share=0.1,
+            provable_share=0.2,
+        )
+        cell = Cell(measure=made.RATE, levels={"target": "xfs"}, estimate=None, values={}, excluded={"0001/1": "failed"})
+        answers = Results(
+            experiment=asked, plan=kept.plan, runs=read.results(kept.folder).runs, cells=(cell,), comparisons=(comparison,)
+        )
+        kept.derive("1", answers)
+    return lab
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("SELECT run, trial, levels->>'target' FROM runs ORDER BY run", [("0001/1", 1, "xfs"), ("0002/1", 2, "ext4")]),
+        ("SELECT DISTINCT phase, cache_asked, drain_ns FROM phases", [("fill", "cold", 5)]),
+        ("SELECT DISTINCT client, operation, count FROM clients", [(0, "create", 1000)]),
+        ("SELECT DISTINCT rung, bytes, operations, to_ns FROM readings", [("L9", 4096, None, 2**62)]),
+        ("SELECT run, max(value), count(*) FROM series GROUP BY run ORDER BY run", [("0001/1", 1000, 3), ("0002/1", 1000, 3)]),
+        ("SELECT sum(count) FROM histograms", [(8,)]),
+        ("SELECT DISTINCT key, value, moment, class FROM facts", [("kernel.release", "6.1", "before", "performance")]),
+        ("SELECT run, state, value FROM verdicts ORDER BY run", [("0001/1", "SOUND", 100.0), ("0002/1", "SOUND", 100.0)]),
+        ("SELECT DISTINCT rule, state, observed->>'cached_share' FROM findings", [("T01", "pass", "0.99")]),
+        ("SELECT measure, excluded->>'0001/1' FROM cells", [(made.RATE, "failed")]),
+        ("SELECT candidate, ratio, conclusion FROM comparisons", [("xfs", 1.1, "undecided")]),
+    ],
+)
+def test_every_table_answers(lab, query, expected):
+    assert [*tables.sql(lab, query).rows] == expected
+
+
+def test_columns_are_named_and_every_table_is_listed(lab):
+    found = tables.sql(lab, "SELECT 1 AS one, 'x' AS two")
+    assert found == tables.Table(columns=("one", "two"), rows=((1, "x"),))
+    listed = {row[0] for row in tables.sql(lab, "SHOW TABLES").rows}
+    assert {*tables.COLUMNS, *tables.PARQUET} <= listed
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT nonsense FROM runs",
+        "SELEC",
+        "SELECT * FROM read_csv('/etc/passwd')",
+        "COPY runs TO '/tmp/never.csv'",
+        "",
+        " ;-- x",
+    ],
+)
+def test_what_cannot_be_answered_is_told(lab, query):
+    with pytest.raises(UsageError, match="expected SQL over runs"):
+        tables.sql(lab, query)
+
+
+def test_a_damaged_trial_is_left_out(lab):
+    (folder,) = read.folders(lab)
+    path = folder / "trials/0001/attempt-1/series.parquet"
+    kept = path.read_bytes()
+    path.write_bytes(kept[:20])
+    try:
+        assert tables.sql(lab, "SELECT DISTINCT run FROM series").rows == (("0002/1",),)
+    finally:
+        path.write_bytes(kept)
