@@ -12,11 +12,11 @@ from collections.abc import Mapping
 
 from assay.catalogue import PLACEMENT, Host, Knob, KnobKind, Setting, Target
 from assay.errors import EvidenceError, RefusedError, TrialError, UsageError
+from assay.machine.placeholders import substitute, unknown
 from assay.machine.stack import mount_of, stack
 from assay.records import Endpoint, EndpointKind, Place, Value
 
 STEPS = ("prepare", "attach", "chill", "facts", "teardown")
-PLACEHOLDER = re.compile(r"\{\{|\}\}|\{([^{}]*)\}")
 
 
 def check(_host: Host, setting: Setting) -> tuple[str, ...]:
@@ -25,8 +25,7 @@ def check(_host: Host, setting: Setting) -> tuple[str, ...]:
     found = [
         f"found {{{name}}} in {step}; expected one of: {', '.join(sorted(known))}"
         for step in STEPS
-        for name in _names(_argv(setting.knobs, step))
-        if name not in known
+        for name in unknown(_argv(setting.knobs, step), known)
     ]
     if not setting.knobs.get("path") and not _argv(setting.knobs, "prepare"):
         found.append("found neither `path` nor `prepare`; expected the directory to measure, or a command that prints it last")
@@ -112,24 +111,6 @@ def teardown(_host: Host, setting: Setting, place: Place) -> None:
 
 def remove(_host: Host, _setting: Setting) -> None:
     """Nothing was kept."""
-
-
-def substitute(text: str, values: Mapping[str, str]) -> str:
-    """The text with {NAME} replaced and doubled braces single. Raises UsageError for a name that stands for nothing."""
-
-    def one(match: re.Match[str]) -> str:
-        name = match[1]
-        if name is None:
-            return match[0][0]
-        if name not in values:
-            raise UsageError(f"found {{{name}}}; expected one of: {', '.join(sorted(values))}")
-        return values[name]
-
-    return PLACEHOLDER.sub(one, text)
-
-
-def _names(argv: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(match[1] for word in argv for match in PLACEHOLDER.finditer(word) if match[1] is not None)
 
 
 def _values(setting: Setting) -> dict[str, str]:

@@ -1,7 +1,6 @@
 """A file system made fresh for each trial on an image written in full, with direct I/O proven and an optional speed limit.
 
-The image is made once per experiment. Between the mount and the device below there is no second cache (`direct_io`), and with
-`limit` it is a disk of known speed.
+The image is made once per experiment. Nothing is cached twice (`direct_io`); with `limit` it is a disk of known speed.
 """
 
 from __future__ import annotations
@@ -34,9 +33,7 @@ def check(host: Host, setting: Setting) -> tuple[str, ...]:
         found.append(f"found size {size} bytes; expected whole MiB, at least {kind.smallest_bytes // image.MIB}, for {kind.name}")
     if setting.needs_bytes > size * USABLE:
         found.append(f"found size {size} bytes; expected {int(setting.needs_bytes / USABLE)} for what the workloads write")
-    if throttle.rates_of(setting.knobs):
-        found += filter(None, [throttle.obstacle(host)])
-    return tuple(found)
+    return (*found, *filter(None, [throttle.obstacle(host) if throttle.rates_of(setting.knobs) else None]))
 
 
 def install(host: Host, setting: Setting) -> None:

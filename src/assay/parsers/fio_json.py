@@ -1,0 +1,136 @@
+"""fio's JSON output (json, json+ and mixed with text): rates, operations and latencies of reads and writes.
+
+One job's rates are fio's own (`bw_bytes`, `iops`; the field `bw` is in KiB/s). Of several jobs, bytes and operations are added
+and divided by the longest run time, as fio does for a group. Percentiles are of completion latency (of the whole latency
+with lat_percentiles=1); several jobs have them only where json+ gives the bins to merge. Source: fio 3.33, stat.c and HOWTO.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from assay.catalogue import Parser
+from assay.errors import EvidenceError
+
+PERCENTILES = {50.0: "p50", 90.0: "p90", 95.0: "p95", 99.0: "p99", 99.9: "p999"}
+LONGEST = 1 << 26
+"""Characters of output that are looked at: a json+ report of hundreds of jobs is smaller."""
+Row = Mapping[str, Any]
+
+
+def recognises(argv: Sequence[str], output: str) -> bool:
+    """Whether this is fio's, and asked for as JSON."""
+    return bool(argv) and argv[0].rpartition("/")[2] == "fio" and '"fio version"' in output
+
+
+def parse(text: str) -> Mapping[str, float]:
+    """{`read.bytes_per_s`: 7.1e7, …} in bytes, ns and 1/s; only directions in which something was done.
+
+    `errors` counts jobs that ended with an error and failed operations. Raises EvidenceError for text without a whole report.
+    """
+    report = _report(text)
+    try:
+        jobs = [job for job in report["jobs"] if isinstance(job, dict)]
+        return {key: figure for side in ("read", "write") for key, figure in _figures(jobs, side)}
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        raise EvidenceError(f"found a report of fio with a strange or missing {error}; expected what fio 3 writes") from error
+
+
+def _report(text: str) -> Row:
+    """The first JSON object that is fio's; notes and tables may stand before and after it."""
+    decoder = json.JSONDecoder()
+    for match in re.finditer(r"^\{", text[:LONGEST], re.MULTILINE):
+        try:
+            found, _ = decoder.raw_decode(text, match.start())
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(found, dict) and "fio version" in found and isinstance(found.get("jobs"), list):
+            return found
+    raise EvidenceError(
+        f"found {len(text)} characters without a whole report of fio; expected the output of --output-format=json, not cut off"
+    )
+
+
+def _figures(jobs: Sequence[Row], side: str) -> Iterator[tuple[str, float]]:
+    rows = [job[side] for job in jobs if _whole(job[side]["total_ios"]) > 0]
+    failed = sum(_whole(job["error"]) != 0 for job in jobs) + sum(_whole(job.get("total_err", 0)) for job in jobs)
+    if not rows:
+        return
+    yield f"{side}.count", float(sum(_whole(row["total_ios"]) for row in rows))
+    yield f"{side}.bytes", float(sum(_whole(row["io_bytes"]) for row in rows))
+    yield f"{side}.errors", float(failed)
+    for name, figure in (*_rates(rows), *_latencies(rows)):
+        yield f"{side}.{name}", figure
+
+
+def _rates(rows: Sequence[Row]) -> Iterator[tuple[str, float]]:
+    """Nothing where fio's clock of milliseconds saw no time pass."""
+    longest_ms = max(_number(row["runtime"]) for row in rows)
+    if longest_ms <= 0:
+        return
+    if len(rows) == 1:
+        yield "bytes_per_s", _number(rows[0]["bw_bytes"])
+        yield "ops_per_s", _number(rows[0]["iops"])
+    else:
+        yield "bytes_per_s", sum(_whole(row["io_bytes"]) for row in rows) * 1000 / longest_ms
+        yield "ops_per_s", sum(_whole(row["total_ios"]) for row in rows) * 1000 / longest_ms
+    yield "elapsed_ns", longest_ms * 1e6
+
+
+def _latencies(rows: Sequence[Row]) -> Iterator[tuple[str, float]]:
+    whole = [row["lat_ns"] for row in rows]
+    number = sum(_whole(latency["N"]) for latency in whole)
+    if number == 0:
+        return
+    yield "latency_mean_ns", sum(_number(latency["mean"]) * _whole(latency["N"]) for latency in whole) / number
+    yield "latency_max_ns", max(_number(latency["max"]) for latency in whole)
+    for kind in ("lat_ns", "clat_ns"):
+        found = tuple(_percentiles([row.get(kind, {}) for row in rows]))
+        if found:
+            yield from found
+            return
+
+
+def _percentiles(latencies: Sequence[Row]) -> Iterator[tuple[str, float]]:
+    if len(latencies) == 1:
+        told = latencies[0].get("percentile", {})
+        for text, figure in told.items():
+            if float(text) in PERCENTILES:
+                yield f"latency_{PERCENTILES[float(text)]}_ns", _number(figure)
+        return
+    if not all("bins" in latency for latency in latencies):
+        return
+    bins: Counter[int] = Counter()
+    for latency in latencies:
+        bins.update({int(value): _whole(count) for value, count in latency["bins"].items()})
+    for percent, name in PERCENTILES.items():
+        yield f"latency_{name}_ns", _at(bins, percent)
+
+
+def _at(bins: Mapping[int, int], percent: float) -> float:
+    """The value below which so many percent of the counts lie (nearest rank, as fio)."""
+    wanted, seen = math.ceil(sum(bins.values()) * percent / 100), 0
+    for value in sorted(bins):
+        seen += bins[value]
+        if seen >= wanted:
+            return float(value)
+    raise ValueError("bins without counts")
+
+
+def _number(value: object) -> float:
+    """A finite number that is not below 0 and not a truth value."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value < 0:
+        raise ValueError(f"{value!r} as a number")
+    return float(value)
+
+
+def _whole(value: object) -> int:
+    return int(_number(value))
+
+
+PARSER = Parser(name="fio_json", recognises=recognises, parse=parse)

@@ -1,0 +1,200 @@
+"""A foreign command as workload: any benchmark that can be started, judged by what it really did.
+
+In `argv`, `env` and `data_files`, {directory}, {client}, {clients}, {seed} and {variables.NAME} stand for their values; a brace
+that is meant is doubled. Every client runs the command once, all started at the same time.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Mapping
+from fractions import Fraction
+
+from assay import catalogue
+from assay.catalogue import PLACEMENT, Knob, KnobKind, Order, Unit, Workload
+from assay.errors import EvidenceError
+from assay.machine.placeholders import substitute, unknown
+from assay.records import CacheState, Direction, EndpointKind, PhasePlan, Value
+from assay.units import UNITS
+
+OPERATION_OF_ENGINE = "command"
+"""The engine counts one operation from start to exit; what the command did within is only known from its output."""
+FIGURES = {
+    Unit.BYTES_PER_S: "bytes_per_s",
+    Unit.PER_S: "ops_per_s",
+    Unit.NANOSECONDS: "elapsed_ns",
+    Unit.BYTES: "bytes",
+    Unit.COUNT: "count",
+}
+"""The figure that a regular expression with this unit gives."""
+DIRECTIONS = ("read", "write", "both", "metadata")
+HOW = (*catalogue.names("parsers"), "regex", "elapsed")
+PLACEHOLDERS = ("directory", "client", "clients", "seed")
+
+
+def check(knobs: Mapping[str, Value]) -> tuple[str, ...]:
+    """Mistakes between the knobs."""
+    known = (*PLACEHOLDERS, *_variables(knobs))
+    found = [
+        f"found {{{name}}} in {knob}; expected one of: {', '.join(sorted(known))}"
+        for knob in ("argv", "env", "data_files")
+        for name in unknown(_texts(knobs, knob), known)
+    ]
+    found += [f"found env entry {entry!r}; expected NAME=value" for entry in _texts(knobs, "env") if "=" not in entry]
+    if not _texts(knobs, "argv"):
+        found.append("found an empty argv; expected the command and its arguments as a list")
+    return (*found, *_pattern_mistakes(knobs)) if knobs.get("parse") == "regex" else tuple(found)
+
+
+def _pattern_mistakes(knobs: Mapping[str, Value]) -> tuple[str, ...]:
+    found = []
+    try:
+        if re.compile(str(knobs.get("pattern") or "")).groups < 1:
+            found.append(f"found pattern {knobs.get('pattern')!r}; expected a group ( ) around the number")
+    except re.error as error:
+        found.append(f"found pattern {knobs.get('pattern')!r} ({error}); expected a regular expression of Python")
+    if _unit_of(knobs) is None:
+        names = ", ".join(repr(name) for unit in FIGURES for name in UNITS[unit])
+        found.append(f"found unit {knobs.get('unit')!r}; expected one of: {names}")
+    return tuple(found)
+
+
+def operations(knobs: Mapping[str, Value]) -> Mapping[str, str]:
+    """What is reported, with its figure: the named operation, or `read` and `write` of a tool whose parser says both."""
+    figure = _figure(knobs)
+    named = knobs.get("operation")
+    if named:
+        return {str(named): figure}
+    direction = str(knobs.get("direction") or "read")
+    if knobs.get("parse", "elapsed") == "elapsed":
+        return {OPERATION_OF_ENGINE: figure}
+    return {"read": figure, "write": figure} if direction == "both" else {direction: figure}
+
+
+def phases(order: Order) -> tuple[PhasePlan, ...]:
+    """One phase in which every client runs the command."""
+    knobs, names = order.knobs, tuple(operations(order.knobs))
+    files: list[str] = []
+    settings = []
+    for client, endpoint in enumerate(order.endpoints):
+        values = {
+            "directory": endpoint.address,
+            "client": str(client),
+            "clients": str(len(order.endpoints)),
+            "seed": str(order.seed),
+            **_variables(knobs),
+        }
+        entries = (substitute(entry, values).partition("=") for entry in _texts(knobs, "env"))
+        files += [posixpath.join(endpoint.address, substitute(path, values)) for path in _texts(knobs, "data_files")]
+        settings.append(
+            {
+                "argv": [substitute(word, values) for word in _texts(knobs, "argv")],
+                "env": {name: value for name, _, value in entries},
+                "directory": endpoint.address,
+                "operation": OPERATION_OF_ENGINE,
+            }
+        )
+    return (
+        PhasePlan(
+            name="run",
+            operations=names,
+            directions={name: _direction(knobs, name) for name in names},
+            cache=CacheState(str(knobs.get("cache") or CacheState.AS_LEFT)),
+            settings=tuple(settings),
+            data_files=tuple(dict.fromkeys(files)),
+            flush_in_clock=knobs.get("flush") == "inside",
+        ),
+    )
+
+
+def parse(knobs: Mapping[str, Value], stdout: str, elapsed_ns: int) -> Mapping[str, float]:
+    """{OPERATION.FIGURE: value} of one client's output. Raises EvidenceError where the output does not hold it."""
+    how = str(knobs.get("parse") or "elapsed")
+    if how == "elapsed":
+        return {f"{name}.elapsed_ns": float(elapsed_ns) for name in operations(knobs)}
+    if how == "regex":
+        return dict.fromkeys((f"{name}.{figure}" for name, figure in operations(knobs).items()), _matched(knobs, stdout))
+    found = catalogue.find("parsers", how).parse(stdout)
+    lacking = [name for name in operations(knobs) if not any(key.startswith(f"{name}.") for key in found)]
+    if lacking:
+        raise EvidenceError(
+            f"found {', '.join(sorted(found)) or 'nothing'} in the output; expected figures of {', '.join(lacking)}"
+        )
+    return found
+
+
+def _matched(knobs: Mapping[str, Value], stdout: str) -> float:
+    """The number of the last match, in base units: tools print their summary last."""
+    matches = list(re.finditer(str(knobs["pattern"]), stdout, re.MULTILINE))
+    unit = _unit_of(knobs)
+    if not matches or unit is None:
+        raise EvidenceError(
+            f"found no match of {knobs['pattern']!r} in {len(stdout)} characters of output; expected one: mend it"
+        )
+    text = matches[-1][1]
+    try:
+        return float(Fraction(text.strip().replace(",", "")) * UNITS[unit][str(knobs.get("unit") or "")])
+    except (ValueError, ZeroDivisionError, OverflowError, AttributeError) as error:
+        raise EvidenceError(f"found {text!r} where {knobs['pattern']!r} matched; expected a number in its first group") from error
+
+
+def _unit_of(knobs: Mapping[str, Value]) -> Unit | None:
+    name = str(knobs.get("unit") or "")
+    return next((unit for unit in FIGURES if name in UNITS[unit]), None)
+
+
+def _figure(knobs: Mapping[str, Value]) -> str:
+    how = knobs.get("parse", "elapsed")
+    if how == "regex":
+        return str(knobs.get("figure") or FIGURES.get(_unit_of(knobs) or Unit.COUNT))
+    return "elapsed_ns" if how == "elapsed" else str(knobs.get("figure") or "bytes_per_s")
+
+
+def _direction(knobs: Mapping[str, Value], operation: str) -> Direction:
+    direction = str(knobs.get("direction") or "read")
+    return Direction(operation if operation in ("read", "write") else "read") if direction == "both" else Direction(direction)
+
+
+def _variables(knobs: Mapping[str, Value]) -> dict[str, str]:
+    return {key: str(value) for key, value in knobs.items() if key.startswith("variables.")}
+
+
+def _texts(knobs: Mapping[str, Value], name: str) -> tuple[str, ...]:
+    value = knobs.get(name)
+    return tuple(str(item) for item in value) if isinstance(value, tuple) else ()
+
+
+def _size(knobs: Mapping[str, Value], name: str, default: int) -> int:
+    value = knobs.get(name)
+    return value if isinstance(value, int) else default
+
+
+WORKLOAD = Workload(
+    name="command",
+    knobs=(
+        Knob(name="argv", kind=KnobKind.TEXTS, required=True, help="the command and its arguments"),
+        Knob(name="parse", kind=KnobKind.CHOICE, choices=HOW, default="elapsed", help="where its figures come from"),
+        Knob(name="pattern", kind=KnobKind.TEXT, help="with parse = regex: the last match's first group is the number"),
+        Knob(name="unit", kind=KnobKind.TEXT, default="", help="with parse = regex: unit of that number, such as MB/s or ms"),
+        Knob(name="figure", kind=KnobKind.TEXT, help="which figure that number is, where its unit does not say (latency_p99_ns)"),
+        Knob(name="operation", kind=KnobKind.TEXT, help="name of what it does; where not set, the direction"),
+        Knob(name="direction", kind=KnobKind.CHOICE, choices=DIRECTIONS, default="read", help="which way its data go"),
+        Knob(name="data_files", kind=KnobKind.TEXTS, default=(), help="files that it reads or writes, below {directory}"),
+        Knob(name="env", kind=KnobKind.TEXTS, default=(), help="NAME=value settings of its environment"),
+        Knob(name="cache", kind=KnobKind.CHOICE, choices=tuple(CacheState), default="as-left", help="caches before it starts"),
+        Knob(name="flush", kind=KnobKind.CHOICE, choices=("none", "inside"), default="none", help="whether it flushes itself"),
+        Knob(name="needs", kind=KnobKind.QUANTITY, unit=Unit.BYTES, default=0, help="space that it needs"),
+        Knob(name="lasts", kind=KnobKind.QUANTITY, unit=Unit.NANOSECONDS, help="about how long it runs, for the plan"),
+        Knob(name="variables.*", kind=KnobKind.TEXT, help="free values for {variables.NAME}; each can be a factor"),
+        *PLACEMENT,
+    ),
+    accepts=(EndpointKind.DIRECTORY,),
+    operations=operations,
+    phases=phases,
+    check=check,
+    engine="command",
+    parse=parse,
+    space=lambda knobs: _size(knobs, "needs", 0),
+    seconds=lambda knobs: _size(knobs, "lasts", 10 * 10**9) / 1e9,
+)
