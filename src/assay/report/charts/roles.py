@@ -1,0 +1,70 @@
+"""Which factor is told apart by colour, which lies along the axis, which makes small multiples."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from assay.records import Experiment, Factor, Value
+from assay.report import words
+
+
+@dataclass(frozen=True, kw_only=True)
+class Roles:
+    """The parts that the factors play in the pictures of an experiment."""
+
+    series: Factor | None
+    along: Factor | None
+    """A factor with numbers as levels, drawn along the axis of x."""
+    panels: tuple[Factor, ...]
+
+    def series_level(self, levels: Mapping[str, Value]) -> Value:
+        """The level that decides the colour."""
+        return levels.get(self.series.path) if self.series else None
+
+    def panel_levels(self, levels: Mapping[str, Value]) -> tuple[tuple[str, Value], ...]:
+        """The levels that decide in which panel it stands."""
+        return tuple((factor.path, levels.get(factor.path)) for factor in self.panels)
+
+    def colour_index(self, levels: Mapping[str, Value]) -> int:
+        """The place of the level among the levels of the series factor."""
+        if self.series is None:
+            return 0
+        level = levels.get(self.series.path)
+        return self.series.levels.index(level) if level in self.series.levels else 0
+
+    def name(self, levels: Mapping[str, Value]) -> str:
+        """The series in words; empty where there is only one."""
+        if self.series is None:
+            return ""
+        text = words.level(levels.get(self.series.path))
+        return text if self.series.path in ("target", "workload") or not _numeric(self.series) else f"{self.series.path} {text}"
+
+
+def roles(experiment: Experiment) -> Roles:
+    """The compared factor is told apart by colour; of the others the one with most numeric levels lies along x."""
+    varying = [factor for factor in experiment.factors if len(factor.levels) > 1]
+    series = next((factor for factor in varying if factor.path == experiment.compare), None)
+    others = [factor for factor in varying if factor is not series]
+    along = max((factor for factor in others if _numeric(factor)), key=lambda factor: len(factor.levels), default=None)
+    others = [factor for factor in others if factor is not along]
+    if series is None and others:
+        series = others.pop(0)
+    return Roles(series=series, along=along, panels=tuple(others))
+
+
+def positions(levels: Sequence[Value]) -> dict[Value, float]:
+    """Where numeric levels stand along x, from 0 to n - 1: by logarithm where they span more than a factor of four."""
+    numbers = [float(level) for level in levels if isinstance(level, int | float)]
+    low, high = min(numbers), max(numbers)
+    logarithmic = low > 0 and high / low >= 4
+    place = math.log if logarithmic else float
+    spread = place(high) - place(low) or 1.0
+    return {
+        level: (place(number) - place(low)) / spread * (len(numbers) - 1) for level, number in zip(levels, numbers, strict=True)
+    }
+
+
+def _numeric(factor: Factor) -> bool:
+    return all(isinstance(level, int | float) and not isinstance(level, bool) for level in factor.levels)

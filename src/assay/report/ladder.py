@@ -1,0 +1,206 @@
+"""The ladder of bytes of a phase: how much of what the application moved reached each layer below."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from assay.records import Direction, Judged, Observations, Phase, Reading, Rung, Span, Verdict, VerdictState
+from assay.report import words
+from assay.report.quantities import share, show
+
+COUNTED = 0.02
+"""A rung below which more bytes were seen than on it by this share did not count them all (asynchronous I/O on L1)."""
+LOSS = 0.03
+"""A rung that passes on less than all by this share gets a remark."""
+
+_NAMES: dict[Rung, str] = {
+    Rung.APPLICATION: "Application",
+    Rung.SYSCALL: "System calls",
+    Rung.CLIENT_CACHE: "Past the page cache",
+    Rung.CLIENT_NIC: "Client's network",
+    Rung.SERVER_NIC: "Server's network",
+    Rung.SERVER_PROCESS: "Server process",
+    Rung.SERVER_CACHE: "Past the server's cache",
+    Rung.FILESYSTEM: "File system",
+    Rung.UPPER_DEVICE: "Device",
+    Rung.LOWEST_DEVICE: "Lowest device",
+}
+_DEVICES = (Rung.UPPER_DEVICE, Rung.LOWEST_DEVICE)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Step:
+    """One rung as drawn: shares are of what the application moved."""
+
+    name: str
+    detail: str
+    amount: str
+    part: str
+    """The share in words; `not seen` where the rung was not observed."""
+    width: float | None
+    """Share within the clock, None where not observed or not counted."""
+    late: float
+    """Share that came after the clock had stopped."""
+    late_text: str
+    remark: str
+    device: bool
+    first_device: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ladder:
+    """One phase of one run in one direction, ready to be drawn."""
+
+    phase: str
+    operation: str
+    direction: str
+    run: str
+    levels: str
+    steps: tuple[Step, ...]
+    full: float
+    """What the full width of the picture stands for, as a share of what the application moved: 1 or more."""
+    foot: tuple[str, ...]
+    verdict: Verdict | None
+    sentence: str
+    """The picture in words, for those who do not see it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Rung:
+    rung: Rung
+    subject: str
+    amount: int
+    late: int
+    source: str
+
+
+def ladders(judged: Judged, observations: Observations) -> tuple[Ladder, ...]:
+    """One ladder for each measured phase and direction in which the application moved bytes, or operations."""
+    made = []
+    for phase in judged.run.phases:
+        here = [one for one in observations.readings if one.phase == phase.name] if phase.measured else []
+        for direction in dict.fromkeys(phase.directions.values()):
+            one = _ladder(judged, phase, direction, here)
+            if one is not None:
+                made.append(one)
+    return tuple(made)
+
+
+def _ladder(judged: Judged, phase: Phase, direction: Direction, readings: Sequence[Reading]) -> Ladder | None:
+    metadata = direction is Direction.METADATA
+    asked = [one for one in readings if one.rung is Rung.APPLICATION and one.direction is direction and one.span is Span.CLOCK]
+    total = sum((one.operations if metadata else one.bytes) or 0 for one in asked)
+    if not total:
+        return None
+    below = _below(readings, Direction.WRITE if metadata else direction, operations=metadata)
+    rungs = [_Rung(rung=Rung.APPLICATION, subject="", amount=total, late=0, source="engine"), *below]
+    unit = "count" if metadata else "bytes"
+    full = max(1.0, *((one.amount + one.late) / total for one in rungs))
+    operations = tuple(name for name, way in phase.directions.items() if way is direction)
+    verdict = _verdict(judged, phase, operations)
+    steps = _steps(rungs, total, unit, direction)
+    return Ladder(
+        phase=phase.name,
+        operation=", ".join(operations),
+        direction="operations" if metadata else direction.value,
+        run=judged.id,
+        levels=words.levels(judged.run.trial.levels),
+        steps=steps,
+        full=full,
+        foot=tuple(_foot(phase, readings, metadata=metadata)),
+        verdict=verdict,
+        sentence="; ".join(f"{step.name} {step.detail}: {step.amount}, {step.part}".replace("  ", " ") for step in steps),
+    )
+
+
+def _below(readings: Sequence[Reading], direction: Direction, *, operations: bool) -> list[_Rung]:
+    """The rungs under the application, upper first: clients and processes summed, each device for itself."""
+    sums: dict[tuple[Rung, str, str], list[int]] = {}
+    order = list(Rung)
+    for one in readings:
+        amount = one.operations if operations else one.bytes
+        wanted = one.rung is not Rung.APPLICATION and one.direction is direction and (not operations or one.rung in _DEVICES)
+        if not wanted or amount is None or one.span is Span.BEFORE:
+            continue
+        kind, _, name = one.subject.partition(":")
+        subject = name if kind in ("device", "interface") else ""
+        pair = sums.setdefault((one.rung, subject, one.source.partition(":")[0]), [0, 0])
+        pair[one.span is Span.DRAIN] += amount
+    rows = [
+        _Rung(rung=rung, subject=subject, amount=pair[0], late=pair[1] if rung in _DEVICES else 0, source=source)
+        for (rung, subject, source), pair in sums.items()
+    ]
+    return sorted(rows, key=lambda row: order.index(row.rung))
+
+
+def _steps(rungs: Sequence[_Rung], total: int, unit: str, direction: Direction) -> tuple[Step, ...]:
+    steps: list[Step] = []
+    above = 1.0
+    seen_device = False
+    for index, one in enumerate(rungs):
+        part = one.amount / total
+        deepest = max((lower.amount + lower.late for lower in rungs[index + 1 :]), default=0) / total
+        blind = one.rung is Rung.SYSCALL and part < min(1.0, deepest) - COUNTED
+        device = one.rung in _DEVICES
+        steps.append(
+            Step(
+                name=_NAMES[one.rung],
+                detail=one.subject,
+                amount="does not count this kind of I/O" if blind else show(one.amount, unit),
+                part="" if blind else share(part),
+                width=None if blind else part,
+                late=one.late / total,
+                late_text=f"+ {show(one.late, unit)} after the clock" if one.late / total > 0.005 else "",
+                remark="" if blind or unit == "count" else _remark(one, above, part, direction),
+                device=device,
+                first_device=device and not seen_device,
+            )
+        )
+        seen_device = seen_device or device
+        above = above if blind else part
+    return tuple(steps)
+
+
+def _remark(one: _Rung, above: float, part: float, direction: Direction) -> str:
+    """What became of the bytes that this rung did not pass on, or where more came from."""
+    lost = above - part
+    if lost > LOSS:
+        where = {
+            Rung.CLIENT_CACHE: "answered from memory",
+            Rung.SERVER_CACHE: "answered from the server's memory",
+            Rung.LOWEST_DEVICE: "answered between the devices",
+        }.get(one.rung, "went no further")
+        if direction is Direction.WRITE:
+            where = "still in memory when the clock stopped" if one.rung in _DEVICES else "went no further"
+        return f"{share(lost)} {where}"
+    if -lost > LOSS and one.rung in _DEVICES:
+        return f"{share(-lost)} more than above: read-ahead, metadata or others' traffic"
+    return ""
+
+
+def _foot(phase: Phase, readings: Iterable[Reading], *, metadata: bool) -> Iterable[str]:
+    """Flushes, the drain and the state of the caches, a line each."""
+    flushes: dict[str, list[int]] = {}
+    for one in readings:
+        if one.direction is Direction.FLUSH and one.span is not Span.BEFORE and one.rung in _DEVICES:
+            pair = flushes.setdefault(one.subject.partition(":")[2], [0, 0])
+            pair[one.span is Span.DRAIN] += one.operations or 0
+    writes = metadata or Direction.WRITE in phase.directions.values()
+    if writes and flushes:
+        said = (
+            f"{device} {pair[0]:,}" + (f" (+ {pair[1]:,} after the clock)" if pair[1] else "") for device, pair in flushes.items()
+        )
+        yield f"Flushes: {', '.join(said)}"
+    if phase.cached_share_before is not None:
+        yield f"In the page cache before the start: {share(phase.cached_share_before)}"
+    if writes and phase.drain_ns is not None:
+        yield f"Drain after the clock: {show(phase.drain_ns, 'ns')}"
+
+
+def _verdict(judged: Judged, phase: Phase, operations: Sequence[str]) -> Verdict | None:
+    """The worst verdict on the measures of these operations."""
+    names = tuple(f"{phase.workload}.{operation}." for operation in operations)
+    order = list(VerdictState)
+    here = [verdict for measure, verdict in judged.verdicts.items() if measure.startswith(names)]
+    return min(here, key=lambda verdict: order.index(verdict.state), default=None)

@@ -1,0 +1,224 @@
+"""The rows of the report's tables: measures, figures, verdicts with their findings, runs, how to do it again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from assay.records import Cell, Finding, Judged, Measure, Results, State, Verdict, VerdictState, worst
+from assay.report import answer, words
+from assay.report.charts import cells
+from assay.report.charts.figure import Figure
+from assay.report.quantities import show, show_range
+
+
+@dataclass(frozen=True, kw_only=True)
+class Section:
+    """One measure with its figure."""
+
+    name: str
+    heading: str
+    claim: str
+    counts: tuple[tuple[VerdictState, int], ...]
+    label: str
+    figure: Figure | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class FigureRow:
+    """One measure at one combination of levels, for experiments that compare nothing."""
+
+    name: str
+    levels: str
+    value: str
+    interval: str
+    state: VerdictState
+    label: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class VerdictRow:
+    """The verdict on one measure of one run."""
+
+    run: str
+    levels: str
+    value: str
+    corrected: str
+    bound: str
+    state: VerdictState
+    label: str
+    rules: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class FindingGroup:
+    """Findings that are the same but for the run."""
+
+    runs: str
+    list: tuple[Finding, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class VerdictGroup:
+    """All verdicts on one measure or on all comparisons."""
+
+    title: str
+    counts: tuple[tuple[VerdictState, int], ...]
+    rows: tuple[VerdictRow, ...]
+    findings: tuple[FindingGroup, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunRow:
+    """One run in the list of all runs."""
+
+    id: str
+    levels: str
+    block: int
+    outcome: str
+    started: str
+    state: VerdictState | None
+    remark: str
+
+
+def measures(results: Results) -> Iterable[Section]:
+    """A section for each measure of the experiment."""
+    counts = answer.by_measure(results)
+    for measure in results.experiment.measures:
+        labels = [judged.verdicts[measure.name].label for judged in results.runs if measure.name in judged.verdicts]
+        if labels:
+            yield Section(
+                name=measure.name,
+                heading=words.measure(measure),
+                claim=words.claim(measure.claim),
+                counts=counts[measure.name],
+                label=max(dict.fromkeys(labels), key=labels.count),
+                figure=cells.figure(results, measure),
+            )
+
+
+def figures(results: Results) -> tuple[FigureRow, ...]:
+    """Each measure at each combination of levels with its estimate and the worst verdict of its runs."""
+    known = {measure.name: measure for measure in results.experiment.measures}
+    return tuple(_figure(results, known[cell.measure], cell) for cell in results.cells if cell.estimate and cell.measure in known)
+
+
+def _figure(results: Results, measure: Measure, cell: Cell) -> FigureRow:
+    assert cell.estimate is not None
+    here = [
+        judged.verdicts[cell.measure] for judged in results.runs if judged.id in cell.values and cell.measure in judged.verdicts
+    ]
+    state = worst(verdict.state for verdict in here) if here else VerdictState.UNVERIFIED
+    one = cell.estimate
+    interval = show_range(one.low, one.high, one.unit) or f"n = {one.n}"
+    if one.n > 1 and one.low is None:
+        interval = f"{show_range(cell.low, cell.high, one.unit)}, n = {one.n}"
+    return FigureRow(
+        name=words.measure(measure),
+        levels=words.levels(cell.levels),
+        value=show(one.value, one.unit),
+        interval=interval,
+        state=state,
+        label=next((verdict.label for verdict in here if verdict.state is state), ""),
+    )
+
+
+def verdicts(results: Results) -> dict[str, object]:
+    """The groups of verdicts and the list of runs."""
+    return {"verdict_groups": tuple(_groups(results)), "run_rows": tuple(_run_row(judged) for judged in results.runs)}
+
+
+def _groups(results: Results) -> Iterable[VerdictGroup]:
+    for measure in results.experiment.measures:
+        here = [(judged, judged.verdicts[measure.name]) for judged in results.runs if measure.name in judged.verdicts]
+        rows = tuple(_row(judged.id, words.levels(judged.run.trial.levels), verdict) for judged, verdict in here)
+        if rows:
+            yield _group(words.measure(measure), rows, [(judged.id, verdict) for judged, verdict in here])
+    compared = [
+        (one, results.comparison_verdicts[name])
+        for one in results.comparisons
+        if (name := answer.subject(one)) in results.comparison_verdicts
+    ]
+    rows = tuple(_row(one.measure, words.levels({one.factor: one.candidate, **one.within}), verdict) for one, verdict in compared)
+    if rows:
+        yield _group("Comparisons", rows, [(answer.subject(one), verdict) for one, verdict in compared])
+
+
+def _group(title: str, rows: Sequence[VerdictRow], here: Sequence[tuple[str, Verdict]]) -> VerdictGroup:
+    states = [row.state for row in rows]
+    return VerdictGroup(
+        title=title,
+        counts=tuple((state, states.count(state)) for state in words.MEANING if state in states),
+        rows=tuple(rows),
+        findings=_findings(here),
+    )
+
+
+def _findings(here: Sequence[tuple[str, Verdict]]) -> tuple[FindingGroup, ...]:
+    """Equal findings once, with the runs that have them; those that failed first."""
+    found: dict[tuple[str, State, str], list[tuple[str, Finding]]] = {}
+    for name, verdict in here:
+        for finding in verdict.findings:
+            found.setdefault((finding.rule, finding.state, finding.statement), []).append((name, finding))
+    order = [State.FAIL, State.UNVERIFIED, State.PASS, State.NOT_APPLICABLE]
+    groups: dict[tuple[str, ...], list[Finding]] = {}
+    for same in sorted(found.values(), key=lambda pairs: (order.index(pairs[0][1].state), pairs[0][1].rule)):
+        groups.setdefault(tuple(name for name, _ in same), []).append(same[0][1])
+    return tuple(FindingGroup(runs=_named(names, len(here)), list=tuple(findings)) for names, findings in groups.items())
+
+
+def _named(names: Sequence[str], total: int) -> str:
+    if len(names) == total and total > 1:
+        return f"All {total}"
+    return ", ".join(names) if len(names) <= 6 else f"{', '.join(names[:5])} and {len(names) - 5} more"
+
+
+def _row(name: str, levels: str, verdict: Verdict) -> VerdictRow:
+    doubtful = [finding.rule for finding in verdict.findings if finding.state in (State.FAIL, State.UNVERIFIED)]
+    bound = verdict.bound
+    return VerdictRow(
+        run=name,
+        levels=levels,
+        value=show(verdict.value, verdict.unit),
+        corrected=show(verdict.corrected, verdict.unit) if verdict.corrected is not None else "",
+        bound=show_range(bound.low, bound.high, bound.unit) if bound else "",
+        state=verdict.state,
+        label=verdict.label,
+        rules=", ".join(dict.fromkeys(doubtful)),
+    )
+
+
+def _run_row(judged: Judged) -> RunRow:
+    states = [verdict.state for verdict in judged.verdicts.values()]
+    return RunRow(
+        id=judged.id,
+        levels=words.levels(judged.run.trial.levels),
+        block=judged.run.trial.block + 1,
+        outcome=judged.run.outcome.value,
+        started=judged.run.started_utc.replace("T", " ").removesuffix("Z"),
+        state=worst(states) if states else None,
+        remark=judged.run.error or "",
+    )
+
+
+def again(results: Results, command: str | None) -> tuple[tuple[str, str], ...]:
+    """What it takes to run the same experiment again."""
+    experiment = results.experiment
+    versions = next((judged.run.versions for judged in results.runs if judged.run.versions), {})
+    rows = (
+        ("Command", command or "assay run experiment.toml"),
+        ("Seed of the schedule", str(results.plan.seed)),
+        ("Blocks", f"{results.plan.blocks:,} of {words.count(len(results.plan.trials), 'trial')}"),
+        ("Experiment (SHA-256)", experiment.digest),
+        ("Rules", results.ruleset),
+        ("Versions", ", ".join(f"{name} {version}" for name, version in versions.items())),
+        ("Targets", "; ".join(_spec(one.name, one.kind, one.knobs) for one in experiment.targets)),
+        ("Workloads", "; ".join(_spec(one.name, one.kind, one.knobs) for one in experiment.workloads)),
+    )
+    return tuple((key, value) for key, value in rows if value)
+
+
+def _spec(name: str, kind: str, knobs: object) -> str:
+    assert hasattr(knobs, "items")
+    said = ", ".join(f"{knob} = {words.level(value)}" for knob, value in knobs.items())
+    return f"{name}: {kind}" + (f" ({said})" if said else "")

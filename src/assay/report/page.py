@@ -1,0 +1,175 @@
+"""The report: one self-contained HTML page that opens with the answer. It computes nothing, it lays out."""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from assay.records import Bound, Estimate, Observations, Results
+from assay.report import answer, bundle, facts, ladder, listing, schedule, selection, sketch, words
+from assay.report.charts import curves, latency, theme, timeline
+from assay.report.charts.figure import Figure
+from assay.report.inputs import Pictures
+from assay.report.quantities import number, show, show_range
+
+HERE = Path(__file__).parent
+Load = Callable[[str], Observations]
+
+
+def write(results: Results, load: Load, path: Path, pictures: Pictures | None = None) -> None:
+    """Write the page. `load` gives the observations of a run by its id (`0007/1`).
+
+    Raises MissingError where the charts' JavaScript was not built in, OSError where the file cannot be written.
+    """
+    path.write_text(render(results, load, pictures or Pictures()), encoding="utf-8")
+
+
+def render(results: Results, load: Load, pictures: Pictures) -> str:
+    """The page's text."""
+    remembered = functools.cache(load)
+    found = selection.groups(results)
+    looked_at = selection.representatives(results, found)
+    measures = tuple(listing.measures(results))
+    galleries = tuple(gallery(results, remembered, found, pictures))
+    drawn = any(one.figure and one.figure.panels for one in measures) or any(list_ for *_, list_ in galleries)
+    observed = [(judged, remembered(judged.id)) for judged in looked_at]
+    context: dict[str, object] = {
+        "results": results,
+        "experiment": results.experiment,
+        "style": _safe((HERE / "style.css").read_text(encoding="utf-8")),
+        "config": theme.CONFIG,
+        "drawn": drawn,
+        "bundle": _safe(bundle.read()) if drawn else "",
+        "boot": _safe((HERE / "templates" / "boot.js").read_text(encoding="utf-8")),
+        "ladders": [sketch.sketch(one) for judged, seen in observed for one in ladder.ladders(judged, seen)],
+        "measures": measures,
+        "galleries": galleries,
+        "schedule": schedule.schedule(results),
+        **facts.facts(observed),
+        **opening(results),
+        **listing.verdicts(results),
+        "again": listing.again(results, pictures.command),
+    }
+    context["sections"] = sections(context)
+    return _environment().get_template("page.html.j2").render(context)
+
+
+def opening(results: Results) -> dict[str, object]:
+    """What the first screen needs."""
+    counts = answer.counts(results)
+    return {
+        "headlines": answer.headlines(results),
+        "figures_now": () if results.comparisons else listing.figures(results),
+        "counts": counts,
+        "total": sum(n for _, n in counts),
+        "doubts": answer.doubts(results),
+        "losses": answer.losses(results),
+        "ratios": answer.ratios(results),
+        "axis": answer.axis(results),
+        "matters": results.experiment.matters_share,
+        "titles": {one.name: words.measure(one) for one in results.experiment.measures},
+        "started": min((judged.run.started_utc for judged in results.runs), default="")[:16].replace("T", " "),
+    }
+
+
+def gallery(
+    results: Results, load: Load, found: Sequence[selection.Group], pictures: Pictures
+) -> Sequence[tuple[str, str, str, tuple[Figure, ...]]]:
+    """The charts that need observations: (id, name, what it is, figures)."""
+    over_time = [
+        one for judged in selection.representatives(results, found)[:2] for one in timeline.figures(judged, load(judged.id))
+    ]
+    over_time.sort(key=lambda one: one.title.partition(",")[0])
+    return (
+        (
+            "curves",
+            "Over the number of objects",
+            "How the time of one operation grows as objects are added, with the number of clients that were at work.",
+            curves.figures(results, pictures.curves),
+        ),
+        (
+            "latency",
+            "Latency",
+            "How long the slow operations took: the further right, the rarer.",
+            latency.figures(results, selection.merged(found), load),
+        ),
+        (
+            "timeline",
+            "Over time",
+            "One representative run of each compared level: the run nearest to the estimate of the first measure."
+            " Where the application's line leaves the device's, memory is at work.",
+            tuple(over_time),
+        ),
+    )
+
+
+def sections(context: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """The entries of the navigation: what is there, in order."""
+    galleries = [(id_, name) for id_, name, _, list_ in context["galleries"] if list_]
+    entries = [
+        ("answer", "The answer", True),
+        ("bytes", "Where the bytes went", context["ladders"]),
+        ("measures", "Measures", context["measures"]),
+        *((id_, name, True) for id_, name in galleries),
+        ("verdicts", "Verdicts and findings", context["results"].runs),
+        ("schedule", "Schedule", context["schedule"].marks),
+        ("environment", "Environment", True),
+        ("again", "Do it again", True),
+    ]
+    return tuple((id_, name) for id_, name, there in entries if there)
+
+
+def _environment() -> Any:  # noqa: ANN401 - jinja2 is imported here only
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    made = Environment(
+        loader=FileSystemLoader(HERE / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters |= {"spec": _spec, "plain": _plain, "bound": _bound, "estimate": _estimate}
+    made.globals |= {
+        "shapes": words.SHAPES,
+        "meaning": words.MEANING,
+        "ticks": words.REQUIREMENT_MARKS,
+        "conclusion_class": words.CONCLUSION_CLASS,
+        "words": words,
+    }
+    return made
+
+
+def _safe(text: str) -> object:
+    """Our own style or script, put in as it is."""
+    from markupsafe import Markup
+
+    return Markup(text)  # noqa: S704 - a file of this package
+
+
+def _spec(value: object) -> object:
+    """JSON that may stand in a script element."""
+    from markupsafe import Markup
+
+    text = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+    return Markup(text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029"))  # noqa: S704 - no `<` is left
+
+
+def _plain(value: float | str | None) -> str:
+    return number(value) if isinstance(value, int | float) else str(value)
+
+
+def _bound(value: Bound) -> str:
+    return show_range(value.low, value.high, value.unit)
+
+
+def _estimate(value: Estimate) -> str:
+    interval = show_range(value.low, value.high, value.unit)
+    return (
+        f"{show(value.value, value.unit)}, {value.confidence:.0%} interval {interval}"
+        if interval
+        else show(value.value, value.unit)
+    )

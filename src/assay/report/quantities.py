@@ -1,0 +1,88 @@
+"""Figures as people read them: one scale for all numbers of a chart, three significant figures, units written out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+DASH = "–"
+NARROW = "\u202f"
+"""Narrow no-break space: between a number and its unit."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scale:
+    """How figures of one unit are shown: divided by `divisor`, followed by `label`."""
+
+    divisor: float
+    label: str
+
+
+_STEPS: Mapping[str, tuple[tuple[float, str], ...]] = {
+    "ns": ((1, "ns"), (1e3, "µs"), (1e6, "ms"), (1e9, "s"), (6e10, "min")),
+    "bytes": ((1, "B"), (1e3, "kB"), (1e6, "MB"), (1e9, "GB"), (1e12, "TB")),
+    "bytes/s": ((1, "B/s"), (1e3, "kB/s"), (1e6, "MB/s"), (1e9, "GB/s")),
+    "1/s": ((1, "/s"), (1e6, "million/s"), (1e9, "billion/s")),
+    "share": ((0.01, "%"),),
+    "count": ((1, ""), (1e6, "million"), (1e9, "billion")),
+}
+
+
+def scale_for(unit: str, values: Iterable[float]) -> Scale:
+    """The scale in which the largest of the values has at least one digit before the point."""
+    largest = max((abs(value) for value in values if math.isfinite(value)), default=0.0)
+    steps = _STEPS.get(unit, ((1.0, unit),))
+    fitting = [step for step in steps if step[0] <= largest] or [steps[0]]
+    return Scale(divisor=fitting[-1][0], label=fitting[-1][1])
+
+
+def number(value: float) -> str:
+    """Three significant figures, thousands separated, no exponent between 0.001 and 10^15."""
+    if not math.isfinite(value):
+        return str(value)
+    if value == 0:
+        return "0"
+    size = abs(value)
+    if size < 0.001 or size >= 1e15:
+        return f"{value:.2e}"
+    digits = max(0, 2 - math.floor(math.log10(size)))
+    if size >= 1000:
+        value = round(value, 2 - math.floor(math.log10(size)) if size >= 1e5 else 0)
+    return f"{value:,.{digits}f}"
+
+
+def in_scale(value: float | None, scale: Scale) -> str:
+    """The number alone, in this scale; a dash where there is none."""
+    return DASH if value is None else number(value / scale.divisor)
+
+
+def show(value: float | None, unit: str) -> str:
+    """The number with its unit, in the scale that suits it; a dash where there is none."""
+    if value is None:
+        return DASH
+    scale = scale_for(unit, (value,))
+    text = number(value / scale.divisor)
+    return f"{text}{NARROW}{scale.label}" if scale.label else text
+
+
+def show_range(low: float | None, high: float | None, unit: str) -> str:
+    """An interval in one scale; one-sided where one end is missing; empty where both are."""
+    if low is None and high is None:
+        return ""
+    scale = scale_for(unit, [value for value in (low, high) if value is not None])
+    tail = f"{NARROW}{scale.label}" if scale.label else ""
+    if low is None:
+        return f"at most {in_scale(high, scale)}{tail}"
+    if high is None:
+        return f"at least {in_scale(low, scale)}{tail}"
+    return f"{in_scale(low, scale)} to {in_scale(high, scale)}{tail}"
+
+
+def share(value: float) -> str:
+    """A share of 0..1 in percent; tiny shares are said to be under a tenth of a percent, never rounded to nothing."""
+    percent = value * 100
+    if 0 < percent < 0.1:
+        return f"<{NARROW}0.1{NARROW}%"
+    digits = 1 if percent < 9.95 and abs(percent - round(percent)) > 0.05 else 0
+    return f"{percent:,.{digits}f}{NARROW}%"

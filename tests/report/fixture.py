@@ -1,0 +1,824 @@
+"""A made-up experiment with everything a report can meet: five verdicts, partial runs, lies, long texts, curves."""
+
+import math
+import random
+from array import array
+from functools import cache
+from statistics import fmean, stdev
+
+from assay.records import (
+    ABSOLUTE,
+    Bound,
+    CacheState,
+    Cell,
+    Claim,
+    Client,
+    Comparison,
+    Conclusion,
+    Direction,
+    Durability,
+    Estimate,
+    Experiment,
+    Fact,
+    FactClass,
+    Factor,
+    Finding,
+    Histogram,
+    HostClock,
+    Judged,
+    Measure,
+    Observations,
+    OperationTotal,
+    Outcome,
+    Phase,
+    Place,
+    Plan,
+    PlanNote,
+    Reading,
+    Regime,
+    Requirement,
+    RequirementKind,
+    RequirementResult,
+    RequirementState,
+    Results,
+    Run,
+    Rung,
+    Series,
+    Severity,
+    Span,
+    State,
+    StopRule,
+    TargetSpec,
+    Tier,
+    Trial,
+    Verdict,
+    VerdictState,
+    When,
+    WorkloadSpec,
+    worst,
+)
+from assay.records.run import EndpointKind
+from assay.report.inputs import Curve, Pictures
+
+GIB = 2**30
+MEASURES = (
+    Measure(workload="spool", operation="create", figure="ops_per_s", claim=Claim(durability=Durability.STABLE_MEDIA)),
+    Measure(workload="spool", operation="create", figure="latency_p99_ns"),
+    Measure(workload="spool", operation="list", figure="latency_p99_ns"),
+    Measure(workload="cold", operation="read", figure="bytes_per_s", claim=Claim(tier=Tier.DEVICE, regime=Regime.COLD)),
+    Measure(workload="warm", operation="read", figure="bytes_per_s", claim=Claim(tier=Tier.DEVICE)),
+    Measure(workload="direct", operation="read", figure="bytes_per_s", claim=Claim(tier=Tier.DEVICE)),
+    Measure(workload="dump", operation="write", figure="bytes_per_s", claim=Claim(durability=Durability.STABLE_MEDIA)),
+    Measure(workload="spool", operation="create", figure="@local.cpu_share"),
+)
+UNITS = {"ops_per_s": "1/s", "bytes_per_s": "bytes/s", "latency_p99_ns": "ns", "@local.cpu_share": "share"}
+BASE = {
+    "spool.create.ops_per_s": 5200.0,
+    "spool.create.latency_p99_ns": 1.9e6,
+    "spool.list.latency_p99_ns": 31e6,
+    "cold.read.bytes_per_s": 2.61e8,
+    "warm.read.bytes_per_s": 4.1e9,
+    "direct.read.bytes_per_s": 2.78e8,
+    "dump.write.bytes_per_s": 7.4e8,
+    "spool.create.@local.cpu_share": 0.34,
+}
+RATIO = {
+    "spool.create.ops_per_s": 1.38,
+    "spool.create.latency_p99_ns": 0.71,
+    "spool.list.latency_p99_ns": 1.09,
+    "cold.read.bytes_per_s": 1.004,
+    "warm.read.bytes_per_s": 0.97,
+    "direct.read.bytes_per_s": 1.012,
+    "dump.write.bytes_per_s": 1.06,
+    "spool.create.@local.cpu_share": 1.11,
+}
+SPREAD = {"dump.write.bytes_per_s": 0.12, "spool.list.latency_p99_ns": 0.06}
+STATES = {
+    "spool.create.ops_per_s": VerdictState.SOUND,
+    "spool.create.latency_p99_ns": VerdictState.SOUND,
+    "spool.list.latency_p99_ns": VerdictState.UNVERIFIED,
+    "cold.read.bytes_per_s": VerdictState.SOUND,
+    "warm.read.bytes_per_s": VerdictState.INVALID,
+    "direct.read.bytes_per_s": VerdictState.SOUND,
+    "dump.write.bytes_per_s": VerdictState.BOUNDED,
+    "spool.create.@local.cpu_share": VerdictState.SOUND,
+}
+LABELS = {
+    "warm.read.bytes_per_s": "page-cache bandwidth: 2 % of the bytes came from the device; device rate at most 82 MB/s",
+    "dump.write.bytes_per_s": "buffered write with the drain charged",
+    "cold.read.bytes_per_s": "device read, cold",
+    "direct.read.bytes_per_s": "device read, direct",
+    "spool.create.ops_per_s": "creates on stable media",
+}
+
+
+def unit_of(measure: Measure) -> str:
+    return UNITS[measure.figure]
+
+
+def experiment(title: str = "A mail spool on ext4 or xfs") -> Experiment:
+    return Experiment(
+        title=title,
+        question="Which creates and lists small files faster, with up to 4 clients, and is the read figure a memory test?",
+        targets=(
+            TargetSpec(name="ext4", kind="loopfs", knobs={"filesystem": "ext4", "size": 2 * GIB}),
+            TargetSpec(name="xfs", kind="loopfs", knobs={"filesystem": "xfs", "size": 2 * GIB}),
+        ),
+        workloads=(
+            WorkloadSpec(name="spool", kind="metadata", knobs={"object": "file", "count": 20000, "list_every": 500}),
+            WorkloadSpec(name="cold", kind="bulk_io", knobs={"operation": "read", "size": GIB, "cache": "cold"}),
+            WorkloadSpec(name="warm", kind="bulk_io", knobs={"operation": "read", "size": GIB, "cache": "warm"}),
+            WorkloadSpec(name="direct", kind="bulk_io", knobs={"operation": "read", "size": GIB, "direct": True}),
+            WorkloadSpec(name="dump", kind="bulk_io", knobs={"operation": "write", "size": GIB}),
+        ),
+        factors=(Factor(path="target", levels=("ext4", "xfs")), Factor(path="clients", levels=(1, 2, 4))),
+        measures=MEASURES,
+        requirements=(
+            Requirement(measure="spool.list.latency_p99_ns", kind=RequirementKind.AT_MOST, bound=50e6, text="<= 50 ms"),
+            Requirement(
+                measure="spool.create.ops_per_s", kind=RequirementKind.NOT_WORSE_THAN, bound=0.05, text="not worse than 5 %"
+            ),
+        ),
+        compare="target",
+        repeats=5,
+        seed=7,
+        digest="9f2b6c0d8a41e7735d1c0be2f6a98d44c1e3aa5570b9c2d1e8f7064b3a2c1d0e",
+    )
+
+
+def value_at(measure: Measure, target: str, clients: int, noise: random.Random) -> float:
+    scale = {1: 1.0, 2: 1.72, 4: 2.35}[clients] if measure.figure == "ops_per_s" else {1: 1.0, 2: 1.12, 4: 1.5}[clients]
+    if measure.figure == "bytes_per_s":
+        scale = 1.0
+    if measure.figure == "@local.cpu_share":
+        scale = {1: 1.0, 2: 1.6, 4: 2.3}[clients]
+    factor = RATIO[measure.name] if target == "xfs" else 1.0
+    return BASE[measure.name] * scale * factor * math.exp(noise.gauss(0, SPREAD.get(measure.name, 0.025)))
+
+
+def findings(measure: Measure, subject: str, state: VerdictState) -> tuple[Finding, ...]:
+    phase = f"{measure.workload}.{measure.operation}"
+    found = [
+        Finding(
+            subject=subject,
+            phase=phase,
+            rule="W01",
+            name="window is long enough",
+            state=State.PASS,
+            severity=Severity.QUALIFIES,
+            part="window",
+            statement="The window of 6.1 s holds at least 5 s.",
+            observed={"window_s": 6.1},
+            threshold={"window_s": 5.0},
+        )
+    ]
+    if state is VerdictState.INVALID:
+        found.append(
+            Finding(
+                subject=subject,
+                phase=phase,
+                rule="T01",
+                name="client page cache",
+                state=State.FAIL,
+                severity=Severity.INVALIDATES,
+                part="tier",
+                statement="Of 1.07 GB that the application read, 21.5 MB (2 %) came from the block device; 99.8 % of the file was"
+                " resident before the clock started. The figure is the bandwidth of the page cache.",
+                observed={"device_share": 0.02, "cached_before": 0.998},
+                threshold={"device_share": 0.99},
+                bound=Bound(low=None, high=8.2e7, unit="bytes/s"),
+                relabel="page-cache bandwidth",
+                evidence=("L0.read", "L2.read", "L9.read"),
+                alternatives=("A cache below the lowest visible device would show full device bytes: it does not.",),
+                advice='Read the file cold (`cache = "cold"`), or read it direct, or claim tier = client-cache.',
+            )
+        )
+    if state is VerdictState.BOUNDED:
+        found.append(
+            Finding(
+                subject=subject,
+                phase=phase,
+                rule="D01",
+                name="dirty at stop",
+                state=State.FAIL,
+                severity=Severity.QUALIFIES,
+                part="durability",
+                statement="62 % of the written bytes were still dirty in memory when the clock stopped; the drain took 3.4 s and is"
+                " charged to the figure.",
+                observed={"dirty_share": 0.62, "drain_s": 3.4},
+                threshold={"dirty_share": 0.01},
+                bound=Bound(low=2.1e8, high=2.6e8, unit="bytes/s"),
+                evidence=("page_cache.dirty_bytes", "L9.write"),
+                advice='Put the flush inside the clock: `flush = "end"`.',
+            )
+        )
+    if state is VerdictState.UNVERIFIED:
+        found.append(
+            Finding(
+                subject=subject,
+                phase=phase,
+                rule="T12",
+                name="metadata cache",
+                state=State.UNVERIFIED,
+                severity=Severity.INVALIDATES,
+                part="tier",
+                statement="Nothing here counts inode loads of this file system: whether the listing was answered from the dentry cache"
+                " cannot be told.",
+                advice="Run as root with tracefs mounted; the rule then counts inode loads.",
+            )
+        )
+    if state is VerdictState.TAINTED:
+        found.append(
+            Finding(
+                subject=subject,
+                phase=phase,
+                rule="N02",
+                name="stolen processor time",
+                state=State.FAIL,
+                severity=Severity.QUALIFIES,
+                part="noise",
+                statement="The hypervisor took 11 % of the processor time during the window.",
+                observed={"steal_share": 0.11},
+                threshold={"steal_share": 0.02},
+                advice="Repeat when the host is quiet.",
+            )
+        )
+    return tuple(found)
+
+
+def verdict(measure: Measure, run_id: str, value: float, state: VerdictState) -> Verdict:
+    subject = f"run:{run_id}:{measure.name}"
+    bounds = {
+        VerdictState.INVALID: Bound(low=None, high=8.2e7, unit="bytes/s"),
+        VerdictState.BOUNDED: Bound(low=2.1e8, high=2.6e8, unit="bytes/s"),
+    }
+    return Verdict(
+        subject=subject,
+        claim=measure.claim,
+        value=value,
+        unit=unit_of(measure),
+        corrected=value * 0.32 if measure.name == "dump.write.bytes_per_s" else None,
+        state=state,
+        label=LABELS.get(measure.name, "as it is"),
+        bound=bounds.get(state),
+        findings=findings(measure, subject, state),
+    )
+
+
+def phase(workload: str, name: str, operations: tuple[str, ...], direction: Direction, clients: int) -> Phase:
+    seconds = 6_100_000_000
+    return Phase(
+        name=f"{workload}.{name}",
+        workload=workload,
+        measured=True,
+        operations=operations,
+        directions=dict.fromkeys(operations, direction),
+        cache_asked=CacheState.COLD if workload == "cold" else CacheState.AS_LEFT,
+        cache_proved=CacheState.COLD if workload == "cold" else None,
+        cached_share_before={"cold": 0.0, "warm": 0.998}.get(workload),
+        start_ns=0,
+        end_ns=seconds,
+        stop=StopRule.WORK,
+        flush_in_clock=workload == "spool",
+        drain_ns=3_400_000_000 if workload == "dump" else 40_000_000,
+        clients=tuple(
+            Client(
+                index=i,
+                host="local",
+                pid=4000 + i,
+                role="load",
+                workers=1,
+                armed_ns=-5_000_000,
+                started_ns=20_000 * i,
+                first_ns=30_000 * i,
+                last_ns=seconds - 90_000_000 * i,
+                stopped_by="work",
+                operations=tuple(
+                    OperationTotal(
+                        operation=o, count=20000, bytes=0, errors=0, busy_ns=seconds, first_ns=0, last_ns=seconds - 90_000_000 * i
+                    )
+                    for o in operations
+                ),
+                cost=None,
+            )
+            for i in range(clients)
+        ),
+    )
+
+
+def a_run(trial: Trial, outcome: Outcome, attempt: int = 1) -> Run:
+    clients = int(trial.levels["clients"])
+    target = str(trial.levels["target"])
+    return Run(
+        trial=trial,
+        attempt=attempt,
+        outcome=outcome,
+        started_utc=f"2026-11-20T1{trial.position // 60 % 10}:{trial.position % 60:02d}:00Z",
+        ended_utc=f"2026-11-20T1{trial.position // 60 % 10}:{trial.position % 60:02d}:41Z",
+        hosts=(HostClock(host="local", offset_ns=0, error_ns=0, t0_mono_ns=1),),
+        places=(
+            Place(
+                target=target,
+                host="local",
+                kind=EndpointKind.DIRECTORY,
+                address="/run/assay/ext4",
+                devices=("loop0", "vda"),
+                filesystem=target,
+            ),
+        ),
+        phases=(
+            phase("spool", "main", ("create", "list"), Direction.METADATA, clients),
+            phase("cold", "read", ("read",), Direction.READ, clients),
+            phase("warm", "read", ("read",), Direction.READ, clients),
+            phase("direct", "read", ("read",), Direction.READ, clients),
+            phase("dump", "write", ("write",), Direction.WRITE, clients),
+        ),
+        versions={"assay": "0.1.0", "engine": "0.1.0"},
+        error="client 3 was lost: found end of output, expected a result" if outcome is Outcome.PARTIAL else None,
+    )
+
+
+def trials(blocks: int, digest: str) -> tuple[Trial, ...]:
+    shuffle = random.Random(7)
+    made: list[Trial] = []
+    for block in range(blocks):
+        combos = [(t, c) for t in ("ext4", "xfs") for c in (1, 2, 4)]
+        shuffle.shuffle(combos)
+        for target, clients in combos:
+            position = len(made)
+            made.append(
+                Trial(
+                    id=position + 1,
+                    experiment=digest,
+                    levels={"target": target, "clients": clients},
+                    replicate=block,
+                    block=block,
+                    sitting=0,
+                    position=position,
+                    seed=1000 + position,
+                )
+            )
+    return tuple(made)
+
+
+def judged_runs(exp: Experiment, schedule: tuple[Trial, ...]) -> tuple[Judged, ...]:
+    noise = random.Random(11)
+    runs: list[Judged] = []
+    for trial in schedule:
+        outcome = {9: Outcome.PARTIAL, 23: Outcome.FAILED}.get(trial.id, Outcome.FINISHED)
+        run = a_run(trial, outcome)
+        verdicts = {}
+        for measure in exp.measures:
+            if outcome is Outcome.FAILED:
+                continue
+            value = value_at(measure, str(trial.levels["target"]), int(trial.levels["clients"]), noise)
+            state = STATES[measure.name]
+            if trial.id in (4, 17) and state is VerdictState.SOUND:
+                state, value = VerdictState.TAINTED, value * (0.81 if measure.figure != "latency_p99_ns" else 1.3)
+            if outcome is Outcome.PARTIAL:
+                state = VerdictState.INVALID
+                value *= 0.7
+            verdicts[measure.name] = verdict(measure, f"{trial.id:04d}/1", value, state)
+        runs.append(Judged(run=run, verdicts=verdicts))
+    return tuple(runs)
+
+
+def estimate(values: list[float], unit: str) -> Estimate | None:
+    if not values:
+        return None
+    mean = fmean(values)
+    half = 2.78 * stdev(values) / math.sqrt(len(values)) if len(values) > 2 else None
+    return Estimate(
+        value=mean,
+        low=None if half is None else mean - half,
+        high=None if half is None else mean + half,
+        confidence=0.95,
+        unit=unit,
+        n=len(values),
+        method="t interval of the mean",
+    )
+
+
+def cells(exp: Experiment, runs: tuple[Judged, ...]) -> tuple[Cell, ...]:
+    made = []
+    for measure in exp.measures:
+        for target in ("ext4", "xfs"):
+            for clients in (1, 2, 4):
+                levels = {"target": target, "clients": clients}
+                here = [run for run in runs if dict(run.run.trial.levels) == levels]
+                excluded = {
+                    run.id: run.run.error or "failed: no space left on device"
+                    for run in here
+                    if run.run.outcome is not Outcome.FINISHED
+                }
+                values = {run.id: run.verdicts[measure.name].value for run in here if run.id not in excluded}
+                made.append(
+                    Cell(
+                        measure=measure.name,
+                        levels=levels,
+                        estimate=estimate(list(values.values()), unit_of(measure)),
+                        values=values,
+                        excluded=excluded,
+                        low=min(values.values(), default=None),
+                        high=max(values.values(), default=None),
+                    )
+                )
+    return tuple(made)
+
+
+WORDS = {
+    "spool.create.ops_per_s": "creates files {r:.2f} times as fast as",
+    "warm.read.bytes_per_s": "reads (warm) {r:.2f} times as fast as",
+}
+
+
+def comparisons(exp: Experiment, made: tuple[Cell, ...]) -> tuple[Comparison, ...]:
+    out = []
+    for measure in exp.measures:
+        for clients in (1, 2, 4):
+            pair = {
+                str(c.levels["target"]): c.estimate for c in made if c.measure == measure.name and c.levels["clients"] == clients
+            }
+            base, cand = pair["ext4"], pair["xfs"]
+            if base is None or cand is None or base.low is None or cand.low is None:
+                continue
+            ratio = cand.value / base.value
+            half = math.hypot((cand.high - cand.low) / 2 / cand.value, (base.high - base.low) / 2 / base.value)
+            low, high = ratio * math.exp(-half), ratio * math.exp(half)
+            if low > 1.05 or high < 0.95:
+                conclusion = Conclusion.MATTERS
+            elif low > 0.95 and high < 1.05:
+                conclusion = Conclusion.EQUIVALENT
+            elif low > 1 or high < 1:
+                conclusion = Conclusion.IMMATERIAL
+            else:
+                conclusion = Conclusion.UNDECIDED
+            words = WORDS.get(measure.name, measure.name + " is {r:.2f} times that of").format(r=ratio)
+            out.append(
+                Comparison(
+                    measure=measure.name,
+                    factor="target",
+                    baseline="ext4",
+                    candidate="xfs",
+                    within={"clients": clients},
+                    ratio=Estimate(
+                        value=ratio,
+                        low=low,
+                        high=high,
+                        confidence=0.95,
+                        unit="",
+                        n=5,
+                        method="paired t interval on logs over blocks",
+                    ),
+                    conclusion=conclusion,
+                    statement=f"xfs {words} ext4 (95 % interval {low:.2f} to {high:.2f}), clients = {clients}: {conclusion.value}",
+                    matters_share=0.05,
+                    detectable_share=0.041,
+                    provable_share=0.092,
+                    excluded={"0009/1": "partial"} if clients == 4 else {},
+                    p_value=0.001,
+                    adjusted_p_value=0.006,
+                )
+            )
+    return tuple(out)
+
+
+def comparison_verdicts(exp: Experiment, made: tuple[Comparison, ...]) -> dict[str, Verdict]:
+    by_name = {m.name: m for m in exp.measures}
+    verdicts = {}
+    for one in made:
+        conditions = ",".join(f"{k}={v}" for k, v in one.within.items())
+        subject = f"comparison:{one.measure}:{one.candidate}:{conditions}"
+        state = STATES[one.measure]
+        verdicts[subject] = Verdict(
+            subject=subject,
+            claim=by_name[one.measure].claim,
+            value=one.ratio.value if one.ratio else None,
+            unit="",
+            corrected=None,
+            state=state,
+            label="",
+            bound=None,
+            findings=findings(by_name[one.measure], subject, state),
+        )
+    return verdicts
+
+
+def requirements(made: tuple[Cell, ...], compared: tuple[Comparison, ...]) -> tuple[RequirementResult, ...]:
+    results = [
+        RequirementResult(
+            measure=cell.measure,
+            text="<= 50 ms",
+            levels=cell.levels,
+            estimate=cell.estimate,
+            state=RequirementState.MET
+            if cell.estimate and cell.estimate.high and cell.estimate.high <= 50e6
+            else (
+                RequirementState.NOT_MET
+                if cell.estimate and cell.estimate.low and cell.estimate.low > 50e6
+                else RequirementState.UNDECIDED
+            ),
+            verdict=VerdictState.UNVERIFIED,
+        )
+        for cell in made
+        if cell.measure == "spool.list.latency_p99_ns"
+    ]
+    results += [
+        RequirementResult(
+            measure=one.measure,
+            text="not worse than 5 %",
+            levels={"target": one.candidate, **one.within},
+            estimate=one.ratio,
+            state=RequirementState.MET,
+            verdict=VerdictState.SOUND,
+        )
+        for one in compared
+        if one.measure == "spool.create.ops_per_s"
+    ]
+    return tuple(results)
+
+
+def results(blocks: int = 5, title: str = "A mail spool on ext4 or xfs") -> Results:
+    exp = experiment(title)
+    schedule = trials(blocks, exp.digest)
+    runs = judged_runs(exp, schedule)
+    made = cells(exp, runs)
+    compared = comparisons(exp, made)
+    return Results(
+        experiment=exp,
+        plan=Plan(
+            experiment=exp.digest,
+            seed=7,
+            trials=schedule,
+            blocks=blocks,
+            drawn_blocks=blocks,
+            sittings=(None,),
+            notes=(PlanNote(subject="L7.metadata", text="inode loads cannot be counted here: tracefs is not mounted"),),
+        ),
+        runs=runs,
+        cells=made,
+        comparisons=compared,
+        comparison_verdicts=comparison_verdicts(exp, compared),
+        requirements=requirements(made, compared),
+        findings=(
+            Finding(
+                subject="experiment",
+                phase=None,
+                rule="S04",
+                name="drift over the schedule",
+                state=State.PASS,
+                severity=Severity.QUALIFIES,
+                part="statistics",
+                statement="No trend over the order of runs (p = 0.41).",
+            ),
+        ),
+        damaged={"0031": "run.json ends in the middle of a value"} if blocks > 5 else {},
+        ruleset="2026.1 5d1c0be2",
+    )
+
+
+def one_run() -> Results:
+    whole = results(blocks=1)
+    first = whole.runs[0]
+    exp = experiment("Quick look at the current directory")
+    only = Results(
+        experiment=Experiment(
+            title=exp.title,
+            question="What does the storage below this directory do?",
+            targets=exp.targets[:1],
+            workloads=exp.workloads,
+            factors=(),
+            measures=exp.measures,
+        ),
+        plan=Plan(experiment="", seed=1, trials=(first.run.trial,), blocks=1, drawn_blocks=1, sittings=(None,)),
+        runs=(first,),
+        cells=tuple(
+            Cell(
+                measure=m.name,
+                levels={},
+                estimate=Estimate(
+                    value=first.verdicts[m.name].value,
+                    low=None,
+                    high=None,
+                    confidence=0.95,
+                    unit=unit_of(m),
+                    n=1,
+                    method="single value",
+                ),
+                values={first.id: first.verdicts[m.name].value},
+            )
+            for m in exp.measures
+        ),
+        ruleset="2026.1 5d1c0be2",
+    )
+    assert worst(v.state for v in first.verdicts.values()) is VerdictState.INVALID
+    return only
+
+
+def empty() -> Results:
+    exp = experiment()
+    return Results(
+        experiment=exp,
+        plan=Plan(experiment=exp.digest, seed=7, trials=trials(1, exp.digest), blocks=1, drawn_blocks=1, sittings=(None,)),
+        runs=(),
+    )
+
+
+# ------------------------------------------------------------------------------------------ observations
+
+MOVED = {
+    # rung, subject, source, share of what the application asked for
+    "cold": (("L1", "client:0", 1.0), ("L2", "client:0", 1.002), ("L8", "device:loop0", 1.002), ("L9", "device:vda", 1.004)),
+    "warm": (("L1", "client:0", 1.0), ("L2", "client:0", 0.02), ("L8", "device:loop0", 0.02), ("L9", "device:vda", 0.0201)),
+    "direct": (("L1", "client:0", 1.0), ("L2", "client:0", 1.0), ("L8", "device:loop0", 1.0), ("L9", "device:vda", 1.003)),
+    "dump": (("L1", "client:0", 1.0), ("L2", "client:0", 1.0), ("L8", "device:loop0", 0.38), ("L9", "device:vda", 0.381)),
+}
+
+
+def reading(
+    phase_name: str, rung: str, subject: str, direction: Direction, figures: tuple[int | None, int | None, Span]
+) -> Reading:
+    sources = {"L0": "engine", "L1": "process_io", "L2": "process_io", "L8": "block", "L9": "block"}
+    return Reading(
+        phase=phase_name,
+        rung=Rung(rung),
+        source=f"{sources[rung]}:fixture",
+        host="local",
+        subject=subject,
+        direction=direction,
+        bytes=figures[0],
+        operations=figures[1],
+        from_ns=0,
+        to_ns=6_100_000_000,
+        span=figures[2],
+    )
+
+
+def readings(clients: int) -> list[Reading]:
+    made = []
+    for workload, steps in MOVED.items():
+        direction = Direction.WRITE if workload == "dump" else Direction.READ
+        name = f"{workload}.{'write' if workload == 'dump' else 'read'}"
+        for client in range(clients):
+            made.append(reading(name, "L0", f"client:{client}", direction, (GIB // clients, 1024 // clients, Span.CLOCK)))
+        for rung, subject, share in steps:
+            made.append(reading(name, rung, subject, direction, (int(GIB * share), int(2048 * share), Span.CLOCK)))
+        if workload == "dump":
+            for rung, device in (("L8", "device:loop0"), ("L9", "device:vda")):
+                made.append(reading(name, rung, device, direction, (int(GIB * 0.62), 1300, Span.DRAIN)))
+                made.append(reading(name, rung, device, Direction.FLUSH, (None, 0, Span.CLOCK)))
+                made.append(reading(name, rung, device, Direction.FLUSH, (None, 3, Span.DRAIN)))
+    for client in range(clients):
+        made.append(reading("spool.main", "L0", f"client:{client}", Direction.METADATA, (None, 20040, Span.CLOCK)))
+    for rung, device in (("L8", "device:loop0"), ("L9", "device:vda")):
+        made.append(reading("spool.main", rung, device, Direction.WRITE, (GIB // 4, 61000 * clients, Span.CLOCK)))
+        made.append(reading("spool.main", rung, device, Direction.FLUSH, (None, 20010 * clients, Span.CLOCK)))
+    return made
+
+
+def series(noise: random.Random) -> list[Series]:
+    made = []
+    at = array("q", [250_000_000 * i for i in range(25)])
+    plans = (
+        ("spool.main", "application", "create.count", "count", 1400.0),
+        ("spool.main", "block", "write_bytes", "bytes", 9e6),
+        ("cold.read", "application", "read.bytes", "bytes", 6.5e7),
+        ("cold.read", "block", "read_bytes", "bytes", 6.6e7),
+        ("warm.read", "application", "read.bytes", "bytes", 1.02e9),
+        ("warm.read", "block", "read_bytes", "bytes", 1e6),
+        ("direct.read", "application", "read.bytes", "bytes", 6.9e7),
+        ("direct.read", "block", "read_bytes", "bytes", 6.9e7),
+        ("dump.write", "application", "write.bytes", "bytes", 1.8e8),
+        ("dump.write", "block", "write_bytes", "bytes", 6.8e7),
+    )
+    for name, layer, metric, unit, step in plans:
+        total, values = 0.0, array("d")
+        for _ in at:
+            values.append(total)
+            total += step * math.exp(noise.gauss(0, 0.15))
+        subject = "client:0" if layer == "application" else "device:vda"
+        made.append(
+            Series(
+                phase=name,
+                source="fixture",
+                layer=layer,
+                host="local",
+                subject=subject,
+                metric=metric,
+                unit=unit,
+                at_ns=at,
+                value=values,
+            )
+        )
+    for name in ("spool.main", "cold.read", "warm.read", "direct.read", "dump.write"):
+        for layer, metric, unit, level, growth in (
+            ("page_cache", "dirty_bytes", "bytes", 2e7, 1.1e8 if name == "dump.write" else 0.0),
+            ("memory", "cached_bytes", "bytes", 3e9, 6e7 if name == "cold.read" else 0.0),
+            ("cpu", "busy_share", "share", 0.35, 0.0),
+            ("cpu", "steal_share", "share", 0.02, 0.0),
+        ):
+            made.append(
+                Series(
+                    phase=name,
+                    source="fixture",
+                    layer=layer,
+                    host="local",
+                    subject=ABSOLUTE,
+                    metric=metric,
+                    unit=unit,
+                    at_ns=at,
+                    value=array("d", [(level + growth * i) * math.exp(noise.gauss(0, 0.05)) for i in range(len(at))]),
+                )
+            )
+    return made
+
+
+def histogram(phase_name: str, operation: str, median_ns: float, noise: random.Random) -> Histogram:
+    upper, count = array("q"), array("q")
+    value = median_ns / 8
+    while value < median_ns * 400:
+        density = math.exp(-((math.log(value / median_ns)) ** 2) / 0.18) + 0.0008 * math.exp(
+            -((math.log(value / median_ns / 30)) ** 2) / 0.5
+        )
+        n = int(20000 * density * 0.03 * math.exp(noise.gauss(0, 0.05)))
+        if n:
+            upper.append(int(value))
+            count.append(n)
+        value *= 1.02
+    return Histogram(phase=phase_name, host="local", subject="client:0", operation=operation, upper_ns=upper, count=count)
+
+
+@cache
+def _observations(run_id: str, target: str, clients: int) -> Observations:
+    noise = random.Random(run_id)
+    slow = (0.71 if target == "xfs" else 1.0) * {1: 1.0, 2: 1.12, 4: 1.5}[clients]
+    return Observations(
+        readings=tuple(readings(clients)),
+        series=tuple(series(noise)),
+        histograms=(
+            histogram("spool.main", "create", 190_000 * slow, noise),
+            histogram("spool.main", "list", 9_000_000 * slow, noise),
+            histogram("cold.read", "read", 3_800_000, noise),
+            histogram("warm.read", "read", 240_000, noise),
+            histogram("direct.read", "read", 3_600_000, noise),
+            histogram("dump.write", "write", 900_000, noise),
+        ),
+        facts=tuple(
+            Fact(host="local", when=When.BEFORE, key=key, value=value, fact_class=kind)
+            for key, value, kind in (
+                ("kernel.version", "6.1.0-32-amd64", FactClass.PERFORMANCE),
+                ("cpu.model", "Example CPU 2.4 GHz, 2 cores", FactClass.PERFORMANCE),
+                ("memory.bytes", "8 GiB", FactClass.PERFORMANCE),
+                ("filesystem", target, FactClass.IDENTITY),
+                ("mount.options", "rw,relatime", FactClass.PERFORMANCE),
+                ("queue.scheduler", "none", FactClass.PERFORMANCE),
+                ("load.average", f"{noise.random():.2f}", FactClass.NOISE),
+            )
+        ),
+        missing={"L7.metadata": "tracefs is not mounted"},
+    )
+
+
+def loader(made: Results):
+    by_id = {run.id: run for run in made.runs}
+
+    def load(run_id: str) -> Observations:
+        levels = by_id[run_id].run.trial.levels
+        return _observations(run_id, str(levels["target"]), int(levels["clients"]))
+
+    return load
+
+
+def pictures(made: Results) -> Pictures:
+    curves = []
+    for run in made.runs:
+        if run.run.outcome is Outcome.FAILED:
+            continue
+        noise = random.Random(run.id)
+        clients = int(run.run.trial.levels["clients"])
+        target = str(run.run.trial.levels["target"])
+        for operation, base in (("create", 190_000.0), ("list", 400_000.0)):
+            objects = tuple(range(500, 20001, 500))
+            active = tuple(clients if 1000 < n < 19000 or clients == 1 else max(1, clients - 1) for n in objects)
+            slope = (2.2 if target == "ext4" else 1.1) if operation == "create" else 18
+            time = tuple(
+                base
+                * clients**0.4
+                * (0.9 if target == "ext4" else 1.0)
+                * (1 + slope * n / 20000)
+                * math.exp(noise.gauss(0, 0.04))
+                * (0.75 if a < clients else 1)
+                for n, a in zip(objects, active, strict=True)
+            )
+            curves.append(
+                Curve(
+                    run=run.id,
+                    workload="spool",
+                    operation=operation,
+                    objects=objects,
+                    time_per_operation_ns=time,
+                    active_clients=active,
+                    clients=clients,
+                )
+            )
+    return Pictures(curves=tuple(curves))
