@@ -126,6 +126,8 @@ class Cell:
     low: float | None = None
     high: float | None = None
     """Smallest and largest value."""
+    unfiltered: Estimate | None = None
+    """The estimate with the runs that are excluded as INVALID counted in; None where there are none."""
 
 
 class Conclusion(StrEnum):
