@@ -1,9 +1,9 @@
 //! One phase after another: arm, wait for go, run, answer.
 
+use crate::control::Control;
 use crate::engines;
 use crate::phase::Phase;
 use crate::protocol::{Config, Fault, Reply, send, send_fault};
-use crate::recorder::Control;
 use assay_clock::{Anchor, Clock, Timebase};
 use std::sync::Arc;
 

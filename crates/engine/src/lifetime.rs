@@ -43,7 +43,7 @@ pub fn set_lease(until_ns: u64) {
 /// The running phase must have ended a grace period after this; None = no phase is running.
 pub fn set_hard_end(at_ns: Option<u64>) {
     change(|deadlines| {
-        deadlines.hard_end_ns = at_ns.map_or(u64::MAX, |at| at.saturating_add(GRACE_NS))
+        deadlines.hard_end_ns = at_ns.map_or(u64::MAX, |at| at.saturating_add(GRACE_NS));
     });
 }
 
@@ -57,7 +57,7 @@ pub fn kill_child_group() {
     let group = CHILD_GROUP.load(Ordering::SeqCst);
     if group > 0 {
         // SAFETY: the group is that of a child that has not been waited for, so its number is not another's.
-        unsafe { libc::kill(-group, libc::SIGKILL) };
+        let _ = unsafe { libc::kill(-group, libc::SIGKILL) };
     }
 }
 

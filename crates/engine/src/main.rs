@@ -3,20 +3,25 @@
 mod aligned;
 mod block_data;
 mod checkpoints;
+mod control;
 mod cost;
+mod drain;
 mod driver;
 mod engines;
 mod lifetime;
+mod objects;
 mod perf;
 mod phase;
 mod protocol;
 mod recorder;
 mod regions;
 mod result;
+mod tally;
+mod transfer;
 
+use control::Control;
 use driver::{Driver, Job};
 use protocol::{Fault, Reply, Request, send, send_fault};
-use recorder::Control;
 use std::io::BufRead;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

@@ -1,4 +1,4 @@
-//! Instructions and cycles of the workers, from perf_event_open where it is allowed and there is a counter.
+//! Instructions and cycles of the workers, from `perf_event_open` where it is allowed and there is a counter.
 
 use std::fs::File;
 use std::io::Read;

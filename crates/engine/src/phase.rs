@@ -1,11 +1,12 @@
 //! One phase: workers that wait for T, the thread that watches them, and what they did.
 
 use crate::checkpoints::Checkpoints;
+use crate::control::Control;
 use crate::cost::{Meter, Usage};
 use crate::engines::{Armed, Finished, Worker};
 use crate::lifetime;
 use crate::protocol::{Config, Fault, Moved, PhaseResult, Reply, send};
-use crate::recorder::{Control, Live, Recorder, Schedule};
+use crate::recorder::{Live, Recorder, Schedule};
 use crate::result;
 use assay_clock::{Anchor, Clock, Timebase, monotonic_ns, sleep_until};
 use std::sync::Arc;
@@ -253,7 +254,9 @@ fn settle(cpus: Option<&[usize]>) -> Result<(), Fault> {
         )));
     }
     let mut set = rustix::thread::CpuSet::new();
-    cpus.iter().for_each(|cpu| set.set(*cpu));
+    for cpu in cpus {
+        set.set(*cpu);
+    }
     rustix::thread::sched_setaffinity(None, &set)
         .map_err(|errno| Fault::call("pin", &format!("cpus {cpus:?}"), errno))
 }

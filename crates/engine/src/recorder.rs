@@ -1,9 +1,10 @@
 //! What a worker notes of each operation: the only code of the driver that runs inside the clock.
 
+use crate::control::{Control, Stopped};
+use crate::tally::Tally;
 use assay_clock::Clock;
-use assay_hist::Histogram;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Every 64th operation is stamped a second time, the 32nd of each 64: the first of all is seldom like the others.
 const SAMPLE_MASK: u64 = 63;
@@ -13,51 +14,6 @@ const HOPELESS: u64 = 100;
 /// Distinct (operation, errno) pairs that are told apart.
 const MOST_KINDS: usize = 32;
 
-/// Why a phase, or a worker, has stopped; the later entry prevails.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Stopped {
-    Work,
-    Time,
-    Stop,
-    Limit,
-    Error,
-}
-
-impl Stopped {
-    /// The word in results.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Work => "work",
-            Self::Time => "time",
-            Self::Stop => "stop",
-            Self::Limit => "limit",
-            Self::Error => "error",
-        }
-    }
-}
-
-/// What ends a phase from outside the worker.
-#[derive(Debug, Default)]
-pub struct Control {
-    pub stop: AtomicBool,
-    pub limit: AtomicBool,
-    pub error: AtomicBool,
-}
-
-impl Control {
-    /// Why to stop now, if at all.
-    pub fn reason(&self) -> Option<Stopped> {
-        [
-            (&self.error, Stopped::Error),
-            (&self.limit, Stopped::Limit),
-            (&self.stop, Stopped::Stop),
-        ]
-        .into_iter()
-        .find(|(flag, _)| flag.load(Ordering::Relaxed))
-        .map(|(_, reason)| reason)
-    }
-}
-
 /// Counters of one worker and one operation that the driver reads while they are written, on cache lines of their own.
 #[derive(Debug, Default)]
 #[repr(align(128))]
@@ -65,60 +21,6 @@ pub struct Live {
     pub count: AtomicU64,
     pub bytes: AtomicU64,
     pub busy: AtomicU64,
-}
-
-/// All that a worker knows of one operation; times in ticks.
-#[derive(Clone)]
-pub struct Tally {
-    pub count: u64,
-    pub bytes: u64,
-    pub errors: u64,
-    pub busy: u64,
-    pub first: u64,
-    pub last: u64,
-    pub min: u64,
-    pub max: u64,
-    pub sampled_count: u64,
-    pub sampled: u64,
-    pub histogram: Histogram,
-    hopeless: u64,
-    count_at_error: u64,
-}
-
-impl Tally {
-    /// Nothing done yet.
-    pub fn new() -> Self {
-        Self {
-            count: 0,
-            bytes: 0,
-            errors: 0,
-            busy: 0,
-            first: u64::MAX,
-            last: 0,
-            min: u64::MAX,
-            max: 0,
-            sampled_count: 0,
-            sampled: 0,
-            histogram: Histogram::new(),
-            hopeless: 0,
-            count_at_error: 0,
-        }
-    }
-
-    /// Adds what another worker did of the same operation.
-    pub fn merge(&mut self, other: &Self) {
-        self.count += other.count;
-        self.bytes += other.bytes;
-        self.errors += other.errors;
-        self.busy += other.busy;
-        self.first = self.first.min(other.first);
-        self.last = self.last.max(other.last);
-        self.min = self.min.min(other.min);
-        self.max = self.max.max(other.max);
-        self.sampled_count += other.sampled_count;
-        self.sampled += other.sampled;
-        self.histogram.merge(&other.histogram);
-    }
 }
 
 /// An error as the worker saw it: operation, errno, how often, where first.
@@ -212,15 +114,7 @@ impl Recorder {
                     tally.sampled += clock.now().saturating_sub(outer);
                     tally.sampled_count += 1;
                 }
-                let ticks = to.saturating_sub(from);
-                tally.count += 1;
-                tally.bytes += bytes as u64;
-                tally.busy += ticks;
-                tally.min = tally.min.min(ticks);
-                tally.max = tally.max.max(ticks);
-                tally.first = tally.first.min(from);
-                tally.last = to;
-                tally.histogram.record(ticks);
+                tally.record(bytes, from, to);
                 to < self.look_at || self.look(to)
             }
             Err(errno) => self.fail(slot, errno.raw_os_error(), to),
@@ -230,11 +124,7 @@ impl Recorder {
     /// Notes the work done so far of every operation, at this very moment.
     pub fn mark(&mut self) {
         let at = self.clock.now();
-        let done = self
-            .tallies
-            .iter()
-            .map(|tally| (tally.count, tally.bytes, tally.busy))
-            .collect();
+        let done = self.tallies.iter().map(Tally::sums).collect();
         self.marks.push(Mark { at, done });
     }
 
@@ -256,6 +146,19 @@ impl Recorder {
         reason.is_none()
     }
 
+    /// What may end the phase from outside.
+    pub fn control(&self) -> Arc<Control> {
+        Arc::clone(&self.control)
+    }
+
+    /// Notes why the work ended, where it was ended from outside during the last operation.
+    pub fn recheck(&mut self) {
+        self.stopped = self
+            .control
+            .reason()
+            .map_or(self.stopped, |reason| self.stopped.max(reason));
+    }
+
     /// Lets the driver see the work done so far.
     pub fn publish(&self) {
         for (live, tally) in self.live.iter().zip(&self.tallies) {
@@ -268,15 +171,8 @@ impl Recorder {
     #[cold]
     #[inline(never)]
     fn fail(&mut self, slot: usize, errno: i32, now: u64) -> bool {
-        let tally = &mut self.tallies[slot];
-        tally.errors += 1;
-        tally.hopeless = if tally.count == tally.count_at_error {
-            tally.hopeless + 1
-        } else {
-            1
-        };
-        tally.count_at_error = tally.count;
-        let hopeless = is_final(errno) || tally.hopeless >= HOPELESS;
+        let in_a_row = self.tallies[slot].record_error();
+        let hopeless = is_final(errno) || in_a_row >= HOPELESS;
         self.note(slot, errno);
         if hopeless {
             self.give_up();

@@ -26,11 +26,9 @@ fn one() -> u64 {
 /// How a file is opened.
 #[derive(Clone, Copy)]
 pub struct Access {
-    pub write: bool,
-    pub create: bool,
-    pub truncate: bool,
-    pub direct: bool,
-    pub dsync: bool,
+    pub writes: bool,
+    /// Of create, truncate, direct and dsync those that were asked for.
+    pub flags: OFlags,
 }
 
 /// A region with its real size.
@@ -42,21 +40,17 @@ pub struct Span {
 
 /// Opens a region's file; for reading only unless the phase writes, never cut short unless that was asked for.
 pub fn open(region: &Region, access: Access) -> Result<OwnedFd, Fault> {
-    let mut flags = OFlags::CLOEXEC;
-    flags |= if access.write {
+    let direction = if access.writes {
         OFlags::WRONLY
     } else {
         OFlags::RDONLY
     };
-    flags.set(OFlags::CREATE, access.create);
-    flags.set(OFlags::TRUNC, access.truncate);
-    flags.set(OFlags::DIRECT, access.direct);
-    flags.set(OFlags::DSYNC, access.dsync);
+    let flags = OFlags::CLOEXEC | direction | access.flags;
     let mode = Mode::RUSR | Mode::WUSR | Mode::RGRP | Mode::ROTH;
     rustix::fs::open(&region.path, flags, mode).map_err(|errno| {
         let mut fault = Fault::call("open", &region.path, errno);
-        if access.direct && errno == rustix::io::Errno::INVAL {
-            fault.message = "this file system has no direct I/O; use direct = false".to_owned();
+        if access.flags.contains(OFlags::DIRECT) && errno == rustix::io::Errno::INVAL {
+            "this file system has no direct I/O; use direct = false".clone_into(&mut fault.message);
         }
         fault
     })

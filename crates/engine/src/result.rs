@@ -1,41 +1,62 @@
 //! What the workers noted, put together and turned into nanoseconds.
 
 use crate::checkpoints::{Checkpoints, Sums};
+use crate::control::Stopped;
 use crate::engines::Finished;
 use crate::phase::{Done, Ended, Phase};
-use crate::protocol::{Buckets, ClockResult, Curve, ErrorCount, OperationResult, PhaseResult};
-use crate::recorder::{Stopped, Tally};
+use crate::protocol::{
+    Buckets, ClockResult, Cost, Curve, ErrorCount, Io, OperationResult, PhaseResult,
+};
+use crate::tally::Tally;
 use assay_clock::{Timebase, error_ppm};
 use std::collections::BTreeMap;
 
 /// The result of a phase that has ended.
-pub fn assemble(phase: &Phase, ended: Ended) -> PhaseResult {
-    let Ended {
-        mut done,
-        checkpoints,
-        meter,
-        at_arming,
-        at_start,
-        at_end,
-        during,
-    } = ended;
-    let finished = done.iter_mut().find_map(|one| one.finished.take());
-    let tallies = merge_tallies(&done, phase.operations.len());
-    let points = timeline(&done, checkpoints, &tallies, &during);
-    let operations = phase.operations.iter().enumerate();
-    let operations = operations.map(|(slot, name)| {
-        (
-            name.clone(),
-            operation(&tallies[slot], &points, slot, &during),
-        )
-    });
-    let (cost, io) = match &finished {
-        Some(child) => (child.cost, child.io),
-        None => (
-            meter.cost(&at_start, &at_end),
-            at_end.io.since(&at_arming.io),
-        ),
+pub fn assemble(phase: &Phase, mut ended: Ended) -> PhaseResult {
+    let child = ended.done.iter_mut().find_map(|one| one.finished.take());
+    let (cost, io) = used(&ended, child.as_ref());
+    let tallies = merge_tallies(&ended.done, phase.operations.len());
+    let during = ended.during;
+    let stopped_by = stopped(phase, &ended.done).word();
+    let errors = errors(&ended.done, &phase.operations);
+    let (started, first, last) = edges(&ended.done, &tallies);
+    let points = timeline(&ended.done, ended.checkpoints, &tallies, &during);
+    let operations = phase.operations.iter().zip(&tallies).enumerate();
+    let operations = operations
+        .map(|(slot, (name, tally))| (name.clone(), operation(tally, &points, slot, &during)));
+    PhaseResult {
+        phase: phase.config.phase.clone(),
+        client: phase.config.client,
+        pid: std::process::id(),
+        workers: phase.workers(),
+        armed_ns: phase.armed_ns,
+        started_ns: during.mono_ns(started),
+        first_ns: during.mono_ns(first),
+        last_ns: during.mono_ns(last),
+        stopped_by,
+        operations: operations.collect(),
+        errors,
+        cost,
+        io,
+        clock: ClockResult {
+            source: phase.clock.name(),
+            error_ppm: error_ppm(&phase.calibrated, &during),
+        },
+        command: child.map(|child| child.command),
+    }
+}
+
+/// What the child used where there was one, else this process.
+fn used(ended: &Ended, child: Option<&Finished>) -> (Cost, Io) {
+    let own = || {
+        let cost = ended.meter.cost(&ended.at_start, &ended.at_end);
+        (cost, ended.at_end.io.since(&ended.at_arming.io))
     };
+    child.map_or_else(own, |child| (child.cost, child.io))
+}
+
+/// First waking, first start and last completion, in ticks; the waking where no operation was completed.
+fn edges(done: &[Done], tallies: &[Tally]) -> (u64, u64, u64) {
     let started = done
         .iter()
         .map(|one| one.recorder.started())
@@ -53,26 +74,7 @@ pub fn assemble(phase: &Phase, ended: Ended) -> PhaseResult {
         .max()
         .unwrap_or(0)
         .max(first);
-    PhaseResult {
-        phase: phase.config.phase.clone(),
-        client: phase.config.client,
-        pid: std::process::id(),
-        workers: phase.workers(),
-        armed_ns: phase.armed_ns,
-        started_ns: during.mono_ns(started),
-        first_ns: during.mono_ns(first),
-        last_ns: during.mono_ns(last),
-        stopped_by: stopped(phase, &done).word(),
-        operations: operations.collect(),
-        errors: errors(&done, &phase.operations),
-        cost,
-        io,
-        clock: ClockResult {
-            source: phase.clock.name(),
-            error_ppm: error_ppm(&phase.calibrated, &during),
-        },
-        command: finished.map(|child: Finished| child.command),
-    }
+    (started, first, last)
 }
 
 fn stopped(phase: &Phase, done: &[Done]) -> Stopped {

@@ -60,7 +60,7 @@ impl Histogram {
 
 #[inline]
 fn index(value: u64) -> usize {
-    let shift = (63 - (value | LINEAR).leading_zeros()) - BITS;
+    let shift = (value | LINEAR).ilog2() - BITS;
     ((u64::from(shift) << BITS) + (value >> shift)) as usize
 }
 

@@ -6,8 +6,9 @@ use crate::engines::{Armed, Worker};
 use crate::protocol::{Config, Fault};
 use crate::recorder::Recorder;
 use crate::regions::{Access, Region, Span, open, resolve};
+use crate::transfer::{read_all, write_all};
 use rustix::fd::OwnedFd;
-use rustix::io::Errno;
+use rustix::fs::OFlags;
 use serde::Deserialize;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -137,12 +138,20 @@ fn check(settings: &Settings) -> Result<(), Fault> {
 }
 
 fn access(settings: &Settings) -> Access {
+    let flags = [
+        (settings.create, OFlags::CREATE),
+        (settings.truncate, OFlags::TRUNC),
+        (settings.direct, OFlags::DIRECT),
+        (settings.sync == Sync::Dsync, OFlags::DSYNC),
+    ];
+    let flags = flags
+        .into_iter()
+        .filter(|(wanted, _)| *wanted)
+        .map(|(_, flag)| flag)
+        .collect();
     Access {
-        write: settings.operation.writes(),
-        create: settings.create,
-        truncate: settings.truncate,
-        direct: settings.direct,
-        dsync: settings.sync == Sync::Dsync,
+        writes: settings.operation.writes(),
+        flags,
     }
 }
 
@@ -288,69 +297,5 @@ impl Worker for Bulk {
         if self.flush == Flush::End {
             recorder.measure(1, || rustix::fs::fsync(&self.file).map(|()| 0));
         }
-    }
-}
-
-/// Writes the whole block: goes on after a short write or a signal.
-#[inline]
-fn write_all(file: &OwnedFd, block: &[u8], offset: u64) -> rustix::io::Result<usize> {
-    match rustix::io::pwrite(file, block, offset) {
-        Ok(done) if done == block.len() => Ok(done),
-        first => write_rest(file, block, offset, first),
-    }
-}
-
-#[cold]
-fn write_rest(
-    file: &OwnedFd,
-    block: &[u8],
-    offset: u64,
-    first: rustix::io::Result<usize>,
-) -> rustix::io::Result<usize> {
-    let mut done = 0;
-    let mut last = first;
-    loop {
-        match last {
-            Ok(0) => return Err(Errno::NOSPC),
-            Ok(more) => done += more,
-            Err(Errno::INTR) => {}
-            Err(errno) => return Err(errno),
-        }
-        if done == block.len() {
-            return Ok(done);
-        }
-        last = rustix::io::pwrite(file, &block[done..], offset + done as u64);
-    }
-}
-
-/// Reads the whole block: goes on after a short read or a signal. The end of the file within the block is ENODATA.
-#[inline]
-fn read_all(file: &OwnedFd, block: &mut [u8], offset: u64) -> rustix::io::Result<usize> {
-    match rustix::io::pread(file, &mut *block, offset) {
-        Ok(done) if done == block.len() => Ok(done),
-        first => read_rest(file, block, offset, first),
-    }
-}
-
-#[cold]
-fn read_rest(
-    file: &OwnedFd,
-    block: &mut [u8],
-    offset: u64,
-    first: rustix::io::Result<usize>,
-) -> rustix::io::Result<usize> {
-    let mut done = 0;
-    let mut last = first;
-    loop {
-        match last {
-            Ok(0) => return Err(Errno::NODATA),
-            Ok(more) => done += more,
-            Err(Errno::INTR) => {}
-            Err(errno) => return Err(errno),
-        }
-        if done == block.len() {
-            return Ok(done);
-        }
-        last = rustix::io::pread(file, &mut block[done..], offset + done as u64);
     }
 }

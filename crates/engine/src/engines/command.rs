@@ -1,9 +1,208 @@
-//! A foreign command.
+//! A foreign command: started at T in a process group of its own, drained, and read out before it is reaped.
 
-use crate::engines::Armed;
-use crate::protocol::{Config, Fault};
+use crate::control::Control;
+use crate::cost::read_io;
+use crate::drain::Drain;
+use crate::engines::{Armed, Finished, Worker};
+use crate::lifetime;
+use crate::protocol::{CommandResult, Config, Cost, Fault};
+use crate::recorder::Recorder;
+use rustix::io::Errno;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
-/// Later.
-pub fn arm(_config: &Config) -> Result<Armed, Fault> {
-    Err(Fault::settings("not yet"))
+/// How long descendants may go on writing after the command itself has ended.
+const GRACE: Duration = Duration::from_millis(200);
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Settings {
+    argv: Vec<String>,
+    #[serde(default)]
+    env: BTreeMap<String, String>,
+    directory: String,
+    #[serde(default = "word")]
+    operation: String,
+}
+
+fn word() -> String {
+    "command".to_owned()
+}
+
+/// One worker that waits for the command.
+pub fn arm(config: &Config) -> Result<Armed, Fault> {
+    let settings: Settings = config.settings()?;
+    let Some(name) = settings.argv.first() else {
+        return Err(Fault::settings(
+            "found an empty argv; expected a command and its arguments",
+        ));
+    };
+    if !Path::new(&settings.directory).is_dir() {
+        return Err(Fault::call("directory", &settings.directory, Errno::NOTDIR));
+    }
+    let program =
+        find(name, &settings).ok_or_else(|| Fault::call("command", name, Errno::NOENT))?;
+    let operations = vec![settings.operation.clone()];
+    let worker = Foreign {
+        settings,
+        program,
+        finished: None,
+    };
+    Ok(Armed {
+        operations,
+        workers: vec![Box::new(worker)],
+        duration_ns: None,
+    })
+}
+
+/// The program that this name stands for, as a shell would find it.
+fn find(name: &str, settings: &Settings) -> Option<PathBuf> {
+    let runs = |path: &PathBuf| {
+        path.is_file() && rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok()
+    };
+    if name.contains('/') {
+        return Some(Path::new(&settings.directory).join(name)).filter(runs);
+    }
+    let path = settings
+        .env
+        .get("PATH")
+        .cloned()
+        .or_else(|| std::env::var("PATH").ok())
+        .unwrap_or_default();
+    std::env::split_paths(&path)
+        .map(|folder| Path::new(&settings.directory).join(folder).join(name))
+        .find(runs)
+}
+
+struct Foreign {
+    settings: Settings,
+    program: PathBuf,
+    finished: Option<Finished>,
+}
+
+impl Worker for Foreign {
+    fn run(&mut self, recorder: &mut Recorder) {
+        recorder.path = self.program.display().to_string();
+        let mut command = self.command();
+        let mut finished = None;
+        let control = recorder.control();
+        recorder.measure(0, || {
+            finished = Some(execute(&mut command, &control)?);
+            Ok(0)
+        });
+        if finished.is_none() {
+            recorder.give_up();
+        }
+        self.finished = finished.map(Running::reap);
+        recorder.recheck();
+    }
+
+    fn finish(&mut self) -> Option<Finished> {
+        self.finished.take()
+    }
+}
+
+impl Foreign {
+    fn command(&self) -> Command {
+        let mut command = Command::new(&self.program);
+        command
+            .arg0(&self.settings.argv[0])
+            .args(&self.settings.argv[1..])
+            .envs(&self.settings.env);
+        command
+            .current_dir(&self.settings.directory)
+            .process_group(0);
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        // SAFETY: prctl is a plain system call, allowed between fork and exec.
+        unsafe {
+            command.pre_exec(|| {
+                libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+                Ok(())
+            });
+        }
+        command
+    }
+}
+
+/// A child that has ended and has not been reaped.
+struct Running {
+    pid: i32,
+    stdout: Drain,
+    stderr: Drain,
+}
+
+/// Starts the command and waits for its end; leaves it as a zombie, whose counters can still be read.
+fn execute(command: &mut Command, control: &Control) -> rustix::io::Result<Running> {
+    let spawned = command.spawn();
+    let mut child = spawned
+        .map_err(|error| Errno::from_raw_os_error(error.raw_os_error().unwrap_or(libc::EIO)))?;
+    let pid = child.id() as i32;
+    lifetime::set_child_group(pid);
+    if control.reason().is_some() {
+        lifetime::kill_child_group();
+    }
+    let running = Running {
+        pid,
+        stdout: Drain::start(child.stdout.take().expect("piped").into()),
+        stderr: Drain::start(child.stderr.take().expect("piped").into()),
+    };
+    wait_for_end(pid);
+    Ok(running)
+}
+
+fn wait_for_end(pid: i32) {
+    // SAFETY: siginfo is plain data, for which zero is a value.
+    let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
+    loop {
+        // SAFETY: the pointer is to this frame; the child is ours and not reaped yet.
+        let status = unsafe {
+            libc::waitid(
+                libc::P_PID,
+                pid as libc::id_t,
+                &raw mut info,
+                libc::WEXITED | libc::WNOWAIT,
+            )
+        };
+        if status == 0 || std::io::Error::last_os_error().raw_os_error() != Some(libc::EINTR) {
+            return;
+        }
+    }
+}
+
+impl Running {
+    /// Ends what is left of the group, reads the counters of the zombie, reaps it.
+    fn reap(self) -> Finished {
+        self.stdout.wait(GRACE);
+        self.stderr.wait(GRACE);
+        lifetime::kill_child_group();
+        lifetime::set_child_group(0);
+        let io = read_io(&format!("/proc/{}/io", self.pid));
+        let (status, cost) = wait4(self.pid);
+        let (stdout, stdout_cut) = self.stdout.text();
+        let (stderr, stderr_cut) = self.stderr.text();
+        let command = CommandResult {
+            status: libc::WIFEXITED(status).then(|| libc::WEXITSTATUS(status)),
+            signal: libc::WIFSIGNALED(status).then(|| libc::WTERMSIG(status)),
+            stdout,
+            stderr,
+            truncated: stdout_cut || stderr_cut,
+        };
+        Finished { command, cost, io }
+    }
+}
+
+fn wait4(pid: i32) -> (i32, Cost) {
+    let mut status = 0;
+    // SAFETY: rusage is plain integers, for which zero is a value.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: both pointers are to this frame; the child is ours.
+    unsafe { libc::wait4(pid, &raw mut status, 0, &raw mut usage) };
+    (status, Cost::from(&usage))
 }

@@ -1,15 +1,16 @@
 //! Creates, flushes, lists, looks up and removes files or directories in one directory.
 
-use crate::aligned::Aligned;
 use crate::block_data::{fill, mix, mix_text};
 use crate::engines::{Armed, Worker};
+use crate::objects::{
+    LIST_BUFFER, Name, Object, create_directory, create_file, list, look_up, remove,
+};
 use crate::protocol::{Config, Fault};
 use crate::recorder::Recorder;
 use rustix::fd::OwnedFd;
-use rustix::fs::{AtFlags, Mode, OFlags, RawDir};
+use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use serde::Deserialize;
-use std::ffi::CStr;
 use std::mem::MaybeUninit;
 
 /// Names have eight digits.
@@ -18,15 +19,6 @@ const MOST_OBJECTS: u64 = 100_000_000;
 const POINTS: u64 = 64;
 /// The most points of the curve that a worker notes itself.
 const MOST_POINTS: u64 = 1_000;
-/// What the C library reads at once.
-const LIST_BUFFER: usize = 32 * 1024;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum Object {
-    File,
-    Directory,
-}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -73,7 +65,9 @@ pub fn arm(config: &Config) -> Result<Armed, Fault> {
     let worker = Metadata {
         directory,
         name: Name::new(settings.first),
-        content: None,
+        content: Vec::new(),
+        keeps_open: settings.operations.contains(&Operation::Fsync),
+        list_buffer: Vec::new(),
         seed: config.seed ^ mix_text(path),
         settings,
     };
@@ -85,35 +79,20 @@ pub fn arm(config: &Config) -> Result<Armed, Fault> {
 }
 
 fn check(settings: &Settings) -> Result<(), Fault> {
-    let operations = &settings.operations;
-    let twice = operations
-        .iter()
-        .enumerate()
-        .any(|(at, operation)| operations[..at].contains(operation));
-    let after_create = |operation| match (
-        place(operations, operation),
-        place(operations, Operation::Create),
-    ) {
-        (Some(this), Some(create)) => create < this,
-        (Some(_), None) => operation != Operation::Fsync,
-        _ => true,
-    };
+    let many = settings.first.saturating_add(settings.count) > MOST_OBJECTS;
+    let folder = settings.object == Object::Directory;
     let wrong = [
         (
-            operations.is_empty() || twice,
-            "expected operations, each at most once",
-        ),
-        (
-            !after_create(Operation::Fsync),
-            "found fsync without a create before it",
+            !in_order(&settings.operations),
+            "expected operations, each at most once, fsync after create",
         ),
         (settings.count == 0, "found count 0; expected at least 1"),
         (
-            settings.first.saturating_add(settings.count) > MOST_OBJECTS,
+            many,
             "found more than 100,000,000 objects; expected at most that",
         ),
         (
-            settings.object == Object::Directory && settings.file_bytes > 0,
+            folder && settings.file_bytes > 0,
             "found file_bytes for directories; expected 0",
         ),
         (
@@ -133,6 +112,16 @@ fn check(settings: &Settings) -> Result<(), Fault> {
     }
 }
 
+fn in_order(operations: &[Operation]) -> bool {
+    let twice = operations
+        .iter()
+        .enumerate()
+        .any(|(at, operation)| operations[..at].contains(operation));
+    let flushed = place(operations, Operation::Fsync);
+    let flushed_late = flushed.is_none_or(|at| operations[..at].contains(&Operation::Create));
+    !operations.is_empty() && !twice && flushed_late
+}
+
 fn place(operations: &[Operation], operation: Operation) -> Option<usize> {
     operations.iter().position(|other| *other == operation)
 }
@@ -149,49 +138,21 @@ impl Operation {
     }
 }
 
-/// `o00000000` and the zero that ends it; the next name is found by counting in the digits.
-struct Name([u8; 10]);
-
-impl Name {
-    fn new(first: u64) -> Self {
-        let mut text = *b"o00000000\0";
-        let mut rest = first;
-        for digit in text[1..9].iter_mut().rev() {
-            *digit = b'0' + (rest % 10) as u8;
-            rest /= 10;
-        }
-        Self(text)
-    }
-
-    #[inline]
-    fn advance(&mut self) {
-        for digit in self.0[1..9].iter_mut().rev() {
-            if *digit < b'9' {
-                *digit += 1;
-                return;
-            }
-            *digit = b'0';
-        }
-    }
-
-    #[inline]
-    fn text(&self) -> &CStr {
-        // SAFETY: nine bytes that are not zero, then one that is.
-        unsafe { CStr::from_bytes_with_nul_unchecked(&self.0) }
-    }
-}
-
 struct Metadata {
     settings: Settings,
     directory: OwnedFd,
     name: Name,
-    content: Option<Aligned>,
+    content: Vec<u8>,
+    keeps_open: bool,
+    list_buffer: Vec<MaybeUninit<u8>>,
     seed: u64,
 }
 
 impl Worker for Metadata {
     fn prepare(&mut self) -> Result<(), Fault> {
-        self.content = Aligned::new(self.settings.file_bytes as usize);
+        self.content = vec![0; self.settings.file_bytes as usize];
+        fill(&mut self.content, self.seed);
+        self.list_buffer = vec![MaybeUninit::new(0); LIST_BUFFER];
         Ok(())
     }
 
@@ -244,11 +205,12 @@ impl Metadata {
                     .take()
                     .is_none_or(|file| recorder.measure(slot, || flush(file))),
                 Operation::List => !list || self.list(recorder, slot),
-                Operation::Stat => recorder.measure(slot, || {
-                    rustix::fs::statat(&self.directory, self.name.text(), AtFlags::SYMLINK_NOFOLLOW)
-                        .map(|_| 0)
+                Operation::Stat => {
+                    recorder.measure(slot, || look_up(&self.directory, self.name.text()))
+                }
+                Operation::Unlink => recorder.measure(slot, || {
+                    remove(&self.directory, self.name.text(), self.settings.object)
                 }),
-                Operation::Unlink => recorder.measure(slot, || self.unlink()),
             };
             if !goes_on {
                 return false;
@@ -266,83 +228,32 @@ impl Metadata {
         index: u64,
         opened: &mut Option<OwnedFd>,
     ) -> bool {
-        let keep = self
-            .settings
-            .operations
-            .get(slot + 1..)
-            .is_some_and(|rest| rest.contains(&Operation::Fsync));
-        if let Some(content) = self
-            .content
-            .as_mut()
-            .filter(|_| self.settings.file_bytes > 0)
-        {
+        let bytes = self.settings.file_bytes as usize;
+        let keep = self.keeps_open;
+        let name = self.name.text();
+        let content: &mut [u8] = &mut self.content[..bytes];
+        if bytes > 0 {
             fill(content, self.seed ^ mix(self.settings.first + index));
         }
         recorder.measure(slot, || {
             let file = match self.settings.object {
-                Object::File => Some(self.create_file()?),
-                Object::Directory => self.create_directory(keep)?,
+                Object::File => Some(create_file(&self.directory, name, content)?),
+                Object::Directory => create_directory(&self.directory, name, keep)?,
             };
             *opened = file.filter(|_| keep);
-            Ok(self.settings.file_bytes as usize)
+            Ok(bytes)
         })
     }
 
-    fn create_file(&self) -> rustix::io::Result<OwnedFd> {
-        let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
-        let file = rustix::fs::openat(
-            &self.directory,
-            self.name.text(),
-            flags,
-            Mode::from_raw_mode(0o644),
-        )?;
-        if let Some(content) = self
-            .content
-            .as_ref()
-            .filter(|_| self.settings.file_bytes > 0)
-        {
-            write_all(&file, content)?;
-        }
-        Ok(file)
-    }
-
-    fn create_directory(&self, keep: bool) -> rustix::io::Result<Option<OwnedFd>> {
-        rustix::fs::mkdirat(
-            &self.directory,
-            self.name.text(),
-            Mode::from_raw_mode(0o755),
-        )?;
-        let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC;
-        keep.then(|| rustix::fs::openat(&self.directory, self.name.text(), flags, Mode::empty()))
-            .transpose()
-    }
-
-    fn unlink(&self) -> rustix::io::Result<usize> {
-        let flags = if self.settings.object == Object::Directory {
-            AtFlags::REMOVEDIR
-        } else {
-            AtFlags::empty()
-        };
-        rustix::fs::unlinkat(&self.directory, self.name.text(), flags).map(|()| 0)
-    }
-
-    /// Reads the whole directory from a fresh open, as `ls` would, without looking at the objects.
-    ///
-    /// A list that is shorter than what this client has made is ENOENT.
-    fn list(&self, recorder: &mut Recorder, slot: usize) -> bool {
+    /// A list that is shorter than what this client has made is `ENOENT`.
+    fn list(&mut self, recorder: &mut Recorder, slot: usize) -> bool {
         let operations = &self.settings.operations;
         let created = place(operations, Operation::Create)
             .filter(|_| !operations.contains(&Operation::Unlink));
         let expected = created.map_or(0, |create| recorder.tallies[create].count);
+        let (directory, buffer) = (&self.directory, &mut self.list_buffer);
         recorder.measure(slot, || {
-            let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC;
-            let directory = rustix::fs::openat(&self.directory, c".", flags, Mode::empty())?;
-            let mut buffer = [const { MaybeUninit::uninit() }; LIST_BUFFER];
-            let mut entries = RawDir::new(&directory, &mut buffer);
-            let mut seen = 0;
-            while let Some(entry) = entries.next() {
-                seen += u64::from(entry?.file_name().to_bytes().starts_with(b"o"));
-            }
+            let seen = list(directory, buffer)?;
             if seen < expected {
                 Err(Errno::NOENT)
             } else {
@@ -356,34 +267,4 @@ fn flush(file: OwnedFd) -> rustix::io::Result<usize> {
     rustix::fs::fsync(&file)?;
     drop(file);
     Ok(0)
-}
-
-fn write_all(file: &OwnedFd, content: &[u8]) -> rustix::io::Result<()> {
-    let mut rest = content;
-    while !rest.is_empty() {
-        match rustix::io::write(file, rest) {
-            Ok(0) => return Err(Errno::NOSPC),
-            Ok(done) => rest = &rest[done..],
-            Err(Errno::INTR) => {}
-            Err(errno) => return Err(errno),
-        }
-    }
-    Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_count_in_their_digits() {
-        let mut name = Name::new(98);
-        assert_eq!(name.text(), c"o00000098");
-        name.advance();
-        name.advance();
-        assert_eq!(name.text(), c"o00000100");
-        let mut last = Name::new(9_999_999);
-        last.advance();
-        assert_eq!(last.text(), c"o10000000");
-    }
 }

@@ -1,0 +1,88 @@
+//! What one worker knows of one operation.
+
+use assay_hist::Histogram;
+
+/// All that a worker knows of one operation; times in ticks.
+#[derive(Clone)]
+pub struct Tally {
+    pub count: u64,
+    pub bytes: u64,
+    pub errors: u64,
+    pub busy: u64,
+    pub first: u64,
+    pub last: u64,
+    pub min: u64,
+    pub max: u64,
+    pub sampled_count: u64,
+    pub sampled: u64,
+    pub histogram: Histogram,
+    in_a_row: u64,
+    count_at_error: u64,
+}
+
+impl Tally {
+    /// Nothing done yet.
+    pub fn new() -> Self {
+        Self {
+            count: 0,
+            bytes: 0,
+            errors: 0,
+            busy: 0,
+            first: u64::MAX,
+            last: 0,
+            min: u64::MAX,
+            max: 0,
+            sampled_count: 0,
+            sampled: 0,
+            histogram: Histogram::new(),
+            in_a_row: 0,
+            count_at_error: 0,
+        }
+    }
+
+    /// Adds what another worker did of the same operation.
+    pub fn merge(&mut self, other: &Self) {
+        self.count += other.count;
+        self.bytes += other.bytes;
+        self.errors += other.errors;
+        self.busy += other.busy;
+        self.first = self.first.min(other.first);
+        self.last = self.last.max(other.last);
+        self.min = self.min.min(other.min);
+        self.max = self.max.max(other.max);
+        self.sampled_count += other.sampled_count;
+        self.sampled += other.sampled;
+        self.histogram.merge(&other.histogram);
+    }
+
+    /// Counts an operation that moved `bytes` between two stamps.
+    #[inline]
+    pub fn record(&mut self, bytes: usize, from: u64, to: u64) {
+        let ticks = to.saturating_sub(from);
+        self.count += 1;
+        self.bytes += bytes as u64;
+        self.busy += ticks;
+        self.min = self.min.min(ticks);
+        self.max = self.max.max(ticks);
+        self.first = self.first.min(from);
+        self.last = to;
+        self.histogram.record(ticks);
+    }
+
+    /// Counts an error; gives the errors since the last success.
+    pub fn record_error(&mut self) -> u64 {
+        self.errors += 1;
+        self.in_a_row = if self.count == self.count_at_error {
+            self.in_a_row + 1
+        } else {
+            1
+        };
+        self.count_at_error = self.count;
+        self.in_a_row
+    }
+
+    /// Count, bytes, busy ticks so far.
+    pub fn sums(&self) -> (u64, u64, u64) {
+        (self.count, self.bytes, self.busy)
+    }
+}
