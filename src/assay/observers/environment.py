@@ -171,7 +171,7 @@ def mount_pairs(text: str, directory: str) -> Iterator[tuple[str, str]]:
 OBSERVER = Observer(
     name="environment",
     gives=("fact:*",),
-    cost="@COST@",
+    cost="7.7 ms of CPU a look for a stack of two devices",
     available=available,
     read=read,
     parse=parse,

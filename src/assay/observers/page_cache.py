@@ -143,7 +143,7 @@ def sample_facts(host_name: str, phase: str, subject: Subject) -> tuple[Fact, ..
 OBSERVER = Observer(
     name="page_cache",
     gives=tuple(f"{layer}.{metric}" for layer in METRICS for metric in METRICS[layer]),
-    cost="@COST@",
+    cost="27 µs of CPU a look for each file (432 µs for 16)",
     available=available,
     read=read,
     parse=parse,

@@ -97,7 +97,7 @@ def series_of(origin: Origin, pid: int, snapshots: Sequence[Snapshot]) -> Iterat
 OBSERVER = Observer(
     name="process_io",
     gives=(*KEYS, *(f"process.{metric}" for metric in SERIES)),
-    cost="@COST@",
+    cost="17 µs of CPU a look for one process",
     available=available,
     read=read,
     parse=parse,

@@ -20,8 +20,8 @@ METRICS = {
     "limit_read_ops_per_s": (Direction.READ, "ops_per_s", "op/s"),
     "limit_write_ops_per_s": (Direction.WRITE, "ops_per_s", "op/s"),
 }
-DECLARED_AGREES = 0.01
-"""A declared limit and a rule that differ by no more than this are the same one."""
+SAME_SHARE = 0.01
+"""A declared limit and a rule that differ by no more are one."""
 ALTERNATIVES = (
     "A device's natural limit looks as flat as a throttle: raise the queue depth; a throttle's rate stays, its latency grows.",
     "A hypervisor's or a cloud's cap shows in no file of this host: compare with the rate in the contract (L04).",
@@ -34,7 +34,7 @@ ADVICE = (
 
 @dataclass(frozen=True, kw_only=True)
 class Throttle:
-    """One limit that was in force under the clock, in words, and how much of it was used."""
+    """One limit that was in force under the clock, in words, and how much of it was used; None (not known) counts as reached."""
 
     text: str
     source: str
@@ -53,7 +53,8 @@ def check(case: Case) -> Finding:
     assert isinstance(case, TrialCase)
     missing = {key: case.observations.missing[key] for key in needed(case) if key in case.observations.missing}
     limits = [*stopped_groups(case), *device_rules(case)]
-    reached = [one for one in limits if one.declared is None and is_reached(one, case)]
+    limit = case.thresholds["used_share"]
+    reached = [one for one in limits if one.declared is None and (one.used_share is None or one.used_share >= limit)]
     state = State.FAIL if reached else State.UNVERIFIED if missing or not seen(case) else State.PASS
     worst = Severity.QUALIFIES if any(one.severity is Severity.QUALIFIES for one in reached) else Severity.NOTES
     return found(
@@ -105,13 +106,8 @@ def seen(case: TrialCase) -> bool:
     return all(any(case.observations.over_time(case.phase.name, layer, metric)) for layer, metric in keys)
 
 
-def is_reached(one: Throttle, case: TrialCase) -> bool:
-    """Whether the limit was used so far that it can have held the trial back; not knowing counts as reached."""
-    return one.used_share is None or one.used_share >= case.thresholds["used_share"]
-
-
 def stopped_groups(case: TrialCase) -> Iterator[Throttle]:
-    """Control groups that were stopped for their processor quota; `used_share` is the share of the time they stood."""
+    """Control groups that were stopped for their processor quota."""
     for series in case.observations.over_time(case.phase.name, "cgroup", "nr_throttled"):
         times = under_clock(case, series)
         if not times:
@@ -171,7 +167,7 @@ def declared_by(case: TrialCase, device: str, direction: Direction, kind: str, l
         for known in place.limits:
             value = getattr(known, kind)
             same = (known.device, known.direction) == (device, direction)
-            if same and value is not None and abs(value - limit) <= DECLARED_AGREES * limit:
+            if same and value is not None and abs(value - limit) <= SAME_SHARE * limit:
                 return known.declared_by or f"target {place.target}"
     factors = (factor.path for factor in case.experiment.factors if "limit" in factor.path.split(".")[1:])
     return next((f"factor {path}" for path in factors), None)
@@ -182,8 +178,9 @@ def bound_of(case: TrialCase) -> Bound | None:
     kind = figure_kind(case.measure.figure)
     if case.value is None or kind is None:
         return None
-    rate = kind.better is Better.HIGHER
-    return Bound(low=case.value if rate else None, high=None if rate else case.value, unit=kind.unit)
+    if kind.better is Better.HIGHER:
+        return Bound(low=case.value, high=None, unit=kind.unit)
+    return Bound(low=None, high=case.value, unit=kind.unit)
 
 
 RULE = Rule(

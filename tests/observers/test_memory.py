@@ -1,0 +1,87 @@
+import os
+import subprocess
+
+import pytest
+
+from assay.errors import EvidenceError
+from assay.fleet.hosts.local import Local
+from assay.observers.memory import OBSERVER
+from assay.records import Edge, Subject
+from observer_looks import bumped, look, recorded, replayed, the_series
+
+
+def parsed(*changes, host="cgroup_v1"):
+    return OBSERVER.parse("h", "p", replayed(OBSERVER, recorded(host), Subject(), *changes), Subject())
+
+
+def test_gauges_are_bytes_and_counters_start_at_zero():
+    evidence = parsed({}, {"/proc/meminfo": bumped(r"Dirty: +(\d+)", 4), "/proc/vmstat": bumped(r"(?m)^pswpin (\d+)", 3)})
+    dirty = the_series(evidence, "dirty_bytes").value
+    assert dirty[2] - dirty[1] == 4096
+    assert list(the_series(evidence, "swapped_in_pages").value) == [0, 0, 3, 3]
+    assert the_series(evidence, "total_bytes").value[0] > 1 << 30
+
+
+def test_inode_caches_of_file_systems_are_told_apart_and_summed():
+    evidence = parsed({"/proc/slabinfo": bumped(r"(?m)^xfs_inode +(\d+)", 1000)})
+    xfs = the_series(evidence, "inode_cache_objects", "slab:xfs_inode").value
+    every = the_series(evidence, "inode_cache_objects").value
+    assert xfs[1] - xfs[0] == every[1] - every[0] == 1000
+    subjects = {one.subject for one in evidence.series}
+    assert "slab:ext4_inode_cache" in subjects
+    assert not {"slab:proc_inode_cache", "slab:sock_inode_cache", "slab:lsm_inode_cache"} & subjects
+
+
+def test_an_ordinary_user_misses_the_slabs_and_nothing_else():
+    evidence = parsed(host="no_psi")
+    assert set(evidence.missing) == {"memory.inode_cache_objects"}
+    assert the_series(evidence, "inodes").value[0] > 0
+    assert the_series(evidence, "dentries").value[0] > 0
+
+
+@pytest.mark.parametrize(
+    ("path", "change"),
+    [
+        ("/proc/meminfo", lambda text: text + "Four words of it\n"),
+        ("/proc/vmstat", bumped(r"(?m)^pgmajfault (\d+)", -1)),
+        ("/proc/slabinfo", lambda _: "xfs_inode\n"),
+        ("/proc/sys/fs/inode-nr", lambda _: "many 0\n"),
+    ],
+)
+def test_a_falling_counter_or_unknown_text_is_refused(path, change):
+    with pytest.raises(EvidenceError, match="expected"):
+        parsed({}, {path: change})
+
+
+@pytest.fixture
+def xfs(tmp_path):
+    """A fresh xfs with 3,000 files, mounted from an image."""
+    if os.geteuid() != 0:
+        pytest.skip("mounting an image needs root")
+    image, point = tmp_path / "image", tmp_path / "point"
+    point.mkdir()
+    with image.open("wb") as file:
+        file.truncate(320 << 20)
+    subprocess.run(["mkfs.xfs", "-q", image], check=True)
+    subprocess.run(["mount", "-o", "loop", image, point], check=True)
+    try:
+        for number in range(3000):
+            (point / f"o{number:08}").touch()
+        yield point
+    finally:
+        subprocess.run(["umount", point], check=True)
+
+
+@pytest.mark.root
+def test_real_inodes_read_from_a_cold_file_system_are_counted_and_warm_ones_are_not(xfs):
+    subprocess.run(["mount", "-o", "remount,ro", xfs], check=True)
+    subprocess.run(["umount", xfs], check=True)
+    subprocess.run(["mount", "-o", "loop", xfs.parent / "image", xfs], check=True)
+    looks = []
+    for edge in (Edge.ARMED, Edge.LAST, Edge.DRAINED):
+        looks.append(look(OBSERVER, Local(), Subject(), edge, len(looks)))
+        for number in range(3000):
+            (xfs / f"o{number:08}").stat()
+    cached = the_series(OBSERVER.parse("h", "p", looks, Subject()), "inode_cache_objects", "slab:xfs_inode").value
+    assert 2900 <= cached[1] - cached[0] <= 3300
+    assert abs(cached[2] - cached[1]) <= 100

@@ -1,0 +1,71 @@
+import subprocess
+import sys
+
+import pytest
+
+from assay.errors import EvidenceError
+from assay.fleet.hosts.local import Local
+from assay.observers.process_io import OBSERVER
+from assay.records import Direction, Edge, Rung, Span, Subject
+from observer_looks import bumped, look, readings, recorded, replayed, the_series
+
+IO = "/proc/4242/io"
+SUBJECT = Subject(pids=(4242,))
+
+
+def test_each_span_holds_what_was_moved_between_its_edges():
+    change = {IO: bumped(r"(?m)^(read_bytes: )(\d+)", 8192)}
+    evidence = OBSERVER.parse("h", "p", replayed(OBSERVER, recorded("cgroup_v1"), SUBJECT, {}, change), SUBJECT)
+    l2 = readings(evidence, rung=Rung.CLIENT_CACHE, direction=Direction.READ)
+    assert {one.span: one.bytes for one in l2} == {Span.BEFORE: 0, Span.CLOCK: 8192, Span.DRAIN: 0}
+    assert all(one.subject == "pid:4242" and one.uncertainty_bytes == 4096 for one in l2)
+    assert list(the_series(evidence, "read_bytes", "pid:4242").value) == [0, 0, 8192, 8192]
+    assert not evidence.missing
+
+
+def test_a_process_that_cannot_be_read_is_named():
+    subject = Subject(pids=(4242, 77))
+    evidence = OBSERVER.parse("h", "p", replayed(OBSERVER, recorded("cgroup_v1"), subject), subject)
+    assert {one.subject for one in evidence.readings} == {"pid:4242"}
+    assert "/proc/77/io: No such file" in evidence.missing["L2.read"]
+
+
+def test_without_processes_the_evidence_is_missing():
+    assert OBSERVER.parse("h", "p", replayed(OBSERVER, recorded("cgroup_v1"), Subject()), Subject()).missing["L1.read"]
+
+
+@pytest.mark.parametrize("change", [bumped(r"(rchar: )(\d+)", -1), lambda text: text.replace("rchar", "rcher"), lambda text: "x"])
+def test_a_falling_counter_or_unknown_text_is_refused(change):
+    with pytest.raises(EvidenceError, match=r"found .* expected"):
+        OBSERVER.parse("h", "p", replayed(OBSERVER, recorded("cgroup_v1"), SUBJECT, {}, {IO: change}), SUBJECT)
+
+
+def test_a_real_write_is_charged_at_dirtying_and_a_cold_read_to_storage(tmp_path):
+    file = tmp_path / "data"
+    code = (
+        "import os, sys\n"
+        "sys.stdin.readline()\n"
+        f"fd = os.open({str(file)!r}, os.O_RDWR | os.O_CREAT)\n"
+        "os.write(fd, os.urandom(1 << 20) * 4)\n"
+        "print(flush=True); sys.stdin.readline()\n"
+        "os.fsync(fd); os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED); os.pread(fd, 4 << 20, 0)\n"
+        "print(flush=True); sys.stdin.readline()"
+    )
+    with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+        subject = Subject(pids=(child.pid,))
+        snapshots = [look(OBSERVER, Local(), subject, Edge.ARMED, 0)]
+        for edge in (Edge.LAST, Edge.DRAINED):
+            child.stdin.write(b"\n")
+            child.stdin.flush()
+            child.stdout.readline()
+            snapshots.append(look(OBSERVER, Local(), subject, edge, len(snapshots)))
+        child.communicate(b"\n")
+    evidence = OBSERVER.parse("h", "p", snapshots, subject)
+    kind = subprocess.run(["stat", "-fc", "%T", tmp_path], capture_output=True, text=True, check=True).stdout
+    if "tmpfs" in kind:
+        pytest.skip("the temporary directory is in memory: no device below it")
+    written = readings(evidence, rung=Rung.CLIENT_CACHE, direction=Direction.WRITE, span=Span.CLOCK)[0].bytes
+    assert 4 << 20 <= written < 5 << 20
+    read = readings(evidence, rung=Rung.CLIENT_CACHE, direction=Direction.READ, span=Span.DRAIN)[0].bytes
+    assert 4 << 20 <= read < 6 << 20
+    assert readings(evidence, rung=Rung.SYSCALL, direction=Direction.WRITE, span=Span.CLOCK)[0].bytes >= 4 << 20
