@@ -8,8 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TypedDict, Unpack
 
+from assay import measures
 from assay.catalogue import Case, Rule, TrialCase
-from assay.records import Bound, Finding, Severity, State
+from assay.records import Bound, Finding, Severity, State, Value
+from assay.units import Unit
+
+RATES = (Unit.BYTES_PER_S, Unit.PER_S)
 
 Figures = Mapping[str, float | str | None]
 
@@ -46,3 +50,39 @@ def found(rule: Rule, case: Case, state: State, statement: str, **details: Unpac
         alternatives=rule.alternatives if failed else (),
         advice=rule.advice if failed else None,
     )
+
+
+def rate_of(case: TrialCase) -> tuple[float, Unit] | None:
+    """The case's value with its unit where it is a rate (bytes/s or 1/s), else None."""
+    kind = measures.figure_kind(case.measure.figure)
+    return (case.value, kind.unit) if case.value is not None and kind is not None and kind.unit in RATES else None
+
+
+def told_rate(case: TrialCase) -> str:
+    """` 4.10 GB/s`, with its leading space, where the value is a rate; else nothing."""
+    rate = rate_of(case)
+    return f" {measures.with_unit(*rate)}" if rate else ""
+
+
+def at_most(case: TrialCase, share: float) -> Bound | None:
+    """The bound of a rate of which only this share can be what it is said to be; None where the value is no rate."""
+    rate = rate_of(case)
+    return Bound(low=None, high=rate[0] * share, unit=rate[1]) if rate else None
+
+
+def in_words(bound: Bound | None) -> str:
+    """`at most 82.0 MB/s`, `between 80 MB/s and 98 MB/s`; empty where nothing is known."""
+    if bound is None or (bound.low is None and bound.high is None):
+        return ""
+    low, high = (None if edge is None else measures.with_unit(edge, bound.unit) for edge in (bound.low, bound.high))
+    if low is None or high is None:
+        return f"at least {low}" if high is None else f"at most {high}"
+    return f"between {low} and {high}"
+
+
+def knob(case: TrialCase, name: str, workload: str | None = None) -> Value:
+    """What a knob of a workload (the measure's own by default) was in this trial; None where it was not set."""
+    owner = workload or case.measure.workload
+    if f"{owner}.{name}" in case.run.trial.levels:
+        return case.run.trial.levels[f"{owner}.{name}"]
+    return next((spec.knobs.get(name) for spec in case.experiment.workloads if spec.name == owner), None)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from itertools import groupby
 
 from assay.records import Direction, Observations, Phase, Reading, Rung, Series, Span
@@ -117,6 +118,28 @@ def lowest_device(phase: Phase, observations: Observations, direction: Direction
     return passed(phase, observations, Rung.LOWEST_DEVICE, direction, span)
 
 
+def has(phase: Phase, observations: Observations, key: str) -> bool:
+    """Whether there is evidence of a key (`L2.read`, `page_cache.dirty_bytes`, `fact:kernel.*`) in a phase."""
+    kind, _, rest = key.partition(":")
+    if kind == "fact":
+        return any(fnmatchcase(fact.key, rest) for fact in observations.facts)
+    layer, _, metric = key.partition(".")
+    if layer in set(Rung):
+        return any(True for _ in observations.rung(phase.name, Rung(layer), Direction(metric)))
+    return any(True for _ in observations.over_time(phase.name, layer, metric))
+
+
+def has_anywhere(observations: Observations, key: str) -> bool:
+    """Whether there is evidence of a key in any phase."""
+    kind, _, rest = key.partition(":")
+    if kind == "fact":
+        return any(fnmatchcase(fact.key, rest) for fact in observations.facts)
+    layer, _, metric = key.partition(".")
+    return any((reading.rung, reading.direction) == (layer, metric) for reading in observations.readings) or any(
+        (series.layer, series.metric) == (layer, metric) for series in observations.series
+    )
+
+
 # ---------------------------------------------------------------------------------------------- gauges at an edge
 
 
@@ -159,3 +182,11 @@ def total(values: Iterable[float | None]) -> float | None:
     """The sum of what is known; None where nothing is."""
     known = [value for value in values if value is not None]
     return sum(known) if known else None
+
+
+def device_fact(observations: Observations, device: str, name: str) -> str | None:
+    """A fact of a block device (`queue.write_cache`, `loop.dio`); the environment numbers the devices of the stack."""
+    for fact in observations.facts:
+        if fact.key.startswith("device.") and fact.key.endswith(".name") and fact.value == device:
+            return observations.fact(fact.key.removesuffix("name") + name)
+    return None

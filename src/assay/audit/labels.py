@@ -1,0 +1,100 @@
+"""What a number really is, in one line that a system administrator reads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from assay import measures
+from assay.audit.verdicts import failures, notes, unverified
+from assay.catalogue import TrialCase
+from assay.measures import Figure, ladder
+from assay.records import Direction, Durability, Finding, Phase, Regime, State, Tier, VerdictState
+from assay.soundness import required_rules
+from assay.units import Unit
+
+LIMITERS = ("L04", "L06")
+"""Rules that name a limiter when they pass."""
+NOUNS = {"random_read": "random reads", "random_write": "random writes", "fsync": "syncs", "list": "listings"}
+
+
+def label(case: TrialCase, figure: Figure | None, state: VerdictState, findings: Sequence[Finding]) -> str:
+    """The label of a verdict: the worst failure's own words, else what the claim turned out to be, with the limiter."""
+    failed = failures(findings)
+    if failed:
+        return "; ".join(dict.fromkeys(finding.relabel or finding.statement for finding in failed[:2]))
+    if state is VerdictState.UNVERIFIED:
+        return f"{seen_by_client(case, findings)}; {not_known(case, findings)}"
+    if is_as_is(case):
+        return with_limiter(seen_by_client(case, findings), findings)
+    return with_limiter(sound(case, figure), findings)
+
+
+def is_as_is(case: TrialCase) -> bool:
+    """Whether nothing is claimed that a layer below the application could confirm."""
+    return case.claim.tier is Tier.AS_IS and case.claim.durability in (None, Durability.NONE, Durability.ACKED)
+
+
+def noun(operation: str) -> str:
+    """The operation in the plural: `reads`, `random writes`, `creates`."""
+    return NOUNS.get(operation, f"{operation}s")
+
+
+def seen_by_client(case: TrialCase, findings: Sequence[Finding]) -> str:
+    """An as-is figure, with what the evidence adds to it."""
+    known = [finding.relabel for finding in notes(findings) if finding.relabel]
+    regime = f"{case.claim.regime} " if case.claim.regime in (Regime.COLD, Regime.WARM) else ""
+    return "; ".join([f"{regime}{noun(case.measure.operation)} as the client saw them", *known[:1]])
+
+
+def not_known(case: TrialCase, findings: Sequence[Finding]) -> str:
+    """Which part of the claim nobody could confirm."""
+    rules = unverified(findings, required_rules(case.claim, case.phase.directions.get(case.measure.operation)))
+    by_rule = {finding.rule: finding for finding in findings}
+    if not rules:
+        return "unverified"
+    first = by_rule.get(rules[0])
+    reason = first.statement if first else f"there is no rule {rules[0]} yet"
+    return f"unverified ({', '.join(rules)}): {reason[:1].lower()}{reason[1:]}"
+
+
+def sound(case: TrialCase, figure: Figure | None) -> str:
+    """A claim that holds, in its own terms."""
+    operations = noun(case.measure.operation)
+    regime = f"{case.claim.regime} " if case.claim.regime in (Regime.COLD, Regime.WARM) else ""
+    if case.claim.durability is Durability.STABLE_MEDIA:
+        return f"{operations} on stable media{flushed(case.phase, figure)}"
+    if case.claim.tier is Tier.CLIENT_CACHE:
+        return f"{regime}{operations} from the client's page cache"
+    if case.claim.tier is Tier.SERVER_CACHE:
+        return f"{regime}{operations} from the server's cache"
+    if case.phase.directions.get(case.measure.operation) is Direction.WRITE:
+        return f"{operations} taken by the device{below(case)}{flushed(case.phase, figure)}"
+    return f"{regime}{operations} served by the device{below(case)}"
+
+
+def below(case: TrialCase) -> str:
+    """The name of the lowest device that moved bytes of this direction."""
+    direction = case.phase.directions.get(case.measure.operation)
+    step = ladder.lowest_device(case.phase, case.observations, direction) if direction else None
+    return f" {step.device}" if step else ""
+
+
+def flushed(phase: Phase, figure: Figure | None) -> str:
+    """How the data got there: the drain that was charged and what the figure was without, or the flush in the clock."""
+    if figure is None or figure.raw is None or phase.drain_ns is None or figure.raw == figure.value:
+        return ", flushed inside the clock" if phase.flush_in_clock else ""
+    took = measures.with_unit(phase.drain_ns, Unit.NANOSECONDS)
+    raw = measures.with_unit(figure.raw, figure.unit)
+    if phase.flush_in_clock and abs(figure.raw / figure.value - 1) < WORTH_SAYING:
+        return ", flushed inside the clock"
+    return f", drain of {took} charged ({raw} without)"
+
+
+WORTH_SAYING = 0.05
+"""A treatment that changes the figure by less than what matters by default is not put into the label."""
+
+
+def with_limiter(words: str, findings: Sequence[Finding]) -> str:
+    """The label with the limiter that a passing rule named."""
+    named = [f.relabel for f in findings if f.rule in LIMITERS and f.state is State.PASS and f.relabel]
+    return "; ".join([words, *named[:1]])

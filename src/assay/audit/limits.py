@@ -1,0 +1,69 @@
+"""The thresholds of rules/limits.toml: by rule, with the claims that a rule is for; and the name of a rule set."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import tomllib
+from collections.abc import Mapping
+from importlib import resources
+from importlib.metadata import PackageNotFoundError, version
+from typing import cast
+
+from assay.records import Claim
+
+JUDGING = ("audit", "rules", "measures", "findings.py", "soundness.py", "links.py", "links.toml")
+"""What a verdict depends on, beside the raw data."""
+Table = Mapping[str, object]
+
+
+@functools.cache
+def tables() -> Mapping[str, Table]:
+    """The tables of limits.toml by rule id."""
+    text = resources.files("assay.rules").joinpath("limits.toml").read_text(encoding="utf-8")
+    return cast("Mapping[str, Table]", tomllib.loads(text))
+
+
+def thresholds(rule: str) -> dict[str, float]:
+    """Name -> value of each threshold of a rule; empty where it has none."""
+    return {name: value for name, (value, _) in sourced(rule).items()}
+
+
+def sourced(rule: str) -> dict[str, tuple[float, str]]:
+    """Name -> (value, where the number comes from) of each threshold of a rule."""
+    entries = ((name, entry) for name, entry in tables().get(rule, {}).items() if isinstance(entry, Mapping) and "value" in entry)
+    return {name: (float(entry["value"]), str(entry.get("source", ""))) for name, entry in entries}
+
+
+def applies_text(rule: str) -> str:
+    """When the rule applies, in words."""
+    return str(tables().get(rule, {}).get("applies", "always"))
+
+
+def outside(rule: str, claim: Claim) -> str | None:
+    """Why a claim is none of those that the rule is for (`only` in limits.toml); None where it is one."""
+    only = tables().get(rule, {}).get("only", {})
+    assert isinstance(only, Mapping)
+    for part, values in only.items():
+        claimed = getattr(claim, part)
+        if claimed not in values:
+            return f"{part} = {' or '.join(values)} is not claimed"
+    return None
+
+
+@functools.cache
+def ruleset() -> str:
+    """Version and digest of everything that verdicts depend on: a changed rule re-judges old trials under a new name."""
+    digest = hashlib.sha256()
+    root = resources.files("assay")
+    for name in JUDGING:
+        entry = root.joinpath(name)
+        files = sorted(entry.iterdir(), key=lambda item: item.name) if entry.is_dir() else [entry]
+        for file in files:
+            if file.is_file() and file.name.endswith((".py", ".toml")):
+                digest.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
+    try:
+        release = version("assay-lab")
+    except PackageNotFoundError:
+        release = "0"
+    return f"{release}-{digest.hexdigest()[:12]}"

@@ -1,0 +1,52 @@
+"""From findings to one word: INVALID, TAINTED, UNVERIFIED, BOUNDED or SOUND; the first that matches stands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from assay.records import Bound, Finding, Severity, State, VerdictState
+
+
+def state_of(findings: Sequence[Finding], required: Iterable[str]) -> VerdictState:
+    """The verdict that follows from the findings, given the ids of the rules that must have passed.
+
+    A required rule that is not there, or is unverified, leaves the claim UNVERIFIED. A note never changes a verdict.
+    """
+    failed = failures(findings)
+    if any(finding.severity is Severity.INVALIDATES for finding in failed):
+        return VerdictState.INVALID
+    if any(finding.bound is None for finding in failed):
+        return VerdictState.TAINTED
+    if unverified(findings, required):
+        return VerdictState.UNVERIFIED
+    return VerdictState.BOUNDED if failed else VerdictState.SOUND
+
+
+def failures(findings: Iterable[Finding]) -> list[Finding]:
+    """The failed findings that count, the worst first."""
+    counted = (f for f in findings if f.state is State.FAIL and f.severity is not Severity.NOTES)
+    return sorted(counted, key=lambda finding: list(Severity).index(finding.severity))
+
+
+def notes(findings: Iterable[Finding]) -> list[Finding]:
+    """Failed findings that are only worth knowing under this claim."""
+    return [finding for finding in findings if finding.state is State.FAIL and finding.severity is Severity.NOTES]
+
+
+def unverified(findings: Sequence[Finding], required: Iterable[str]) -> list[str]:
+    """Ids of the required rules of which nothing is known, in the order of the table."""
+    known = {finding.rule: finding.state for finding in findings}
+    return [rule for rule in required if known.get(rule, State.UNVERIFIED) is State.UNVERIFIED]
+
+
+def common_bound(findings: Iterable[Finding]) -> Bound | None:
+    """Between which values the figure lies by all failed findings that say so; where they exclude each other, all they span."""
+    bounds = [finding.bound for finding in failures(findings) if finding.bound is not None]
+    if not bounds or len({bound.unit for bound in bounds}) > 1:
+        return bounds[0] if bounds else None
+    lows = [bound.low for bound in bounds if bound.low is not None]
+    highs = [bound.high for bound in bounds if bound.high is not None]
+    low, high = max(lows, default=None), min(highs, default=None)
+    if low is not None and high is not None and low > high:
+        low, high = min(lows), max(highs)
+    return Bound(low=low, high=high, unit=bounds[0].unit)

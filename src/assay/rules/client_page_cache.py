@@ -1,0 +1,126 @@
+"""Finds reads that were served from the client's page cache, and cache claims that were served from below it.
+
+The share of hits is 1 - min(1, read_bytes / bytes that the application asked). `rchar` is no evidence: it is 0 for
+io_uring, libaio and mmap. Read-ahead may make read_bytes larger than what was asked, so the share is clamped.
+"""
+
+from __future__ import annotations
+
+from assay import measures
+from assay.catalogue import Case, Rule, TrialCase
+from assay.findings import at_most, found, in_words, told_rate
+from assay.measures import ladder
+from assay.records import Direction, Finding, Regime, Rung, Scope, Severity, State, Tier
+from assay.units import Unit
+
+BELOW_CACHE = (Tier.DEVICE, Tier.SERVER_CACHE)
+
+
+def applies(case: Case) -> str | None:
+    """Only reads have a cache in front of them."""
+    assert isinstance(case, TrialCase)
+    return None if case.phase.directions.get(case.measure.operation) is Direction.READ else "not a read"
+
+
+def check(case: Case) -> Finding:
+    """The share of the bytes that never left the client's memory, against what is claimed."""
+    assert isinstance(case, TrialCase)
+    asked = ladder.asked_bytes(case.phase, case.observations, Direction.READ)
+    read = counted(case)
+    if not asked or read is None:
+        lacking = "how many bytes the load asked for" if not asked else "what storage was made to read"
+        return found(RULE, case, State.UNVERIFIED, f"It is not known {lacking}, so hits in memory cannot be told from reads.")
+    hits = 1 - min(1.0, read.bytes / asked)
+    if case.claim.tier is Tier.CLIENT_CACHE or case.claim.regime is Regime.WARM:
+        return from_memory(case, hits, asked)
+    if hits > case.thresholds["hit_share"]:
+        return served_from_cache(case, hits, asked)
+    return from_below(case, hits, asked)
+
+
+def counted(case: TrialCase) -> ladder.Step | None:
+    """What the process made storage read; where nobody counted that, the bytes of the device that the file system is on."""
+    own = ladder.passed(case.phase, case.observations, Rung.CLIENT_CACHE, Direction.READ)
+    return own or ladder.highest_device(case.phase, case.observations, Direction.READ)
+
+
+def words(asked: float, hits: float) -> str:
+    """How much of what was asked went where."""
+    total = measures.with_unit(asked, Unit.BYTES)
+    below = measures.with_unit(asked * (1 - hits), Unit.BYTES)
+    return f"of {total} asked, storage was made to read {below} ({measures.percent(1 - hits)})"
+
+
+def figures(case: TrialCase, hits: float, asked: float) -> dict[str, float | str | None]:
+    """What was observed, for the finding."""
+    return {"hit_share": hits, "asked_bytes": asked, "resident_share_before": case.phase.cached_share_before}
+
+
+def served_from_cache(case: TrialCase, hits: float, asked: float) -> Finding:
+    """The failure: a number of memory under another name."""
+    wrong = case.claim.tier in BELOW_CACHE or case.claim.regime is Regime.COLD
+    bound = at_most(case, 1 - hits)
+    device = f"; device rate {in_words(bound)}" if bound else ""
+    label = f"warm read{told_rate(case)}: page-cache bandwidth; device share {measures.percent(1 - hits)}{device}"
+    return found(
+        RULE,
+        case,
+        State.FAIL,
+        f"The client's page cache answered: {words(asked, hits)}.",
+        severity=Severity.INVALIDATES if wrong else Severity.NOTES,
+        part="tier" if case.claim.tier in BELOW_CACHE else "regime",
+        observed=figures(case, hits, asked),
+        threshold={"hit_share": case.thresholds["hit_share"]},
+        bound=bound,
+        relabel=label,
+        evidence=("L0 engine", "L2 read_bytes"),
+    )
+
+
+def from_memory(case: TrialCase, hits: float, asked: float) -> Finding:
+    """A claim of the cache or of warmth: fails where storage was asked for more than noise."""
+    limit = case.thresholds["hit_share"]
+    if 1 - hits <= limit:
+        statement = f"The client's page cache answered, as claimed: {words(asked, hits)}."
+        return found(RULE, case, State.PASS, statement, observed=figures(case, hits, asked))
+    return found(
+        RULE,
+        case,
+        State.FAIL,
+        f"Not all of it came from memory, as is claimed: {words(asked, hits)}.",
+        severity=Severity.INVALIDATES if hits <= limit else Severity.QUALIFIES,
+        observed=figures(case, hits, asked),
+        threshold={"miss_share": limit},
+        relabel=f"read{told_rate(case)}: a mixture of {measures.percent(hits)} memory and {measures.percent(1 - hits)} storage",
+    )
+
+
+def from_below(case: TrialCase, hits: float, asked: float) -> Finding:
+    """No hits: a pass, unless the pages were resident beforehand and yet storage was read (said, since it explains nothing)."""
+    resident = case.phase.cached_share_before
+    before = "" if resident is None else f"; {measures.percent(resident)} of the data was in memory before the clock"
+    statement = f"The client's page cache answered nothing: {words(asked, hits)}{before}."
+    return found(RULE, case, State.PASS, statement, observed=figures(case, hits, asked), evidence=("L0 engine", "L2 read_bytes"))
+
+
+RULE = Rule(
+    id="T01",
+    name="client-page-cache",
+    scope=Scope.TRIAL,
+    severity=Severity.INVALIDATES,
+    part="tier",
+    needs=(),
+    applies=applies,
+    check=check,
+    alternatives=(
+        "The reads were charged to another process (a server's threads, a kernel client): look at the rungs below.",
+        "The file system stores the data compressed, so fewer bytes are read though nothing was cached: look at the extents.",
+        "The file has holes or unwritten extents, which no device is asked for: see T06.",
+    ),
+    advice="Drop the file's pages before the clock (phase knob cache = cold), remount, read with O_DIRECT, or read from another"
+    " client than the one that wrote; a data set of twice the memory also helps.",
+    sources=(
+        "Traeger, Zadok, Joukov, Wright: A nine year study of file system and storage benchmarking, ACM TOS 4(2), 2008",
+        "Tarasov, Bhanage, Zadok, Seltzer: Benchmarking file system benchmarking, HotOS 2011",
+    ),
+)

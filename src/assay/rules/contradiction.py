@@ -1,0 +1,161 @@
+"""Finds readings that cannot all be true: bytes that a lower rung never saw, operations that failed or were never timed.
+
+Counters below the application hold everybody's traffic, so only too little below is a contradiction, never too much.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from assay import measures
+from assay.catalogue import Case, Rule, TrialCase
+from assay.findings import found, knob
+from assay.measures import ladder, latency
+from assay.records import Direction, Finding, Rung, Scope, Severity, Span, State, StopRule
+from assay.units import Unit
+
+
+def applies(_case: Case) -> str | None:
+    """Always."""
+    return None
+
+
+def check(case: Case) -> Finding:
+    """Every pair of neighbouring rungs that was counted, and the load's own books."""
+    assert isinstance(case, TrialCase)
+    failed = [*contradictions(case)]
+    errors = error_share(case)
+    observed = {"error_share": errors}
+    if errors > case.thresholds["error_share"]:
+        failed.append(f"{measures.percent(errors)} of the operations failed: the figure is one of failures.")
+    if failed:
+        label = "readings contradict each other" if errors <= case.thresholds["error_share"] else "a figure of failed operations"
+        return found(RULE, case, State.FAIL, " ".join(failed), observed=observed, threshold=limits(case), relabel=label)
+    if errors > case.thresholds["noted_error_share"]:
+        statement = f"{measures.percent(errors)} of the operations failed."
+        severity, label = Severity.QUALIFIES, f"{measures.percent(errors)} failed operations among them"
+        return found(
+            RULE, case, State.FAIL, statement, severity=severity, observed=observed, threshold=limits(case), relabel=label
+        )
+    return found(
+        RULE, case, State.PASS, "What was counted at neighbouring rungs agrees, and no operation failed.", observed=observed
+    )
+
+
+def limits(case: TrialCase) -> dict[str, float | str | None]:
+    """The thresholds, for the finding."""
+    return {name: case.thresholds[name] for name in ("disagreement_share", "error_share", "noted_error_share")}
+
+
+def error_share(case: TrialCase) -> float:
+    """Failed operations over all of this operation."""
+    mine = [t for c in case.phase.clients for t in c.operations if t.operation == case.measure.operation]
+    errors, count = sum(total.errors for total in mine), sum(total.count for total in mine)
+    return errors / (errors + count) if errors + count else 0.0
+
+
+def contradictions(case: TrialCase) -> Iterator[str]:
+    """Each contradiction in words."""
+    yield from untimed(case)
+    direction = case.phase.directions.get(case.measure.operation)
+    if direction not in (Direction.READ, Direction.WRITE):
+        return
+    asked = ladder.asked_bytes(case.phase, case.observations, direction)
+    if asked is None or asked < case.thresholds["least_bytes"]:
+        return
+    yield from unasked_calls(case, direction, asked)
+    yield from unread(case, asked) if direction is Direction.READ else unwritten(case, asked)
+
+
+def untimed(case: TrialCase) -> Iterator[str]:
+    """Operations that are counted but not in the histogram, or the other way round."""
+    buckets = latency.merged(case.observations, case.phase.name, case.measure.operation)
+    timed = sum(count for _, count in buckets)
+    done = sum(total.count for _, total in measures.client_operations(case.phase, case.measure.operation))
+    if timed and abs(timed - done) > case.thresholds["disagreement_share"] * max(timed, done):
+        yield f"{done:,} operations were counted, {timed:,} were timed."
+
+
+def unasked_calls(case: TrialCase, direction: Direction, asked: float) -> Iterator[str]:
+    """The system calls of the own engine moved less than it says; foreign tools may use calls that nobody counts."""
+    calls = ladder.passed(case.phase, case.observations, Rung.SYSCALL, direction)
+    if not case.phase.values and calls is not None and short(case, calls.bytes, asked):
+        yield f"The load says it moved {said(asked)}, its system calls moved {said(calls.bytes)}."
+
+
+def unread(case: TrialCase, asked: float) -> Iterator[str]:
+    """Reads: storage was made to read bytes that the device below never delivered; direct reads that storage never saw."""
+    own = ladder.passed(case.phase, case.observations, Rung.CLIENT_CACHE, Direction.READ)
+    if own is None:
+        return
+    device = ladder.highest_device(case.phase, case.observations, Direction.READ)
+    sure = own.bytes - own.uncertainty_bytes
+    if (
+        device is not None
+        and sure >= case.thresholds["least_bytes"]
+        and short(case, device.bytes + device.uncertainty_bytes, sure)
+    ):
+        yield f"The process made storage read {said(own.bytes)}, but {device.device} delivered {said(device.bytes)}."
+    if knob(case, "direct") is True and not has_holes(case) and short(case, own.bytes, asked):
+        yield f"Direct reads asked for {said(asked)}, but storage was made to read only {said(own.bytes)}."
+
+
+def unwritten(case: TrialCase, asked: float) -> Iterator[str]:
+    """Writes of distinct bytes that, with the drain and what is still dirty, the device below never took."""
+    if not distinct(case) or case.phase.drain_ns is None or compressed(case):
+        return
+    clock = ladder.highest_device(case.phase, case.observations, Direction.WRITE, Span.CLOCK)
+    drain = ladder.highest_device(case.phase, case.observations, Direction.WRITE, Span.DRAIN)
+    taken = ladder.both(clock, drain)
+    if taken is not None and drain is not None and short(case, taken.bytes + taken.uncertainty_bytes, asked):
+        yield f"{said(asked)} were written and drained, but {taken.device} took only {said(taken.bytes)}."
+
+
+def short(case: TrialCase, below: float, above: float) -> bool:
+    """Whether a lower rung saw too little."""
+    return below < (1 - case.thresholds["disagreement_share"]) * above
+
+
+def said(count: float) -> str:
+    """Bytes in words."""
+    return measures.with_unit(count, Unit.BYTES)
+
+
+def distinct(case: TrialCase) -> bool:
+    """Whether no byte was written twice before it could reach the device: direct, flushed each time, or once through."""
+    once = case.phase.stop is StopRule.WORK and not any(name.startswith("random") for name in case.phase.operations)
+    return knob(case, "direct") is True or knob(case, "flush") == "each" or (once and not case.phase.values)
+
+
+def compressed(case: TrialCase) -> bool:
+    """Whether the file system stores the data encoded, in fewer bytes."""
+    found_bytes = ladder.at_stop(case.phase, ladder.gauges(case.phase, case.observations, "extents", "encoded_bytes", "path"))
+    return bool(found_bytes)
+
+
+def has_holes(case: TrialCase) -> bool:
+    """Whether the files have space that no device is asked for: then T06 explains it."""
+    kinds = ("hole_bytes", "unwritten_bytes")
+    every = (
+        ladder.at_arming(case.phase, ladder.gauges(case.phase, case.observations, "extents", kind, "path")) for kind in kinds
+    )
+    return any(every)
+
+
+RULE = Rule(
+    id="E05",
+    name="contradiction",
+    scope=Scope.TRIAL,
+    severity=Severity.INVALIDATES,
+    part="evidence",
+    needs=(),
+    applies=applies,
+    check=check,
+    alternatives=(
+        "A counter has another unit or counts headers too: calibrate with a transfer of known size.",
+        "The file was removed or truncated before it was written, or is stored compressed.",
+        "The device stack is not the one that was watched (a bind mount, another disk below).",
+    ),
+    advice="Find the first rung where bytes vanish (`assay show RUN` draws the ladder) before using any of the figures.",
+    sources=("Conservation of bytes between neighbouring rungs; MLPerf's 2 % for `materially different`",),
+)

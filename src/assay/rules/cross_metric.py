@@ -1,0 +1,107 @@
+"""Compares measures of one run whose order cannot be reversed: random and sequential, durable and not, cold and warm.
+
+A random read cannot beat the sequential read of the same file, a flushed write not the unflushed one, a cold read not the
+warm one. A small reversal is within what one run's noise can do and bounds the figure; a large one needs explaining.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from assay import measures
+from assay.catalogue import Case, Rule, TrialCase
+from assay.findings import found, knob, rate_of
+from assay.records import Bound, Finding, Measure, Scope, Severity, State
+
+ALIKE = ("direct", "cpus", "workers", "size")
+"""Knobs that must be the same for two measures to be comparable at all."""
+FLUSHED = ("each", "dsync")
+
+
+def applies(case: Case) -> str | None:
+    """Rates with a sibling that they cannot exceed."""
+    assert isinstance(case, TrialCase)
+    if rate_of(case) is None:
+        return "not a rate"
+    return None if any(True for _ in ceilings(case)) else "no other measure of this run is a ceiling for it"
+
+
+def check(case: Case) -> Finding:
+    """The figure over the lowest of its ceilings."""
+    assert isinstance(case, TrialCase)
+    rate = rate_of(case)
+    assert rate is not None
+    name, ceiling, why = min(ceilings(case), key=lambda found: found[1])
+    ratio = rate[0] / ceiling if ceiling > 0 else float("inf")
+    said = f"{measures.with_unit(*rate)} against {measures.with_unit(ceiling, rate[1])} of {name}"
+    observed = {"ratio": ratio, "ceiling": ceiling}
+    if ratio <= 1 + case.thresholds["tolerance_share"]:
+        return found(RULE, case, State.PASS, f"{said}: {why}, as it must be.", observed=observed)
+    certain = ratio > 1 + case.thresholds["certain_share"]
+    return found(
+        RULE,
+        case,
+        State.FAIL,
+        f"{said}: {why} cannot be, by a factor of {ratio:.2f}. One of the two is not what it is called.",
+        severity=Severity.INVALIDATES if certain else Severity.QUALIFIES,
+        observed=observed,
+        threshold={name: case.thresholds[name] for name in ("tolerance_share", "certain_share")},
+        bound=Bound(low=None, high=ceiling, unit=rate[1]),
+        relabel=f"in the wrong order with {name}",
+        evidence=("L0 engine, two measures of one run",),
+    )
+
+
+def ceilings(case: TrialCase) -> Iterator[tuple[str, float, str]]:
+    """(measure, value, which order) of each sibling that this measure cannot exceed."""
+    for measure in case.experiment.measures:
+        value = case.siblings.get(measure.name)
+        if value is None or measure.figure != case.measure.figure or measure.name == case.measure.name:
+            continue
+        if all(knob(case, name) == knob(case, name, measure.workload) for name in ALIKE):
+            why = order(case, measure)
+            if why:
+                yield measure.name, value, why
+
+
+def order(case: TrialCase, other: Measure) -> str | None:
+    """Why this measure cannot exceed the other one, in words; None where it may."""
+    mine = {name: knob(case, name) for name in ("record_size", "cache", "flush", "sync")}
+    its = {name: knob(case, name, other.workload) for name in mine}
+    if case.measure.operation == f"random_{other.operation}" and case.measure.figure == "bytes_per_s":
+        alike = all(mine[name] == its[name] for name in ("cache", "flush", "sync"))
+        return "random not above sequential" if alike and not larger(mine["record_size"], its["record_size"]) else None
+    if case.measure.operation != other.operation or mine["record_size"] != its["record_size"]:
+        return None
+    if flushed(mine) and not flushed(its) and mine["cache"] == its["cache"]:
+        return "durable not above volatile"
+    cold = (mine["cache"], its["cache"]) == ("cold", "warm") and not knob(case, "direct")
+    return "cold not above warm" if cold else None
+
+
+def larger(mine: object, its: object) -> bool:
+    """Whether one size is larger than another; sizes that are not known are taken as equal."""
+    return isinstance(mine, int) and isinstance(its, int) and mine > its
+
+
+def flushed(knobs: Mapping[str, object]) -> bool:
+    """Whether every write waits for stable media."""
+    return knobs["flush"] in FLUSHED or knobs["sync"] in FLUSHED
+
+
+RULE = Rule(
+    id="L08",
+    name="cross-metric",
+    scope=Scope.TRIAL,
+    severity=Severity.INVALIDATES,
+    part="tier",
+    needs=(),
+    applies=applies,
+    check=check,
+    alternatives=(
+        "A neighbour was busy during one of the two phases only: repeat, and compare N02 of both.",
+        "Many random operations in flight keep more devices busy than one sequential stream: compare at equal concurrency.",
+    ),
+    advice="Look which of the two was served from memory; compare at the same concurrency, record size and cache state.",
+    sources=("IO500 issue 109: published random reads faster than sequential ones", "MLPerf Inference TEST04"),
+)

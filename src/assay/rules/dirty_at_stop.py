@@ -1,0 +1,144 @@
+"""Finds bytes that were acknowledged but still in memory when the clock stopped.
+
+Then the figure is one of memory, unless the time of the drain (syncfs right after the last operation) is charged:
+W / (T + drain). The durable rate lies between (W - dirty) / T and W / (T + drain).
+"""
+
+from __future__ import annotations
+
+from assay import measures
+from assay.catalogue import Case, Rule, TrialCase
+from assay.findings import found, in_words, rate_of, told_rate
+from assay.measures import ladder
+from assay.records import Bound, Direction, Durability, Finding, Phase, Scope, Severity, State, Tier
+from assay.units import Unit
+
+
+def applies(case: Case) -> str | None:
+    """Everything that writes."""
+    assert isinstance(case, TrialCase)
+    direction = case.phase.directions.get(case.measure.operation)
+    if direction is Direction.READ or case.measure.operation in ("stat", "list"):
+        return "not a write"
+    if direction is Direction.METADATA and case.claim.durability is not Durability.STABLE_MEDIA:
+        return "no claim that these objects are on stable media"
+    return None
+
+
+def claimed(case: TrialCase) -> bool:
+    """Whether the claim says that the bytes had left the memory."""
+    write = case.phase.directions.get(case.measure.operation) is Direction.WRITE
+    return case.claim.durability is Durability.STABLE_MEDIA or (case.claim.tier is Tier.DEVICE and write)
+
+
+def check(case: Case) -> Finding:
+    """Dirty and under writeback at the stop, beyond what was so at the start, over what was written."""
+    assert isinstance(case, TrialCase)
+    written = ladder.asked_bytes(case.phase, case.observations, Direction.WRITE)
+    dirty = dirty_rise(case)
+    if dirty is None or not written:
+        return unseen(case)
+    share = min(1.0, max(0.0, dirty / written))
+    observed = {"dirty_share": share, "dirty_bytes": dirty, "written_bytes": written, "drain_ns": drain(case.phase)}
+    if share > case.thresholds["dirty_share"]:
+        return still_dirty(case, share, observed)
+    total = measures.with_unit(written, Unit.BYTES)
+    statement = f"Of {total} written, {measures.percent(share)} was still in memory when the clock stopped."
+    return found(RULE, case, State.PASS, statement, observed=observed)
+
+
+def dirty_rise(case: TrialCase) -> float | None:
+    """Bytes of data and image files dirty or under writeback at the stop, minus those at arming; None where not known."""
+    series = [
+        item
+        for metric in ("dirty_bytes", "writeback_bytes")
+        for item in ladder.gauges(case.phase, case.observations, "page_cache", metric)
+    ]
+    before, after = ladder.at_arming(case.phase, series), ladder.at_stop(case.phase, series)
+    return None if before is None or after is None else after - before
+
+
+def drain(phase: Phase) -> float | None:
+    """How long the drain took, in ns."""
+    return None if phase.drain_ns is None else float(phase.drain_ns)
+
+
+def unseen(case: TrialCase) -> Finding:
+    """Nobody watched the pages: the timed drain stands in, since after it nothing of this file system was dirty."""
+    if case.phase.drain_ns is None:
+        statement = "Neither the dirty pages at the stop nor the time to drain them are known."
+        return found(RULE, case, State.UNVERIFIED, statement)
+    took = measures.with_unit(case.phase.drain_ns, Unit.NANOSECONDS)
+    charged = "and is charged" if claimed(case) else "and is not charged, since no claim asks for it"
+    statement = f"The drain right after the last operation took {took} {charged}; after it nothing was left in memory."
+    return found(RULE, case, State.PASS, statement, observed={"drain_ns": drain(case.phase)}, evidence=("drain: syncfs",))
+
+
+def still_dirty(case: TrialCase, share: float, observed: dict[str, float | None]) -> Finding:
+    """The clock stopped too early: invalid without a drain to charge, a note where the drain is charged or nothing claimed."""
+    took = case.phase.drain_ns
+    total = measures.with_unit(observed["written_bytes"] or 0, Unit.BYTES)
+    statement = f"When the clock stopped, {measures.percent(share)} of the {total} written was still in memory"
+    if not claimed(case):
+        tail = "." if took is None else f"; draining it took {measures.with_unit(took, Unit.NANOSECONDS)} more."
+        label = f"write{told_rate(case)} into memory: {measures.percent(share)} of it not yet written when the clock stopped"
+        severity, end = Severity.NOTES, tail
+    elif took is None:
+        label = f"write{told_rate(case)} into memory: {measures.percent(share)} of it not yet written, and no drain was timed"
+        severity, end = Severity.INVALIDATES, ", and how long it took to drain was not measured."
+    else:
+        label = f"writes on stable media with the drain of {measures.with_unit(took, Unit.NANOSECONDS)} charged"
+        severity, end = Severity.NOTES, f"; the drain of {measures.with_unit(took, Unit.NANOSECONDS)} is charged to the figure."
+    bound = durable_bound(case, share)
+    known = f" The durable rate is {in_words(bound)}." if bound else ""
+    return found(
+        RULE,
+        case,
+        State.FAIL,
+        statement + end + known,
+        severity=severity,
+        part="durability" if case.claim.durability is Durability.STABLE_MEDIA else RULE.part,
+        observed={**observed},
+        threshold={"dirty_share": case.thresholds["dirty_share"]},
+        bound=bound,
+        relabel=label,
+        evidence=("L2 cachestat: dirty and writeback pages", "drain: syncfs"),
+    )
+
+
+def durable_bound(case: TrialCase, share: float) -> Bound | None:
+    """[(W - dirty) / T, W / (T + drain)] for a rate; T is the time that the rate was counted in."""
+    rate = rate_of(case)
+    figure = measures.value(case.run, case.observations, case.measure)
+    if rate is None or figure is None:
+        return None
+    uncharged = figure.raw if figure.raw is not None else figure.value
+    whole = measures.whole_window(case.phase, case.measure.operation)
+    if case.phase.drain_ns is None or whole is None or whole.seconds <= 0:
+        return Bound(low=uncharged * (1 - share), high=uncharged, unit=rate[1])
+    stretched = uncharged * whole.seconds / (whole.seconds + case.phase.drain_ns / 1e9)
+    charged = figure.value if figure.raw is not None else stretched
+    return Bound(low=min(uncharged * (1 - share), charged), high=max(charged, uncharged * (1 - share)), unit=rate[1])
+
+
+RULE = Rule(
+    id="D01",
+    name="dirty-at-stop",
+    scope=Scope.TRIAL,
+    severity=Severity.INVALIDATES,
+    part="durability",
+    needs=(),
+    applies=applies,
+    check=check,
+    alternatives=(
+        "Another process dirtied the same files: only pages of the trial's own data and image files are counted.",
+        "The files were removed before they were written (cancelled writes), or the file system bypasses the page cache (dax).",
+    ),
+    advice="Put the flush inside the clock (flush = end, fio end_fsync=1), or let the drain be timed and claim"
+    " durability = stable-media, so that it is charged.",
+    sources=(
+        "IO500 rule 6",
+        "fio HOWTO: end_fsync is off by default",
+        "measured: 134 MB `written` at 1244 MB/s, all of it dirty",
+    ),
+)

@@ -1,0 +1,77 @@
+"""Says which evidence a claim needs and does not have; what nobody saw is UNVERIFIED, never sound.
+
+A run that was not finished, or lost a client, has no figure of what was asked.
+"""
+
+from __future__ import annotations
+
+from assay.catalogue import Case, Rule, TrialCase
+from assay.findings import found
+from assay.measures import ladder
+from assay.records import Finding, Outcome, Scope, Severity, State
+from assay.soundness import Row, rows_for
+
+
+def applies(_case: Case) -> str | None:
+    """Always."""
+    return None
+
+
+def check(case: Case) -> Finding:
+    """Outcome of the run, a value, and the evidence that each part of the claim needs."""
+    assert isinstance(case, TrialCase)
+    if case.run.outcome is not Outcome.FINISHED:
+        reason = f": {case.run.error}" if case.run.error else ""
+        statement = f"The run is {case.run.outcome}{reason}. What is left of it is not what was asked."
+        return found(
+            RULE, case, State.FAIL, statement, severity=Severity.INVALIDATES, relabel=f"part of a {case.run.outcome} run"
+        )
+    if case.value is None:
+        statement = f"There is no {case.measure.figure} of {case.measure.operation}: nothing was completed, or nobody counted it."
+        return found(RULE, case, State.UNVERIFIED, statement)
+    lacking = [row for row in rows_for(case.claim, case.phase.directions.get(case.measure.operation)) if lacks(case, row)]
+    if not lacking:
+        return found(RULE, case, State.PASS, "All evidence that the claim needs was gathered.")
+    keys = tuple(dict.fromkeys(key for row in lacking for key in absent(case, row)))
+    return found(
+        RULE,
+        case,
+        State.UNVERIFIED,
+        " ".join(in_words(case, row) for row in lacking),
+        observed={key: case.observations.missing.get(key, "no observer gave it") for key in keys},
+        evidence=keys,
+    )
+
+
+def absent(case: TrialCase, row: Row) -> tuple[str, ...]:
+    """The evidence of a row that is not there."""
+    return tuple(key for key in row.evidence if not ladder.has(case.phase, case.observations, key))
+
+
+def lacks(case: TrialCase, row: Row) -> bool:
+    """Whether fewer kinds of evidence are there than the row asks for."""
+    return len(row.evidence) - len(absent(case, row)) < row.least
+
+
+def in_words(case: TrialCase, row: Row) -> str:
+    """What is claimed, what it needs, what is not there and why."""
+    missing = absent(case, row)
+    reasons = dict.fromkeys(case.observations.missing[key] for key in missing if key in case.observations.missing)
+    why = f" ({'; '.join(reasons)})" if reasons else ""
+    needed = f"{row.least} of {', '.join(row.evidence)}" if row.least < len(row.evidence) else " and ".join(row.evidence)
+    return f"{row.part} = {row.value} needs {needed}; not there: {', '.join(missing)}{why}."
+
+
+RULE = Rule(
+    id="E01",
+    name="evidence-missing",
+    scope=Scope.TRIAL,
+    severity=Severity.INVALIDATES,
+    part="evidence",
+    needs=(),
+    applies=applies,
+    check=check,
+    alternatives=("The observer was switched off in the experiment file: see `observers`.",),
+    advice="`assay doctor` says which evidence this machine allows and how to get the rest (often: run as root).",
+    sources=("An absent reading proves nothing: the audit's first rule",),
+)

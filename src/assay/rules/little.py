@@ -1,0 +1,133 @@
+"""Checks rate and latency against each other by Little's law: busy workers = rate x (latency + think time).
+
+The latency is that of every 64th operation, stamped a second time with clock reads of its own, so it does not follow from
+the rate. The think time is the load generator's own processor time in user mode. Where too few operations were stamped,
+the sum of all latencies stands in.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from assay import measures
+from assay.catalogue import Case, Rule, TrialCase
+from assay.findings import found, in_words, rate_of
+from assay.measures import latency
+from assay.records import Bound, Finding, Load, OperationTotal, Scope, Severity, State
+
+
+@dataclass(frozen=True, kw_only=True)
+class Balance:
+    """Worker time that there was, and what became of it, all in ns."""
+
+    workers: int
+    available_ns: float
+    waiting_ns: float
+    """Rate x latency x time: inside operations, by the independent latency."""
+    thinking_ns: float
+    error_ns: float
+    """One standard error of the waiting time, from the number of independent samples."""
+    independent: bool
+
+    @property
+    def gap(self) -> float:
+        """1 - (waiting + thinking) / available: above 0 workers were idle, below 0 the latencies are too long."""
+        return 1 - (self.waiting_ns + self.thinking_ns) / self.available_ns
+
+
+def applies(case: Case) -> str | None:
+    """Closed loads of the own engines."""
+    assert isinstance(case, TrialCase)
+    if case.claim.load is Load.OPEN:
+        return "an open load: workers are idle on purpose"
+    if case.phase.values:
+        return "a foreign tool's figures: its exit status 0 stands for them"
+    return None if any(t.busy_ns for c in case.phase.clients for t in c.operations) else "no latencies were recorded"
+
+
+def check(case: Case) -> Finding:
+    """The gap, against its threshold or three standard errors of the sampled latency, whichever is larger."""
+    assert isinstance(case, TrialCase)
+    balance = balance_of(case)
+    if balance is None:
+        return found(RULE, case, State.UNVERIFIED, "The clients' time has no length, so nothing can be held against it.")
+    tolerance = max(case.thresholds["gap_share"], 3 * balance.error_ns / balance.available_ns)
+    gap = balance.gap
+    observed = {"gap_share": gap, "workers": float(balance.workers), "busy_workers": balance.workers * (1 - gap)}
+    how = "by independently stamped operations" if balance.independent else "by the sum of all latencies"
+    said = f"{balance.workers} workers; rate times latency accounts for {balance.workers * (1 - gap):.3g} of them, {how}"
+    if abs(gap) <= tolerance:
+        return found(RULE, case, State.PASS, f"{said}.", observed=observed)
+    return out_of_balance(case, gap, said, {**observed, "tolerance": tolerance})
+
+
+def out_of_balance(case: TrialCase, gap: float, said: str, observed: dict[str, float]) -> Finding:
+    """Idle workers bound what the target could have done; too long latencies mean that one of the two is wrong."""
+    if gap < 0:
+        end = ". More time went into operations than there was: rate and latency cannot both be right."
+        severity, bound, label = Severity.INVALIDATES, None, "rate and latency contradict each other"
+    else:
+        rate = rate_of(case)
+        bound = Bound(low=rate[0], high=rate[0] / (1 - gap), unit=rate[1]) if rate and gap < 1 else None
+        known = f" With all workers busy the rate would be {in_words(bound)}." if bound else ""
+        end = f". For {measures.percent(gap)} of the time workers were idle or the load generator itself was at work.{known}"
+        severity, label = Severity.QUALIFIES, f"load generator idle or busy with itself for {measures.percent(gap)} of the time"
+    return found(
+        RULE,
+        case,
+        State.FAIL,
+        said + end,
+        severity=severity,
+        observed={**observed},
+        threshold={"gap_share": case.thresholds["gap_share"]},
+        bound=bound,
+        relabel=label,
+        evidence=("L0 engine: counts, sampled latencies, processor time",),
+    )
+
+
+def balance_of(case: TrialCase) -> Balance | None:
+    """Worker time of the phase over all its operations; None where the clients' time has no length."""
+    clients = [client for client in case.phase.clients if any(total.count for total in client.operations)]
+    available = float(sum(max(1, client.workers) * (client.last_ns - client.first_ns) for client in clients))
+    if available <= 0:
+        return None
+    totals = [total for client in clients for total in client.operations if total.count]
+    independent = all(total.sampled_count >= case.thresholds["least_samples"] for total in totals)
+    variance = sum(error_of(case, total) ** 2 for total in totals) if independent else 0.0
+    return Balance(
+        workers=sum(max(1, client.workers) for client in clients),
+        available_ns=available,
+        waiting_ns=sum(
+            total.count * total.sampled_ns / total.sampled_count if independent else total.busy_ns for total in totals
+        ),
+        thinking_ns=float(sum(client.cost.cpu_user_ns for client in clients if client.cost is not None)),
+        error_ns=math.sqrt(variance),
+        independent=independent,
+    )
+
+
+def error_of(case: TrialCase, total: OperationTotal) -> float:
+    """Standard error of count x mean latency, in ns, from the spread of all latencies and the number of samples."""
+    spread = latency.spread(latency.merged(case.observations, case.phase.name, total.operation))
+    return spread * total.count * total.sampled_ns / total.sampled_count / math.sqrt(total.sampled_count)
+
+
+RULE = Rule(
+    id="L07",
+    name="little",
+    scope=Scope.TRIAL,
+    severity=Severity.INVALIDATES,
+    part="load",
+    needs=(),
+    applies=applies,
+    check=check,
+    alternatives=(
+        "Workers waited for a processor between two operations: look at steal and at the run queue (N02).",
+        "Some workers had finished their share before the others: compare the clients' intervals (W04).",
+        "The asked-for depth was never reached: a synchronous call does one operation at a time, whatever the depth says.",
+    ),
+    advice="Show all three, number of workers, rate and latency; give every worker the same time instead of the same amount.",
+    sources=("Little 1961", "Denning and Buzen: The operational analysis of queueing network models, 1978"),
+)

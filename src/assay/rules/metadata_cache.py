@@ -1,0 +1,83 @@
+"""Finds stat and list figures that were answered from the cached inodes and names.
+
+The evidence is the growth of the file systems' inode caches: an inode that is found in memory adds nothing to them.
+"""
+
+from __future__ import annotations
+
+from assay import measures
+from assay.catalogue import Case, Rule, TrialCase
+from assay.findings import found
+from assay.measures import ladder
+from assay.records import Direction, Finding, Regime, Scope, Severity, State, Tier
+
+LOOKS_UP = ("stat", "list")
+"""Operations that read metadata without making any."""
+
+
+def applies(case: Case) -> str | None:
+    """Metadata operations; those that make or remove objects have no tier to verify."""
+    assert isinstance(case, TrialCase)
+    if case.phase.directions.get(case.measure.operation) is not Direction.METADATA:
+        return "no metadata operation"
+    if case.measure.operation not in LOOKS_UP and case.claim.tier is not Tier.DEVICE:
+        return f"{case.measure.operation} makes or removes objects, it is not answered from a cache"
+    return None
+
+
+def check(case: Case) -> Finding:
+    """Inodes loaded for each object touched, against a claim about the device or about cold caches."""
+    assert isinstance(case, TrialCase)
+    if case.measure.operation not in LOOKS_UP:
+        advice = "claim durability = stable-media instead, or leave the tier as-is"
+        return found(RULE, case, State.UNVERIFIED, f"No counter says which tier a {case.measure.operation} reached: {advice}.")
+    if case.measure.operation == "list":
+        return found(RULE, case, State.UNVERIFIED, "Directory blocks leave no count of their own, so a list's tier is not known.")
+    loaded = inodes_loaded(case)
+    objects = sum(total.count for _, total in measures.client_operations(case.phase, case.measure.operation))
+    if loaded is None or not objects:
+        return found(RULE, case, State.UNVERIFIED, "The inode caches could not be watched (/proc/slabinfo is for root).")
+    share = min(1.0, max(0.0, loaded / objects))
+    observed = {"loads_share": share, "inodes_loaded": loaded, "objects": float(objects)}
+    said = f"{loaded:,.0f} inodes were loaded for {objects:,} objects ({measures.percent(share)})"
+    if share >= case.thresholds["loads_share"]:
+        return found(RULE, case, State.PASS, f"{said}: the metadata came from below the caches.", observed=observed)
+    wrong = case.claim.tier in (Tier.DEVICE, Tier.SERVER_CACHE) or case.claim.regime is Regime.COLD
+    return found(
+        RULE,
+        case,
+        State.FAIL,
+        f"{said}: the rest was answered from cached inodes and names.",
+        severity=Severity.INVALIDATES if wrong else Severity.NOTES,
+        part="tier" if case.claim.tier is Tier.DEVICE else "regime",
+        observed=observed,
+        threshold={"loads_share": case.thresholds["loads_share"]},
+        relabel=f"{case.measure.operation} of cached inodes: {measures.percent(1 - share)} from memory",
+        evidence=("L2 inode caches",),
+    )
+
+
+def inodes_loaded(case: TrialCase) -> float | None:
+    """Growth of the inode cache that grew most (the one of the file system under test), else of all together."""
+    by_cache = list(ladder.gauges(case.phase, case.observations, "memory", "inode_cache_objects", "slab"))
+    every = by_cache or list(ladder.gauges(case.phase, case.observations, "memory", "inode_cache_objects"))
+    growth = [ladder.rise(series, case.phase.start_ns, case.phase.end_ns) for series in every]
+    return max(growth, default=None)
+
+
+RULE = Rule(
+    id="T12",
+    name="metadata-cache",
+    scope=Scope.TRIAL,
+    severity=Severity.INVALIDATES,
+    part="tier",
+    needs=(),
+    applies=applies,
+    check=check,
+    alternatives=(
+        "The kernel dropped inodes while others were loaded, so the caches grew less than was loaded: look at memory pressure.",
+        "Another process walked or freed a tree at the same time: these caches belong to the whole host.",
+    ),
+    advice="Use more objects than fit the caches, remount or drop caches before the phase (cache = cold), or claim warm.",
+    sources=("Traeger et al., ACM TOS 4(2), 2008: cold and warm caches in metadata benchmarks",),
+)

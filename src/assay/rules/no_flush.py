@@ -1,0 +1,95 @@
+"""Finds durable writes without a flush: the promised syncs did not reach the lowest visible device.
+
+A volatile device cache holds what it has acknowledged until a flush (or a forced-unit-access write) is completed. A
+device that says `write through` needs none. Flushes of others are taken off at the rate of the quiet window.
+"""
+
+from __future__ import annotations
+
+from assay.catalogue import Case, Rule, TrialCase
+from assay.findings import found
+from assay.measures import ladder
+from assay.records import Direction, Finding, Rung, Scope, Severity, Span, State
+
+
+def applies(case: Case) -> str | None:
+    """Everything that claims stable media and is not a read."""
+    assert isinstance(case, TrialCase)
+    if case.phase.directions.get(case.measure.operation) is Direction.READ or case.measure.operation in ("stat", "list"):
+        return "not a write"
+    return None
+
+
+def check(case: Case) -> Finding:
+    """Flushes completed at the lowest device while the clock or the drain ran."""
+    assert isinstance(case, TrialCase)
+    flushes = seen(case, Rung.LOWEST_DEVICE)
+    if flushes is None:
+        return found(RULE, case, State.UNVERIFIED, "Nobody counted the flushes at the lowest visible device.")
+    upper = seen(case, Rung.UPPER_DEVICE)
+    if not wants_flushes(case, flushes.subjects):
+        statement = f"{flushes.device} says that it has no volatile cache (write through), so no flush is needed."
+        return found(RULE, case, State.PASS, statement, observed={"flushes": flushes.operations})
+    observed = {"flushes": flushes.operations, "upper_flushes": upper.operations if upper else None}
+    least = case.thresholds["least_flushes"]
+    if flushes.operations >= least and (upper is None or upper.operations >= least):
+        return found(RULE, case, State.PASS, f"{passed_on(flushes, upper)}.", observed=observed, evidence=("L9 flushes",))
+    return not_flushed(case, flushes, upper, observed)
+
+
+def passed_on(flushes: ladder.Step, upper: ladder.Step | None) -> str:
+    """How many flushes went through which device."""
+    above = f", {upper.operations:,.0f} through {upper.device} above it" if upper else ""
+    return f"{flushes.operations:,.0f} flushes were completed by {flushes.device}{above}"
+
+
+def seen(case: TrialCase, rung: Rung) -> ladder.Step | None:
+    """The flushes of a rung while the clock and the drain ran."""
+    clock = ladder.passed(case.phase, case.observations, rung, Direction.FLUSH, Span.CLOCK)
+    return ladder.both(clock, ladder.passed(case.phase, case.observations, rung, Direction.FLUSH, Span.DRAIN))
+
+
+def wants_flushes(case: TrialCase, subjects: tuple[str, ...]) -> bool:
+    """Whether the device has a volatile cache, as far as it says; a device that says nothing is taken to have one."""
+    facts = [ladder.device_fact(case.observations, subject.partition(":")[2], "queue.write_cache") for subject in subjects]
+    return not facts or any(fact != "write through" for fact in facts)
+
+
+def not_flushed(case: TrialCase, flushes: ladder.Step, upper: ladder.Step | None, observed: dict[str, float | None]) -> Finding:
+    """No flush was seen, or none that could be told from those of others."""
+    if upper is not None and upper.operations < case.thresholds["least_flushes"]:
+        where = f"no flush was sent to {upper.device}"
+    else:
+        where = f"no flush of this load reached {flushes.device}"
+    return found(
+        RULE,
+        case,
+        State.FAIL,
+        f"Stable media is claimed, but {where} while the clock or the drain ran: its volatile cache may still hold the data.",
+        observed=observed,
+        threshold={"least_flushes": case.thresholds["least_flushes"]},
+        relabel="writes into a volatile cache: acknowledged, not on stable media",
+        evidence=("L9 flushes",),
+    )
+
+
+RULE = Rule(
+    id="D02",
+    name="no-flush",
+    scope=Scope.TRIAL,
+    severity=Severity.INVALIDATES,
+    part="durability",
+    needs=("L9.flush",),
+    applies=applies,
+    check=check,
+    alternatives=(
+        "A drive with power-loss protection may take forced-unit-access writes instead of flushes.",
+        "Others flushed the same device so often before the clock that ours do not stand out: use a quiet device.",
+    ),
+    advice="Sync inside the clock (flush = end or each), look for a missing fsync, nobarrier, eatmydata or a virtual disk with"
+    " an unsafe cache mode.",
+    sources=(
+        "Rebello et al.: Can applications recover from fsync failures?, ATC 2020",
+        "Nightingale et al.: Rethink the sync, OSDI 2006",
+    ),
+)

@@ -1,0 +1,140 @@
+"""Compares a rate with the limits that are known beforehand, and names the limiter where the rate is at one.
+
+Limits are declared by the target (a throttled disk) or by the experiment's [limits] (a link). A rate above one is
+impossible: it comes from a cache, from compression, from wrong units or from a wrong clock. A throttle gives out slices
+of 100 ms, so one slice may be on credit: the limit is 1.03 L + 0.1 s x L / T.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from assay import links, measures
+from assay.catalogue import Case, Rule, TrialCase
+from assay.findings import found, knob
+from assay.records import Bound, Direction, Finding, Path, Scope, Severity, State, Tier
+from assay.units import Unit
+
+
+@dataclass(frozen=True, kw_only=True)
+class Line:
+    """One limit against what was measured."""
+
+    name: str
+    rate: float
+    limit: float
+    allowed: float
+    """The limit with what is granted to its way of working."""
+    unit: Unit
+
+    @property
+    def words(self) -> str:
+        """`the declared 50.0 MB/s of loop0`."""
+        return f"the declared {measures.with_unit(self.limit, self.unit)} of {self.name}"
+
+
+def applies(case: Case) -> str | None:
+    """Reads and writes of data over something whose limit is known."""
+    assert isinstance(case, TrialCase)
+    if case.phase.directions.get(case.measure.operation) not in (Direction.READ, Direction.WRITE):
+        return "neither a read nor a write of data"
+    return None if any(True for _ in lines(case)) else "no limit is declared for what this measure uses"
+
+
+def check(case: Case) -> Finding:
+    """The rate against the nearest limit."""
+    assert isinstance(case, TrialCase)
+    line = max(lines(case), key=lambda line: line.rate / line.allowed)
+    ratio = line.rate / line.limit
+    observed = {"rate": line.rate, "limit": line.limit, "ratio": ratio}
+    said = f"{measures.with_unit(line.rate, line.unit)} is {measures.percent(ratio)} of {line.words}"
+    if line.rate > line.allowed:
+        return above(case, line, said, observed)
+    if ratio < case.thresholds["at_limit_share"]:
+        return found(RULE, case, State.PASS, f"{said}.", observed=observed)
+    return found(
+        RULE, case, State.PASS, f"{said}: that is what limited it.", observed=observed, relabel=f"limited by {line.words}"
+    )
+
+
+def above(case: TrialCase, line: Line, said: str, observed: dict[str, float]) -> Finding:
+    """The failure: more than the limit lets through, with the unit mistake named where the ratio is one."""
+    ratio = line.rate / line.limit
+    mistake = links.unit_mistake(ratio, case.thresholds["unit_share"])
+    hint = f" The ratio {ratio:.3g} is that of {mistake}." if mistake else ""
+    wrong = case.claim.tier is Tier.DEVICE or case.claim.path is Path.WIRE
+    return found(
+        RULE,
+        case,
+        State.FAIL,
+        f"{said}, more than it can carry ({measures.with_unit(line.allowed, line.unit)} with what is granted).{hint}",
+        severity=Severity.INVALIDATES if wrong else Severity.NOTES,
+        observed={**observed},
+        threshold={"allowed": line.allowed},
+        bound=Bound(low=None, high=line.allowed, unit=line.unit),
+        relabel=f"faster than {line.name} can be: memory, compression or wrong units",
+        evidence=("L0 engine", "declared limit"),
+    )
+
+
+def lines(case: TrialCase) -> Iterator[Line]:
+    """Every limit that the measured bytes must have passed, with the rate to hold against it."""
+    figure = measures.value(case.run, case.observations, case.measure)
+    window = figure.window if figure and figure.window else None
+    window = window or measures.common_window(case.phase, case.observations, case.measure.operation)
+    if window is None or window.seconds <= 0:
+        return
+    direction = case.phase.directions[case.measure.operation]
+    bytes_per_s = window.bytes / window.seconds
+    if case.measure.figure == "bytes_per_s" and case.value is not None:
+        bytes_per_s = case.value
+    for limit in (limit for place in case.run.places for limit in place.limits if limit.direction is direction):
+        if limit.bytes_per_s and bytes_per_s:
+            yield throttle(case, limit.device, (bytes_per_s, limit.bytes_per_s, Unit.BYTES_PER_S), window.seconds)
+        if limit.ops_per_s and unmerged(case):
+            rate = window.count / window.seconds
+            yield throttle(case, limit.device, (rate, limit.ops_per_s, Unit.PER_S), window.seconds)
+    for name, link in declared_links(case):
+        allowed = link.payload_bytes_per_s * case.thresholds["above_share"]
+        if bytes_per_s:
+            yield Line(name=name, rate=bytes_per_s, limit=link.payload_bytes_per_s, allowed=allowed, unit=Unit.BYTES_PER_S)
+
+
+def throttle(case: TrialCase, device: str, numbers: tuple[float, float, Unit], seconds: float) -> Line:
+    """A block throttle: one slice of credit, spread over the time of the measure."""
+    rate, limit, unit = numbers
+    allowed = limit * (case.thresholds["declared_share"] + case.thresholds["burst_s"] / seconds)
+    return Line(name=device, rate=rate, limit=limit, allowed=allowed, unit=unit)
+
+
+def unmerged(case: TrialCase) -> bool:
+    """Whether every operation of the load is one of the device: the page cache merges and splits."""
+    return bool(knob(case, "direct"))
+
+
+def declared_links(case: TrialCase) -> Iterator[tuple[str, links.Link]]:
+    """The [limits] of the experiment that stand for a device of this trial, or for a wire where one is claimed."""
+    devices = {f"{place.host}.{device}" for place in case.run.places for device in place.devices}
+    for name, text in case.experiment.limits.items():
+        link = links.find(text)
+        if link is not None and (name in devices or case.claim.path is Path.WIRE):
+            yield f"{name} ({text})", link
+
+
+RULE = Rule(
+    id="L04",
+    name="roofline",
+    scope=Scope.TRIAL,
+    severity=Severity.INVALIDATES,
+    part="tier",
+    needs=(),
+    applies=applies,
+    check=check,
+    alternatives=(
+        "The bytes did not all pass the limited device: part of them came from or stayed in memory (T01, D01).",
+        "The limit was not in force: the load ran in another control group than the rule, or the link negotiated another speed.",
+    ),
+    advice="Find out which cache answered, check the units (MB is 10^6 bytes, Mbit/s is an eighth), and the negotiated speed.",
+    sources=("Gregg: did it break limits?", "Linux blk-throttle: slices of 100 ms", "FC-PI, IEEE 802.3: see links.toml"),
+)

@@ -1,0 +1,87 @@
+"""Finds clients that did not run together: only the time in which all of them work counts.
+
+The overlap is (earliest end - latest start) / (latest end - earliest start). The rate of the common window and the rate
+of the whole time bracket what that many clients can do at once.
+"""
+
+from __future__ import annotations
+
+from assay import measures
+from assay.catalogue import Case, Rule, TrialCase
+from assay.findings import found, in_words, rate_of
+from assay.records import Bound, Finding, Scope, Severity, State
+from assay.units import Unit
+
+
+def applies(case: Case) -> str | None:
+    """Operations of more than one client."""
+    assert isinstance(case, TrialCase)
+    return None if len(case.phase.clients) > 1 else "one client starts and ends alone"
+
+
+def check(case: Case) -> Finding:
+    """The overlap of the clients' intervals of this operation."""
+    assert isinstance(case, TrialCase)
+    clients = measures.client_operations(case.phase, case.measure.operation)
+    idle = len(case.phase.clients) - len(clients)
+    if not clients or idle:
+        statement = f"{idle} of {len(case.phase.clients)} clients did no {case.measure.operation} at all."
+        return found(RULE, case, State.FAIL, statement, severity=Severity.INVALIDATES, observed={"idle_clients": float(idle)})
+    spans = [(total.first_ns, total.last_ns) for _, total in clients]
+    overlap = measures.overlap_share(spans)
+    late = max(first for first, _ in spans) - min(first for first, _ in spans)
+    early = max(last for _, last in spans) - min(last for _, last in spans)
+    observed = {"overlap_share": overlap, "start_skew_ns": float(late), "end_skew_ns": float(early)}
+    if overlap >= case.thresholds["overlap_share"]:
+        statement = f"All {len(clients)} clients worked together for {measures.percent(overlap)} of the time."
+        return found(RULE, case, State.PASS, statement, observed=observed)
+    return apart(case, overlap, observed)
+
+
+def apart(case: TrialCase, overlap: float, observed: dict[str, float]) -> Finding:
+    """They overlapped too little: a bound from both ways of counting, invalid where most of it was not together."""
+    clients = len(case.phase.clients)
+    skew, tail = (measures.with_unit(observed[name], Unit.NANOSECONDS) for name in ("start_skew_ns", "end_skew_ns"))
+    bound = bracket(case)
+    known = f" With all of them at work the rate is {in_words(bound)}." if bound else ""
+    return found(
+        RULE,
+        case,
+        State.FAIL,
+        f"The {clients} clients worked together for only {measures.percent(overlap)} of the time: starts were {skew} apart, ends"
+        f" {tail}.{known}",
+        severity=Severity.INVALIDATES if overlap < case.thresholds["invalid_overlap_share"] else Severity.QUALIFIES,
+        observed={**observed},
+        threshold={"overlap_share": case.thresholds["overlap_share"]},
+        bound=bound,
+        relabel=f"fewer than {clients} clients at once for {measures.percent(1 - overlap)} of the time",
+        evidence=("L0 engine: first and last operation of each client",),
+    )
+
+
+def bracket(case: TrialCase) -> Bound | None:
+    """The rates of the common window and of the whole time; None where the value is no rate or they never ran together."""
+    rate = rate_of(case)
+    common = measures.common_window(case.phase, case.observations, case.measure.operation)
+    whole = measures.whole_window(case.phase, case.measure.operation)
+    if rate is None or common is None or whole is None or common.reason or common.seconds <= 0:
+        return None
+    by_bytes = rate[1] is Unit.BYTES_PER_S
+    rates = [(window.bytes if by_bytes else window.count) / window.seconds for window in (common, whole)]
+    return Bound(low=min(rates), high=max(rates), unit=rate[1])
+
+
+RULE = Rule(
+    id="W04",
+    name="start-skew",
+    scope=Scope.TRIAL,
+    severity=Severity.QUALIFIES,
+    part="window",
+    needs=(),
+    applies=applies,
+    check=check,
+    alternatives=("The clients' clocks differ: compare the offsets that the rendezvous measured with the skew.",),
+    advice="Start at an agreed time, let every client work for the same time instead of the same amount (duration), and count"
+    " only the time in which all work.",
+    sources=("IOR: stonewalling", "IO500 rules", "SPEC and TPC: the measurement interval lies inside all-users-active"),
+)

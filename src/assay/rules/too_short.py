@@ -1,0 +1,66 @@
+"""Finds runs that are too short, or have too few operations, for the steady figure or the percentile that they claim."""
+
+from __future__ import annotations
+
+from assay import measures
+from assay.catalogue import Case, Rule, TrialCase
+from assay.findings import found
+from assay.records import Finding, Scope, Severity, State
+
+TAILS = {"latency_p90_ns": 0.10, "latency_p95_ns": 0.05, "latency_p99_ns": 0.01, "latency_p999_ns": 0.001}
+"""Percentile -> share of the operations beyond it."""
+
+
+def applies(_case: Case) -> str | None:
+    """The claim decides (limits.toml: regime = steady)."""
+    return None
+
+
+def check(case: Case) -> Finding:
+    """Length, number of operations, and samples beyond the percentile."""
+    assert isinstance(case, TrialCase)
+    window = measures.whole_window(case.phase, case.measure.operation)
+    if window is None:
+        return found(RULE, case, State.UNVERIFIED, "No operation was completed, so the length of the run is not known.")
+    limits = case.thresholds
+    beyond = window.count * TAILS.get(case.measure.figure, 1.0)
+    short = [
+        f"it ran {window.seconds:.1f} s of {limits['seconds']:.0f} s" if window.seconds < limits["seconds"] else "",
+        f"it did {window.count:,.0f} of {limits['operations']:,.0f} operations" if window.count < limits["operations"] else "",
+        f"{beyond:,.0f} of {limits['tail_samples']:.0f} operations lie beyond the percentile"
+        if beyond < limits["tail_samples"]
+        else "",
+    ]
+    said = [text for text in short if text]
+    observed = {"seconds": window.seconds, "operations": window.count, "samples_beyond": beyond}
+    if not said:
+        return found(
+            RULE, case, State.PASS, f"It ran {window.seconds:.0f} s with {window.count:,.0f} operations.", observed=observed
+        )
+    never = window.seconds < limits["invalid_seconds"]
+    return found(
+        RULE,
+        case,
+        State.FAIL,
+        f"A steady figure is claimed, but {'; '.join(said)}.",
+        severity=Severity.INVALIDATES if never else Severity.QUALIFIES,
+        observed=observed,
+        threshold={name: limits[name] for name in ("seconds", "operations", "tail_samples")},
+        relabel=f"burst of {window.seconds:.1f} s",
+    )
+
+
+RULE = Rule(
+    id="W01",
+    name="too-short",
+    scope=Scope.TRIAL,
+    severity=Severity.QUALIFIES,
+    part="regime",
+    needs=(),
+    applies=applies,
+    check=check,
+    alternatives=("A burst is what was meant: then claim regime = burst.",),
+    advice='Run for at least a minute (duration = "60 s") and until the percentile has a hundred operations beyond it, or claim'
+    " regime = burst.",
+    sources=("IO500: 300 s stonewall", "MLPerf: 600 s a point", "TPC-C: two hours of measurement"),
+)

@@ -1,0 +1,73 @@
+"""Compares the data set with the memory that could cache it, where no counter says what came from below.
+
+The rule of thumb `twice the memory` predicts; a counter of the process proves. So it only qualifies, and only where T01
+had no direct evidence.
+"""
+
+from __future__ import annotations
+
+from assay import measures
+from assay.catalogue import Case, Rule, TrialCase
+from assay.findings import found
+from assay.measures import ladder
+from assay.records import Direction, Finding, Rung, Scope, Severity, State
+from assay.units import Unit
+
+
+def applies(case: Case) -> str | None:
+    """Reads whose path through the cache nobody counted."""
+    assert isinstance(case, TrialCase)
+    if case.phase.directions.get(case.measure.operation) is not Direction.READ:
+        return "not a read"
+    if ladder.passed(case.phase, case.observations, Rung.CLIENT_CACHE, Direction.READ) is not None:
+        return "the process's own read_bytes are known: direct evidence outranks the size of memory"
+    return None
+
+
+def check(case: Case) -> Finding:
+    """Distinct bytes touched over the memory available when the clock started."""
+    assert isinstance(case, TrialCase)
+    memory = ladder.at_arming(case.phase, ladder.gauges(case.phase, case.observations, "memory", "available_bytes"))
+    touched = distinct_bytes(case)
+    if memory is None or touched is None:
+        lacking = "the size of the data" if touched is None else "the memory that could cache it"
+        return found(RULE, case, State.UNVERIFIED, f"Neither the reads of the process nor {lacking} are known.")
+    multiple = touched / memory
+    said = f"{measures.with_unit(touched, Unit.BYTES)} were touched, {measures.with_unit(memory, Unit.BYTES)} could cache them"
+    observed = {"multiple": multiple, "touched_bytes": touched, "memory_bytes": memory}
+    limit = case.thresholds["memory_multiple"]
+    if multiple >= limit:
+        return found(RULE, case, State.PASS, f"{said}: {multiple:.1f} times the memory.", observed=observed)
+    return found(
+        RULE,
+        case,
+        State.FAIL,
+        f"{said}: {multiple:.2g} times the memory. Reads may be any mixture of memory and device.",
+        observed=observed,
+        threshold={"memory_multiple": limit},
+        relabel="reads of a data set that fits memory: tier unknown",
+    )
+
+
+def distinct_bytes(case: TrialCase) -> float | None:
+    """The sum of the data files' sizes, at most what was asked; None where neither is known."""
+    asked = ladder.asked_bytes(case.phase, case.observations, Direction.READ)
+    sizes = ladder.at_arming(case.phase, ladder.gauges(case.phase, case.observations, "page_cache", "file_bytes", "path"))
+    known = [size for size in (asked, sizes) if size]
+    return min(known) if known else None
+
+
+RULE = Rule(
+    id="T05",
+    name="working-set",
+    scope=Scope.TRIAL,
+    severity=Severity.QUALIFIES,
+    part="tier",
+    needs=(),
+    applies=applies,
+    check=check,
+    alternatives=("Direct I/O end to end caches nothing, whatever the size: then read_bytes prove it.",),
+    advice="Use at least twice the memory of client and server together, or make the memory small and declared (knob memory),"
+    " and show the curve over the size instead of one point.",
+    sources=("MLPerf Storage: data of at least 5 times the clients' memory", "Tarasov et al., HotOS 2011: the cliff at the edge"),
+)
