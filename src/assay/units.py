@@ -171,6 +171,8 @@ def _what_to_write(name: str, unit: Unit) -> str:
 
 def _hint(name: str) -> str | None:
     """What somebody may have meant who wrote this."""
+    if any(name in table for table in UNITS.values()):
+        return None
     if name.lower() in _AMBIGUOUS:
         return _AMBIGUOUS[name.lower()]
     letters = _BYTES_OR_BITS.fullmatch(name)
@@ -180,7 +182,7 @@ def _hint(name: str) -> str | None:
         bits = f" or {small}bit{rate}" if rate else ""
         return f"{small}B{rate} (powers of 1,000), {prefix}iB{rate} (powers of 1,024){bits}"
     same = [known for table in UNITS.values() for known in table if known.lower() == name.lower() != ""]
-    return same[0] if same and same[0] != name else None
+    return same[0] if same else None
 
 
 def _base(unit: Unit) -> str:

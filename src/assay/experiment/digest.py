@@ -1,0 +1,16 @@
+"""What an experiment is known by: SHA-256 of its canonical JSON."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import replace
+
+from assay import plain
+from assay.records import Experiment
+
+
+def digest(experiment: Experiment) -> str:
+    """64 hexadecimal digits; title and question are part of it, its own `digest` field is not."""
+    canonical = json.dumps(plain.to_plain(replace(experiment, digest="")), sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(canonical.encode()).hexdigest()

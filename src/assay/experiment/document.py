@@ -1,0 +1,90 @@
+"""A TOML text with the place of every value, and the mistakes found in it so far."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+
+from assay._core import parse_toml
+from assay.errors import InputErrors, Mistake
+
+Path = tuple[str | int, ...]
+"""Where a value stands: keys and indices from the top of the file."""
+
+
+class Point(Enum):
+    """What a mistake points at."""
+
+    KEY = 0
+    VALUE = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Document:
+    """The values of a file, where each stands, and a growing list of what is wrong with them."""
+
+    file: str
+    values: Mapping[str, object]
+    places: Mapping[Path, tuple[tuple[int, int], tuple[int, int]]]
+    mistakes: list[Mistake] = field(default_factory=list)
+
+    def wrong(self, path: Path, found: str, expected: str, point: Point = Point.VALUE) -> None:
+        """Note a mistake at a path; where the path itself is not written, at the nearest table around it."""
+        line, column = self._place(path, point)
+        self.mistakes.append(Mistake(file=self.file, line=line, column=column, found=found, expected=expected))
+
+    def clean(self, path: Path) -> bool:
+        """Whether nothing wrong was noted at this place so far."""
+        places = {self._place(path, Point.KEY), self._place(path, Point.VALUE)}
+        return not any((mistake.line, mistake.column) in places for mistake in self.mistakes)
+
+    def refuse_if_wrong(self) -> None:
+        """Raises InputErrors with all mistakes noted so far, each once."""
+        if self.mistakes:
+            raise InputErrors(dict.fromkeys(self.mistakes))
+
+    def _place(self, path: Path, point: Point) -> tuple[int | None, int | None]:
+        while path and path not in self.places:
+            path, point = path[:-1], Point.KEY
+        return self.places[path][point.value] if path else (None, None)
+
+
+def load(text: str, file: str) -> Document:
+    """Read a TOML text. Raises InputErrors with every syntax error: what else is wrong can only be seen without them."""
+    values, places, errors = parse_toml(text)
+    if errors:
+        raise InputErrors(_syntax(file, text, line, column, message) for line, column, message in errors)
+    return Document(file=file, values=values, places=places)
+
+
+def _syntax(file: str, text: str, line: int, column: int, message: str) -> Mistake:
+    """A syntax error, with what stands there: "string values must be quoted, expected literal string"."""
+    lines = text.splitlines()
+    there = lines[line - 1][column - 1 :].strip() if line <= len(lines) else ""
+    what, _, expected = message.partition(", expected ")
+    shown = repr(there[:40]) if there else "the end of the line"
+    return Mistake(file=file, line=line, column=column, found=f"{shown} ({what})", expected=expected or "valid TOML")
+
+
+def one_of(names: Iterable[str], found: str | None = None) -> str:
+    """What may stand here: "one of a, b, c", the nearest to what was found first in words."""
+    known = tuple(names)
+    if not known:
+        return "none (there are none)"
+    listed = f"one of {', '.join(known)}" if len(known) > 1 else known[0]
+    near = difflib.get_close_matches(found or "", known, n=1)
+    return f"{listed} (did you mean {near[0]!r}?)" if near else listed
+
+
+def shown(value: object) -> str:
+    """A value of the file as its author wrote it, short."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, dict):
+        return "a table"
+    if isinstance(value, list):
+        return "an empty list" if not value else f"a list of {len(value)}" if len(value) > 3 else repr(value)
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."

@@ -1,0 +1,194 @@
+"""Factors of an experiment file: which paths can vary, and their levels in base units."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from assay.catalogue import Workload
+from assay.experiment.document import Document, Path, Point, one_of, shown
+from assay.experiment.knobs import lookup, resolve
+from assay.experiment.parts import RESERVED, Part
+from assay.experiment.shape import FactorShape, check
+from assay.records import Change, Factor, HostSpec, Value
+from assay.units import Refusal
+
+MOST_CHECKED = 1000
+"""Combinations of a workload's levels that are looked at for mistakes between knobs."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scene:
+    """What factors can be about."""
+
+    targets: Mapping[str, Part]
+    workloads: Mapping[str, Part]
+    hosts: tuple[HostSpec, ...]
+
+
+Resolver = Callable[[object], Value | Refusal]
+
+
+def varied(paths: Mapping[str, object], part: str) -> frozenset[str]:
+    """The knobs of a part that factors set, by the paths of the factors."""
+    return frozenset(path[len(part) + 1 :] for path in paths if path.startswith(f"{part}."))
+
+
+def factors(document: Document, raw: Mapping[str, object], scene: Scene) -> tuple[Factor, ...]:
+    """Every factor of the file, and the implied one: several targets are compared where the file does not say so."""
+    found = [factor for path, value in raw.items() if (factor := _factor(document, path, value, scene)) is not None]
+    if "target" not in raw and len(scene.targets) > 1:
+        found.insert(0, Factor(path="target", levels=tuple(scene.targets)))
+    by_hand = [factor for factor in found if factor.change is Change.MANUAL]
+    for factor in by_hand[1:]:
+        document.wrong(
+            ("factors", factor.path),
+            f'a second factor with change = "manual" ({factor.path!r} beside {by_hand[0].path!r})',
+            "at most one: make one factor whose levels are the combinations",
+            Point.KEY,
+        )
+    return tuple(found)
+
+
+def compared(document: Document, named: str | None, found: tuple[Factor, ...]) -> str | None:
+    """The factor whose levels are compared: the named one, else the only one with more than one level."""
+    several = [factor.path for factor in found if len(factor.levels) > 1]
+    if named is None:
+        return several[0] if len(several) == 1 else None
+    if named not in (factor.path for factor in found):
+        document.wrong(("compare",), f"compare = {named!r}", one_of((factor.path for factor in found), named) + ": a factor")
+    elif named not in several:
+        document.wrong(("compare",), f"compare = {named!r}, which has one level", "a factor with at least two levels")
+    return named
+
+
+def _factor(document: Document, path: str, raw: object, scene: Scene) -> Factor | None:
+    at: Path = ("factors", path)
+    table = raw if isinstance(raw, dict) else {"levels": raw}
+    if isinstance(raw, dict) and "levels" not in raw:
+        document.wrong(
+            at,
+            f"factor {path!r} without 'levels'",
+            f'a list, or a table with levels; a path with dots in quotes: "{_dotted(path, raw)}" = [...]',
+            Point.KEY,
+        )
+        return None
+    level_at = (*at, "levels") if isinstance(raw, dict) else at
+    if not isinstance(table["levels"], list) or not table["levels"]:
+        document.wrong(level_at, f"{shown(table['levels'])} for factor {path!r}", "a list of at least one level")
+        return None
+    shape = check(document, FactorShape, table, at)
+    if not isinstance(shape, FactorShape):
+        return None
+    resolver = _resolver(path, shape.change, scene)
+    if isinstance(resolver, Refusal):
+        document.wrong(at, resolver.found, resolver.expected, Point.KEY)
+        return None
+    if shape.returns and shape.change is Change.AUTOMATIC:
+        document.wrong((*at, "returns"), f"returns = {shape.returns} for an automatic factor", 'change = "manual" with it')
+    levels = _levels(document, level_at, shape.levels, resolver)
+    return Factor(path=path, levels=levels, change=shape.change, returns=shape.returns)
+
+
+def _dotted(path: str, raw: Mapping[str, object]) -> str:
+    return ".".join([path, *itertools.islice(raw, 1)])
+
+
+def _levels(document: Document, at: Path, raw: list[object], resolver: Resolver) -> tuple[Value, ...]:
+    levels: list[Value] = []
+    for index, item in enumerate(raw):
+        value = resolver(item)
+        if isinstance(value, Refusal):
+            document.wrong((*at, index), value.found, value.expected)
+        elif any(value == other and type(value) is type(other) for other in levels):
+            document.wrong((*at, index), f"the level {shown(item)} twice", "each level once; repeats are told by `repeats`")
+        else:
+            levels.append(value)
+    return tuple(levels)
+
+
+def _resolver(path: str, change: Change, scene: Scene) -> Resolver | Refusal:
+    """How the levels of a factor are read, or why there is no such factor."""
+    reserved: dict[str, Resolver] = {
+        "target": _name_of(tuple(scene.targets)),
+        "workload": _name_of(tuple(scene.workloads)),
+        "clients": _count,
+        "hosts": _hosts_of(tuple(host.name for host in scene.hosts)),
+    }
+    if path in reserved:
+        return reserved[path]
+    parts = {**scene.targets, **scene.workloads}
+    owner = max((name for name in parts if path.startswith(f"{name}.")), key=len, default=None)
+    if owner is not None:
+        knob = lookup(parts[owner].knobs, path[len(owner) + 1 :])
+        if knob is not None:
+            return lambda raw: resolve(knob, raw)
+        return Refusal(
+            found=f"factor {path!r}", expected="a knob of it: " + one_of(sorted(parts[owner].knobs), path[len(owner) + 1 :])
+        )
+    if change is Change.MANUAL and "." not in path:
+        return _scalar
+    known = [*RESERVED, *(f"{name}.KNOB" for name in parts)]
+    return Refusal(found=f"factor {path!r}", expected=f'{one_of(known, path)}; or any name with change = "manual"')
+
+
+def _name_of(names: tuple[str, ...]) -> Resolver:
+    def read(raw: object) -> Value | Refusal:
+        return raw if isinstance(raw, str) and raw in names else Refusal(found=shown(raw), expected=one_of(names, str(raw)))
+
+    return read
+
+
+def _count(raw: object) -> Value | Refusal:
+    if isinstance(raw, int) and not isinstance(raw, bool) and 1 <= raw <= 100_000:
+        return raw
+    return Refusal(found=f"{shown(raw)} clients", expected="a whole number of clients from 1 to 100,000")
+
+
+def _hosts_of(names: tuple[str, ...]) -> Resolver:
+    def read(raw: object) -> Value | Refusal:
+        wanted = raw if isinstance(raw, list) else [raw]
+        if wanted and all(isinstance(name, str) and name in names for name in wanted):
+            return tuple(wanted)
+        return Refusal(found=shown(raw), expected=f"a host or a list of hosts: {one_of(names, str(raw))}")
+
+    return read
+
+
+def _scalar(raw: object) -> Value | Refusal:
+    if isinstance(raw, str | int | float):
+        return raw
+    return Refusal(found=shown(raw), expected="a text or a number: the name of what a person sets by hand")
+
+
+def variants(part: Part, found: tuple[Factor, ...]) -> Iterator[Mapping[str, Value]]:
+    """The knobs of a part for every combination of the levels that vary them."""
+    own = [factor for factor in found if factor.path.startswith(f"{part.name}.") and factor.levels]
+    names = [factor.path[len(part.name) + 1 :] for factor in own]
+    for levels in itertools.islice(itertools.product(*(factor.levels for factor in own)), MOST_CHECKED):
+        yield {**part.settings.values, **dict(zip(names, levels, strict=True))}
+
+
+def knobs_fit(document: Document, workloads: Mapping[str, Part], found: tuple[Factor, ...]) -> None:
+    """What each workload itself finds wrong between its knobs, for every combination of levels."""
+    for part in workloads.values():
+        if not part.settings.complete or not isinstance(part.plug, Workload):
+            continue
+        texts = dict.fromkeys(text for knobs in variants(part, found) for text in part.plug.check(knobs))
+        for text in texts:
+            seen, _, wanted = text.removeprefix("found ").partition("; expected ")
+            document.wrong(part.at, seen, wanted or "knobs that fit each other", Point.KEY)
+
+
+def chosen(document: Document, at: Path, raw: Mapping[str, object], scene: Scene) -> dict[str, Value]:
+    """One level for each path, as a control names them."""
+    levels: dict[str, Value] = {}
+    for path, item in raw.items():
+        resolver = _resolver(path, Change.AUTOMATIC, scene)
+        value = resolver if isinstance(resolver, Refusal) else resolver(item)
+        if isinstance(value, Refusal):
+            document.wrong((*at, path), value.found, value.expected)
+        else:
+            levels[path] = value
+    return levels

@@ -1,0 +1,153 @@
+"""Measures, claims and requirements of an experiment file."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from assay.catalogue import Workload
+from assay.experiment.document import Document, Path, Point, one_of
+from assay.experiment.factors import variants
+from assay.experiment.parts import Part
+from assay.experiment.shape import FileShape
+from assay.records import Claim, Factor, HostSpec, Measure, Requirement, RequirementKind
+from assay.units import EXAMPLES, Refusal, Unit, attempt
+
+_UNITS: tuple[tuple[str, Unit], ...] = (
+    ("bytes_per_s", Unit.BYTES_PER_S),
+    ("_per_s", Unit.PER_S),
+    ("_ns", Unit.NANOSECONDS),
+    ("_share", Unit.SHARE),
+    ("bytes", Unit.BYTES),
+)
+_BOUND = re.compile(r"\s*(<=|>=|not worse than)\s*(.+)", re.DOTALL)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Known:
+    """What measures can be about: the operations of each workload with their default figures, and the hosts."""
+
+    operations: Mapping[str, Mapping[str, str]]
+    hosts: tuple[HostSpec, ...]
+
+
+def known(workloads: Mapping[str, Part], factors: tuple[Factor, ...], hosts: tuple[HostSpec, ...]) -> Known:
+    """The operations that each workload reports for at least one combination of its levels."""
+    operations: dict[str, Mapping[str, str]] = {}
+    for name, part in workloads.items():
+        if part.settings.complete and isinstance(part.plug, Workload):
+            reported: dict[str, str] = {}
+            for knobs in variants(part, factors):
+                reported.update(part.plug.operations(knobs))
+            operations[name] = reported
+    return Known(operations=operations, hosts=hosts)
+
+
+def unit_of(figure: str) -> Unit:
+    """The unit of a figure, which its name ends with; counts have none."""
+    return next((unit for end, unit in _UNITS if figure.endswith(end)), Unit.COUNT)
+
+
+def measures(document: Document, shape: FileShape, scene: Known) -> tuple[Measure, ...]:
+    """The named measures, or each operation's default figure where none is named; then those that only `require` names."""
+    found: dict[str, Measure] = {}
+    for name, told in shape.measures.items():
+        measure = _measure(document, ("measures", name), name, scene)
+        if measure is not None:
+            claim = Claim(**dict(told.claim))
+            found[name] = Measure(workload=measure.workload, operation=measure.operation, figure=measure.figure, claim=claim)
+    if not shape.measures:
+        defaults = (
+            Measure(workload=workload, operation=operation, figure=figure)
+            for workload, operations in scene.operations.items()
+            for operation, figure in operations.items()
+        )
+        found.update({measure.name: measure for measure in defaults})
+    for name in shape.require:
+        if name not in found and name not in shape.measures:
+            measure = _measure(document, ("require", name), name, scene)
+            if measure is not None:
+                found[name] = measure
+    return tuple(found.values())
+
+
+def _measure(document: Document, at: Path, name: str, scene: Known) -> Measure | None:
+    workload, operation, figure = (*name.split(".", 2), "", "")[:3]
+    if not figure:
+        document.wrong(at, f"measure {name!r}", "WORKLOAD.OPERATION.FIGURE, in quotes", Point.KEY)
+        return None
+    if workload not in document_workloads(document):
+        document.wrong(
+            at, f"measure {name!r} of workload {workload!r}", one_of(document_workloads(document), workload), Point.KEY
+        )
+        return None
+    if workload not in scene.operations:
+        return None
+    if operation not in scene.operations[workload]:
+        wanted = one_of(scene.operations[workload], operation)
+        document.wrong(at, f"operation {operation!r} in measure {name!r}", f"{wanted} (what {workload!r} reports)", Point.KEY)
+        return None
+    if not _figure_exists(document, at, figure, scene, scene.operations[workload][operation]):
+        return None
+    return Measure(workload=workload, operation=operation, figure=figure)
+
+
+def document_workloads(document: Document) -> tuple[str, ...]:
+    """Names of the workloads as written, right or wrong."""
+    tables = document.values.get("workloads", {})
+    return tuple(tables) if isinstance(tables, dict) else ()
+
+
+def _figure_exists(document: Document, at: Path, figure: str, scene: Known, own: str) -> bool:
+    """An observed figure names its host; the others are those that `measures` computes, or the workload's own."""
+    name = figure
+    if figure.startswith("@"):
+        host, _, name = figure[1:].partition(".")
+        names = tuple(spec.name for spec in scene.hosts)
+        if host not in names:
+            document.wrong(at, f"host {host!r} in figure {figure!r}", one_of(names, host), Point.KEY)
+            return False
+    figures = _computed()
+    if figures and name not in figures and name != own:
+        document.wrong(at, f"figure {name!r}", one_of(sorted({*figures, own}), name), Point.KEY)
+        return False
+    return True
+
+
+def _computed() -> Mapping[str, object]:
+    """The figures that can be computed from raw data."""
+    if importlib.util.find_spec("assay.measures") is None:
+        return {}
+    figures: Mapping[str, object] = importlib.import_module("assay.measures").FIGURES
+    return figures
+
+
+def requirements(document: Document, shape: FileShape, found: tuple[Measure, ...]) -> tuple[Requirement, ...]:
+    """Every requirement whose measure exists and whose bound has the measure's unit."""
+    by_name = {measure.name: measure for measure in found}
+    result = []
+    for name, texts in shape.require.items():
+        if not texts:
+            document.wrong(("require", name), "an empty list", 'at least one requirement such as "<= 50 ms"')
+        for index, text in enumerate(texts if name in by_name else ()):
+            requirement = _requirement(by_name[name], text)
+            if isinstance(requirement, Refusal):
+                document.wrong(("require", name, index), requirement.found, requirement.expected)
+            else:
+                result.append(requirement)
+    return tuple(result)
+
+
+def _requirement(measure: Measure, text: str) -> Requirement | Refusal:
+    match = _BOUND.fullmatch(text)
+    unit = unit_of(measure.figure)
+    if match is None:
+        return Refusal(found=f"requirement {text!r}", expected=f'"<= X", ">= X" ({EXAMPLES[unit]}) or "not worse than 5 %"')
+    kind = RequirementKind(match[1])
+    bound = attempt(match[2], Unit.SHARE if kind is RequirementKind.NOT_WORSE_THAN else unit)
+    if isinstance(bound, Refusal):
+        return Refusal(found=f"{bound.found} in requirement {text!r}", expected=bound.expected)
+    return Requirement(measure=measure.name, kind=kind, bound=float(bound), text=text.strip())

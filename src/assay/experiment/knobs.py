@@ -1,0 +1,175 @@
+"""Knobs of targets and workloads: what stands in the file against what the catalogue declares."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from assay import units
+from assay.catalogue import PLACEMENT, Knob, KnobKind
+from assay.experiment.document import Document, Path, Point, one_of, shown
+from assay.records import Value
+from assay.units import EXAMPLES, Refusal, Unit, attempt
+
+FREE = ".*"
+"""A knob whose name ends so stands for any name the author chooses (`variables.*`)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """The knobs of one table: resolved values with defaults, and whether all of them are right."""
+
+    values: Mapping[str, Value]
+    complete: bool
+
+
+def declared(knobs: tuple[Knob, ...]) -> dict[str, Knob]:
+    """The knobs by name, with those that everything has."""
+    return {knob.name: knob for knob in (*PLACEMENT, *knobs)}
+
+
+def lookup(knobs: Mapping[str, Knob], name: str) -> Knob | None:
+    """The knob of this name, a free one where its table allows any name."""
+    if name in knobs and not name.endswith(FREE):
+        return knobs[name]
+    free = (knob for known, knob in knobs.items() if known.endswith(FREE) and name.startswith(known[:-1]) and name != known)
+    return next(free, None)
+
+
+def settings(
+    document: Document, at: Path, knobs: Mapping[str, Knob], table: Mapping[str, object], varied: frozenset[str]
+) -> Settings:
+    """Resolve every knob of a table and note each mistake; `varied` are the knobs that a factor sets."""
+    values: dict[str, Value] = {name: knob.default for name, knob in knobs.items() if not name.endswith(FREE)}
+    complete = True
+    for name, path, raw in flat(table, at):
+        knob = lookup(knobs, name)
+        if knob is None:
+            document.wrong(path, f"unknown knob {name!r}", one_of(sorted(knobs), name), Point.KEY)
+            complete = False
+            continue
+        result = resolve(knob, raw)
+        if isinstance(result, Refusal):
+            document.wrong(path, f"{result.found} for {name!r}", result.expected)
+            complete = False
+        else:
+            values[name] = result
+    absent = [name for name, knob in knobs.items() if knob.required and values.get(name) is None and name not in varied]
+    for name in absent if complete else ():
+        document.wrong(at, f"no {name!r}", f"a line {name} = ... ({knobs[name].help}; {expected(knobs[name])})", Point.KEY)
+    return Settings(values=values, complete=complete and not absent)
+
+
+def flat(table: Mapping[str, object], at: Path, prefix: str = "") -> Iterator[tuple[str, Path, object]]:
+    """The leaves of nested tables with their names joined by dots."""
+    for key, value in table.items():
+        if isinstance(value, dict):
+            yield from flat(value, (*at, key), f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", (*at, key), value
+
+
+def resolve(knob: Knob, raw: object) -> Value | Refusal:
+    """The value that a knob takes, in base units, or why it does not take it."""
+    return _RESOLVERS[knob.kind](knob, raw)
+
+
+def expected(knob: Knob) -> str:
+    """What a knob takes, in words."""
+    if knob.kind is KnobKind.QUANTITY:
+        return EXAMPLES[knob.unit]
+    if knob.choices:
+        return ("a list of " if knob.kind is KnobKind.TEXTS else "") + one_of(knob.choices)
+    return _WORDS[knob.kind]
+
+
+_WORDS: Mapping[KnobKind, str] = {
+    KnobKind.TEXT: "a text",
+    KnobKind.CHOICE: "a text",
+    KnobKind.INTEGER: "a whole number",
+    KnobKind.QUANTITY: "a quantity",
+    KnobKind.SWITCH: "true or false",
+    KnobKind.TEXTS: "a list of texts",
+    KnobKind.PATH: "a path",
+    KnobKind.CPUS: "a number of CPUs (at least 1) or a list of CPU numbers",
+}
+
+
+def _no(knob: Knob, raw: object) -> Refusal:
+    return Refusal(found=shown(raw), expected=expected(knob))
+
+
+def _text(knob: Knob, raw: object) -> Value | Refusal:
+    if knob.name.endswith(FREE) and isinstance(raw, int | float) and not isinstance(raw, bool):
+        return str(raw)
+    return raw if isinstance(raw, str) else _no(knob, raw)
+
+
+def _path(knob: Knob, raw: object) -> Value | Refusal:
+    return raw if isinstance(raw, str) and raw and "\0" not in raw else _no(knob, raw)
+
+
+def _choice(knob: Knob, raw: object) -> Value | Refusal:
+    if isinstance(raw, str) and raw in knob.choices:
+        return raw
+    return Refusal(found=shown(raw), expected=one_of(knob.choices, str(raw)))
+
+
+def _integer(knob: Knob, raw: object) -> Value | Refusal:
+    if not isinstance(raw, int) or isinstance(raw, bool):
+        return _no(knob, raw)
+    return _in_range(knob, raw, shown(raw))
+
+
+def _quantity(knob: Knob, raw: object) -> Value | Refusal:
+    if isinstance(raw, int) and not isinstance(raw, bool) and knob.unit in (Unit.NONE, Unit.COUNT):
+        return _in_range(knob, raw, shown(raw))
+    if not isinstance(raw, str):
+        return Refusal(found=shown(raw), expected=f"{EXAMPLES[knob.unit]}, as a text")
+    value = attempt(raw, knob.unit)
+    return value if isinstance(value, Refusal) else _in_range(knob, value, shown(raw))
+
+
+def _in_range(knob: Knob, value: float, found: str) -> Value | Refusal:
+    if knob.low is not None and value < knob.low:
+        return Refusal(found=found, expected=f"at least {_bound(knob.low, knob.unit)}")
+    if knob.high is not None and value > knob.high:
+        return Refusal(found=found, expected=f"at most {_bound(knob.high, knob.unit)}")
+    return value
+
+
+def _bound(value: int, unit: Unit) -> str:
+    return f"{value:,}" if unit in (Unit.NONE, Unit.COUNT) or value < 0 else units.format(value, unit)
+
+
+def _switch(knob: Knob, raw: object) -> Value | Refusal:
+    return raw if isinstance(raw, bool) else _no(knob, raw)
+
+
+def _texts(knob: Knob, raw: object) -> Value | Refusal:
+    if not isinstance(raw, list) or not all(isinstance(item, str) for item in raw):
+        return _no(knob, raw)
+    for item in raw:
+        if knob.choices and item not in knob.choices:
+            return Refusal(found=shown(item), expected=one_of(knob.choices, item))
+    return tuple(raw)
+
+
+def _cpus(knob: Knob, raw: object) -> Value | Refusal:
+    numbers = [item for item in (raw if isinstance(raw, list) else [raw]) if isinstance(item, int) and not isinstance(item, bool)]
+    if not isinstance(raw, list):
+        return numbers[0] if numbers and numbers[0] >= 1 else _no(knob, raw)
+    distinct = len(numbers) == len(raw) == len(set(numbers)) > 0
+    return tuple(numbers) if distinct and min(numbers) >= 0 else _no(knob, raw)
+
+
+_RESOLVERS: Mapping[KnobKind, Callable[[Knob, object], Value | Refusal]] = {
+    KnobKind.TEXT: _text,
+    KnobKind.CHOICE: _choice,
+    KnobKind.INTEGER: _integer,
+    KnobKind.QUANTITY: _quantity,
+    KnobKind.SWITCH: _switch,
+    KnobKind.TEXTS: _texts,
+    KnobKind.PATH: _path,
+    KnobKind.CPUS: _cpus,
+}

@@ -1,0 +1,128 @@
+"""What a schedule will take and what it can show: trials, time, the effect it can detect, the effect it can prove to matter."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from assay import catalogue
+from assay.experiment.schedule import combinations
+from assay.records import Change, Experiment, Plan, Value
+from assay.statistics.paired_power import Design, detectable, provable
+
+UNKNOWN_CVS = (0.01, 0.03, 0.10)
+"""Where nothing is known of the spread, three cases are shown."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class History:
+    """What earlier runs tell: how long a trial takes, and each measure's coefficient of variation within a cell (share)."""
+
+    trial_ns: int | None = None
+    cv: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Effect:
+    """What can be shown of a measure with this spread; None where the blocks are too few."""
+
+    measure: str | None
+    """None: any measure whose spread is not known, if it were this."""
+    cv_share: float
+    detectable_share: float | None
+    provable_share: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outlook:
+    """What a schedule will take and what it can show."""
+
+    trials: int
+    blocks: int
+    """Of each sitting; where precision or budget decide: what the budget is expected to allow, else what is drawn."""
+    duration_ns: int
+    duration_from: str
+    """`history`, or `workloads`: what they guess, without set-up."""
+    compare: str | None
+    contrasts: int
+    """Candidates times conditions: how often each measure is compared."""
+    design: Design
+    effects: tuple[Effect, ...]
+
+
+def outlook(experiment: Experiment, plan: Plan, history: History | None = None) -> Outlook:
+    """What the plan will take and can show. With an unknown spread, effects are given for CV 1, 3 and 10 %."""
+    told = history or History()
+    per_block = len(combinations(experiment))
+    block_ns = _block_ns(experiment, told)
+    blocks = _blocks(experiment, plan, block_ns)
+    trials = blocks * per_block * len(plan.sittings)
+    return Outlook(
+        trials=trials,
+        blocks=blocks,
+        duration_ns=blocks * block_ns * len(plan.sittings),
+        duration_from="workloads" if told.trial_ns is None else "history",
+        compare=experiment.compare,
+        contrasts=_contrasts(experiment),
+        design=_design(experiment),
+        effects=_effects(experiment, blocks, told),
+    )
+
+
+def _blocks(experiment: Experiment, plan: Plan, block_ns: int) -> int:
+    """Blocks to be expected of each sitting: at least one starts whatever the budget."""
+    if experiment.budget_ns is None:
+        return plan.blocks
+    fitting = experiment.budget_ns // len(plan.sittings) // max(block_ns, 1)
+    return max(1, min(plan.blocks, fitting))
+
+
+def _block_ns(experiment: Experiment, told: History) -> int:
+    """How long one block takes."""
+    every = combinations(experiment)
+    if told.trial_ns is not None:
+        return told.trial_ns * len(every)
+    return int(1e9 * sum(_seconds(experiment, levels) for levels in every))
+
+
+def _seconds(experiment: Experiment, levels: Mapping[str, Value]) -> float:
+    """What the workloads of a trial guess, with the knobs that its levels set."""
+    total = 0.0
+    for spec in experiment.workloads:
+        if levels.get("workload", spec.name) != spec.name:
+            continue
+        start = f"{spec.name}."
+        own = {path.removeprefix(start): value for path, value in levels.items() if path.startswith(start)}
+        total += catalogue.find("workloads", spec.kind).seconds({**spec.knobs, **own})
+    return total
+
+
+def _contrasts(experiment: Experiment) -> int:
+    """Candidates of the compared factor times the combinations of the other levels."""
+    number = 0 if experiment.compare is None else 1
+    for factor in experiment.factors:
+        number *= len(factor.levels) - 1 if factor.path == experiment.compare else len(factor.levels)
+    return number
+
+
+def _design(experiment: Experiment) -> Design:
+    by_hand = {factor.path for factor in experiment.factors if factor.change is Change.MANUAL}
+    return Design.INDEPENDENT if experiment.compare in by_hand else Design.PAIRED
+
+
+def _effects(experiment: Experiment, blocks: int, told: History) -> tuple[Effect, ...]:
+    if experiment.compare is None:
+        return ()
+    names = [measure.name for measure in experiment.measures]
+    known = [(name, told.cv[name]) for name in names if name in told.cv]
+    unknown = [(None, cv) for cv in UNKNOWN_CVS] if len(known) < len(names) else []
+    design = _design(experiment)
+    return tuple(
+        Effect(
+            measure=name,
+            cv_share=cv,
+            detectable_share=detectable(blocks, cv, design),
+            provable_share=provable(blocks, cv, experiment.matters_share, design),
+        )
+        for name, cv in (*known, *unknown)
+    )

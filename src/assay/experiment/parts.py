@@ -1,0 +1,179 @@
+"""Targets, workloads and hosts of an experiment file, as the catalogue knows them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from assay import catalogue
+from assay.catalogue import Knob, Target, Workload
+from assay.experiment.document import Document, Path, Point, one_of, shown
+from assay.experiment.knobs import Settings, declared, settings
+from assay.experiment.shape import EventShape, FileShape, HostShape, check
+from assay.records import Event, HostSpec, TargetSpec, WorkloadSpec
+from assay.units import Refusal, Unit, attempt
+
+RESERVED = ("target", "workload", "clients", "hosts")
+"""Paths of factors that are no knobs; nothing else may have these names."""
+HOST_KINDS = ("ssh", "dask", "local")
+_NAME = re.compile(r"[^\s:,=/@{}\"']+")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """A target or workload of the file, with what the catalogue declares of it."""
+
+    name: str
+    at: Path
+    knobs: Mapping[str, Knob]
+    settings: Settings
+    spec: TargetSpec | WorkloadSpec
+    plug: Target | Workload
+
+
+Varied = Callable[[str], frozenset[str]]
+"""Name of a part -> the knobs of it that factors set."""
+
+
+def hosts(document: Document, shapes: Mapping[str, HostShape]) -> tuple[HostSpec, ...]:
+    """The machines that take part; `local` is always the first."""
+    specs = [HostSpec(name="local")]
+    for name, shape in shapes.items():
+        at = ("hosts", name)
+        _check_name(document, at, name)
+        if shape.via not in HOST_KINDS:
+            document.wrong((*at, "via"), shown(shape.via), one_of(HOST_KINDS, shape.via))
+        elif shape.via == "ssh" and not shape.address:
+            document.wrong(at, f"no 'address' for host {name!r}", 'a line address = "..." (as ssh takes it)', Point.KEY)
+        if name != "local":
+            specs.append(HostSpec(name=name, via=shape.via, address=shape.address))
+    return tuple(specs)
+
+
+def targets(document: Document, shape: FileShape, known: tuple[HostSpec, ...], varied: Varied) -> dict[str, Part]:
+    """Every target of the file whose kind exists."""
+    parts: dict[str, Part] = {}
+    for name, table in shape.targets.items():
+        at = ("targets", name)
+        _check_name(document, at, name)
+        plug = _target(document, at, table)
+        host = _host(document, (*at, "host"), table.get("host", "local"), known)
+        if plug is not None:
+            knobs = declared(plug.knobs)
+            chosen = settings(document, at, knobs, _without(table, "kind", "host"), varied(name))
+            spec = TargetSpec(name=name, kind=plug.name, knobs=chosen.values, host=host)
+            parts[name] = Part(name=name, at=at, knobs=knobs, settings=chosen, spec=spec, plug=plug)
+    return parts
+
+
+def workloads(document: Document, shape: FileShape, known: tuple[HostSpec, ...], varied: Varied) -> dict[str, Part]:
+    """Every workload of the file whose kind exists."""
+    parts: dict[str, Part] = {}
+    for name, table in shape.workloads.items():
+        at = ("workloads", name)
+        _check_name(document, at, name)
+        if "." in name:
+            document.wrong(at, f"workload {name!r}", "a name without a dot: measures are WORKLOAD.OPERATION.FIGURE", Point.KEY)
+        if name in shape.targets:
+            document.wrong(
+                at, f"workload {name!r}, which is also a target", "another name: paths of knobs begin with it", Point.KEY
+            )
+        plug = _workload(document, at, table)
+        roles = _roles(document, (*at, "hosts"), table.get("hosts", {}), known)
+        events = _events(document, (*at, "events"), table.get("events", []), known)
+        if plug is not None:
+            knobs = declared(plug.knobs)
+            chosen = settings(document, at, knobs, _without(table, "kind", "hosts", "events"), varied(name))
+            spec = WorkloadSpec(name=name, kind=plug.name, knobs=chosen.values, hosts=roles, events=events)
+            parts[name] = Part(name=name, at=at, knobs=knobs, settings=chosen, spec=spec, plug=plug)
+    return parts
+
+
+def endpoints_fit(document: Document, systems: Mapping[str, Part], loads: Mapping[str, Part]) -> None:
+    """Every workload must accept what every target offers."""
+    for load in loads.values():
+        for system in systems.values():
+            if (
+                isinstance(load.plug, Workload)
+                and isinstance(system.plug, Target)
+                and system.plug.endpoint not in load.plug.accepts
+            ):
+                document.wrong(
+                    (*load.at, "kind"),
+                    f"workload {load.name!r} on target {system.name!r}, which offers a {system.plug.endpoint.value}",
+                    f"a target that offers {' or '.join(kind.value for kind in load.plug.accepts)}",
+                )
+
+
+def _without(table: Mapping[str, object], *keys: str) -> dict[str, object]:
+    return {key: value for key, value in table.items() if key not in keys}
+
+
+def _check_name(document: Document, at: Path, name: str) -> None:
+    if name in RESERVED:
+        document.wrong(at, f"the reserved name {name!r}", f"another name than {', '.join(RESERVED)}", Point.KEY)
+    elif not _NAME.fullmatch(name):
+        document.wrong(at, f"the name {name!r}", "a name without spaces, quotes and : , = / @ { }", Point.KEY)
+
+
+def _kind(document: Document, at: Path, table: Mapping[str, object], known: tuple[str, ...]) -> str | None:
+    kind = table.get("kind")
+    if kind is None:
+        document.wrong(at, "no 'kind'", f"a line kind = ...: {one_of(known)}", Point.KEY)
+    elif not isinstance(kind, str) or kind not in known:
+        document.wrong((*at, "kind"), f"kind {shown(kind)}", one_of(known, str(kind)))
+    else:
+        return kind
+    return None
+
+
+def _target(document: Document, at: Path, table: Mapping[str, object]) -> Target | None:
+    kind = _kind(document, at, table, catalogue.names("targets"))
+    return None if kind is None else catalogue.find("targets", kind)
+
+
+def _workload(document: Document, at: Path, table: Mapping[str, object]) -> Workload | None:
+    kind = _kind(document, at, table, catalogue.names("workloads"))
+    return None if kind is None else catalogue.find("workloads", kind)
+
+
+def _host(document: Document, at: Path, found: object, known: tuple[HostSpec, ...]) -> str:
+    names = tuple(host.name for host in known)
+    if not isinstance(found, str) or found not in names:
+        document.wrong(at, f"host {shown(found)}", one_of(names, str(found)))
+        return "local"
+    return found
+
+
+def _roles(document: Document, at: Path, found: object, known: tuple[HostSpec, ...]) -> dict[str, tuple[str, ...]]:
+    """`{ load = ["c1", "c2"] }`: which machines play which role."""
+    if not isinstance(found, dict):
+        document.wrong(at, shown(found), 'a table such as { load = ["c1", "c2"] }')
+        return {}
+    roles: dict[str, tuple[str, ...]] = {}
+    for role, names in found.items():
+        if not isinstance(names, list) or not names:
+            document.wrong((*at, role), shown(names), 'a list of hosts such as ["c1", "c2"]')
+            continue
+        roles[role] = tuple(_host(document, (*at, role, index), name, known) for index, name in enumerate(names))
+    return roles
+
+
+def _events(document: Document, at: Path, found: object, known: tuple[HostSpec, ...]) -> tuple[Event, ...]:
+    if not isinstance(found, list):
+        document.wrong(at, shown(found), "tables [[workloads.NAME.events]]")
+        return ()
+    events = []
+    for index, item in enumerate(found):
+        here = (*at, index)
+        shape = check(document, EventShape, item, here)
+        if not isinstance(shape, EventShape):
+            continue
+        host = _host(document, (*here, "host"), shape.host, known)
+        moment = attempt(shape.at, Unit.NANOSECONDS)
+        if isinstance(moment, Refusal):
+            document.wrong((*here, "at"), moment.found, moment.expected)
+            continue
+        events.append(Event(phase=shape.phase, at_ns=int(moment), run=tuple(shape.run), host=host))
+    return tuple(events)

@@ -1,0 +1,103 @@
+"""The whole schedule before the first trial, and when it ends: by number of blocks, by precision or by budget.
+
+What the schedule can show is worked out in `outlook`; the order itself in `schedule`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from assay.experiment.outlook import History, Outlook, outlook
+from assay.experiment.read import DEFAULT_REPEATS, MOST_TRIALS
+from assay.experiment.schedule import combinations, manual, sittings, trials
+from assay.records import Experiment, Plan, PlanNote, Precision
+
+DRAWN_BLOCKS = 1000
+"""Where precision or budget decide, the schedule is drawn to this many blocks."""
+LEAST_BLOCKS = 3
+"""Precision is not asked about before: the interval of two pairs is no guide (STATISTICS 2.1)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Standing:
+    """How far a sitting has come."""
+
+    blocks_done: int
+    elapsed_ns: int
+    """Since the start of the sitting's first trial, over all its sessions."""
+    longest_block_ns: int
+    half_width_share: float | None = None
+    """The widest half width of the 95 % interval of any contrast; None where there is none yet."""
+
+
+def plan(experiment: Experiment, *, history: History | None = None) -> Plan:
+    """Draw the schedule. The order depends on the experiment alone; `history` only sizes what a budget is said to allow."""
+    per_block = len(combinations(experiment))
+    visits = len(sittings(experiment))
+    drawn = experiment.repeats if isinstance(experiment.repeats, int) else _open_ended(experiment, per_block * visits)
+    return Plan(
+        experiment=experiment.digest,
+        seed=experiment.seed,
+        trials=tuple(trials(experiment, drawn)),
+        blocks=drawn,
+        drawn_blocks=drawn,
+        sittings=sittings(experiment),
+        notes=_notes(experiment, history, drawn),
+    )
+
+
+def reason_to_stop(experiment: Experiment, standing: Standing) -> str | None:
+    """Why no further block of this sitting may start, or None where one may.
+
+    A budget is shared evenly by the sittings; a block starts only if the longest so far fits what is left of it. With a
+    precision, blocks go on until every contrast has it, at least three.
+    """
+    if isinstance(experiment.repeats, int) and standing.blocks_done >= experiment.repeats:
+        return f"all {experiment.repeats} blocks are done"
+    if isinstance(experiment.repeats, Precision) and standing.blocks_done >= LEAST_BLOCKS:
+        wanted, reached = experiment.repeats.half_width_share, standing.half_width_share
+        if reached is not None and reached <= wanted:
+            return f"every contrast is known to ±{reached:.1%} (asked: ±{wanted:.1%})"
+    if experiment.budget_ns is not None and standing.blocks_done > 0:
+        left = experiment.budget_ns // len(sittings(experiment)) - standing.elapsed_ns
+        if standing.longest_block_ns > left:
+            return f"the longest block took {standing.longest_block_ns / 1e9:.0f} s and {max(left, 0) / 1e9:.0f} s are left of the budget"
+    return None
+
+
+def may_start_block(experiment: Experiment, standing: Standing) -> bool:
+    """Whether one more block of this sitting may start; the first always may."""
+    return reason_to_stop(experiment, standing) is None
+
+
+def _open_ended(experiment: Experiment, trials_per_block: int) -> int:
+    if experiment.repeats is None and experiment.budget_ns is None:
+        return DEFAULT_REPEATS
+    return max(LEAST_BLOCKS, min(DRAWN_BLOCKS, MOST_TRIALS // trials_per_block))
+
+
+def _notes(experiment: Experiment, history: History | None, drawn: int) -> tuple[PlanNote, ...]:
+    notes = []
+    by_hand = manual(experiment)
+    if by_hand is not None:
+        text = (
+            f"changed by hand in {len(sittings(experiment))} sittings: not interleaved, so a comparison of it is at best BOUNDED"
+        )
+        drift = "" if by_hand.returns else "; returns = 1 would show drift between the sittings"
+        notes.append(PlanNote(subject=by_hand.path, text=text + drift))
+    if experiment.compare is None and len([factor for factor in experiment.factors if len(factor.levels) > 1]) > 1:
+        notes.append(PlanNote(subject="compare", text="several factors vary and none is compared: name one with compare = ..."))
+    if experiment.compare is not None and drawn < 2:
+        notes.append(PlanNote(subject="repeats", text="one block has no spread: no comparison can come of it"))
+    if isinstance(experiment.repeats, Precision) and experiment.compare is None:
+        notes.append(
+            PlanNote(subject="repeats", text="a precision is of contrasts, and nothing is compared: the schedule runs to its end")
+        )
+    if experiment.budget_ns is not None and history is None:
+        notes.append(
+            PlanNote(subject="budget", text="no earlier trial tells how long a block takes: the number of blocks is a guess")
+        )
+    return tuple(notes)
+
+
+__all__ = ["History", "Outlook", "Standing", "may_start_block", "outlook", "plan", "reason_to_stop"]

@@ -1,0 +1,209 @@
+"""The experiment file: TOML in, an Experiment out, or every mistake at once with its line and column.
+
+Three steps, each over what the former left valid: syntax (the recoverable parser of `_core`), shape (`shape`, pydantic),
+and what the catalogue and the rest of the file say of each value (`parts`, `factors`, `figures`).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from assay import catalogue
+from assay.errors import UsageError
+from assay.experiment import factors as varying
+from assay.experiment import figures, parts
+from assay.experiment.digest import digest
+from assay.experiment.document import Document, Point, load, one_of, shown
+from assay.experiment.factors import Scene
+from assay.experiment.shape import FileShape, check
+from assay.records import Experiment, Factor, Precision, TargetSpec, Value, WorkloadSpec
+from assay.units import Refusal, Unit, attempt
+
+DEFAULT_REPEATS = 5
+MOST_TRIALS = 100_000
+"""At ten seconds each this is more than eleven days."""
+_PRECISION = re.compile(r"until\s+(.+)", re.DOTALL)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Control:
+    """What a control shows: with the levels `fail` the rule must fail the measure, with `passes` it must pass it."""
+
+    rule: str
+    measure: str
+    fail: Mapping[str, Value]
+    passes: Mapping[str, Value]
+    needs: tuple[str, ...]
+
+
+def read(path: Path) -> Experiment:
+    """The experiment of a file. Raises UsageError where it cannot be read, InputErrors with every mistake in it."""
+    return parse(_text(path), str(path))
+
+
+def parse(text: str, file: str) -> Experiment:
+    """The experiment of a text; `file` is its name in messages. Raises InputErrors with every mistake."""
+    document = load(text, file)
+    shape = check(document, FileShape, document.values)
+    if not isinstance(shape, FileShape):
+        shape = _valid_part(document)
+    experiment = _assemble(document, shape)
+    document.refuse_if_wrong()
+    return replace(experiment, digest=digest(experiment))
+
+
+def control(path: Path) -> Control | None:
+    """The `[control]` table of a file, None where there is none. Raises InputErrors, UsageError."""
+    document = load(_text(path), str(path))
+    shape = check(document, FileShape, document.values)
+    document.refuse_if_wrong()
+    if not isinstance(shape, FileShape) or shape.control is None:
+        return None
+    scene, _ = _scene(document, shape)
+    told = shape.control
+    fail = varying.chosen(document, ("control", "fail"), told.fail, scene)
+    passes = varying.chosen(document, ("control", "pass"), told.pass_, scene)
+    document.refuse_if_wrong()
+    return Control(rule=told.rule, measure=told.measure, fail=fail, passes=passes, needs=tuple(told.needs))
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"found {path} ({error.strerror}); expected an experiment file") from error
+    except UnicodeDecodeError as error:
+        raise UsageError(f"found {path}, which is no text in UTF-8 (byte {error.start}); expected an experiment file") from error
+
+
+def _valid_part(document: Document) -> FileShape:
+    """The shape of what is valid, so that the rest of the file is checked too: wrong tables and keys are left out."""
+    valid = dict(_LEAST)
+    for key, value in document.values.items():
+        if _fits(key, value):
+            valid[key] = value
+        elif isinstance(value, dict):
+            valid[key] = {name: item for name, item in value.items() if _fits(key, {name: item})} or _LEAST.get(key, {})
+    return FileShape.model_validate({key: value for key, value in valid.items() if _fits(key, value)})
+
+
+def _fits(key: str, value: object) -> bool:
+    return check(Document(file="", values={}, places={}), FileShape, {**_LEAST, key: value}) is not None
+
+
+_LEAST: Mapping[str, object] = {"title": "?", "targets": {"?": {}}, "workloads": {"?": {}}}
+"""The smallest thing with the shape of an experiment."""
+
+
+def _scene(document: Document, shape: FileShape) -> tuple[Scene, tuple[Factor, ...]]:
+    """Hosts, targets, workloads, and the factors over them."""
+    hosts = parts.hosts(document, shape.hosts)
+
+    def varied(name: str) -> frozenset[str]:
+        return varying.varied(shape.factors, name)
+
+    scene = Scene(
+        targets=parts.targets(document, shape, hosts, varied) if "?" not in shape.targets else {},
+        workloads=parts.workloads(document, shape, hosts, varied) if "?" not in shape.workloads else {},
+        hosts=hosts,
+    )
+    return scene, varying.factors(document, shape.factors, scene)
+
+
+def _assemble(document: Document, shape: FileShape) -> Experiment:
+    scene, factors = _scene(document, shape)
+    parts.endpoints_fit(document, scene.targets, scene.workloads)
+    varying.knobs_fit(document, scene.workloads, factors)
+    measures = figures.measures(document, shape, figures.known(scene.workloads, factors, scene.hosts))
+    repeats = _repeats(document, shape)
+    _count_trials(document, factors, repeats)
+    return Experiment(
+        title=shape.title,
+        question=shape.question,
+        targets=tuple(part.spec for part in scene.targets.values() if isinstance(part.spec, TargetSpec)),
+        workloads=tuple(part.spec for part in scene.workloads.values() if isinstance(part.spec, WorkloadSpec)),
+        factors=factors,
+        measures=measures,
+        requirements=figures.requirements(document, shape, measures),
+        compare=varying.compared(document, shape.compare, factors),
+        matters_share=_matters(document, shape.matters),
+        repeats=repeats,
+        budget_ns=_budget(document, shape.budget),
+        seed=shape.seed,
+        hosts=scene.hosts,
+        limits=_limits(document, shape.limits),
+        observers=_observers(document, shape.observers),
+    )
+
+
+def _repeats(document: Document, shape: FileShape) -> int | Precision | None:
+    """A number of blocks, a precision, or None where the budget alone decides."""
+    raw = shape.repeats
+    if raw is None:
+        return None if shape.budget else DEFAULT_REPEATS
+    if isinstance(raw, int) and not isinstance(raw, bool) and raw >= 1:
+        return raw
+    match = _PRECISION.fullmatch(raw) if isinstance(raw, str) else None
+    share = attempt(match[1], Unit.SHARE) if match else None
+    if isinstance(share, float) and 0 < share < 1:
+        return Precision(half_width_share=share)
+    document.wrong(("repeats",), f"repeats = {shown(raw)}", 'a number of blocks from 1, or a precision such as "until 3 %"')
+    return None
+
+
+def _count_trials(document: Document, factors: tuple[Factor, ...], repeats: int | Precision | None) -> None:
+    """Refuse a schedule nobody will ever run, with the arithmetic."""
+    numbers = [
+        (f"{len(factor.levels) + factor.returns} {factor.path}", len(factor.levels) + factor.returns) for factor in factors
+    ]
+    if isinstance(repeats, int):
+        numbers.append((f"{repeats:,} repeats", repeats))
+    total = math.prod(number for _, number in numbers)
+    if total > MOST_TRIALS:
+        sums = " x ".join(text for text, _ in numbers)
+        at = ("repeats",) if isinstance(repeats, int) and repeats > DEFAULT_REPEATS else ("factors",)
+        document.wrong(at, f"{total:,} trials ({sums})", f"at most {MOST_TRIALS:,}: fewer levels or repeats")
+
+
+def _matters(document: Document, text: str) -> float:
+    share = attempt(text, Unit.SHARE)
+    if isinstance(share, Refusal):
+        document.wrong(("matters",), share.found, share.expected)
+    elif 0 < share < 1:
+        return float(share)
+    else:
+        document.wrong(("matters",), f"matters = {text!r}", "a share above 0 % and below 100 %")
+    return 0.05
+
+
+def _budget(document: Document, text: str | None) -> int | None:
+    if text is None:
+        return None
+    time = attempt(text, Unit.NANOSECONDS)
+    if isinstance(time, Refusal):
+        document.wrong(("budget",), time.found, time.expected)
+        return None
+    if time == 0:
+        document.wrong(("budget",), f"budget = {text!r}", "a time above 0")
+    return int(time)
+
+
+def _limits(document: Document, limits: Mapping[str, str]) -> Mapping[str, str]:
+    for name, text in limits.items():
+        if not text.strip():
+            document.wrong(("limits", name), shown(text), 'a link or a rate such as "1GbE" or "100 MB/s"')
+    return dict(limits)
+
+
+def _observers(document: Document, named: list[str] | None) -> tuple[str, ...] | None:
+    known = catalogue.names("observers")
+    for index, name in enumerate(named or ()):
+        if name not in known:
+            document.wrong(("observers", index), f"observer {name!r}", one_of(known, name), Point.VALUE)
+        elif name in (named or ())[:index]:
+            document.wrong(("observers", index), f"observer {name!r} twice", "each observer once", Point.VALUE)
+    return None if named is None else tuple(named)
