@@ -93,7 +93,7 @@ def _seconds(experiment: Experiment, levels: Mapping[str, Value]) -> float:
             continue
         start = f"{spec.name}."
         own = {path.removeprefix(start): value for path, value in levels.items() if path.startswith(start)}
-        total += catalogue.find("workloads", spec.kind).seconds({**spec.knobs, **own})
+        total += catalogue.find("workloads", spec.kind).seconds({**spec.knobs, **own, "clients": levels.get("clients", 1)})
     return total
 
 

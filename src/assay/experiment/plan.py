@@ -61,7 +61,8 @@ def reason_to_stop(experiment: Experiment, standing: Standing) -> str | None:
     if experiment.budget_ns is not None and standing.blocks_done > 0:
         left = experiment.budget_ns // len(sittings(experiment)) - standing.elapsed_ns
         if standing.longest_block_ns > left:
-            return f"the longest block took {standing.longest_block_ns / 1e9:.0f} s and {max(left, 0) / 1e9:.0f} s are left of the budget"
+            longest, rest = standing.longest_block_ns / 1e9, max(left, 0) / 1e9
+            return f"the longest block took {longest:.0f} s and {rest:.0f} s are left of the budget"
     return None
 
 
@@ -77,27 +78,23 @@ def _open_ended(experiment: Experiment, trials_per_block: int) -> int:
 
 
 def _notes(experiment: Experiment, history: History | None, drawn: int) -> tuple[PlanNote, ...]:
-    notes = []
+    """What limits what can be shown, said before anything is run."""
     by_hand = manual(experiment)
-    if by_hand is not None:
-        text = (
-            f"changed by hand in {len(sittings(experiment))} sittings: not interleaved, so a comparison of it is at best BOUNDED"
-        )
-        drift = "" if by_hand.returns else "; returns = 1 would show drift between the sittings"
-        notes.append(PlanNote(subject=by_hand.path, text=text + drift))
-    if experiment.compare is None and len([factor for factor in experiment.factors if len(factor.levels) > 1]) > 1:
-        notes.append(PlanNote(subject="compare", text="several factors vary and none is compared: name one with compare = ..."))
-    if experiment.compare is not None and drawn < 2:
-        notes.append(PlanNote(subject="repeats", text="one block has no spread: no comparison can come of it"))
-    if isinstance(experiment.repeats, Precision) and experiment.compare is None:
-        notes.append(
-            PlanNote(subject="repeats", text="a precision is of contrasts, and nothing is compared: the schedule runs to its end")
-        )
-    if experiment.budget_ns is not None and history is None:
-        notes.append(
-            PlanNote(subject="budget", text="no earlier trial tells how long a block takes: the number of blocks is a guess")
-        )
-    return tuple(notes)
+    several = [factor for factor in experiment.factors if len(factor.levels) > 1]
+    precise = isinstance(experiment.repeats, Precision)
+    candidates = (
+        (
+            by_hand is not None,
+            by_hand.path if by_hand else "",
+            "changed by hand: not interleaved, a comparison is at best BOUNDED",
+        ),
+        (by_hand is not None and not by_hand.returns, "returns", "returns = 1 would show drift between the sittings"),
+        (experiment.compare is None and len(several) > 1, "compare", "several factors vary and none is compared: name one"),
+        (experiment.compare is not None and drawn < 2, "repeats", "one block has no spread: no comparison can come of it"),
+        (experiment.compare is None and precise, "repeats", "nothing is compared, so no precision ends the schedule"),
+        (experiment.budget_ns is not None and history is None, "budget", "the number of blocks is a guess: no trial was timed"),
+    )
+    return tuple(PlanNote(subject=subject, text=text) for applies, subject, text in candidates if applies)
 
 
 __all__ = ["History", "Outlook", "Standing", "may_start_block", "outlook", "plan", "reason_to_stop"]

@@ -40,12 +40,14 @@ def provable(blocks: int, cv: float, matters: float, design: Design = Design.PAI
     return None if effect is None else math.expm1(math.log1p(matters) + effect)
 
 
-def log_effect(blocks: int, cv: float, design: Design) -> float | None:
+def log_effect(
+    blocks: int, cv: float, design: Design = Design.PAIRED, *, level: float = LEVEL, power: float = POWER
+) -> float | None:
     """The detectable difference of natural logarithms; None with fewer than two blocks."""
     if blocks < 2:
         return None
     freedom = blocks - 1 if design is Design.PAIRED else 2 * blocks - 2
-    return noncentrality(freedom, level=LEVEL, power=POWER) * math.sqrt(2) * cv / math.sqrt(blocks)
+    return noncentrality(freedom, level=level, power=power) * math.sqrt(2) * cv / math.sqrt(blocks)
 
 
 def noncentrality(freedom: int, *, level: float, power: float) -> float:
