@@ -1,0 +1,201 @@
+"""Candidate against baseline: the ratio with its interval, and one of four conclusions.
+
+Levels that the schedule mixes within blocks are compared in pairs, block by block; levels that a person changed by hand
+stand in sittings of their own and are compared unpaired, which is said. All contrasts of an experiment are looked at
+together, so a difference must also hold after Holm's correction.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from assay.analysis import wording
+from assay.analysis.counting import measure_of
+from assay.analysis.order import is_interleaved
+from assay.records import Cell, Change, Comparison, Conclusion, Estimate, Experiment, Factor, Judged, Plan
+from assay.statistics.contrast import Contrast, interval, p_value
+from assay.statistics.four_way import four_way
+from assay.statistics.holm import holm
+from assay.statistics.mean_interval import LEAST
+from assay.statistics.paired_power import log_effect
+from assay.statistics.paired_ratio import paired_ratio
+from assay.statistics.welch_ratio import welch_ratio
+
+LEVEL = 0.05
+WIDE, NARROW = 1 - LEVEL, 1 - 2 * LEVEL
+Key = tuple[int, int]
+"""Sitting and block."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arms:
+    """The two cells of a comparison with the runs they stand on."""
+
+    factor: Factor
+    baseline: Cell
+    candidate: Cell
+    runs: Mapping[str, Judged]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """Contrasts of two arms: one, or one for each baseline sitting where there are several."""
+
+    contrasts: tuple[Contrast, ...]
+    method: str
+    excluded: Mapping[str, str]
+
+
+def comparisons(experiment: Experiment, plan: Plan, cells: Sequence[Cell], runs: Sequence[Judged]) -> tuple[Comparison, ...]:
+    """All comparisons of the factor that the experiment compares; none where it compares nothing."""
+    del plan  # the order that counts is the one in which the runs were made, and they carry their trials
+    by_id = {judged.id: judged for judged in runs}
+    found = [compare(experiment, arms) for arms in pairs_of_cells(experiment, cells, by_id)]
+    return corrected(found)
+
+
+def pairs_of_cells(experiment: Experiment, cells: Sequence[Cell], runs: Mapping[str, Judged]) -> Iterator[Arms]:
+    """Each cell at a later level of the compared factor with the cell at its first level, other levels being equal."""
+    factor = next((factor for factor in experiment.factors if factor.path == experiment.compare), None)
+    for cell in cells if factor else ():
+        assert factor is not None
+        if cell.levels.get(factor.path) == factor.levels[0]:
+            continue
+        levels = {**cell.levels, factor.path: factor.levels[0]}
+        base = next((one for one in cells if one.measure == cell.measure and dict(one.levels) == levels), None)
+        if base is not None:
+            yield Arms(factor=factor, baseline=base, candidate=cell, runs=runs)
+
+
+def compare(experiment: Experiment, arms: Arms) -> Comparison:
+    """One comparison, not yet corrected for the others."""
+    cell, path = arms.candidate, arms.factor.path
+    outcome = contrast(arms)
+    measure = measure_of(experiment, cell.measure)
+    positive = [found for found in outcome.contrasts if found.n]
+    ratio, conclusion = conclude(positive, outcome.method, experiment.matters_share)
+    comparison = Comparison(
+        measure=cell.measure,
+        factor=path,
+        baseline=arms.baseline.levels[path],
+        candidate=cell.levels[path],
+        within={name: level for name, level in cell.levels.items() if name != path},
+        ratio=ratio,
+        conclusion=conclusion,
+        statement="",
+        matters_share=experiment.matters_share,
+        detectable_share=None,
+        provable_share=None,
+        interleaved=arms.factor.change is Change.AUTOMATIC and is_interleaved(*counted_runs(arms)),
+        excluded={**arms.baseline.excluded, **cell.excluded, **outcome.excluded},
+        p_value=max((p_value(found) for found in positive), default=None),
+    )
+    comparison = with_effects(comparison, positive)
+    return replace(comparison, statement=wording.statement(comparison, measure, positive))
+
+
+def counted_runs(arms: Arms) -> tuple[list[Judged], list[Judged]]:
+    """The runs that count in the two arms."""
+    return [arms.runs[run] for run in arms.baseline.values], [arms.runs[run] for run in arms.candidate.values]
+
+
+def contrast(arms: Arms) -> Outcome:
+    """The contrast of two arms: paired by block, or unpaired where a person changed the level by hand."""
+    baseline, candidate = arms.baseline.values, arms.candidate.values
+    if any(value <= 0 for value in (*baseline.values(), *candidate.values())):
+        return Outcome(contrasts=(), method="no ratio: a value is 0", excluded={})
+    if arms.factor.change is Change.MANUAL:
+        return apart(arms)
+    return paired(arms)
+
+
+def paired(arms: Arms) -> Outcome:
+    """Pairs of runs of the same block of the same sitting; a run without a partner does not count."""
+    first, second = by_block(arms.baseline.values, arms.runs), by_block(arms.candidate.values, arms.runs)
+    both = [key for key in first if key in second]
+    lonely = {
+        run: "no partner in its block counts"
+        for one, other in ((first, second), (second, first))
+        for key, (run, _) in one.items()
+        if key not in other
+    }
+    found = (paired_ratio([first[key][1] for key in both], [second[key][1] for key in both]),) if both else ()
+    return Outcome(contrasts=found, method="paired by block, t interval on logarithms", excluded=lonely)
+
+
+def by_block(values: Mapping[str, float], runs: Mapping[str, Judged]) -> dict[Key, tuple[str, float]]:
+    """Sitting and block -> run and value."""
+    return {(runs[run].run.trial.sitting, runs[run].run.trial.block): (run, value) for run, value in values.items()}
+
+
+def apart(arms: Arms) -> Outcome:
+    """The candidate against each baseline sitting by itself, so that a drift between sittings widens the interval."""
+    sittings: dict[int, list[float]] = {}
+    for run, value in arms.baseline.values.items():
+        sittings.setdefault(arms.runs[run].run.trial.sitting, []).append(value)
+    candidate = list(arms.candidate.values.values())
+    found = tuple(welch_ratio(values, candidate) for _, values in sorted(sittings.items())) if candidate else ()
+    method = "unpaired (sittings), Welch's t interval on logarithms"
+    return Outcome(
+        contrasts=found, method=f"{method}, hull over {len(found)} sittings" if len(found) > 1 else method, excluded={}
+    )
+
+
+def conclude(contrasts: Sequence[Contrast], method: str, matters_share: float) -> tuple[Estimate | None, Conclusion]:
+    """The ratio with the interval that holds those of all contrasts, and the conclusion from it."""
+    if not contrasts:
+        return None, Conclusion.UNDECIDED
+    n = min(found.n for found in contrasts)
+    value = math.exp(sum(found.difference for found in contrasts) / len(contrasts))
+    if n < LEAST:
+        return Estimate(value=value, low=None, high=None, confidence=WIDE, unit="ratio", n=n, method=method), Conclusion.UNDECIDED
+    wide, narrow = hull(contrasts, WIDE), hull(contrasts, NARROW)
+    estimate = Estimate(
+        value=value, low=math.exp(wide[0]), high=math.exp(wide[1]), confidence=WIDE, unit="ratio", n=n, method=method
+    )
+    return estimate, four_way(wide, narrow, matters_share)
+
+
+def hull(contrasts: Sequence[Contrast], confidence: float) -> tuple[float, float]:
+    """The smallest interval that holds the interval of every contrast."""
+    found = [interval(contrast, confidence) for contrast in contrasts]
+    return min(low for low, _ in found), max(high for _, high in found)
+
+
+def with_effects(comparison: Comparison, contrasts: Sequence[Contrast]) -> Comparison:
+    """The comparison with the effect it could detect and the one it could prove to matter (80 % power)."""
+    if comparison.ratio is None or comparison.ratio.low is None:
+        return comparison
+    widest = max(contrasts, key=lambda found: found.standard_error)
+    effect = unit_effect(widest.n) * widest.standard_error * math.sqrt(widest.n / 2)
+    return replace(
+        comparison,
+        detectable_share=math.expm1(effect),
+        provable_share=math.expm1(math.log1p(comparison.matters_share) + effect),
+    )
+
+
+@functools.cache
+def unit_effect(pairs: int) -> float:
+    """The log difference that so many pairs detect, for a standard deviation of 1 in each arm."""
+    return log_effect(pairs, 1.0) or math.inf
+
+
+def corrected(found: Sequence[Comparison]) -> tuple[Comparison, ...]:
+    """The comparisons with adjusted p-values; a difference that Holm's correction takes away is not claimed."""
+    tested = [comparison for comparison in found if comparison.p_value is not None]
+    adjusted = dict(zip(map(id, tested), holm([one.p_value or 0.0 for one in tested]), strict=True))
+    return tuple(demoted(replace(one, adjusted_p_value=adjusted.get(id(one))), len(tested)) for one in found)
+
+
+def demoted(comparison: Comparison, contrasts: int) -> Comparison:
+    """A comparison that does not claim a difference its adjusted p-value does not support."""
+    less = {Conclusion.MATTERS: Conclusion.UNDECIDED, Conclusion.IMMATERIAL: Conclusion.EQUIVALENT}
+    p = comparison.adjusted_p_value
+    if p is None or p <= LEVEL or comparison.conclusion not in less:
+        return comparison
+    note = f"not established among {contrasts} contrasts looked at (Holm p = {p:.2g})"
+    return replace(comparison, conclusion=less[comparison.conclusion], statement=f"{comparison.statement}; {note}")

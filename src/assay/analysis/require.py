@@ -1,0 +1,116 @@
+"""Whether requirements hold: met, not met or undecided, each decided by a 95 % interval and never by a mean alone.
+
+`<= B` is met where the whole interval of the cell is at most B, not met where all of it is above; `>=` likewise.
+`not worse than x %` is a test of non-inferiority: where higher is better, met if the whole interval of the ratio candidate /
+baseline is at least 1 - x, not met if all of it is below; where lower is better, at most 1 + x
+(G. Piaggio et al., Reporting of noninferiority and equivalence randomized trials, JAMA 308 (2012), 2594-2604).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from assay import measures
+from assay.analysis.counting import measure_of
+from assay.records import (
+    Cell,
+    Comparison,
+    Estimate,
+    Experiment,
+    Judged,
+    Requirement,
+    RequirementKind,
+    RequirementResult,
+    RequirementState,
+    VerdictState,
+    worst,
+)
+
+
+def requirements(
+    experiment: Experiment, cells: Sequence[Cell], comparisons: Sequence[Comparison], runs: Sequence[Judged]
+) -> tuple[RequirementResult, ...]:
+    """Every requirement at every combination of levels (`not worse than`: at every one that is compared with the baseline)."""
+    by_id = {judged.id: judged for judged in runs}
+    return tuple(
+        result
+        for requirement in experiment.requirements
+        for result in (
+            relative(experiment, requirement, (cells, comparisons), by_id)
+            if requirement.kind is RequirementKind.NOT_WORSE_THAN
+            else absolute(requirement, cells, by_id)
+        )
+    )
+
+
+def absolute(requirement: Requirement, cells: Sequence[Cell], runs: Mapping[str, Judged]) -> Iterator[RequirementResult]:
+    """A bound on the figure itself, cell by cell."""
+    at_most = requirement.kind is RequirementKind.AT_MOST
+    for cell in cells:
+        if cell.measure == requirement.measure:
+            yield RequirementResult(
+                measure=cell.measure,
+                text=requirement.text,
+                levels=cell.levels,
+                estimate=cell.estimate,
+                state=decide(cell.estimate, requirement.bound, at_most=at_most),
+                verdict=trust(runs, (cell,)),
+            )
+
+
+def relative(
+    experiment: Experiment,
+    requirement: Requirement,
+    answers: tuple[Sequence[Cell], Sequence[Comparison]],
+    runs: Mapping[str, Judged],
+) -> Iterator[RequirementResult]:
+    """A bound on the ratio to the baseline, comparison by comparison; undecided where nothing is compared."""
+    cells, comparisons = answers
+    kind = measures.figure_kind(measure_of(experiment, requirement.measure).figure)
+    lower_better = kind is not None and kind.better is measures.Better.LOWER
+    bound = 1 + requirement.bound if lower_better else 1 - requirement.bound
+    for comparison in comparisons:
+        if comparison.measure == requirement.measure:
+            arms = [cell for cell in cells if cell.measure == comparison.measure and is_arm(cell, comparison)]
+            verdict = trust(runs, arms)
+            yield RequirementResult(
+                measure=comparison.measure,
+                text=requirement.text,
+                levels={**comparison.within, comparison.factor: comparison.candidate},
+                estimate=comparison.ratio,
+                state=decide(comparison.ratio, bound, at_most=lower_better),
+                verdict=verdict if comparison.interleaved else worst((verdict, VerdictState.BOUNDED)),
+            )
+
+
+def is_arm(cell: Cell, comparison: Comparison) -> bool:
+    """Whether a cell is one of the two of a comparison."""
+    levels = [{**comparison.within, comparison.factor: level} for level in (comparison.baseline, comparison.candidate)]
+    return dict(cell.levels) in levels
+
+
+def decide(estimate: Estimate | None, bound: float, *, at_most: bool) -> RequirementState:
+    """Met where the whole interval keeps the bound, not met where none of it does, else undecided."""
+    if estimate is None or estimate.low is None or estimate.high is None:
+        return RequirementState.UNDECIDED
+    keeps = (estimate.low <= bound, estimate.high <= bound) if at_most else (estimate.low >= bound, estimate.high >= bound)
+    if all(keeps):
+        return RequirementState.MET
+    return RequirementState.UNDECIDED if any(keeps) else RequirementState.NOT_MET
+
+
+def trust(runs: Mapping[str, Judged], cells: Sequence[Cell]) -> VerdictState:
+    """The worst verdict of the runs that the cells stand on.
+
+    UNVERIFIED where there is none or one was not judged; INVALID where every run was excluded as that.
+    """
+    states = []
+    for cell in cells:
+        if not cell.values:
+            excluded = list(cell.excluded.values())
+            all_invalid = bool(excluded) and all(reason.startswith("INVALID") for reason in excluded)
+            states.append(VerdictState.INVALID if all_invalid else VerdictState.UNVERIFIED)
+        for run in cell.values:
+            verdict = runs[run].verdicts.get(cell.measure)
+            states.append(verdict.state if verdict else VerdictState.UNVERIFIED)
+    return worst(states) if states else VerdictState.UNVERIFIED

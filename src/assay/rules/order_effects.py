@@ -1,0 +1,155 @@
+"""Finds comparisons that the order of the runs could explain: arms measured apart, a drift, an effect of the run before.
+
+Evidence: when each run started, the stored schedule, and each run's value less the mean of its arm (on logarithms). Arms
+that stood apart because a person changed the level by hand are bounded by the interval and never thrown away for that alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from statistics import fmean
+
+from assay import measures
+from assay.catalogue import Case, ComparisonCase, Rule
+from assay.findings import found
+from assay.records import Bound, Change, Finding, Run, Scope, Severity, State, Value
+from assay.statistics.group_effect import group_effect
+from assay.statistics.trend import Trend, correlation, trend
+
+ALTERNATIVES = (
+    "A treatment that really changes the system for what comes after it (a server that one arm warms): wash it out between runs.",
+    "A neighbour on the same machine whose load rose during the experiment: N02 says so.",
+)
+ADVICE = (
+    "Let the schedule mix the levels in randomised blocks, at least four of them. Where a person must change the level, go back "
+    "to the first one at the end (`returns = 1`): what differs then is drift."
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Point:
+    """One run that counts: its arm, when it started (s), the logarithm of its value less its arm's mean, what ran before."""
+
+    arm: int
+    started_s: float
+    residual: float
+    before: Value
+
+
+def applies(case: Case) -> str | None:
+    """None for every comparison."""
+    return None if isinstance(case, ComparisonCase) else "it judges comparisons"
+
+
+def check(case: Case) -> Finding:
+    """Fail where the arms stood apart, where the residuals have a trend, or where they depend on the run before."""
+    assert isinstance(case, ComparisonCase)
+    points = [*arm(case, 0, case.baseline), *arm(case, 1, case.candidate)]
+    if len({point.arm for point in points}) < 2:
+        return found(RULE, case, State.UNVERIFIED, "The order cannot be judged: no run of one arm counts.")
+    if by_hand(case):
+        statement = "The arms were measured in sittings of their own: a drift between sittings would look like a difference."
+        return found(RULE, case, State.FAIL, statement, severity=Severity.QUALIFIES, bound=interval(case))
+    apart = abs(correlation([float(place) for place in places(points)], [float(point.arm) for point in points]))
+    if len(points) > 2 and (apart > case.thresholds["separation"] or not case.comparison.interleaved):
+        statement = "The arms were measured one after the other and not mixed: a drift would look like a difference."
+        observed, threshold = {"separation": apart}, {"separation": case.thresholds["separation"]}
+        return found(RULE, case, State.FAIL, statement, observed=observed, threshold=threshold)
+    return judged(case, trend_of(points), before_of(points))
+
+
+def judged(case: ComparisonCase, drift: Trend | None, before: float | None) -> Finding:
+    """The finding on arms that were mixed."""
+    p = case.thresholds["p"]
+    drifted, depends = drift is not None and drift.p_value < p, before is not None and before < p
+    words = []
+    if drift is not None and drifted:
+        words.append(
+            f"The figure changed by {measures.percent(math.expm1(drift.rise))} over the experiment; pairs take most of it out."
+        )
+    if depends:
+        words.append("The figure depends on which level ran just before.")
+    return found(
+        RULE,
+        case,
+        State.FAIL if words else State.PASS,
+        " ".join(words) or "The arms were mixed, and neither time nor the run before shows in the figures.",
+        severity=Severity.QUALIFIES,
+        observed={"drift_p": drift.p_value if drift else None, "before_p": before},
+        threshold={"p": p},
+        bound=interval(case) if drifted and not depends else None,
+    )
+
+
+def by_hand(case: ComparisonCase) -> bool:
+    """Whether a person changes the compared factor."""
+    return any(factor.path == case.comparison.factor and factor.change is Change.MANUAL for factor in case.experiment.factors)
+
+
+def interval(case: ComparisonCase) -> Bound | None:
+    """The interval of the ratio as a bound; None where there is none."""
+    ratio = case.comparison.ratio
+    return Bound(low=ratio.low, high=ratio.high, unit="ratio") if ratio and ratio.low is not None else None
+
+
+def arm(case: ComparisonCase, number: int, runs: Sequence[tuple[Run, object]]) -> list[Point]:
+    """The points of one arm: runs with a positive value that the comparison did not exclude."""
+    values: dict[str, float] = {}
+    kept: dict[str, Run] = {}
+    for run, _ in runs:
+        name = f"{run.trial.id:04d}/{run.attempt}"
+        verdict = case.verdicts.get(name)
+        if name not in case.comparison.excluded and verdict is not None and verdict.value is not None and verdict.value > 0:
+            values[name], kept[name] = math.log(verdict.value), run
+    centre = fmean(values.values()) if values else 0.0
+    levels = {trial.position: trial.levels.get(case.comparison.factor) for trial in case.plan.trials}
+    return [
+        Point(
+            arm=number,
+            started_s=datetime.fromisoformat(run.started_utc).timestamp(),
+            residual=values[name] - centre,
+            before=levels.get(run.trial.position - 1),
+        )
+        for name, run in kept.items()
+    ]
+
+
+def places(points: Sequence[Point]) -> list[int]:
+    """The place of each point in the order of starts."""
+    order = sorted(range(len(points)), key=lambda index: points[index].started_s)
+    return [order.index(index) for index in range(len(points))]
+
+
+def trend_of(points: Sequence[Point]) -> Trend | None:
+    """The trend of the residuals over time; one more degree of freedom is spent on the second arm's mean."""
+    return trend([point.started_s for point in points], [point.residual for point in points], spent=1)
+
+
+def before_of(points: Sequence[Point]) -> float | None:
+    """The p-value of no effect of the level that ran just before; None with too few runs."""
+    groups: dict[Value, list[float]] = {}
+    for point in points:
+        if point.before is not None:
+            groups.setdefault(point.before, []).append(point.residual)
+    return group_effect(groups.values(), spent=1)
+
+
+RULE = Rule(
+    id="S04",
+    name="order-effects",
+    scope=Scope.COMPARISON,
+    severity=Severity.INVALIDATES,
+    part="statistics",
+    needs=(),
+    applies=applies,
+    check=check,
+    alternatives=ALTERNATIVES,
+    advice=ADVICE,
+    sources=(
+        "Duplyakin et al., USENIX ATC 2023: Avoiding the ordering trap in systems performance measurement",
+        "Abedi and Brecht, ICPE 2017: Conducting repeatable experiments in highly variable cloud computing environments",
+    ),
+)

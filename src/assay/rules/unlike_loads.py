@@ -1,0 +1,117 @@
+"""Finds latencies or rates compared under different loads: other operations in flight, or other rates where these are given.
+
+Evidence: the busy time of all operations of a phase over its length is the mean number of operations in flight. A closed
+load keeps it equal in both arms, and then latency and rate differ together, as they must; an open load keeps the rate equal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from statistics import fmean
+
+from assay import measures
+from assay.catalogue import Case, ComparisonCase, Rule
+from assay.findings import found
+from assay.records import Finding, Load, Phase, Run, Scope, Severity, State
+from assay.units import Unit
+
+LOAD_FACTORS = frozenset({"clients", "hosts", "workers", "threads", "queue_depth", "rate", "think", "regions", "files"})
+"""Last parts of the paths of factors that are the load itself."""
+LoadOf = Callable[[Phase], float | None]
+ALTERNATIVES = (
+    "Operations so short that the generator's own time between two of them counts: both arms are then bound by the generator.",
+    "An operation that waits for a lock inside one arm is in flight while it waits: that is the system, not the load.",
+)
+ADVICE = (
+    "Compare curves (make `clients` or the rate a factor), or offer both arms the same load: the same number of clients in a "
+    "closed loop, the same rate in an open one."
+)
+
+
+def applies(case: Case) -> str | None:
+    """None for comparisons of latencies and rates, where the load is not the factor."""
+    if not isinstance(case, ComparisonCase):
+        return "it judges comparisons"
+    kind = measures.figure_kind(case.measure.figure)
+    if kind is None or kind.unit not in (Unit.NANOSECONDS, Unit.PER_S, Unit.BYTES_PER_S):
+        return "the figure is neither a latency nor a rate"
+    if case.comparison.factor.rpartition(".")[2] in LOAD_FACTORS:
+        return f"the load is the factor ({case.comparison.factor})"
+    return None
+
+
+def check(case: Case) -> Finding:
+    """Fail where the mean load of the two arms differs by more than the threshold."""
+    assert isinstance(case, ComparisonCase)
+    opened = case.claim.load is Load.OPEN
+    load_of = offered if opened else in_flight
+    loads = [mean_load(case, runs, load_of) for runs in (case.baseline, case.candidate)]
+    first, second = loads
+    if not first or not second:
+        return found(RULE, case, State.UNVERIFIED, "The load of an arm is not known: its runs carry no counts of operations.")
+    share = max(first, second) / min(first, second) - 1
+    threshold = case.thresholds["rate_share" if opened else "in_flight_share"]
+    what = "operations a second" if opened else "operations in flight"
+    failed = share > threshold
+    words = f"The arms were loaded with {first:.3g} and {second:.3g} {what}, {measures.percent(share)} apart"
+    end = ": what differs may be the load." if failed else "."
+    return found(
+        RULE,
+        case,
+        State.FAIL if failed else State.PASS,
+        words + end,
+        observed={"baseline": first, "candidate": second, "apart_share": share},
+        threshold={"apart_share": threshold},
+        relabel="comparison at unlike loads" if failed else None,
+    )
+
+
+def mean_load(case: ComparisonCase, runs: Sequence[tuple[Run, object]], load_of: LoadOf) -> float | None:
+    """The mean over the runs of an arm that count; None where no run tells."""
+    found_loads = []
+    for run, _ in runs:
+        phase = measures.phase_of(run, case.measure)
+        if phase is not None and f"{run.trial.id:04d}/{run.attempt}" not in case.comparison.excluded:
+            load = load_of(phase)
+            if load:
+                found_loads.append(load)
+    return fmean(found_loads) if found_loads else None
+
+
+def length_ns(phase: Phase) -> int:
+    """From the first operation of any client to the last."""
+    if not phase.clients:
+        return 0
+    return max(client.last_ns for client in phase.clients) - min(client.first_ns for client in phase.clients)
+
+
+def in_flight(phase: Phase) -> float | None:
+    """The mean number of operations in flight while the phase ran."""
+    length = length_ns(phase)
+    busy = sum(total.busy_ns for client in phase.clients for total in client.operations)
+    return busy / length if length > 0 and busy > 0 else None
+
+
+def offered(phase: Phase) -> float | None:
+    """The mean rate of all operations, per second."""
+    length = length_ns(phase)
+    count = sum(total.count for client in phase.clients for total in client.operations)
+    return count * 1e9 / length if length > 0 and count > 0 else None
+
+
+RULE = Rule(
+    id="C06",
+    name="unlike-loads",
+    scope=Scope.COMPARISON,
+    severity=Severity.INVALIDATES,
+    part="comparability",
+    needs=(),
+    applies=applies,
+    check=check,
+    alternatives=ALTERNATIVES,
+    advice=ADVICE,
+    sources=(
+        "Hoefler and Belli, SC 2015: Scientific benchmarking of parallel computing systems",
+        "Little, Operations Research 9 (1961): L = lambda W",
+    ),
+)

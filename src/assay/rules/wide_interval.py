@@ -1,0 +1,82 @@
+"""Finds comparisons whose interval is too wide for what matters, or that stand on too few runs.
+
+Evidence: the interval of the ratio. Its half width, as a share of the ratio, is held against half of what matters to the
+experiment; fewer than five pairs qualify a comparison whatever their spread, and fewer than three give no interval.
+"""
+
+from __future__ import annotations
+
+import math
+
+from assay import measures
+from assay.catalogue import Case, ComparisonCase, Rule
+from assay.findings import found
+from assay.records import Bound, Estimate, Finding, Scope, Severity, State
+
+ALTERNATIVES = (
+    "Latencies with long pauses have heavy tails by nature: a median or a lower percentile has a narrower interval.",
+    "The spread may come from a level that is repeated too rarely (layout, boot): more runs of one layout do not narrow it.",
+)
+ADVICE = (
+    "More repeats: `assay plan` says how many this spread asks for. Where the spread itself is the problem, look at the rules "
+    "on noise (N02) and on what is left over from the trial before (W07)."
+)
+
+
+def applies(case: Case) -> str | None:
+    """None for every comparison."""
+    return None if isinstance(case, ComparisonCase) else "it judges comparisons"
+
+
+def check(case: Case) -> Finding:
+    """Fail where the interval is too wide, stands on too few runs, or is not there."""
+    assert isinstance(case, ComparisonCase)
+    ratio, least = case.comparison.ratio, int(case.thresholds["least_runs"])
+    allowed = case.comparison.matters_share * case.thresholds["half_width_of_matters"]
+    threshold = {"runs": least, "half_width_share": allowed}
+    if ratio is None or ratio.low is None or ratio.high is None:
+        n = ratio.n if ratio else 0
+        statement = f"{n} pairs of runs count, and fewer than three give no interval: the ratio may be noise."
+        return found(RULE, case, State.FAIL, statement, observed={"runs": n}, threshold=threshold)
+    half = half_width(ratio.low, ratio.high)
+    wide, few = half > allowed, ratio.n < least
+    return found(
+        RULE,
+        case,
+        State.FAIL if wide or few else State.PASS,
+        said(ratio, half, allowed, least),
+        observed={"runs": ratio.n, "half_width_share": half},
+        threshold=threshold,
+        bound=Bound(low=ratio.low, high=ratio.high, unit="ratio") if wide or few else None,
+    )
+
+
+def half_width(low: float, high: float) -> float:
+    """Half the width of an interval of a ratio on the logarithmic scale, as a share of the ratio."""
+    return math.expm1(math.log(high / low) / 2)
+
+
+def said(ratio: Estimate, half: float, allowed: float, least: int) -> str:
+    """The finding in words."""
+    wide = f"The interval is {measures.percent(half)} to either side; {measures.percent(allowed)} is allowed"
+    few = f"{ratio.n} runs an arm, at least {least} are expected" if ratio.n < least else f"{ratio.n} runs an arm"
+    return f"{wide}; {few}."
+
+
+RULE = Rule(
+    id="S02",
+    name="wide-interval",
+    scope=Scope.COMPARISON,
+    severity=Severity.QUALIFIES,
+    part="statistics",
+    needs=(),
+    applies=applies,
+    check=check,
+    alternatives=ALTERNATIVES,
+    advice=ADVICE,
+    sources=(
+        "Kalibera and Jones, ISMM 2013: Rigorous benchmarking in reasonable time",
+        "Maricq et al., OSDI 2018: Taming performance variability",
+        "Georges, Buytaert and Eeckhout, OOPSLA 2007: Statistically rigorous Java performance evaluation",
+    ),
+)

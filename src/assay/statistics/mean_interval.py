@@ -1,0 +1,47 @@
+"""A mean with its t interval: geometric for figures whose noise multiplies, arithmetic for shares and counts.
+
+Reference: STATISTICS 2.0 of the design: rates and latencies are analysed as logarithms, so the interval of their mean
+is that of the geometric mean and never reaches below zero.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean, stdev
+
+LEAST = 3
+"""Below so many values no interval is given (S02)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mean:
+    """A mean with its interval; low and high are None where there are fewer than three values."""
+
+    value: float
+    low: float | None
+    high: float | None
+    n: int
+
+
+def arithmetic_mean(values: Sequence[float], confidence: float = 0.95) -> Mean:
+    """The mean of values, in their unit. Raises statistics.StatisticsError where there are none."""
+    centre, n = fmean(values), len(values)
+    if n < LEAST:
+        return Mean(value=centre, low=None, high=None, n=n)
+    from scipy.special import stdtrit
+
+    half = float(stdtrit(n - 1, (1 + confidence) / 2)) * stdev(values) / math.sqrt(n)
+    return Mean(value=centre, low=centre - half, high=centre + half, n=n)
+
+
+def geometric_mean(values: Sequence[float], confidence: float = 0.95) -> Mean:
+    """The geometric mean of positive values, in their unit. Raises ValueError for others."""
+    logs = arithmetic_mean([math.log(value) for value in values], confidence)
+    return Mean(
+        value=math.exp(logs.value),
+        low=None if logs.low is None else math.exp(logs.low),
+        high=None if logs.high is None else math.exp(logs.high),
+        n=logs.n,
+    )
