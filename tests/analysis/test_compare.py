@@ -1,0 +1,193 @@
+"""Comparisons over records: pairs by block, sittings apart, four answers, Holm; A/A says no difference at its level."""
+
+import math
+
+import numpy as np
+import pytest
+
+import notebook_records as made
+from assay.analysis.cells import cells
+from assay.analysis.compare import comparisons
+from assay.analysis.drift import drifts
+from assay.records import Change, Conclusion, Observations, Outcome, VerdictState
+
+
+def no_evidence(run: str) -> Observations:
+    raise AssertionError(f"the verdict of {run} has the value")
+
+
+def answer(asked, plan, runs):
+    found = cells(asked, plan, runs, no_evidence)
+    return comparisons(asked, plan, found, runs)
+
+
+def experiment_of(values, measures=(made.RATE,), **changes):
+    """Runs of a plan whose value is `values(trial, measure)`."""
+    asked = made.experiment(measures=measures, **changes)
+    plan = made.plan(asked)
+    runs = tuple(made.judged(made.run(t), {m: values(t, m) for m in measures}) for t in plan.trials)
+    return asked, plan, runs
+
+
+def test_a_difference_that_matters():
+    (found,) = answer(*experiment_of(lambda t, _: 100.0 * (1.2 if t.levels["target"] == "xfs" else 1) * (1 + t.block / 100)))
+    assert found.conclusion is Conclusion.MATTERS
+    assert (found.baseline, found.candidate, found.factor, found.interleaved) == ("ext4", "xfs", "target", True)
+    assert found.ratio is not None
+    assert found.ratio.value == pytest.approx(1.2)
+    assert found.ratio.n == 5
+    assert found.statement == "xfs / ext4 = 1.200 (1.200 to 1.200): xfs better, different and matters"
+
+
+def test_lower_is_better_for_latencies():
+    asked, plan, runs = experiment_of(lambda t, _: 100.0 + 20 * (t.levels["target"] == "xfs"), measures=(made.LATENCY,))
+    assert "ext4 better" in answer(asked, plan, runs)[0].statement
+
+
+def test_pairs_take_out_what_blocks_share():
+    draw = np.random.default_rng(1)
+    block = np.exp(draw.normal(0, 0.3, 5))
+    (found,) = answer(*experiment_of(lambda t, _: block[t.block] * (1.001 if t.levels["target"] == "xfs" else 1.0)))
+    assert found.conclusion is Conclusion.IMMATERIAL
+
+
+def test_conditions_are_kept_apart():
+    found = answer(*experiment_of(lambda t, _: 10.0 * int(t.levels["clients"]), clients=(1, 2, 4)))
+    assert [one.within for one in found] == [{"clients": 1}, {"clients": 2}, {"clients": 4}]
+    assert {one.conclusion for one in found} == {Conclusion.EQUIVALENT}
+
+
+def test_runs_that_do_not_count_are_named():
+    asked, plan, runs = experiment_of(lambda t, _: 100.0 + t.block)
+    by_id = {judged.id: judged for judged in runs}
+    first, second, third, fourth = (plan.trials[i] for i in (0, 2, 4, 6))
+    by_id["0001/1"] = made.judged(made.run(first, outcome=Outcome.FAILED), {})
+    by_id["0003/1"] = made.judged(made.run(second), {made.RATE: 1e9}, VerdictState.INVALID)
+    by_id["0005/1"] = made.judged(made.run(third), {made.RATE: 7.0})
+    by_id["0005/2"] = made.judged(made.run(third, attempt=2), {made.RATE: 102.0})
+    by_id["0007/1"] = made.judged(made.run(fourth), {made.RATE: None})
+    counted = tuple(by_id.values())
+    table = {cell.levels["target"]: cell for cell in cells(asked, plan, counted, no_evidence)}
+    arm, other = (table[plan.trials[i].levels["target"]] for i in (0, 1))
+    (found,) = answer(asked, plan, counted)
+    everything = {**arm.excluded, **other.excluded}
+    assert everything["0001/1"] == "failed: the load failed"
+    assert everything["0003/1"] == "INVALID: client-page-cache (T01)"
+    assert everything["0005/1"] == "repeated as attempt 2"
+    assert everything["0007/1"] == "the figure could not be computed"
+    assert set(everything) < set(found.excluded)
+    assert "no partner in its block counts" in found.excluded.values()
+    assert found.ratio is not None
+    assert found.ratio.n == 2
+    assert found.conclusion is Conclusion.UNDECIDED
+    invalid = table[plan.trials[2].levels["target"]]
+    assert invalid.unfiltered is not None
+    assert invalid.estimate is not None
+    assert invalid.unfiltered.n == invalid.estimate.n + 1
+    assert invalid.unfiltered.value > invalid.estimate.value
+
+
+def test_zero_and_negative_rates_are_no_numbers():
+    asked, plan, runs = experiment_of(lambda t, _: 0.0 if t.block == 0 else 5.0)
+    found = cells(asked, plan, runs, no_evidence)
+    assert all("expected a number above 0" in reason for cell in found for reason in cell.excluded.values())
+    assert [cell.estimate.n for cell in found if cell.estimate] == [4, 4]
+
+
+@pytest.mark.parametrize("n", [0, 1, 2])
+def test_fewer_than_three_pairs_decide_nothing(n):
+    asked, plan, runs = experiment_of(lambda t, _: 100.0 * (2 if t.levels["target"] == "xfs" else 1))
+    few = tuple(judged for judged in runs if judged.run.trial.block < n)
+    (found,) = answer(asked, plan, few)
+    assert found.conclusion is Conclusion.UNDECIDED
+    assert (found.ratio is None) == (n == 0)
+    assert found.ratio is None or found.ratio.low is None
+
+
+def test_arms_that_ran_one_after_the_other_are_not_interleaved():
+    asked, plan, runs = experiment_of(lambda t, _: 100.0 + t.block)
+    from dataclasses import replace
+
+    order = sorted(runs, key=lambda judged: str(judged.run.trial.levels["target"]))
+    apart = tuple(
+        replace(judged, run=replace(judged.run, started_utc=f"2026-01-01T00:00:{place:02d}+00:00"))
+        for place, judged in enumerate(order)
+    )
+    assert answer(asked, plan, runs)[0].interleaved
+    assert not answer(asked, plan, apart)[0].interleaved
+
+
+def sitting_values(drift, seed=2):
+    draw = np.random.default_rng(seed)
+    return lambda t, _: 100.0 * math.exp(drift * t.sitting + draw.normal(0, 0.005))
+
+
+def test_sittings_are_compared_unpaired_and_it_is_said():
+    asked, plan, runs = experiment_of(sitting_values(0.0), change=Change.MANUAL)
+    (found,) = answer(asked, plan, runs)
+    assert not found.interleaved
+    assert found.conclusion is Conclusion.EQUIVALENT
+    assert found.ratio is not None
+    assert found.ratio.method.startswith("unpaired (sittings)")
+    assert "returns = 1" in found.statement
+
+
+def test_going_back_shows_a_planted_drift_and_takes_the_difference_away():
+    asked, plan, runs = experiment_of(sitting_values(0.1), change=Change.MANUAL)
+    assert answer(asked, plan, runs)[0].conclusion is Conclusion.MATTERS, "without going back a drift looks like a difference"
+    asked, plan, runs = experiment_of(sitting_values(0.1), change=Change.MANUAL, returns=1)
+    (found,) = answer(asked, plan, runs)
+    assert found.conclusion is Conclusion.UNDECIDED
+    (drift,) = drifts(asked, cells(asked, plan, runs, no_evidence), runs)
+    assert (drift.first, drift.later, drift.conclusion) == (0, 2, Conclusion.MATTERS)
+    assert drift.ratio is not None
+    assert drift.ratio.value == pytest.approx(math.exp(0.2), rel=0.02)
+
+
+def test_going_back_without_drift_says_so():
+    asked, plan, runs = experiment_of(sitting_values(0.0), change=Change.MANUAL, returns=1)
+    (drift,) = drifts(asked, cells(asked, plan, runs, no_evidence), runs)
+    assert drift.conclusion is Conclusion.EQUIVALENT
+    assert answer(asked, plan, runs)[0].conclusion is Conclusion.EQUIVALENT
+
+
+def test_an_experiment_that_compares_nothing_has_no_comparisons():
+    from dataclasses import replace
+
+    asked, plan, runs = experiment_of(lambda t, _: 1.0)
+    assert answer(replace(asked, compare=None), plan, runs) == ()
+
+
+@pytest.mark.parametrize(("n", "share"), [(3, 0.149), (5, 0.074), (10, 0.043)])
+def test_the_detectable_effect_at_a_spread_of_three_percent(n, share):
+    from assay.analysis.compare import unit_effect
+
+    assert math.expm1(0.03 * unit_effect(n)) == pytest.approx(share, abs=0.0006)
+
+
+@pytest.mark.parametrize("kind", ["lognormal", "heavy"])
+def test_a_a_experiments_do_not_say_that_a_difference_matters(kind):
+    draw, sets, wrong, different = np.random.default_rng(8), 2000, 0, 0
+    asked, plan, template = experiment_of(lambda t, _: 1.0)
+    for _ in range(sets):
+        noise = draw.normal(0, 0.03, 10) if kind == "lognormal" else 0.03 * draw.standard_t(3, 10)
+        values = np.exp(noise).tolist()
+        runs = tuple(made.judged(one.run, {made.RATE: value}) for one, value in zip(template, values, strict=True))
+        (found,) = answer(asked, plan, runs)
+        wrong += found.conclusion is Conclusion.MATTERS
+        different += found.p_value is not None and found.p_value <= 0.05
+    assert wrong / sets <= 0.05
+    assert different / sets <= 0.06
+
+
+def test_many_contrasts_together_keep_the_level():
+    measures = (made.RATE, made.LATENCY)
+    draw, sets, wrong, taken = np.random.default_rng(9), 150, 0, 0
+    for _ in range(sets):
+        noise = lambda t, m: float(np.exp(draw.normal(0, 0.002)))  # noqa: E731
+        found = answer(*experiment_of(noise, measures=measures, clients=(1, 2, 4, 8)))
+        claims = [one.conclusion in (Conclusion.MATTERS, Conclusion.IMMATERIAL) for one in found]
+        wrong += any(claims)
+        taken += any("Holm" in one.statement for one in found)
+    assert wrong / sets <= 0.11
+    assert taken > 0
