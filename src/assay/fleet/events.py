@@ -1,0 +1,77 @@
+"""Timed events of a phase: at T + at something is done to the host, while the clients run.
+
+What was done, when and with which status is kept as facts, so that a curve with a dip says why.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from assay.catalogue import Host
+from assay.errors import AssayError
+from assay.machine.placeholders import substitute
+from assay.records import Event, Fact, FactClass, Place, When
+
+LONGEST_S = 60.0
+"""An event that takes longer than this is ended and has failed."""
+
+
+@dataclass
+class Events:
+    """The events of one phase. `start` when T is known, `finish` when the phase is over."""
+
+    host: Host
+    phase: str
+    commands: Sequence[tuple[int, tuple[str, ...]]]
+    """(ns after T, argument list)."""
+    facts: list[Fact] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list)
+    _over: threading.Event = field(default_factory=threading.Event)
+    _thread: threading.Thread | None = None
+
+    def start(self, start_ns: int) -> None:
+        """Wait for each event's time in a thread of its own."""
+        if self.commands:
+            self._thread = threading.Thread(target=self._run, args=(start_ns,), name="events", daemon=True)
+            self._thread.start()
+
+    def finish(self) -> None:
+        """What is not due yet does not happen any more; what has begun is waited for."""
+        self._over.set()
+        if self._thread is not None:
+            self._thread.join(2 * LONGEST_S)
+            self._thread = None
+
+    def _run(self, start_ns: int) -> None:
+        for number, (at_ns, argv) in enumerate(sorted(self.commands)):
+            if self._over.wait(max(0.0, (start_ns + at_ns - self.host.monotonic_ns()) / 1e9)):
+                self.failures.append(f"phase {self.phase} ended before its event {' '.join(argv)!r} at {at_ns / 1e9:g} s")
+                return
+            began_ns = self.host.monotonic_ns() - start_ns
+            status = self._do(argv)
+            value = f"at {began_ns / 1e9:.3f} s: {' '.join(argv)}: {status}"
+            key = f"event.{self.phase}.{number}"
+            self.facts.append(Fact(host=self.host.name, when=When.AFTER, key=key, value=value, fact_class=FactClass.NOISE))
+
+    def _do(self, argv: tuple[str, ...]) -> str:
+        try:
+            done = self.host.run(argv, check=False, timeout_s=LONGEST_S)
+        except (AssayError, OSError) as error:
+            self.failures.append(f"event {' '.join(argv)!r}: {error}")
+            return str(error)
+        if done.status != 0:
+            self.failures.append(f"event {' '.join(argv)!r}: exit status {done.status}: {done.stderr.strip()}")
+        return f"exit status {done.status}"
+
+
+def commands_of(events: Iterable[Event], phase: str, values: Mapping[str, str]) -> list[tuple[int, tuple[str, ...]]]:
+    """The events of one phase with their placeholders filled in. Raises UsageError for a placeholder nobody knows."""
+    return [(event.at_ns, tuple(substitute(word, values) for word in event.run)) for event in events if event.phase == phase]
+
+
+def values_of(place: Place) -> dict[str, str]:
+    """What `{...}` may stand for in an event: the place's address, and what the target keeps for itself."""
+    own = {str(key): str(value) for key, value in place.private.items()}
+    return {**own, **{f"{place.target}.{key}": value for key, value in own.items()}, "directory": place.address}

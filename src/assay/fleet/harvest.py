@@ -1,0 +1,223 @@
+"""Turns what the engines answered into records: clients, readings of the rungs L0 to L2, curves and histograms.
+
+Pure: a result is a message as docs/engine-protocol.md has it. Times are made relative to T0 in the client's own clock.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+from assay.catalogue import Evidence
+from assay.fleet.protocol import Message
+from assay.records import (
+    ABSOLUTE,
+    Client,
+    Direction,
+    EngineCost,
+    Histogram,
+    OperationTotal,
+    Phase,
+    PhasePlan,
+    Reading,
+    Rung,
+    Series,
+)
+
+SOURCE = "engine"
+TOLD_SOURCE = "command"
+"""What a foreign tool says it moved."""
+PROCESS_SOURCE = "engine:/proc/self/io"
+DIRTIED_SOURCE = "engine:/proc/self/io (dirtied)"
+"""write_bytes is charged when a page is made dirty, not when it is written (AUDIT.md, 0.3): no proof of durability."""
+METRICS = {"count": "count", "bytes": "bytes", "busy_ns": "ns"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """One client's result of one phase, and T0 in its host's clock."""
+
+    phase: str
+    plan: PhasePlan
+    client: int
+    host: str
+    t0_ns: int
+    result: Mapping[str, Any]
+
+    @property
+    def subject(self) -> str:
+        """The client as evidence names it."""
+        return f"client:{self.client}"
+
+    def at(self, mono_ns: int) -> int:
+        """A time of that client relative to T0."""
+        return mono_ns - self.t0_ns
+
+
+@dataclass(frozen=True, kw_only=True)
+class Harvest:
+    """What one client's result says."""
+
+    client: Client
+    evidence: Evidence
+    histograms: tuple[Histogram, ...]
+
+
+def harvest(answer: Answer) -> Harvest:
+    """The records of one result. Raises KeyError or TypeError where the engine left something out."""
+    return Harvest(
+        client=client_of(answer),
+        evidence=Evidence(
+            readings=(*application_readings(answer), *process_readings(answer)),
+            series=tuple(curves(answer)),
+        ),
+        histograms=tuple(histograms(answer)),
+    )
+
+
+def client_of(answer: Answer) -> Client:
+    """The client with its totals and its own cost."""
+    result = answer.result
+    return Client(
+        index=answer.client,
+        host=answer.host,
+        pid=result["pid"],
+        role="load",
+        workers=result["workers"],
+        armed_ns=answer.at(result["armed_ns"]),
+        started_ns=answer.at(result["started_ns"]),
+        first_ns=answer.at(result["first_ns"]),
+        last_ns=answer.at(result["last_ns"]),
+        stopped_by=result["stopped_by"],
+        operations=tuple(total(answer, name, found) for name, found in result["operations"].items()),
+        cost=cost(result.get("cost")),
+        clock_source=result["clock"]["source"],
+    )
+
+
+def total(answer: Answer, name: str, found: Mapping[str, Any]) -> OperationTotal:
+    """What was done of one operation; one that was never done has the client's own first time at both ends."""
+    never = not found["count"]
+    return OperationTotal(
+        operation=name,
+        count=found["count"],
+        bytes=found["bytes"],
+        errors=found["errors"],
+        busy_ns=found["busy_ns"],
+        first_ns=answer.at(answer.result["first_ns"] if never else found["first_ns"]),
+        last_ns=answer.at(answer.result["first_ns"] if never else found["last_ns"]),
+        sampled_count=found["sampled_count"],
+        sampled_ns=found["sampled_ns"],
+    )
+
+
+def cost(found: Mapping[str, Any] | None) -> EngineCost | None:
+    """What the engine itself used; None where it does not say."""
+    if found is None:
+        return None
+    known: dict[str, Any] = {field.name: found[field.name] for field in fields(EngineCost) if field.name in found}
+    return EngineCost(**known)
+
+
+def application_readings(answer: Answer) -> Iterator[Reading]:
+    """L0: what the load generator says it did, by operation."""
+    for one in client_of(answer).operations:
+        if one.operation not in answer.plan.directions:
+            continue  # a foreign command as a whole: what it moved is for itself to say
+        yield Reading(
+            phase=answer.phase,
+            rung=Rung.APPLICATION,
+            source=SOURCE,
+            host=answer.host,
+            subject=answer.subject,
+            direction=answer.plan.directions[one.operation],
+            bytes=one.bytes,
+            operations=one.count,
+            from_ns=one.first_ns,
+            to_ns=one.last_ns,
+        )
+
+
+def process_readings(answer: Answer) -> Iterator[Reading]:
+    """L1 and L2: the client's own /proc/PID/io from arming to the end, read by itself before it could be gone."""
+    counters: Message | None = answer.result.get("io")
+    if counters is None:
+        return
+    wanted = (
+        (Rung.SYSCALL, Direction.READ, "rchar", "syscr", PROCESS_SOURCE),
+        (Rung.SYSCALL, Direction.WRITE, "wchar", "syscw", PROCESS_SOURCE),
+        (Rung.CLIENT_CACHE, Direction.READ, "read_bytes", None, PROCESS_SOURCE),
+        (Rung.CLIENT_CACHE, Direction.WRITE, "write_bytes", None, DIRTIED_SOURCE),
+    )
+    for rung, direction, moved, calls, source in wanted:
+        yield Reading(
+            phase=answer.phase,
+            rung=rung,
+            source=source,
+            host=answer.host,
+            subject=answer.subject,
+            direction=direction,
+            bytes=_whole(counters, moved),
+            operations=_whole(counters, calls) if calls else None,
+            from_ns=answer.at(answer.result["armed_ns"]),
+            to_ns=answer.at(answer.result["last_ns"]),
+        )
+
+
+def curves(answer: Answer) -> Iterator[Series]:
+    """Count, bytes and summed latency of each operation over time, cumulative."""
+    for name, found in answer.result["operations"].items():
+        points = found["checkpoints"]
+        for metric, unit in METRICS.items():
+            yield Series(
+                phase=answer.phase,
+                source=SOURCE,
+                layer="application",
+                host=answer.host,
+                subject=answer.subject,
+                metric=f"{name}.{metric}",
+                unit=unit,
+                at_ns=array("q", [answer.at(at) for at in points["at_ns"]]),
+                value=array("d", points[metric]),
+            )
+
+
+def histograms(answer: Answer) -> Iterator[Histogram]:
+    """The latencies of each operation that was done."""
+    for name, found in answer.result["operations"].items():
+        if found["count"]:
+            yield Histogram(
+                phase=answer.phase,
+                host=answer.host,
+                subject=answer.subject,
+                operation=name,
+                upper_ns=array("q", found["histogram"]["upper_ns"]),
+                count=array("q", found["histogram"]["count"]),
+            )
+
+
+def _whole(counters: Message, name: str) -> int | None:
+    found = counters.get(name)
+    return found if isinstance(found, int) else None
+
+
+def told_readings(phase: Phase, host: str) -> tuple[Reading, ...]:
+    """L0 of a foreign command: the bytes that it reported itself, where it did."""
+    return tuple(
+        Reading(
+            phase=phase.name,
+            rung=Rung.APPLICATION,
+            source=TOLD_SOURCE,
+            host=host,
+            subject=ABSOLUTE,
+            direction=direction,
+            bytes=round(phase.values[f"{operation}.bytes"]),
+            operations=None,
+            from_ns=phase.start_ns,
+            to_ns=phase.end_ns,
+        )
+        for operation, direction in phase.directions.items()
+        if f"{operation}.bytes" in phase.values
+    )

@@ -1,0 +1,75 @@
+"""What the clients' answers mean for the run: whether the phase did what was asked, and what a foreign tool reported. Pure."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from assay.catalogue import Workload
+from assay.errors import EvidenceError
+from assay.fleet.protocol import Message
+from assay.records import Outcome, Value
+
+STDERR_SHOWN = 500
+"""Characters of a failed command's standard error that the run's error text shows."""
+SUMMED = ("_per_s", ".bytes", ".count", ".errors")
+"""Figures of several commands that add up; of the others the worst stands for all."""
+
+
+def judge(results: Mapping[int, Message], failures: Mapping[int, str], lost: frozenset[int]) -> tuple[Outcome, str | None]:
+    """How a phase ended, and the reasons in words.
+
+    A lost client, or one that had to be stopped at its hard end, makes the run partial; an error makes it failed.
+    """
+    broken = [text for client, text in failures.items() if client not in lost]
+    cut = [failures[client] for client in sorted(lost) if client in failures]
+    for client, result in sorted(results.items()):
+        broken += _errors(client, result)
+        if result.get("stopped_by") == "limit":
+            cut.append(f"client {client} was stopped at its hard end, before its work was done")
+    if broken:
+        return Outcome.FAILED, "; ".join([*broken, *cut])
+    return (Outcome.PARTIAL, "; ".join(cut)) if cut else (Outcome.FINISHED, None)
+
+
+def _errors(client: int, result: Mapping[str, Any]) -> Iterator[str]:
+    """What ended the work of a client that could not go on. Errors that it worked on through are counted, not here."""
+    command = result.get("command")
+    if command is not None and (command["status"] != 0 or command["signal"] is not None):
+        ended = f"status {command['status']}" if command["signal"] is None else f"signal {command['signal']}"
+        said = (command["stderr"].strip() or command["stdout"].strip() or "it said nothing")[-STDERR_SHOWN:]
+        yield f"client {client}: the command ended with {ended}: {said}"
+    elif result.get("stopped_by") == "error":
+        found = [
+            f"{one['operation']} {one['path']}: {os.strerror(one['errno'])} ({one['count']} times)"
+            for one in result.get("errors", ())
+        ]
+        yield f"client {client}: {'; '.join(found) or 'the engine stopped with an error'}"
+
+
+def reported(workload: Workload, knobs: Mapping[str, Value], results: Mapping[int, Mapping[str, Any]]) -> dict[str, float]:
+    """OPERATION.FIGURE -> value that a foreign command reported, over all clients; empty for the own engines.
+
+    Rates, counts and bytes are added up; of latencies and times the largest counts. Raises EvidenceError.
+    """
+    figures: dict[str, float] = {}
+    if workload.parse is None:
+        return figures
+    for client, result in sorted(results.items()):
+        if result.get("command") is None:
+            continue
+        elapsed_ns = sum(one["busy_ns"] for one in result["operations"].values())
+        try:
+            found = workload.parse(knobs, result["command"]["stdout"], elapsed_ns)
+        except EvidenceError as error:
+            raise EvidenceError(f"client {client}: {error}") from error
+        for name, value in found.items():
+            figures[name] = _joined(name, figures.get(name), value)
+    return figures
+
+
+def _joined(name: str, former: float | None, value: float) -> float:
+    if former is None:
+        return value
+    return former + value if name.endswith(SUMMED) else max(former, value)

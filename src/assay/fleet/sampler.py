@@ -1,0 +1,187 @@
+"""Lets the observers look at the edges of a phase and between them, and knows what that itself cost.
+
+`edge` looks with every observer at once; one thread polls those that ask for it at absolute times, so that a late sample
+does not shift the next. Nothing is interpreted before the phase is over. An observer that fails becomes missing evidence.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import heapq
+import itertools
+import threading
+import time
+from array import array
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from assay.catalogue import Evidence, Host, Observer, ObserverScope
+from assay.records import ABSOLUTE, Edge, Fact, Reading, Series, Snapshot, Subject, When
+
+UNDER_THE_CLOCK = (Edge.ARMED, Edge.POLL, Edge.LAST)
+SOURCE = "sampler"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Seen:
+    """What the observers made of one phase."""
+
+    evidence: Evidence
+    gaps: Mapping[str, int] = field(default_factory=dict)
+    """Observer -> longest gap between two of its samples in thousandths of its interval."""
+
+
+def roll_call(host: Host, observers: Iterable[Observer]) -> tuple[tuple[Observer, ...], dict[str, str]]:
+    """The observers that can look at this host, and for each piece of evidence that nobody gives the reason."""
+    present: list[Observer] = []
+    missing: dict[str, str] = {}
+    for observer in observers:
+        reason = observer.available(host)
+        if reason is None:
+            present.append(observer)
+        else:
+            missing |= dict.fromkeys(observer.gives, reason)
+    given = {key for observer in present for key in observer.gives}
+    return tuple(present), {key: reason for key, reason in missing.items() if key not in given}
+
+
+class Sampler:
+    """The observers of phase scope during one phase."""
+
+    def __init__(self, host: Host, observers: Iterable[Observer], subject: Subject) -> None:
+        self._host = host
+        self._subject = subject
+        self._observers = tuple(observer for observer in observers if observer.scope is ObserverScope.PHASE)
+        self._snapshots: dict[str, list[Snapshot]] = {observer.name: [] for observer in self._observers}
+        self._missing: dict[str, str] = {}
+        self._cpu: list[tuple[int, int]] = []
+        self._spent_ns = 0
+        self._mutex = threading.Lock()
+        self._over = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def edge(self, edge: Edge) -> None:
+        """Every observer looks now."""
+        for observer in self._observers:
+            self._look(observer, edge)
+
+    def start(self) -> None:
+        """Begin to poll, first one interval from now."""
+        polled = [observer for observer in self._observers if observer.every_s is not None]
+        if polled and self._thread is None:
+            self._thread = threading.Thread(target=self._poll, args=(polled,), name="sampler", daemon=True)
+            self._thread.start()
+
+    def stop(self) -> None:
+        """End the polling; may be called twice."""
+        self._over.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    def seen(self, phase: str, t0_ns: int) -> Seen:
+        """What it all means, with times relative to T0 (this host's clock). Looks at nothing any more."""
+        readings: list[Reading] = []
+        series: list[Series] = []
+        facts: list[Fact] = []
+        for observer in self._observers:
+            snapshots = rebased(self._snapshots[observer.name], t0_ns)
+            try:
+                made = observer.parse(self._host.name, phase, snapshots, self._subject)
+            except Exception as error:  # one observer's mistake must not cost the run: its evidence is missing then
+                self._fail(observer, error)
+                continue
+            readings += made.readings
+            series += made.series
+            facts += made.facts
+            self._missing |= {key: reason for key, reason in made.missing.items() if key not in self._missing}
+        series.append(self._cost(phase, t0_ns))
+        evidence = Evidence(readings=tuple(readings), series=tuple(series), facts=tuple(facts), missing=dict(self._missing))
+        return Seen(evidence=evidence, gaps=self._gaps())
+
+    def _look(self, observer: Observer, edge: Edge) -> None:
+        at_ns, cpu_ns = self._host.monotonic_ns(), time.thread_time_ns()
+        try:
+            raw = observer.read(self._host, self._subject)
+        except Exception as error:  # as above
+            self._fail(observer, error)
+            return
+        spent_ns = time.thread_time_ns() - cpu_ns
+        took_ns = self._host.monotonic_ns() - at_ns
+        with self._mutex:
+            self._snapshots[observer.name].append(Snapshot(edge=edge, at_ns=at_ns, took_ns=took_ns, raw=raw))
+            self._spent_ns += spent_ns
+            self._cpu.append((at_ns + took_ns, self._spent_ns))
+
+    def _poll(self, observers: Sequence[Observer]) -> None:
+        began = self._host.monotonic_ns()
+        every = [int((observer.every_s or 1.0) * 1e9) for observer in observers]
+        due = [(began + interval, index) for index, interval in enumerate(every)]
+        heapq.heapify(due)
+        while True:
+            at_ns, index = due[0]
+            if self._over.wait(max(0.0, (at_ns - self._host.monotonic_ns()) / 1e9)):
+                return
+            self._look(observers[index], Edge.POLL)
+            heapq.heapreplace(due, (following(at_ns, every[index], self._host.monotonic_ns()), index))
+
+    def _fail(self, observer: Observer, error: Exception) -> None:
+        reason = f"observer {observer.name} failed: {error or type(error).__name__}"
+        with self._mutex:
+            self._missing |= {key: reason for key in observer.gives if key not in self._missing}
+
+    def _cost(self, phase: str, t0_ns: int) -> Series:
+        points = sorted(self._cpu)
+        return Series(
+            phase=phase,
+            source=SOURCE,
+            layer="lab",
+            host=self._host.name,
+            subject=ABSOLUTE,
+            metric="cpu_ns",
+            unit="ns",
+            at_ns=array("q", [at - t0_ns for at, _ in points]),
+            value=array("d", [spent for _, spent in points]),
+        )
+
+    def _gaps(self) -> dict[str, int]:
+        polled = {observer.name: observer.every_s for observer in self._observers if observer.every_s is not None}
+        return {name: longest_gap(self._snapshots[name], every_s) for name, every_s in polled.items()}
+
+
+def following(due_ns: int, every_ns: int, now_ns: int) -> int:
+    """The next multiple of the interval after a sample that was due and after now: what was missed is left out."""
+    return due_ns + max(1, -(-(now_ns - due_ns) // every_ns)) * every_ns
+
+
+def rebased(snapshots: Iterable[Snapshot], t0_ns: int) -> tuple[Snapshot, ...]:
+    """The snapshots in order of time, relative to T0."""
+    moved = (dataclasses.replace(snapshot, at_ns=snapshot.at_ns - t0_ns) for snapshot in snapshots)
+    return tuple(sorted(moved, key=lambda snapshot: snapshot.at_ns))
+
+
+def longest_gap(snapshots: Iterable[Snapshot], every_s: float) -> int:
+    """The longest time without a sample under the clock, in thousandths of the interval (E02)."""
+    at = sorted(snapshot.at_ns for snapshot in snapshots if snapshot.edge in UNDER_THE_CLOCK)
+    longest = max((after - before for before, after in itertools.pairwise(at)), default=0)
+    return round(longest / (every_s * 1e9) * 1000)
+
+
+def facts(host: Host, observers: Iterable[Observer], subject: Subject, when: When) -> tuple[tuple[Fact, ...], dict[str, str]]:
+    """What the observers of trial scope say before or after the trial, and the evidence that they could not have."""
+    edge = Edge.TRIAL_START if when is When.BEFORE else Edge.TRIAL_END
+    found: list[Fact] = []
+    missing: dict[str, str] = {}
+    for observer in observers:
+        if observer.scope is not ObserverScope.TRIAL:
+            continue
+        at_ns = host.monotonic_ns()
+        try:
+            raw = observer.read(host, subject)
+            snapshot = Snapshot(edge=edge, at_ns=at_ns, took_ns=host.monotonic_ns() - at_ns, raw=raw)
+            made = observer.parse(host.name, "", (snapshot,), subject)
+        except Exception as error:  # as in Sampler
+            missing |= dict.fromkeys(observer.gives, f"observer {observer.name} failed: {error or type(error).__name__}")
+            continue
+        found += made.facts
+        missing |= made.missing
+    return tuple(found), missing
