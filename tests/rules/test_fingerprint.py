@@ -1,0 +1,108 @@
+import dataclasses
+import shutil
+
+import pytest
+
+from assay.fleet.hosts.local import Local
+from assay.observers.environment import OBSERVER
+from assay.records import Change, Edge, Fact, FactClass, Factor, Observations, Severity, State, Subject, When
+from assay.rules.fingerprint import RULE
+from noise_cases import comparison_case, run
+from observer_looks import HOSTS, look
+
+TARGET = Factor(path="target", levels=("a", "b"))
+CLIENTS = Factor(path="clients", levels=(1, 2))
+
+
+def fact(key, value, fact_class=FactClass.PERFORMANCE, when=When.BEFORE):
+    return Fact(host="local", when=when, key=key, value=value, fact_class=fact_class)
+
+
+def arm(*facts, devices=("vda",), versions=()):
+    return dataclasses.replace(run(devices=devices), versions=dict(versions)), Observations(
+        facts=(fact("kernel.release", "6"), *facts)
+    )
+
+
+def judged(baseline, candidate, factor=TARGET):
+    return RULE.check(comparison_case("C01", factor, baseline, candidate))
+
+
+def test_one_setting_besides_the_factor_invalidates_and_is_shown_with_both_values():
+    finding = judged([arm(fact("sysctl.vm.dirty_ratio", "20"))], [arm(fact("sysctl.vm.dirty_ratio", "40"))])
+    assert (finding.state, finding.severity) == (State.FAIL, Severity.INVALIDATES)
+    assert "sysctl.vm.dirty_ratio: 20 against 40" in finding.statement
+    assert finding.relabel.startswith("comparison of bundles")
+
+
+def test_equal_facts_noise_and_identity_are_not_shown():
+    left = arm(fact("host.load", "1", FactClass.NOISE), fact("host.name", "x", FactClass.IDENTITY), fact("memory.total", "4 GiB"))
+    right = arm(
+        fact("host.load", "2", FactClass.NOISE), fact("host.name", "y", FactClass.IDENTITY), fact("memory.total", "4 GiB")
+    )
+    finding = judged([left], [right])
+    assert finding.state is State.PASS
+    assert finding.observed == {"differing": 0, "implied": 0, "drifted": 0}
+
+
+def test_the_targets_own_mount_follows_from_the_target_but_not_from_the_clients():
+    left, right = [arm(fact("mount.target.fstype", "ext4"))], [arm(fact("mount.target.fstype", "xfs"))]
+    assert judged(left, right).state is State.PASS
+    assert "1 further facts differ because the factor target differs" in judged(left, right).statement
+    assert judged(left, right, Factor(path="disk.filesystem", levels=("a", "b"))).state is State.PASS
+    assert judged(left, right, CLIENTS).state is State.FAIL
+
+
+@pytest.mark.parametrize(("other", "state"), [(("loop3", "vda"), State.FAIL), (("sda",), State.PASS)])
+def test_a_queue_setting_follows_only_from_another_stack(other, state):
+    left = [arm(fact("device.0.queue.read_ahead_kb", "128"), devices=("loop0", "vda"))]
+    right = [arm(fact("device.0.queue.read_ahead_kb", "4096"), devices=other)]
+    assert judged(left, right).state is state
+
+
+def test_a_setting_that_changed_half_way_through_one_arm_differs():
+    finding = judged([arm(fact("cpu.governor", "x"))] * 2, [arm(fact("cpu.governor", "x")), arm(fact("cpu.governor", "y"))])
+    assert "cpu.governor: x against x or y" in finding.statement
+
+
+def test_a_fact_that_one_arm_lacks_differs():
+    assert "cpu.boost: 1 against not there" in judged([arm(fact("cpu.boost", "1"))], [arm()]).statement
+
+
+def test_versions_of_tools_are_facts():
+    assert "version.engine: 1 against 2" in judged([arm(versions=[("engine", "1")])], [arm(versions=[("engine", "2")])]).statement
+
+
+def test_levels_changed_by_hand_are_bundles_by_declaration():
+    by_hand = Factor(path="os", levels=("a", "b"), change=Change.MANUAL)
+    finding = judged([arm(fact("kernel.build", "1"))], [arm(fact("kernel.build", "2"))], by_hand)
+    assert finding.state is State.PASS
+    assert finding.relabel.startswith("comparison of bundles")
+    assert "kernel.build" in finding.statement
+
+
+def test_drift_during_a_run_qualifies():
+    drifted = arm(fact("cpu.governor", "x"), fact("cpu.governor", "y", when=When.AFTER))
+    finding = judged([drifted], [drifted])
+    assert (finding.state, finding.severity) == (State.FAIL, Severity.QUALIFIES)
+    assert "cpu.governor (x -> y)" in finding.statement
+
+
+def test_runs_without_facts_leave_it_open():
+    assert judged([(run(), Observations())], [arm()]).state is State.UNVERIFIED
+    assert judged([], []).state is State.UNVERIFIED
+
+
+def test_two_recorded_hosts_that_differ_in_one_file(tmp_path):
+    shutil.copytree(HOSTS / "cgroup_v1", tmp_path / "b")
+    (tmp_path / "b/proc/sys/vm/dirty_ratio").write_text("40\n")
+    (tmp_path / "b/proc/uptime").write_text("1.0 1.0\n")
+    subject = Subject(directory="/srv/data", devices=("loop0", "vda"))
+    arms = []
+    for root in (HOSTS / "cgroup_v1", tmp_path / "b"):
+        snapshot = look(OBSERVER, Local(root=root), subject, Edge.TRIAL_START, 0)
+        arms.append([(run(devices=subject.devices), Observations(facts=OBSERVER.parse("local", "", [snapshot], subject).facts))])
+    finding = judged(*arms, CLIENTS)
+    assert finding.observed["differing"] == 1
+    assert "sysctl.vm.dirty_ratio: 20 against 40" in finding.statement
+    assert judged(arms[0], arms[0], CLIENTS).state is State.PASS

@@ -1,0 +1,140 @@
+import contextlib
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from assay.fleet.hosts.local import Local
+from assay.observers import block, cgroup
+from assay.records import Direction, Edge, Factor, Limit, Observations, Reading, Rung, Severity, State, Subject
+from assay.rules.hidden_throttle import RULE
+from noise_cases import phase, run, series, trial_case
+from observer_looks import look
+
+RULES_FILE = Path("/sys/fs/cgroup/blkio/blkio.throttle.write_bps_device")
+GROUPS = (
+    series("cgroup", "nr_throttled", [(-1, 0), (11, 0)], subject="cgroup:/a"),
+    series("cgroup", "throttle_rules", [(-1, 1), (11, 1)], subject="device:loop0"),
+)
+RULED = series("cgroup", "limit_write_bytes_per_s", [(-1, 50e6), (11, 50e6)], subject="device:loop0", source="cgroup:/x/io.max")
+
+
+def moved(bytes_per_s):
+    return Reading(
+        phase="write",
+        rung=Rung.UPPER_DEVICE,
+        source="block",
+        host="local",
+        subject="device:loop0",
+        direction=Direction.WRITE,
+        bytes=int(bytes_per_s * 10),
+        operations=10,
+        from_ns=-10,
+        to_ns=10_000_000_010,
+    )
+
+
+def declared(limit):
+    return Limit(device="loop0", direction=Direction.WRITE, bytes_per_s=limit, declared_by="target disk")
+
+
+def judged(*more, rate=49e6, limits=(), factors=(), figure="bytes_per_s"):
+    of = run(devices=("loop0", "vda"), limits=limits)
+    observations = Observations(readings=(moved(rate),), series=(*GROUPS, *more))
+    return RULE.check(trial_case("L06", of, observations, *factors, figure=figure))
+
+
+def test_an_undeclared_rule_that_was_reached_is_what_was_measured():
+    finding = judged(RULED)
+    assert (finding.state, finding.severity) == (State.FAIL, Severity.QUALIFIES)
+    assert "write limit of 5e+07 B/s on loop0 (98% of it used)" in finding.statement
+    assert finding.evidence[0].startswith("cgroup:/x/io.max")
+    assert (finding.bound.low, finding.bound.high) == (50e6, None)
+
+
+def test_a_latency_is_bounded_from_above():
+    bound = judged(RULED, figure="latency_p99_ns").bound
+    assert (bound.low, bound.high) == (None, 50e6)
+
+
+@pytest.mark.parametrize(
+    "twin",
+    [
+        {"rate": 20e6},
+        {"limits": (declared(50_000_000),)},
+        {"factors": (Factor(path="disk.limit.write", levels=(1, 2)),)},
+    ],
+)
+def test_a_rule_not_reached_declared_or_the_factor_passes_and_is_named(twin):
+    finding = judged(RULED, **twin)
+    assert finding.state is State.PASS
+    assert "write limit of 5e+07 B/s on loop0" in finding.statement
+    assert finding.bound is None
+
+
+def test_another_limit_than_the_declared_one_is_not_declared():
+    assert judged(RULED, limits=(declared(80_000_000),)).state is State.FAIL
+
+
+@pytest.mark.parametrize(("stood_ns", "severity"), [(5e9, Severity.QUALIFIES), (1e6, Severity.NOTES)])
+def test_a_group_stopped_for_its_quota_qualifies_or_is_noted(stood_ns, severity):
+    finding = judged(
+        series("cgroup", "nr_throttled", [(-1, 3), (11, 20)], subject="cgroup:/b"),
+        series("cgroup", "throttled_ns", [(-1, 0), (11, stood_ns)], subject="cgroup:/b"),
+    )
+    assert (finding.state, finding.severity) == (State.FAIL, severity)
+    assert "control group /b, stopped 17 times" in finding.statement
+
+
+def test_a_quota_is_judged_where_there_are_no_devices():
+    finding = RULE.check(trial_case("L06", run(), Observations(series=GROUPS[:1])))
+    assert finding.state is State.PASS
+
+
+def test_groups_that_were_not_read_leave_it_open():
+    finding = RULE.check(
+        trial_case("L06", run(devices=("vda",)), Observations(missing={"cgroup.throttle_rules": "no controller"}))
+    )
+    assert finding.state is State.UNVERIFIED
+    assert "no controller" in finding.statement
+
+
+@pytest.fixture
+def loop(tmp_path):
+    if os.geteuid() != 0 or not RULES_FILE.exists():
+        pytest.skip("needs root and the version 1 controller blkio")
+    image = tmp_path / "image"
+    image.write_bytes(os.urandom(1 << 20) * 8)
+    done = subprocess.run(["losetup", "--direct-io=on", "--find", "--show", image], capture_output=True, text=True, check=True)
+    device = Path(done.stdout.strip())
+    try:
+        yield device
+    finally:
+        with contextlib.suppress(OSError):
+            RULES_FILE.write_text(f"{number_of(device)} 0")
+        subprocess.run(["losetup", "--detach", device], check=True)
+
+
+def number_of(device: Path) -> str:
+    return Path(f"/sys/class/block/{device.name}/dev").read_text().strip()
+
+
+@pytest.mark.root
+@pytest.mark.parametrize(("rate", "state"), [(4_000_000, State.FAIL), (None, State.PASS)])
+def test_a_real_throttled_disk_and_its_free_twin(loop, rate, state):
+    if rate:
+        RULES_FILE.write_text(f"{number_of(loop)} {rate}")
+    subject, host = Subject(pids=(os.getpid(),), devices=(loop.name,)), Local()
+    start = host.monotonic_ns()
+    armed = [look(observer, host, subject, Edge.ARMED, 0) for observer in (block.OBSERVER, cgroup.OBSERVER)]
+    subprocess.run(["dd", "if=/dev/urandom", f"of={loop}", "bs=256k", "count=24", "oflag=direct", "status=none"], check=True)
+    seconds = (host.monotonic_ns() - start) / 1e9
+    evidence = [
+        observer.parse("local", "write", [before, look(observer, host, subject, Edge.LAST, seconds)], subject)
+        for observer, before in zip((block.OBSERVER, cgroup.OBSERVER), armed, strict=True)
+    ]
+    observations = Observations(readings=evidence[0].readings, series=(*evidence[0].series, *evidence[1].series))
+    case = trial_case("L06", run(devices=(loop.name,), of=phase(seconds)), observations)
+    finding = RULE.check(case)
+    assert finding.state is state, finding.statement

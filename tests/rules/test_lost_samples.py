@@ -1,0 +1,47 @@
+import pytest
+
+from assay.records import Observations, State
+from assay.rules.lost_samples import RULE
+from noise_cases import phase, run, series, trial_case
+
+
+def judged(observations, seconds=10.0):
+    return RULE.check(trial_case("E02", run(of=phase(seconds)), observations))
+
+
+def cpu(*at):
+    return series("cpu", "steal_ns", [(second, 0.0) for second in at], source="cpu:/proc/stat")
+
+
+@pytest.mark.parametrize(
+    ("gap", "state"), [(1000, State.PASS), (2000, State.PASS), (2001, State.UNVERIFIED), (9000, State.UNVERIFIED)]
+)
+def test_more_than_two_intervals_of_silence_are_a_hole(gap, state):
+    assert judged(Observations(gaps={"block": gap})).state is state
+
+
+def test_the_silent_observer_is_named_and_the_punctual_one_is_not():
+    finding = judged(Observations(gaps={"block": 1100, "pressure": 3500}))
+    assert "pressure for 3.5 of its intervals" in finding.statement
+    assert "block" not in finding.statement
+    assert finding.observed == {"pressure.gap_intervals": 3.5}
+
+
+def test_a_hole_in_a_series_is_found_without_the_labs_word():
+    assert judged(Observations(series=(cpu(0, 1, 2, 3, 4, 5, 6, 7, 8, 9),))).state is State.PASS
+    finding = judged(Observations(series=(cpu(0, 1, 2, 3, 4, 8, 9),)))
+    assert (finding.state, finding.observed) == (State.UNVERIFIED, {"cpu.gap_intervals": 4.0})
+
+
+def test_what_looks_at_the_edges_alone_has_no_gaps():
+    assert judged(Observations(series=(cpu(-5, 0, 10, 11),))).state is State.PASS
+    assert "no looks to miss" in judged(Observations()).statement
+
+
+def test_progress_of_the_load_is_not_an_observers():
+    odd = series("application", "write.count", [(at, at) for at in (0, 0.1, 0.2, 0.3, 0.4, 9)])
+    assert judged(Observations(series=(odd,))).state is State.PASS
+
+
+def test_a_hole_after_the_clock_is_no_hole():
+    assert judged(Observations(series=(cpu(0, 1, 2, 3, 4, 5, 60),)), seconds=5.0).state is State.PASS
