@@ -88,9 +88,7 @@ def gaps(host: Host) -> tuple[Gap, ...]:
 
 
 def _root(host: Host) -> str | None:
-    return (
-        None if host.is_root() else "found that we are not root; expected root for mounts, limits and others' counters: use sudo"
-    )
+    return None if host.is_root() else "found that we are not root; expected root for mounts and limits: use sudo"
 
 
 def _cachestat(host: Host) -> str | None:

@@ -21,7 +21,7 @@ from pathlib import Path
 from assay.catalogue import Host
 from assay.errors import AssayError, RefusedError, UsageError
 from assay.fleet.hosts.local import Local
-from assay.fleet.undoing import KINDS, undo_one
+from assay.fleet.undoing import KINDS, undo_one, wait_for_dying
 
 BOOT_ID = "/proc/sys/kernel/random/boot_id"
 SYSTEM_DIRECTORY = Path("/run/assay")
@@ -132,6 +132,8 @@ class Ledger:
         """Undo what orphans left on this host and is still provably theirs: throttle rules first, then in reverse order."""
         outcome: list[Cleaned] = []
         with _locked_orphans(self.directory) as files:
+            if files:
+                wait_for_dying(host)
             for path, descriptor in files:
                 entries = _entries(descriptor)
                 here = [_attempt(host, descriptor, entry) for entry in in_order(_of_host(entries, host))]

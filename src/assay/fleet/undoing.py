@@ -15,6 +15,9 @@ from assay.machine.stack import DELETED, backing_file, mounts
 PATIENCE_S = 5.0
 """How long a device or process may take to let go."""
 
+PF_EXITING = 0x4
+SIGKILL_BIT = 1 << 8
+
 Details = Mapping[str, str]
 
 
@@ -92,14 +95,33 @@ def _process(host: Host, details: Details) -> bool:
     return True
 
 
-def process_state(host: Host, pid: str) -> tuple[str, str, str] | None:
-    """(start time in ticks since boot, process group, state) from /proc/PID/stat (proc_pid_stat(5)); None where it is gone."""
+def wait_for_dying(host: Host) -> None:
+    """Wait, a few seconds at most, for processes that are ending: a killed mount(8) still finishes the call that it is in.
+
+    Such a process has SIGKILL pending or is exiting (PF_EXITING of linux/sched.h), and may yet attach or mount.
+    """
+    deadline = time.monotonic() + PATIENCE_S
+    while time.monotonic() < deadline and any(_dying(host, pid) for pid in host.list("/proc") if pid.isdigit()):
+        time.sleep(0.02)
+
+
+def _dying(host: Host, pid: str) -> bool:
+    fields = _stat(host, pid)
+    return bool(fields) and fields[0] not in "ZX" and bool(int(fields[6]) & PF_EXITING or int(fields[28]) & SIGKILL_BIT)
+
+
+def _stat(host: Host, pid: str) -> list[str]:
+    """The fields of /proc/PID/stat after the command's name (proc_pid_stat(5), from the third on); empty where it is gone."""
     try:
-        text = host.read(f"/proc/{pid}/stat")
+        return host.read(f"/proc/{pid}/stat").rpartition(")")[2].split()
     except OSError:
-        return None
-    fields = text.rpartition(")")[2].split()
-    return fields[19], fields[2], fields[0]
+        return []
+
+
+def process_state(host: Host, pid: str) -> tuple[str, str, str] | None:
+    """(start time in ticks since boot, process group, state) of a process; None where it is gone."""
+    fields = _stat(host, pid)
+    return (fields[19], fields[2], fields[0]) if fields else None
 
 
 def _command(host: Host, details: Details) -> bool:

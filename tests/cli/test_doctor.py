@@ -1,0 +1,72 @@
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from assay.cli import doctor as verb
+from assay.fleet.hosts.local import Local
+from assay.machine import marks
+from targets_host import HOST
+
+
+@pytest.fixture
+def ledger(tmp_path, monkeypatch):
+    """A ledger of our own with one orphan: a directory that a killed process left."""
+    place = tmp_path / "ledger"
+    monkeypatch.setattr("assay.fleet.ledger.default_directory", lambda: place)
+    code = (
+        "import os, sys; from assay.fleet.ledger import Ledger; from assay.fleet.hosts.local import Local; "
+        "from assay.machine import marks\n"
+        "marks.make(Local(), Ledger(sys.argv[1]), sys.argv[2], 'm'); os.kill(os.getpid(), 9)"
+    )
+    left = tmp_path / f"{marks.PREFIX}left"
+    subprocess.run([sys.executable, "-c", code, str(place), str(left)], check=False)
+    assert left.exists()
+    return left
+
+
+def test_an_orphan_is_told_and_then_undone(ledger, capsys):
+    assert verb.doctor(as_json=False, fix=False) == 0
+    assert ledger.exists()
+    assert str(ledger) in capsys.readouterr().out
+    assert verb.doctor(as_json=True, fix=True) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert [one["state"] for one in told["cleaned"]] == ["undone"]
+    assert not ledger.exists()
+    assert verb.doctor(as_json=False, fix=True) == 0
+    assert "Orphans: none." in capsys.readouterr().out
+
+
+def test_what_cannot_be_undone_is_a_failure(ledger, capsys):
+    if os.geteuid() != 0:
+        pytest.skip("mounts need root")
+    HOST.run(["mount", "-t", "tmpfs", "none", str(ledger)])
+    HOST.write(f"{ledger}/{marks.MARKER}", "m")
+    try:
+        assert verb.doctor(as_json=False, fix=True) == 1
+        assert "still mounted" in capsys.readouterr().out
+    finally:
+        HOST.run(["umount", str(ledger)])
+    assert verb.doctor(as_json=False, fix=True) == 0
+
+
+def test_abilities_are_what_this_machine_really_allows():
+    found = {one.name: one for one in verb.abilities(HOST)}
+    assert found["root"].allowed == (os.geteuid() == 0)
+    assert found["pressure"].allowed == Path("/proc/pressure/io").exists()
+    assert all(one.reason for one in found.values() if not one.allowed)
+
+
+def test_a_bare_machine_is_told_what_it_lacks(tmp_path):
+    bare = Local("bare", root=tmp_path)
+    found = {one.name: one for one in verb.abilities(bare)}
+    assert not any(one.allowed for one in found.values())
+    assert "xfsprogs" in found["mkfs.xfs"].reason
+    gaps = verb.gaps(bare)
+    assert gaps, "observers say why they cannot look"
+    text = verb.told(verb.Health(host="bare", abilities=tuple(found.values()), gaps=gaps, orphans=(), cleaned=()))
+    assert "no  mkfs.xfs" in text
+    assert "Evidence that will be missing:" in text

@@ -1,0 +1,193 @@
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from assay.errors import RefusedError, UsageError
+from assay.fleet import placement
+from assay.fleet.hosts.local import Local
+from assay.fleet.ledger import Ledger
+from assay.machine import cgroups, throttle
+from targets_host import HOST
+
+V1 = "30 1 0:30 {within} /sys/fs/cgroup/blkio rw - cgroup cgroup rw,blkio\n"
+V1 += "31 1 0:31 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n"
+V2 = "30 1 0:30 / {root} rw - cgroup2 cgroup2 rw\n"
+
+
+class Foreign(Local):
+    """A host whose groups are plain directories below a root: the kernel's answers are files, our writes are kept there."""
+
+    def __init__(self, root, *, root_user=True):
+        super().__init__("foreign", root=root)
+        self.root_user = root_user
+        self.made = []
+
+    def is_root(self):
+        return self.root_user
+
+    def write(self, path, text):
+        (self.root / path.lstrip("/")).write_text(text + "\n")
+
+    def run(self, argv, **options):
+        assert list(argv[:2]) == ["mkdir", "--"]
+        (self.root / argv[2].lstrip("/")).mkdir()
+        (self.root / argv[2].lstrip("/") / "cgroup.controllers").write_text("io memory")
+        self.made.append(argv[2])
+
+
+class Noted:
+    """An undo that only keeps what it was told."""
+
+    def __init__(self):
+        self.entries = []
+
+    def add(self, kind, **details):
+        self.entries.append((kind, details))
+
+    def undo(self, kind, **details):
+        self.entries.remove((kind, details))
+
+
+def foreign(root, mountinfo, membership, namespace="4026531835", **options):
+    for path, text in (("proc/self/mountinfo", mountinfo), ("proc/self/cgroup", membership)):
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(text)
+    (root / "proc/self/ns").mkdir()
+    (root / "proc/self/ns" / f"cgroup:[{namespace}]").write_text("")
+    (root / "proc/self/ns/cgroup").symlink_to(f"cgroup:[{namespace}]")
+    (root / "sys/fs/cgroup/blkio").mkdir(parents=True)
+    (root / "sys/fs/cgroup/blkio/blkio.throttle.read_bps_device").write_text("")
+    (root / "sys/fs/cgroup/cgroup.controllers").write_text("cpu io memory")
+    return Foreign(root, **options)
+
+
+def test_a_rule_in_the_root_group_is_possible(tmp_path):
+    assert throttle.obstacle(foreign(tmp_path, V1.format(within="/"), "7:blkio:/\n")) is None
+
+
+@pytest.mark.parametrize(
+    ("membership", "within", "namespace"),
+    [("7:blkio:/session\n", "/", "4026531835"), ("7:blkio:/\n", "/docker/1", "4026531835"), ("7:blkio:/\n", "/", "4026532000")],
+)
+def test_a_rule_that_would_be_escaped_is_refused(tmp_path, membership, within, namespace):
+    host = foreign(tmp_path, V1.format(within=within), membership, namespace)
+    with pytest.raises(RefusedError, match="would be escaped"):
+        throttle.set_rules(host, Noted(), "7:0", {"read_bytes_per_s": 5}, "x")
+
+
+def test_a_rule_that_we_may_not_set_is_refused(tmp_path):
+    host = foreign(tmp_path, V1.format(within="/"), "7:blkio:/\n", root_user=False)
+    with pytest.raises(RefusedError, match="we are not root"):
+        throttle.set_rules(host, Noted(), "7:0", {"read_bytes_per_s": 5}, "x")
+
+
+def test_a_kernel_without_block_groups_is_refused(tmp_path):
+    assert "no control group" in str(throttle.obstacle(foreign(tmp_path, "", "0::/\n")))
+
+
+def test_a_rule_that_the_kernel_drops_is_refused(tmp_path, monkeypatch):
+    host, undo = foreign(tmp_path, V1.format(within="/"), "7:blkio:/\n"), Noted()
+    monkeypatch.setattr(host, "write", lambda path, text: None)
+    with pytest.raises(RefusedError, match="did not keep"):
+        throttle.set_rules(host, undo, "7:0", {"read_bytes_per_s": 5}, "x")
+    assert undo.entries == [
+        ("throttle", {"file": "/sys/fs/cgroup/blkio/blkio.throttle.read_bps_device", "device": "7:0", "value": "5"})
+    ]
+
+
+def test_unified_groups_get_one_group_for_limit_and_memory(tmp_path):
+    host, undo = foreign(tmp_path, V2.format(root="/sys/fs/cgroup"), "0::/user.slice\n"), Noted()
+    group = throttle.set_rules(host, undo, "7:0", {"read_bytes_per_s": 5, "write_ops_per_s": 6}, "trial-0001")
+    assert group.startswith("/sys/fs/cgroup/assay/trial-0001-")
+    assert host.read(f"{group}/io.max") == "7:0 rbps=5 wiops=6\n"
+    assert host.read("/sys/fs/cgroup/cgroup.subtree_control").split() == ["+io", "+memory"]
+    placed = placement.place(host, undo, "0001", 1 << 30, group)
+    assert placed == placement.Cgroup(paths=(group,), memory_bytes=1 << 30)
+    assert host.read(f"{group}/memory.max").strip() == str(1 << 30)
+    placement.enter(host, placed, 77)
+    assert host.read(f"{group}/cgroup.procs").strip() == "77"
+    assert [details["path"] for _, details in undo.entries] == host.made == ["/sys/fs/cgroup/assay", group]
+
+
+def test_only_the_rule_that_was_set_is_removed(tmp_path):
+    host = foreign(tmp_path, V1.format(within="/"), "7:blkio:/\n")
+    file = "/sys/fs/cgroup/blkio/blkio.throttle.read_bps_device"
+    host.write(file, "7:0 55\n7:1 5")
+    assert not throttle.remove_rule(host, file, "7:0", "5")
+    assert not throttle.remove_rule(host, file + "x", "7:1", "5")
+    assert throttle.remove_rule(host, file, "7:1", "5")
+    assert host.read(file) == "7:1 0\n"
+
+
+def test_no_knobs_no_groups():
+    assert placement.place(HOST, Noted(), "1", None) is None
+    assert placement.place(HOST, Noted(), "1", None, "/g") == placement.Cgroup(paths=("/g",))
+
+
+@pytest.mark.root
+@pytest.mark.skipif(os.geteuid() != 0, reason="groups need root")
+def test_memory_limit_holds_for_a_process_that_entered(tmp_path):
+    if cgroups.hierarchy(HOST, "memory") is None:
+        pytest.skip("this kernel has no memory groups")
+    ledger = Ledger(tmp_path / "ledger")
+    placed = placement.place(HOST, ledger, "0001", 64 << 20)
+    code = "import sys; sys.stdin.readline(); x = bytearray(256 << 20); print(len(x))"
+    process = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    placement.enter(HOST, placed, process.pid)
+    said, _ = process.communicate(b"\n", timeout=60)
+    assert (process.returncode, said) == (-9, b"")
+    placement.leave(ledger, placed)
+    assert not any(Path(path).exists() for path in placed.paths)
+    ledger.close()
+    assert list((tmp_path / "ledger").iterdir()) == []
+
+
+@pytest.mark.root
+@pytest.mark.skipif(os.geteuid() != 0, reason="groups need root")
+def test_a_group_with_a_process_in_it_is_emptied_first(tmp_path):
+    if cgroups.hierarchy(HOST, "memory") is None:
+        pytest.skip("this kernel has no memory groups")
+    ledger = Ledger(tmp_path / "ledger")
+    placed = placement.place(HOST, ledger, "0002", 64 << 20)
+    sleeper = subprocess.Popen(["sleep", "600"])
+    placement.enter(HOST, placed, sleeper.pid)
+    assert [cleaned.state for cleaned in ledger.unwind()] == ["undone"]
+    assert not Path(placed.paths[0]).exists()
+    assert sleeper.poll() is None
+    sleeper.kill()
+    sleeper.wait()
+    ledger.close()
+
+
+def cpu_host(root, allowed, pairs):
+    (root / "proc/self").mkdir(parents=True)
+    (root / "proc/self/status").write_text(f"Name:\tx\nCpus_allowed_list:\t{allowed}\n")
+    for number, siblings in pairs.items():
+        topology = root / f"sys/devices/system/cpu/cpu{number}/topology"
+        topology.mkdir(parents=True)
+        (topology / "thread_siblings_list").write_text(siblings + "\n")
+    return Local("old", root=root)
+
+
+def test_a_count_of_cpus_takes_a_thread_of_each_core_first(tmp_path):
+    host = cpu_host(tmp_path, "0-3", {0: "0-1", 1: "0-1", 2: "2,3", 3: "2,3"})
+    assert placement.cpus(host, 1) == (0,)
+    assert placement.cpus(host, 2) == (0, 2)
+    assert placement.cpus(host, 3) == (0, 1, 2)
+    assert placement.cpus(host, None) is None
+    assert placement.cpus(host, (3, 1)) == (3, 1)
+    assert placement.siblings(host, (2,)) == (("cpu.2.siblings", "2,3"),)
+
+
+@pytest.mark.parametrize("wanted", [0, 5, (), (9,), "0"])
+def test_cpus_that_are_not_ours_are_refused(tmp_path, wanted):
+    host = cpu_host(tmp_path, "0-3", {})
+    with pytest.raises(UsageError, match="0, 1, 2, 3"):
+        placement.cpus(host, wanted)
+
+
+def test_groups_of_others_are_never_removed():
+    assert not cgroups.remove_group(HOST, "/sys/fs/cgroup/memory/strangers")

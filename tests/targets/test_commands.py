@@ -1,0 +1,90 @@
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from assay import catalogue
+from assay.errors import RefusedError, TrialError, UsageError
+from assay.fleet.ledger import Ledger
+from targets_host import HOST, setting
+
+TARGET = catalogue.find("targets", "commands")
+
+
+@pytest.fixture
+def undo(tmp_path):
+    ledger = Ledger(tmp_path / "ledger")
+    yield ledger
+    ledger.unwind()
+    ledger.close()
+
+
+def shell(text):
+    return ("sh", "-c", text)
+
+
+def test_life_of_a_system_that_is_set_up_by_commands(undo, tmp_path):
+    given = setting(
+        undo,
+        tmp_path,
+        prepare=shell("mkdir '{scratch}/{name}-{trial}-{seed}' && echo noise && echo '{scratch}/{name}-{trial}-{seed}'"),
+        attach=shell("mkdir '{path}/c{client}' && echo '{path}/c{client}'"),
+        chill=shell("echo cold > '{path}/chilled'"),
+        facts=shell("echo 'version = {variables.version}'; echo 'mode: fast'; echo nonsense; awk 'BEGIN {{ print \"a = b\" }}'"),
+        teardown=shell("rm -r '{scratch}/{name}-{trial}-{seed}'"),
+        variables__version="2.1",
+    )
+    assert TARGET.check(HOST, given) == ()
+    place = TARGET.prepare(HOST, given)
+    assert place.address == f"{tmp_path}/t-1-7"
+    assert TARGET.attach(HOST, place, 2).address == f"{tmp_path}/t-1-7/c2"
+    TARGET.chill(HOST, place)
+    assert Path(place.address, "chilled").read_text() == "cold\n"
+    told = dict(TARGET.facts(HOST, place))
+    assert (told["version"], told["mode"], told["a"]) == ("2.1", "fast", "b")
+    assert "filesystem" in told
+    TARGET.teardown(HOST, given, place)
+    assert not Path(place.address).exists()
+    TARGET.teardown(HOST, given, place)
+
+
+def test_a_path_from_the_file_needs_no_command(undo, tmp_path):
+    place = TARGET.prepare(HOST, setting(undo, tmp_path, path="{scratch}"))
+    assert place.address == str(tmp_path)
+    assert TARGET.attach(HOST, place, 0).address == str(tmp_path)
+    with pytest.raises(RefusedError, match="chill"):
+        TARGET.chill(HOST, place)
+
+
+def test_every_mistake_at_once(undo, tmp_path):
+    given = setting(undo, tmp_path, attach=("x", "{nmae}"), facts=("y", "{variables.size}"))
+    found = TARGET.check(HOST, given)
+    assert len(found) == 3
+    with pytest.raises(UsageError, match="nmae"):
+        TARGET.prepare(HOST, given)
+
+
+def test_a_command_that_fails_or_leaves_no_directory_fails_the_trial(undo, tmp_path):
+    with pytest.raises(TrialError, match="exit status 3: no licence"):
+        TARGET.prepare(HOST, setting(undo, tmp_path, prepare=shell("echo no licence >&2; exit 3")))
+    with pytest.raises(TrialError, match="'/nowhere'"):
+        TARGET.prepare(HOST, setting(undo, tmp_path, prepare=("echo", "/nowhere")))
+
+
+def test_teardown_runs_after_a_kill(tmp_path):
+    done = tmp_path / "done"
+    code = (
+        "import os, sys\nsys.path.insert(0, sys.argv[1])\n"
+        "from targets_host import HOST, setting\nfrom assay import catalogue\nfrom assay.fleet.ledger import Ledger\n"
+        "given = setting(Ledger(sys.argv[2]), '/tmp', path='/tmp', teardown=('touch', sys.argv[3]))\n"
+        "catalogue.find('targets', 'commands').prepare(HOST, given)\nos.kill(os.getpid(), 9)\n"
+    )
+    tests = Path(__file__).parent.parent
+    subprocess.run([sys.executable, "-c", code, str(tests), str(tmp_path / "ledger"), str(done)], check=False)
+    assert not done.exists()
+    (cleaned,) = Ledger(tmp_path / "ledger").clean(HOST)
+    assert cleaned.state == "undone"
+    assert json.loads(cleaned.entry.details["argv"]) == ["touch", str(done)]
+    assert done.exists()

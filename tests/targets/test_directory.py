@@ -1,0 +1,148 @@
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from assay import catalogue
+from assay.errors import RefusedError, UsageError
+from assay.fleet.hosts.local import Local
+from assay.fleet.ledger import Ledger
+from targets_host import HOST, MIB, leftovers, setting
+
+TARGET = catalogue.find("targets", "directory")
+ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="mounts need root")
+
+
+@pytest.fixture
+def undo(tmp_path):
+    ledger = Ledger(tmp_path / "ledger")
+    yield ledger
+    assert not [cleaned for cleaned in ledger.unwind() if cleaned.state == "left"]
+    ledger.close()
+
+
+@pytest.fixture
+def base(tmp_path):
+    (tmp_path / "base").mkdir()
+    (tmp_path / "base" / "precious").write_text("x")
+    return tmp_path / "base"
+
+
+def test_life_in_a_directory_of_its_own(undo, base):
+    given = setting(undo, base, path=str(base))
+    assert TARGET.check(HOST, given) == ()
+    TARGET.install(HOST, given)
+    places = [TARGET.prepare(HOST, given) for _ in range(2)]
+    assert places[0].address != places[1].address
+    assert {Path(place.address).parent for place in places} == {base}
+    assert TARGET.attach(HOST, places[0], 3).address == places[0].address
+    Path(places[0].address, "deep").mkdir()
+    Path(places[0].address, "deep", "file").write_text("x")
+    for place in places:
+        TARGET.teardown(HOST, given, place)
+    TARGET.remove(HOST, given)
+    assert [path.name for path in base.iterdir()] == ["precious"]
+
+
+def test_device_below_is_the_one_that_the_kernel_names(undo, base):
+    place = TARGET.prepare(HOST, setting(undo, base, path=str(base)))
+    number = base.stat().st_dev
+    entry = Path(f"/sys/dev/block/{os.major(number)}:{os.minor(number)}")
+    assert place.devices[:1] == ((entry.resolve().name,) if entry.exists() else ())
+    told = dict(TARGET.facts(HOST, place))
+    assert told["filesystem"] == place.filesystem
+    assert "rw" in told["mount.options"].split(",")
+
+
+def test_chill_makes_files_cold_and_keeps_their_data(undo, base):
+    place = TARGET.prepare(HOST, setting(undo, base, path=str(base)))
+    files = [Path(place.address, name) for name in ("a b", "c\nd", "empty")]
+    for file in files:
+        file.write_bytes(os.urandom(MIB) if file.name != "empty" else b"")
+    before = files[0].read_bytes()
+    assert HOST.syscalls.cachestat(str(files[0])).cached > 0
+    TARGET.chill(HOST, place)
+    assert [HOST.syscalls.cachestat(str(file)).cached for file in files] == [0, 0, 0]
+    assert files[0].read_bytes() == before
+
+
+def test_chill_without_system_calls_is_refused(undo, base, tmp_path):
+    place = TARGET.prepare(HOST, setting(undo, base, path=str(base)))
+    with pytest.raises(RefusedError, match="as-left"):
+        TARGET.chill(Local("far", root=tmp_path), place)
+
+
+@pytest.mark.parametrize(("name", "expected"), [("nothing", "found nothing"), ("file", "a regular file")])
+def test_what_is_no_directory_is_refused(undo, base, name, expected):
+    (base / "file").write_text("x")
+    given = setting(undo, base, path=str(base / name))
+    (mistake,) = TARGET.check(HOST, given)
+    assert expected in mistake
+    with pytest.raises(UsageError, match=expected):
+        TARGET.prepare(HOST, given)
+
+
+def test_too_little_space_is_refused(undo, base):
+    (mistake,) = TARGET.check(HOST, setting(undo, base, path=str(base), needs_bytes=1 << 60))
+    assert "10 % more" in mistake
+
+
+def test_a_directory_of_others_is_refused(base):
+    """As an ordinary user, for root may write everywhere."""
+    base.chmod(0o555)
+    if os.geteuid() != 0:
+        assert "may not write" in TARGET.check(HOST, setting(None, base, path=str(base)))[0]
+        return
+    user = ["setpriv", "--reuid", "65534", "--clear-groups", "test", "-w", "/", "-a", "-x", "/"]
+    assert subprocess.run(user, check=False).returncode == 1, "the question that check asks has the right answer"
+
+
+@pytest.mark.root
+@ROOT
+def test_a_read_only_mount_is_refused(undo, base):
+    HOST.run(["mount", "--bind", str(base), str(base)])
+    try:
+        HOST.run(["mount", "-o", "remount,bind,ro", str(base)])
+        (mistake,) = TARGET.check(HOST, setting(undo, base, path=str(base)))
+        assert "read-only" in mistake
+    finally:
+        HOST.run(["umount", str(base)])
+
+
+@pytest.mark.root
+@ROOT
+def test_memory_has_no_device_and_says_so(undo, base):
+    HOST.run(["mount", "-t", "tmpfs", "none", str(base)])
+    try:
+        given = setting(undo, base, path=str(base))
+        place = TARGET.prepare(HOST, given)
+        assert place.devices == ()
+        assert place.filesystem == "tmpfs"
+        assert dict(TARGET.facts(HOST, place))["devices"] == "none: tmpfs shows no block device"
+        with pytest.raises(RefusedError, match="tmpfs"):
+            TARGET.chill(HOST, place)
+        TARGET.teardown(HOST, given, place)
+    finally:
+        HOST.run(["umount", str(base)])
+
+
+@pytest.mark.root
+@ROOT
+def test_what_is_mounted_inside_is_never_deleted_through(undo, base, tmp_path):
+    given = setting(undo, base, path=str(base))
+    place = TARGET.prepare(HOST, given)
+    precious = tmp_path / "other"
+    precious.mkdir()
+    (precious / "data").write_text("x")
+    inside = Path(place.address, "inside")
+    inside.mkdir()
+    HOST.run(["mount", "--bind", str(precious), str(inside)])
+    try:
+        with pytest.raises(RefusedError, match="still mounted"):
+            TARGET.teardown(HOST, given, place)
+        assert (precious / "data").exists()
+    finally:
+        HOST.run(["umount", str(inside)])
+    TARGET.teardown(HOST, given, place)
+    assert leftovers(base) == ([], [], ["precious"])

@@ -1,0 +1,203 @@
+import mmap
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from assay import catalogue
+from assay.errors import BusyError, RefusedError, TrialError, UsageError
+from assay.fleet.ledger import Ledger
+from assay.machine.filesystems import FILESYSTEMS
+from assay.machine.stack import backing_file
+from targets_host import HOST, MIB, leftovers, rules, setting
+
+TARGET = catalogue.find("targets", "loopfs")
+SIZES = {"ext4": 64 * MIB, "xfs": 320 * MIB, "btrfs": 128 * MIB}
+pytestmark = [
+    pytest.mark.root,
+    pytest.mark.skipif(os.geteuid() != 0, reason="loop devices and mounts need root"),
+    pytest.mark.skipif(not Path("/dev/loop-control").exists(), reason="this kernel offers no loop devices"),
+]
+
+
+@pytest.fixture
+def undo(tmp_path):
+    (tmp_path / "scratch").mkdir()
+    ledger = Ledger(tmp_path / "ledger")
+    yield ledger
+    assert not [cleaned for cleaned in ledger.unwind() if cleaned.state == "left"]
+    ledger.close()
+    assert leftovers(tmp_path / "scratch") == ([], [], [])
+
+
+@pytest.fixture
+def scratch(tmp_path):
+    return tmp_path / "scratch"
+
+
+def read_direct(path):
+    """Bytes and seconds of reading a file with O_DIRECT."""
+    buffer = mmap.mmap(-1, MIB)
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECT)
+    total, started = 0, time.monotonic()
+    while count := os.readv(descriptor, [buffer]):
+        total += count
+    os.close(descriptor)
+    return total, time.monotonic() - started
+
+
+@pytest.mark.parametrize("filesystem", FILESYSTEMS)
+def test_life_of_a_target(undo, scratch, filesystem):
+    given = setting(undo, scratch, filesystem=filesystem, size=SIZES[filesystem])
+    assert TARGET.check(HOST, given) == ()
+    TARGET.install(HOST, given)
+    (image,) = scratch.glob(".assay-*/*.img")
+    extents = HOST.syscalls.fiemap(str(image))
+    assert (extents.unwritten_bytes, extents.hole_bytes) == (0, 0)
+    for _ in range(2):
+        place = TARGET.prepare(HOST, given)
+        assert [path.name for path in Path(place.address).iterdir()] == [".assay-marker"], "a fresh file system for each trial"
+        assert place.devices[0] == place.private["loop"]
+        assert Path(f"/sys/block/{place.devices[0]}/loop/dio").read_text().strip() == "1"
+        assert place.backing_files == (os.path.realpath(image),)
+        told = dict(TARGET.facts(HOST, place))
+        assert told["image.unwritten_bytes"] == "0", "mkfs left nothing preallocated and discarded nothing"
+        assert told["loop.direct_io"] == "1"
+        assert any(key.startswith("mkfs.") for key in told)
+        data = Path(place.address, "data")
+        data.write_bytes(b"x" * MIB)
+        TARGET.chill(HOST, place)
+        assert HOST.syscalls.cachestat(str(data)).cached == 0
+        assert data.read_bytes() == b"x" * MIB
+        TARGET.teardown(HOST, given, place)
+        assert image.exists()
+    TARGET.remove(HOST, given)
+
+
+def test_features_are_the_same_each_time(undo, scratch):
+    given = setting(undo, scratch, filesystem="ext4", size=16 * MIB, mkfs_options=("-b", "4096", "-O", "^has_journal"))
+    seen = []
+    for _ in range(2):
+        place = TARGET.prepare(HOST, given)
+        seen.append(TARGET.facts(HOST, place))
+        TARGET.teardown(HOST, given, place)
+    assert seen[0] == seen[1]
+    assert "has_journal" not in dict(seen[0])["mkfs.features"]
+    assert dict(seen[0])["mkfs.block_bytes"] == "4096"
+
+
+def test_mount_options_are_in_effect(undo, scratch):
+    given = setting(undo, scratch, filesystem="ext4", size=16 * MIB, mount_options=("noatime", "data=journal"))
+    place = TARGET.prepare(HOST, given)
+    assert {"noatime", "data=journal"} <= set(dict(TARGET.facts(HOST, place))["mount.options"].split(","))
+    TARGET.teardown(HOST, given, place)
+
+
+def test_a_disk_of_known_speed(undo, scratch):
+    """Reads of 3 s at 20 MB/s; a rule may let a tenth of a second go by at first."""
+    limit = 20_000_000
+    given = setting(
+        undo, scratch, filesystem="ext4", size=96 * MIB, limit__read_bytes_per_s=limit, limit__write_bytes_per_s=49_999_001
+    )
+    assert TARGET.check(HOST, given) == ()
+    place = TARGET.prepare(HOST, given)
+    assert {(one.device, one.direction.value, one.bytes_per_s) for one in place.limits} == {
+        (place.devices[0], "read", limit),
+        (place.devices[0], "write", 49_999_001),
+    }
+    assert len(rules(49_999_001)) == 1
+    data = Path(place.address, "data")
+    HOST.run(["dd", "if=/dev/zero", f"of={data}", "bs=1M", "count=60", "oflag=direct", "status=none"])
+    TARGET.chill(HOST, place)
+    total, seconds = read_direct(data)
+    assert total == 60 * MIB
+    assert total / seconds <= limit * (1.03 + 0.2 / seconds)
+    TARGET.teardown(HOST, given, place)
+    assert rules(49_999_001) == []
+
+
+def test_a_sparse_buffered_control_lies(undo, scratch):
+    given = setting(undo, scratch, filesystem="ext4", size=64 * MIB, image="sparse", direct_io=False)
+    place = TARGET.prepare(HOST, given)
+    told = dict(TARGET.facts(HOST, place))
+    assert int(told["image.unwritten_bytes"]) > 32 * MIB
+    assert told["loop.direct_io"] == "0"
+    TARGET.teardown(HOST, given, place)
+
+
+def test_chill_says_who_is_in_the_way(undo, scratch):
+    given = setting(undo, scratch, filesystem="ext4", size=16 * MIB)
+    place = TARGET.prepare(HOST, given)
+    with Path(place.address, "open").open("w"), pytest.raises(BusyError, match="cannot be unmounted"):
+        TARGET.chill(HOST, place)
+    TARGET.teardown(HOST, given, place)
+
+
+def test_every_mistake_at_once(undo, scratch, tmp_path):
+    given = setting(undo, scratch, filesystem="xfs", size=16 * MIB + 1, scratch=str(tmp_path / "no"), needs_bytes=MIB * 100)
+    found = TARGET.check(HOST, given)
+    assert len(found) == 3
+    with pytest.raises(UsageError, match="whole MiB"):
+        TARGET.prepare(HOST, given)
+
+
+def test_an_image_that_does_not_fit_is_refused_before_anything_is_written(undo, scratch):
+    given = setting(undo, scratch, filesystem="ext4", size=1 << 50)
+    (mistake,) = TARGET.check(HOST, given)
+    assert "10 % to spare" in mistake
+    with pytest.raises(UsageError):
+        TARGET.install(HOST, given)
+    assert list(scratch.iterdir()) == []
+
+
+def test_a_missing_tool_is_named_with_its_package(undo, scratch, monkeypatch):
+    monkeypatch.setattr("assay.machine.tools.FOLDERS", ("/nowhere",))
+    found = TARGET.check(HOST, setting(undo, scratch, filesystem="btrfs", size=SIZES["btrfs"]))
+    assert any("mkfs.btrfs" in text and "btrfs-progs" in text for text in found)
+
+
+@pytest.mark.parametrize("knobs", [{"mkfs_options": ("--nonsense",)}, {"mount_options": ("nonsense",)}])
+def test_a_step_that_fails_leaves_nothing_attached(undo, scratch, knobs):
+    given = setting(undo, scratch, filesystem="ext4", size=16 * MIB, limit__read_bytes_per_s=49_999_003, **knobs)
+    with pytest.raises(TrialError, match="nonsense"):
+        TARGET.prepare(HOST, given)
+    mounts, loops, _ = leftovers(scratch)
+    assert (mounts, loops, rules(49_999_003)) == ([], [], [])
+
+
+def test_direct_io_that_the_kernel_does_not_give_is_refused(undo, scratch, monkeypatch):
+    given = setting(undo, scratch, filesystem="ext4", size=16 * MIB)
+    monkeypatch.setattr("assay.machine.image.direct_io", lambda host, loop: False)
+    with pytest.raises(RefusedError, match="dio = 0"):
+        TARGET.prepare(HOST, given)
+    assert leftovers(scratch)[1] == []
+
+
+def test_a_device_that_is_taken_in_between_is_left_alone(undo, scratch, monkeypatch):
+    other = scratch.parent / "other.img"
+    other.write_bytes(b"\0" * MIB)
+    taken = HOST.run(["losetup", "-f", "--show", str(other)]).stdout.strip()
+    real, calls = HOST.run, []
+
+    def late(argv, **options):
+        """The first look is too old: somebody attached that device since."""
+        if list(argv) == ["losetup", "-f"] and not calls:
+            calls.append(1)
+            return real(["echo", taken])
+        return real(argv, **options)
+
+    monkeypatch.setattr(HOST, "run", late)
+    try:
+        given = setting(undo, scratch, filesystem="ext4", size=16 * MIB)
+        place = TARGET.prepare(HOST, given)
+        assert f"/dev/{place.devices[0]}" != taken
+        TARGET.teardown(HOST, given, place)
+        assert backing_file(HOST, taken.removeprefix("/dev/")) == str(other)
+    finally:
+        monkeypatch.undo()
+        HOST.run(["losetup", "-d", taken])
+
+
+def test_limits_in_words():
+    assert TARGET.limits({"limit.read_bytes_per_s": 5, "size": 3}) == ("read bytes per s 5",)

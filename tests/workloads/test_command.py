@@ -1,0 +1,116 @@
+from pathlib import Path
+
+import pytest
+
+from assay import catalogue
+from assay.catalogue import Order
+from assay.errors import EvidenceError
+from assay.records import CacheState, Direction, Endpoint, EndpointKind
+
+WORKLOAD = catalogue.find("workloads", "command")
+FIO = Path(__file__).parent.parent / "fixtures" / "output" / "fio-3.33-randread.json"
+
+
+def knobs(**given):
+    default = {knob.name: knob.default for knob in WORKLOAD.knobs if not knob.name.endswith("*")}
+    return {**default, "argv": ("true",), **{key.replace("__", "."): value for key, value in given.items()}}
+
+
+def order(clients=2, **given):
+    endpoints = tuple(Endpoint(kind=EndpointKind.DIRECTORY, address=f"/m/{index}") for index in range(clients))
+    return Order(workload="w", knobs=knobs(**given), endpoints=endpoints, seed=7)
+
+
+def test_every_client_gets_its_own_arguments():
+    given = order(
+        argv=("tool", "{directory}", "{client}/{clients}", "{seed}", "{variables.block}", "awk {{x}}", "{ print $1 }"),
+        env=("WHERE={directory}", "A=b=c"),
+        data_files=("data.{client}", "/abs"),
+        variables__block=4096,
+        cache="cold",
+        flush="inside",
+    )
+    (phase,) = WORKLOAD.phases(given)
+    assert phase.settings[1] == {
+        "argv": ["tool", "/m/1", "1/2", "7", "4096", "awk {x}", "{ print $1 }"],
+        "env": {"WHERE": "/m/1", "A": "b=c"},
+        "directory": "/m/1",
+        "operation": "command",
+    }
+    assert phase.data_files == ("/m/0/data.0", "/abs", "/m/1/data.1")
+    assert phase.cache is CacheState.COLD
+    assert phase.flush_in_clock
+
+
+@pytest.mark.parametrize(
+    ("given", "operations", "directions"),
+    [
+        ({}, {"command": "elapsed_ns"}, {"command": Direction.READ}),
+        ({"operation": "build", "direction": "write"}, {"build": "elapsed_ns"}, {"build": Direction.WRITE}),
+        ({"parse": "fio_json", "direction": "write"}, {"write": "bytes_per_s"}, {"write": Direction.WRITE}),
+        (
+            {"parse": "fio_json", "direction": "both"},
+            {"read": "bytes_per_s", "write": "bytes_per_s"},
+            {"read": Direction.READ, "write": Direction.WRITE},
+        ),
+        ({"parse": "regex", "unit": "MB/s"}, {"read": "bytes_per_s"}, {"read": Direction.READ}),
+        (
+            {"parse": "regex", "unit": "us", "figure": "latency_p99_ns", "operation": "stat", "direction": "metadata"},
+            {"stat": "latency_p99_ns"},
+            {"stat": Direction.METADATA},
+        ),
+    ],
+)
+def test_what_it_reports(given, operations, directions):
+    assert WORKLOAD.operations(knobs(**given)) == operations
+    (phase,) = WORKLOAD.phases(order(**given))
+    assert phase.operations == tuple(operations)
+    assert phase.directions == directions
+
+
+def test_elapsed_time_is_what_the_engine_measured():
+    assert WORKLOAD.parse(knobs(), "", 1_500_000_000) == {"command.elapsed_ns": 1.5e9}
+
+
+@pytest.mark.parametrize(
+    ("pattern", "unit", "text", "expected"),
+    [
+        (r"([\d.]+) MB/s", "MB/s", "12.5 MB/s\n104.5 MB/s\n", {"read.bytes_per_s": 104.5e6}),
+        (r"rate=(\S+)", "/s", "rate=1,234", {"read.ops_per_s": 1234.0}),
+        (r"^took (.*)s$", "s", "x\ntook 0.25s\ny", {"read.elapsed_ns": 0.25e9}),
+        (r"(\S+) Mbit/s", "Mbit/s", "8e2 Mbit/s", {"read.bytes_per_s": 1e8}),
+    ],
+)
+def test_the_last_match_counts_in_base_units(pattern, unit, text, expected):
+    assert WORKLOAD.parse(knobs(parse="regex", pattern=pattern, unit=unit), text, 1) == expected
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text"), [(r"(\d+) MB/s", "nothing here"), (r"(\w+) MB/s", "many MB/s"), (r"(x)?MB/s", "MB/s")]
+)
+def test_output_without_the_number_is_refused(pattern, text):
+    with pytest.raises(EvidenceError, match="expected"):
+        WORKLOAD.parse(knobs(parse="regex", pattern=pattern, unit="MB/s"), text, 1)
+
+
+def test_a_parser_of_the_catalogue_is_used():
+    found = WORKLOAD.parse(knobs(parse="fio_json"), FIO.read_text(), 1)
+    assert found["read.bytes"] == 8 << 20
+    with pytest.raises(EvidenceError, match="figures of write"):
+        WORKLOAD.parse(knobs(parse="fio_json", direction="write"), FIO.read_text(), 1)
+
+
+def test_every_mistake_at_once():
+    given = knobs(argv=("x", "{dir}"), env=("NOPE",), parse="regex", pattern="(", unit="MBps", data_files=("{who}",))
+    found = WORKLOAD.check(given)
+    assert len(found) == 5
+    assert WORKLOAD.check(knobs(argv=()))[0].startswith("found an empty argv")
+    assert "a group" in WORKLOAD.check(knobs(parse="regex", pattern="x", unit="s"))[0]
+    assert WORKLOAD.check(knobs(parse="regex", pattern="(x)", unit="s")) == ()
+
+
+def test_space_and_time_for_the_plan():
+    assert WORKLOAD.space(knobs(needs=5)) == 5
+    assert WORKLOAD.space(knobs()) == 0
+    assert WORKLOAD.seconds(knobs(lasts=2_000_000_000)) == 2.0
+    assert WORKLOAD.seconds(knobs()) == 10.0
