@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.catalogue import Evidence, Host, Observer, ObserverScope
+from assay.machine.stack import Mount, parse_mounts
 from assay.records import Edge, Fact, FactClass, Snapshot, Subject, When
 from assay.snapshots import text_of, texts
 
@@ -153,19 +154,19 @@ def memory_pairs(text: str) -> Iterator[tuple[str, str]]:
 
 
 def mount_pairs(text: str, directory: str) -> Iterator[tuple[str, str]]:
-    """The mount that holds the directory, and every mount below it."""
-    rows = [line.split() for line in text.splitlines()]
-    holds = [row for row in rows if f"{directory}/".startswith(row[4].rstrip("/") + "/")]
-    below = {
-        f"mount.below.{row[4].removeprefix(directory).strip('/')}": row for row in rows if row[4].startswith(f"{directory}/")
-    }
-    found = ({"mount.target": max(holds, key=lambda row: len(row[4]))} if holds else {}) | (below if directory != "/" else {})
-    for key, row in found.items():
-        after = row.index("-")
-        yield f"{key}.point", row[4]
-        yield f"{key}.fstype", row[after + 1]
-        yield f"{key}.source", row[after + 2]
-        yield f"{key}.options", ",".join(sorted({*row[5].split(","), *row[after + 3].split(",")}))
+    """The mount that holds the directory (the topmost where several hide each other), and every mount below it."""
+    found: dict[str, Mount] = {}
+    for mount in parse_mounts(text):
+        held = found.get("mount.target")
+        if f"{directory}/".startswith(mount.point.rstrip("/") + "/") and (held is None or len(mount.point) >= len(held.point)):
+            found["mount.target"] = mount
+        elif directory != "/" and mount.point.startswith(f"{directory}/"):
+            found[f"mount.below.{mount.point.removeprefix(directory).strip('/')}"] = mount
+    for key, mount in found.items():
+        yield f"{key}.point", mount.point
+        yield f"{key}.fstype", mount.filesystem
+        yield f"{key}.source", mount.source
+        yield f"{key}.options", ",".join(sorted(mount.options))
 
 
 OBSERVER = Observer(
