@@ -295,7 +295,13 @@ def phase(workload: str, name: str, operations: tuple[str, ...], direction: Dire
                 stopped_by="work",
                 operations=tuple(
                     OperationTotal(
-                        operation=o, count=20000, bytes=0, errors=0, busy_ns=seconds, first_ns=0, last_ns=seconds - 90_000_000 * i
+                        operation=o,
+                        count=20000,
+                        bytes=0 if workload == "spool" else GIB // clients,
+                        errors=0,
+                        busy_ns=seconds,
+                        first_ns=0,
+                        last_ns=seconds - 90_000_000 * i,
                     )
                     for o in operations
                 ),
@@ -678,7 +684,7 @@ def readings(clients: int) -> list[Reading]:
 
 def series(noise: random.Random) -> list[Series]:
     made = []
-    at = array("q", [250_000_000 * i for i in range(25)])
+    at = array("q", [250_000_000 * i for i in range(39)])
     plans = (
         ("spool.main", "application", "create.count", "count", 1400.0),
         ("spool.main", "block", "write_bytes", "bytes", 9e6),
@@ -712,9 +718,10 @@ def series(noise: random.Random) -> list[Series]:
         )
     for name in ("spool.main", "cold.read", "warm.read", "direct.read", "dump.write"):
         for layer, metric, unit, level, growth in (
-            ("page_cache", "dirty_bytes", "bytes", 2e7, 1.1e8 if name == "dump.write" else 0.0),
-            ("memory", "cached_bytes", "bytes", 3e9, 6e7 if name == "cold.read" else 0.0),
-            ("cpu", "busy_share", "share", 0.35, 0.0),
+            ("memory", "dirty_bytes", "bytes", 2e7, 1.1e8 if name == "dump.write" else 0.0),
+            ("memory", "writeback_bytes", "bytes", 4e6, 0.0),
+            ("cpu", "system_share", "share", 0.35, 0.0),
+            ("cpu", "user_share", "share", 0.12, 0.0),
             ("cpu", "steal_share", "share", 0.02, 0.0),
         ):
             made.append(

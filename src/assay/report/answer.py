@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from assay.records import Comparison, Finding, Outcome, Results, Severity, State, Verdict, VerdictState, worst
+from assay.records import Comparison, Finding, Outcome, RequirementResult, Results, Severity, State, Verdict, VerdictState, worst
 from assay.report import words
 from assay.report.quantities import NARROW, number
 
@@ -90,7 +90,7 @@ def axis(results: Results) -> Axis | None:
     return Axis(
         low=low,
         high=high,
-        ticks=tuple((_place(mark, low, high), f"×{NARROW}{number(mark)}" if mark != 1 else "1") for mark in marks),
+        ticks=tuple((_place(mark, low, high), f"×{NARROW}{mark:.3g}" if mark != 1 else "1") for mark in marks),
         one=_place(1.0, low, high),
         matter_left=_place(max(low, 1 / (1 + matters)), low, high),
         matter_right=_place(min(high, 1 + matters), low, high),
@@ -222,6 +222,27 @@ def _note(found: dict[tuple[str, State], list[tuple[str, Finding]]], measure: st
 
 def _run_of(subject_name: str) -> str:
     return subject_name.split(":", 2)[1] if subject_name.startswith("run:") else ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Required:
+    """One requirement with its state at each combination of levels."""
+
+    title: str
+    text: str
+    rows: tuple[RequirementResult, ...]
+
+
+def requirements(results: Results) -> tuple[Required, ...]:
+    """The requirements in the experiment's order, each with all its rows."""
+    titles = {one.name: words.measure(one) for one in results.experiment.measures}
+    found: dict[tuple[str, str], list[RequirementResult]] = {}
+    for one in results.requirements:
+        found.setdefault((one.measure, one.text), []).append(one)
+    return tuple(
+        Required(title=titles.get(measure, measure), text=text.replace("<=", "≤").replace(">=", "≥"), rows=tuple(rows))
+        for (measure, text), rows in found.items()
+    )
 
 
 def losses(results: Results) -> tuple[str, ...]:

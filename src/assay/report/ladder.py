@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from assay.measures import ladder as rungs
 from assay.records import Direction, Judged, Observations, Phase, Reading, Rung, Span, Verdict, VerdictState
 from assay.report import words
 from assay.report.quantities import share, show
@@ -70,36 +71,30 @@ class Ladder:
 class _Rung:
     rung: Rung
     subject: str
-    amount: int
-    late: int
-    source: str
+    amount: float
+    late: float
 
 
 def ladders(judged: Judged, observations: Observations) -> tuple[Ladder, ...]:
     """One ladder for each measured phase and direction in which the application moved bytes, or operations."""
     made = []
     for phase in judged.run.phases:
-        here = [one for one in observations.readings if one.phase == phase.name] if phase.measured else []
-        for direction in dict.fromkeys(phase.directions.values()):
-            one = _ladder(judged, phase, direction, here)
+        for direction in dict.fromkeys(phase.directions.values()) if phase.measured else ():
+            one = _ladder(judged, phase, direction, observations)
             if one is not None:
                 made.append(one)
     return tuple(made)
 
 
-def _ladder(judged: Judged, phase: Phase, direction: Direction, readings: Sequence[Reading]) -> Ladder | None:
+def _ladder(judged: Judged, phase: Phase, direction: Direction, seen: Observations) -> Ladder | None:
     metadata = direction is Direction.METADATA
-    asked = [one for one in readings if one.rung is Rung.APPLICATION and one.direction is direction and one.span is Span.CLOCK]
-    total = sum((one.operations if metadata else one.bytes) or 0 for one in asked)
+    total = rungs.done_operations(phase, direction) if metadata else rungs.asked_bytes(phase, seen, direction)
     if not total:
         return None
-    below = _below(readings, Direction.WRITE if metadata else direction, operations=metadata)
-    rungs = [_Rung(rung=Rung.APPLICATION, subject="", amount=total, late=0, source="engine"), *below]
-    unit = "count" if metadata else "bytes"
-    full = max(1.0, *((one.amount + one.late) / total for one in rungs))
+    below = _below(phase, seen, direction)
+    shown = [_Rung(rung=Rung.APPLICATION, subject="", amount=total, late=0), *below]
     operations = tuple(name for name, way in phase.directions.items() if way is direction)
-    verdict = _verdict(judged, phase, operations)
-    steps = _steps(rungs, total, unit, direction)
+    steps = _steps(shown, total, "count" if metadata else "bytes", direction)
     return Ladder(
         phase=phase.name,
         operation=", ".join(operations),
@@ -107,40 +102,42 @@ def _ladder(judged: Judged, phase: Phase, direction: Direction, readings: Sequen
         run=judged.id,
         levels=words.levels(judged.run.trial.levels),
         steps=steps,
-        full=full,
-        foot=tuple(_foot(phase, readings, metadata=metadata)),
-        verdict=verdict,
-        sentence="; ".join(f"{step.name} {step.detail}: {step.amount}, {step.part}".replace("  ", " ") for step in steps),
+        full=max(1.0, *((one.amount + one.late) / total for one in shown)),
+        foot=tuple(_foot(phase, seen.readings, metadata=metadata)),
+        verdict=_verdict(judged, phase, operations),
+        sentence="; ".join(f"{step.name} {step.detail}: {step.amount}, {step.part}".replace(" :", ":") for step in steps),
     )
 
 
-def _below(readings: Sequence[Reading], direction: Direction, *, operations: bool) -> list[_Rung]:
-    """The rungs under the application, upper first: clients and processes summed, each device for itself."""
-    sums: dict[tuple[Rung, str, str], list[int]] = {}
-    order = list(Rung)
-    for one in readings:
-        amount = one.operations if operations else one.bytes
-        wanted = one.rung is not Rung.APPLICATION and one.direction is direction and (not operations or one.rung in _DEVICES)
-        if not wanted or amount is None or one.span is Span.BEFORE:
-            continue
-        kind, _, name = one.subject.partition(":")
-        subject = name if kind in ("device", "interface") else ""
-        pair = sums.setdefault((one.rung, subject, one.source.partition(":")[0]), [0, 0])
-        pair[one.span is Span.DRAIN] += amount
-    rows = [
-        _Rung(rung=rung, subject=subject, amount=pair[0], late=pair[1] if rung in _DEVICES else 0, source=source)
-        for (rung, subject, source), pair in sums.items()
-    ]
-    return sorted(rows, key=lambda row: order.index(row.rung))
+def _below(phase: Phase, seen: Observations, asked: Direction) -> list[_Rung]:
+    """The rungs under the application, upper first: clients and processes summed, each device for itself.
+
+    Operations have rungs only at the devices, where they become writes.
+    """
+    metadata = asked is Direction.METADATA
+    direction = Direction.WRITE if metadata else asked
+    found = []
+    for rung in _DEVICES if metadata else tuple(_NAMES)[1:]:
+        readings = [one for one in seen.readings if (one.phase, one.rung, one.direction) == (phase.name, rung, direction)]
+        subjects = dict.fromkeys(one.subject for one in readings) if rung in _DEVICES else {"": None}
+        for subject in subjects:
+            own = replace(seen, readings=tuple(one for one in readings if subject in ("", one.subject)))
+            clock = rungs.passed(phase, own, rung, direction)
+            drain = rungs.passed(phase, own, rung, direction, Span.DRAIN) if rung in _DEVICES else None
+            if clock is not None:
+                late = (drain.operations if metadata else drain.bytes) if drain else 0
+                amount = clock.operations if metadata else clock.bytes
+                found.append(_Rung(rung=rung, subject=subject.partition(":")[2], amount=amount, late=late))
+    return found
 
 
-def _steps(rungs: Sequence[_Rung], total: int, unit: str, direction: Direction) -> tuple[Step, ...]:
+def _steps(shown: Sequence[_Rung], total: float, unit: str, direction: Direction) -> tuple[Step, ...]:
     steps: list[Step] = []
     above = 1.0
     seen_device = False
-    for index, one in enumerate(rungs):
+    for index, one in enumerate(shown):
         part = one.amount / total
-        deepest = max((lower.amount + lower.late for lower in rungs[index + 1 :]), default=0) / total
+        deepest = max((lower.amount + lower.late for lower in shown[index + 1 :]), default=0) / total
         blind = one.rung is Rung.SYSCALL and part < min(1.0, deepest) - COUNTED
         device = one.rung in _DEVICES
         steps.append(
@@ -183,7 +180,7 @@ def _foot(phase: Phase, readings: Iterable[Reading], *, metadata: bool) -> Itera
     """Flushes, the drain and the state of the caches, a line each."""
     flushes: dict[str, list[int]] = {}
     for one in readings:
-        if one.direction is Direction.FLUSH and one.span is not Span.BEFORE and one.rung in _DEVICES:
+        if one.phase == phase.name and one.direction is Direction.FLUSH and one.span is not Span.BEFORE and one.rung in _DEVICES:
             pair = flushes.setdefault(one.subject.partition(":")[2], [0, 0])
             pair[one.span is Span.DRAIN] += one.operations or 0
     writes = metadata or Direction.WRITE in phase.directions.values()

@@ -208,7 +208,7 @@ def again(results: Results, command: str | None) -> tuple[tuple[str, str], ...]:
     rows = (
         ("Command", command or "assay run experiment.toml"),
         ("Seed of the schedule", str(results.plan.seed)),
-        ("Blocks", f"{results.plan.blocks:,} of {words.count(len(results.plan.trials), 'trial')}"),
+        ("Schedule", f"{words.count(results.plan.blocks, 'block')}, {words.count(len(results.plan.trials), 'trial')}"),
         ("Experiment (SHA-256)", experiment.digest),
         ("Rules", results.ruleset),
         ("Versions", ", ".join(f"{name} {version}" for name, version in versions.items())),

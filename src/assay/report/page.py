@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from assay.records import Bound, Estimate, Observations, Results
+from assay.records import Bound, Estimate, Judged, Observations, Results
 from assay.report import answer, bundle, facts, ladder, listing, schedule, selection, sketch, words
 from assay.report.charts import curves, latency, theme, timeline
 from assay.report.charts.figure import Figure
@@ -16,6 +16,16 @@ from assay.report.inputs import Pictures
 from assay.report.quantities import number, show, show_range
 
 HERE = Path(__file__).parent
+SIDE_BY_SIDE = 3
+"""Most runs whose timelines stand beside each other."""
+LATENCY = (
+    "So many percent of the operations took at most so long; both axes are logarithmic, and a line ends where fewer than {}"
+    " operations were slower. Runs of the same levels are merged."
+)
+TIMELINE = (
+    "One representative run of each compared level: the run nearest to the estimate of the first measure."
+    " Where the application's line leaves the device's, memory is at work."
+)
 Load = Callable[[str], Observations]
 
 
@@ -44,7 +54,8 @@ def render(results: Results, load: Load, pictures: Pictures) -> str:
         "drawn": drawn,
         "bundle": _safe(bundle.read()) if drawn else "",
         "boot": _safe((HERE / "templates" / "boot.js").read_text(encoding="utf-8")),
-        "ladders": [sketch.sketch(one) for judged, seen in observed for one in ladder.ladders(judged, seen)],
+        "ladders": _ladders(observed),
+        "paired": len(observed),
         "measures": measures,
         "galleries": galleries,
         "schedule": schedule.schedule(results),
@@ -54,7 +65,15 @@ def render(results: Results, load: Load, pictures: Pictures) -> str:
         "again": listing.again(results, pictures.command),
     }
     context["sections"] = sections(context)
-    return _environment().get_template("page.html.j2").render(context)
+    text: str = _environment().get_template("page.html.j2").render(context)
+    return text
+
+
+def _ladders(observed: Sequence[tuple[Judged, Observations]]) -> list[sketch.Sketch]:
+    """The ladders of all runs, those of the same phase beside each other."""
+    drawn = [sketch.sketch(one) for judged, seen in observed for one in ladder.ladders(judged, seen)]
+    places = list(dict.fromkeys((one.ladder.phase, one.ladder.direction) for one in drawn))
+    return sorted(drawn, key=lambda one: places.index((one.ladder.phase, one.ladder.direction)))
 
 
 def opening(results: Results) -> dict[str, object]:
@@ -70,7 +89,7 @@ def opening(results: Results) -> dict[str, object]:
         "ratios": answer.ratios(results),
         "axis": answer.axis(results),
         "matters": results.experiment.matters_share,
-        "titles": {one.name: words.measure(one) for one in results.experiment.measures},
+        "requirements": answer.requirements(results),
         "started": min((judged.run.started_utc for judged in results.runs), default="")[:16].replace("T", " "),
     }
 
@@ -79,10 +98,7 @@ def gallery(
     results: Results, load: Load, found: Sequence[selection.Group], pictures: Pictures
 ) -> Sequence[tuple[str, str, str, tuple[Figure, ...]]]:
     """The charts that need observations: (id, name, what it is, figures)."""
-    over_time = [
-        one for judged in selection.representatives(results, found)[:2] for one in timeline.figures(judged, load(judged.id))
-    ]
-    over_time.sort(key=lambda one: one.title.partition(",")[0])
+    shown = [(judged, load(judged.id)) for judged in selection.representatives(results, found)[:SIDE_BY_SIDE]]
     return (
         (
             "curves",
@@ -93,17 +109,23 @@ def gallery(
         (
             "latency",
             "Latency",
-            "How long the slow operations took: the further right, the rarer.",
+            LATENCY.format(latency.BEYOND),
             latency.figures(results, selection.merged(found), load),
         ),
         (
             "timeline",
             "Over time",
-            "One representative run of each compared level: the run nearest to the estimate of the first measure."
-            " Where the application's line leaves the device's, memory is at work.",
-            tuple(over_time),
+            TIMELINE,
+            timeline.figures(shown),
         ),
     )
+
+
+def figures(results: Results, load: Load, pictures: Pictures) -> tuple[Figure, ...]:
+    """All statistical figures of the page, in its order."""
+    measured = [one.figure for one in listing.measures(results) if one.figure]
+    others = gallery(results, functools.cache(load), selection.groups(results), pictures)
+    return (*measured, *(one for *_, list_ in others for one in list_))
 
 
 def sections(context: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from assay.records import Judged, Outcome, Results, Trial, Value, VerdictState, worst
+from assay.records import Judged, Outcome, Results, Trial, Value, VerdictState
 from assay.report import words
 
 WIDE = 15
@@ -22,7 +22,7 @@ class Mark:
     x: float
     y: float
     state: VerdictState | None
-    """The worst verdict of its last attempt; None where it was not run or gave nothing."""
+    """The verdict of its last attempt on the first measure; None where it was not run or gave no figure."""
     outcome: str
     title: str
 
@@ -37,6 +37,8 @@ class Schedule:
     width: float
     height: float
     radius: float
+    measure: str
+    """What the marks are verdicts on; empty where nothing is measured."""
 
 
 def schedule(results: Results) -> Schedule:
@@ -50,8 +52,9 @@ def schedule(results: Results) -> Schedule:
     pitch = NARROW if len(trials) > 90 else WIDE
     keys = sorted(dict.fromkeys(tuple(trial.levels.items()) for trial in trials), key=lambda key: _order(results, dict(key)))
     row = {key: ROW * (index + 0.5) + 4 for index, key in enumerate(keys)}
+    first = next((one.name for one in results.experiment.measures), "")
     marks = tuple(
-        _mark(trial, runs.get(trial.id, []), LABEL + pitch * (index + 0.5), row[tuple(trial.levels.items())])
+        _mark(trial, first, runs.get(trial.id, []), LABEL + pitch * (index + 0.5), row[tuple(trial.levels.items())])
         for index, trial in enumerate(trials)
     )
     edges = [
@@ -66,6 +69,7 @@ def schedule(results: Results) -> Schedule:
         width=LABEL + pitch * len(trials) + 8,
         height=ROW * len(keys) + 26,
         radius=3.1 if pitch == NARROW else 4.6,
+        measure=first,
     )
 
 
@@ -76,13 +80,13 @@ def _order(results: Results, levels: Mapping[str, Value]) -> tuple[int, ...]:
     )
 
 
-def _mark(trial: Trial, attempts: list[Judged], x: float, y: float) -> Mark:
+def _mark(trial: Trial, measure: str, attempts: list[Judged], x: float, y: float) -> Mark:
     here = words.levels(trial.levels)
     if not attempts:
         return Mark(x=x, y=y, state=None, outcome="not run", title=f"trial {trial.id:04d} · {here} · not run")
     last = max(attempts, key=lambda judged: judged.run.attempt)
-    states = [verdict.state for verdict in last.verdicts.values()]
-    state = worst(states) if states else None
+    verdict = last.verdicts.get(measure)
+    state = verdict.state if verdict else None
     counts = last.run.outcome is Outcome.FINISHED
     said = f"run {last.id} · {here} · block {trial.block + 1} · {last.run.outcome.value}"
     return Mark(
@@ -90,5 +94,5 @@ def _mark(trial: Trial, attempts: list[Judged], x: float, y: float) -> Mark:
         y=y,
         state=state,
         outcome="finished" if counts else last.run.outcome.value,
-        title=said + (f" · worst verdict {state.value}" if state else "") + (f" · {last.run.error}" if last.run.error else ""),
+        title=said + (f" · {state.value}" if state else "") + (f" · {last.run.error}" if last.run.error else ""),
     )

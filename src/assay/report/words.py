@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from assay import measures
 from assay.records import Claim, Conclusion, Measure, RequirementState, Tier, Value, VerdictState
 
 MEANING: Mapping[VerdictState, str] = {
@@ -51,20 +52,29 @@ _FIGURES: Mapping[str, str] = {
     "latency_p50_ns": "median latency",
     "elapsed_ns": "elapsed time",
     "cpu_share": "processor share",
+    "cpu_ns_per_op": "processor time per operation",
+    "bytes": "bytes moved",
+    "count": "operations done",
+    "errors": "errors",
 }
 
 
 def figure(name: str) -> str:
-    """The figure of a measure in words: `latency_p99_9_ns` is the 99.9th percentile of the latency."""
+    """The figure of a measure in words: `latency_p999_ns` is the 99.9th percentile of the latency."""
     host, _, plain = name.rpartition(".")
-    percentile = re.fullmatch(r"latency_p(\d+)(?:_(\d+))?_ns", plain)
+    percentile = re.fullmatch(r"latency_p(\d+)_ns", plain)
     if plain in _FIGURES:
         text = _FIGURES[plain]
     elif percentile:
-        text = f"latency, {percentile[1]}{'.' + percentile[2] if percentile[2] else ''}th percentile"
+        text = f"latency, {_ordinal(percentile[1])} percentile"
     else:
         text = plain.replace("_", " ")
     return f"{text} of host {host.removeprefix('@')}" if host else text
+
+
+def _ordinal(digits: str) -> str:
+    """`99` is 99th, `999` is 99.9th."""
+    return f"{digits[:2]}.{digits[2:]}th" if len(digits) > 2 else f"{digits}th"
 
 
 def measure(one: Measure) -> str:
@@ -73,8 +83,9 @@ def measure(one: Measure) -> str:
 
 
 def lower_is_better(name: str) -> bool:
-    """Whether a smaller figure is the better one: times and shares of a resource."""
-    return name.endswith(("_ns", "_share", "_errors"))
+    """Whether a smaller figure is the better one; figures that the lab does not know count as better when higher."""
+    kind = measures.figure_kind(name.rpartition(".")[2] if "@" not in name else name[name.index("@") :])
+    return kind is not None and kind.better is measures.Better.LOWER
 
 
 def claim(one: Claim) -> str:

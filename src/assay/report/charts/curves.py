@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from assay.records import Results, Value
 from assay.report import words
 from assay.report.charts.figure import Figure, Panel, Table, end_labels
-from assay.report.charts.roles import Roles, roles
-from assay.report.charts.theme import Spec, end_text, frame, label_room, series_colours
+from assay.report.charts.roles import Roles, along, heading, in_order, roles
+from assay.report.charts.theme import Row, Spec, end_text, frame, room, rows_of, series_colours
 from assay.report.inputs import Curve
 from assay.report.quantities import NARROW, Scale, in_scale, scale_for
 
 HEIGHT = 200
-BELOW = 84
+BELOW = 100
 POINTS = 4000
 """Points of all curves of one figure together; above it every nth point of each curve is drawn."""
 TABLE_ROWS = 12
@@ -32,6 +32,8 @@ class _Drawing:
     top: float
     most: int
     step: int
+    longest: str
+    """The longest label, for which all panels keep room."""
 
 
 def figures(results: Results, curves: Sequence[Curve]) -> tuple[Figure, ...]:
@@ -45,17 +47,19 @@ def figures(results: Results, curves: Sequence[Curve]) -> tuple[Figure, ...]:
 def _figure(results: Results, levels: Mapping[str, Mapping[str, Value]], curves: Sequence[Curve]) -> Figure:
     times = [value for curve in curves for value in curve.time_per_operation_ns]
     scale = scale_for("ns", times)
+    parts = roles(results.experiment)
     drawing = _Drawing(
-        roles=roles(results.experiment),
+        roles=parts,
         levels=levels,
         scale=scale,
         top=max(times) / scale.divisor * 1.05,
         most=max(curve.clients for curve in curves),
+        longest=max((parts.name(levels[curve.run]) for curve in curves), key=len),
         step=max(1, -(-sum(len(curve.objects) for curve in curves) // POINTS)),
     )
     groups: dict[Group, list[Curve]] = {}
     for curve in curves:
-        groups.setdefault(_group(drawing.roles, levels[curve.run]), []).append(curve)
+        groups.setdefault(along(drawing.roles, levels[curve.run]), []).append(curve)
     first = curves[0]
     thinned = f" Every {drawing.step}th point is drawn." if drawing.step > 1 else ""
     return Figure(
@@ -63,37 +67,36 @@ def _figure(results: Results, levels: Mapping[str, Mapping[str, Value]], curves:
         title=f"{first.workload} {first.operation}: time per operation",
         caption="Each line is a run. Hollow points: fewer than all clients were active, so the point supports no crossing."
         + thinned,
-        panels=tuple(panel for key, here in groups.items() for panel in _pair(drawing, key, here)),
+        panels=tuple(panel for key in in_order(drawing.roles, groups) for panel in _pair(drawing, key, groups[key])),
         table=_table(drawing, curves),
         stacked=True,
     )
 
 
-def _group(parts: Roles, levels: Mapping[str, Value]) -> Group:
-    along = ((parts.along.path, levels.get(parts.along.path)),) if parts.along else ()
-    return (*along, *parts.panel_levels(levels))
-
-
 def _pair(drawing: _Drawing, key: Group, curves: Sequence[Curve]) -> tuple[Panel, Panel]:
-    rows = [row for curve in curves for row in _points(drawing, curve)]
+    last = max(curve.objects[-1] for curve in curves)
     x: Spec = {
         "field": "x",
         "type": "quantitative",
-        "scale": {"domain": [0, max(curve.objects[-1] for curve in curves)], "nice": False},
-        "axis": {"title": None, "labels": False, "format": ",d"},
+        "scale": {"domain": [0, last], "nice": False},
+        "axis": {"title": None, "labels": False, "format": ",d", "tickCount": 4},
     }
-    above = _times(drawing, curves, rows, x)
-    heading = ", ".join(f"{path} = {words.level(level)}" for path, level in key)
-    said = f"Time per operation over objects, {words.count(len(curves), 'run')}. {heading}"
-    below = _active(drawing, rows, {**x, "axis": {"title": "objects", "format": ",d"}})
+    above = _times(drawing, curves, x)
+    below = _active(drawing, curves, {**x, "axis": {"title": "objects", "format": ",d", "tickCount": 4, "labelFlush": True}})
+    where = heading(key)
+    said = f"Time per operation over objects, {words.count(len(curves), 'run')}. {where}"
     return (
-        Panel(heading=heading, spec=above, height=HEIGHT, description=said),
-        Panel(heading="", spec=below, height=BELOW, description=f"Active clients over objects. {heading}"),
+        Panel(heading=where, spec=above, height=HEIGHT, description=said),
+        Panel(heading="", spec=below, height=BELOW, description=f"Active clients over objects. {where}"),
     )
 
 
-def _points(drawing: _Drawing, curve: Curve) -> list[Spec]:
-    series = str(drawing.roles.colour_index(drawing.levels[curve.run]))
+def _series(drawing: _Drawing, curve: Curve) -> str:
+    return str(drawing.roles.colour_index(drawing.levels[curve.run]))
+
+
+def _points(drawing: _Drawing, curve: Curve) -> list[Row]:
+    series = _series(drawing, curve)
     triples = zip(curve.objects, curve.time_per_operation_ns, curve.active_clients, strict=True)
     return [
         {
@@ -108,62 +111,69 @@ def _points(drawing: _Drawing, curve: Curve) -> list[Spec]:
     ]
 
 
-def _times(drawing: _Drawing, curves: Sequence[Curve], rows: list[Spec], x: Spec) -> Spec:
+def _changes(drawing: _Drawing, curve: Curve) -> list[Row]:
+    """Where the number of active clients changes, and the last point."""
+    pairs = list(zip(curve.objects, curve.active_clients, strict=True))
+    kept = [pair for index, pair in enumerate(pairs) if index in (0, len(pairs) - 1) or pair[1] != pairs[index - 1][1]]
+    series = _series(drawing, curve)
+    return [{"x": objects, "a": active, "s": series, "r": curve.run} for objects, active in kept]
+
+
+def _times(drawing: _Drawing, curves: Sequence[Curve], x: Spec) -> Spec:
     y: Spec = {
         "type": "quantitative",
         "scale": {"domain": [0, drawing.top], "nice": False},
-        "axis": {"title": f"{drawing.scale.label} per operation", "minExtent": 42, "maxExtent": 42},
+        "axis": {"title": f"{drawing.scale.label} per operation", "format": ",~r", "minExtent": 42, "maxExtent": 42},
     }
-    both: Spec = {"x": x, "y": {**y, "field": "y"}, "color": series_colours(), "detail": {"field": "r"}}
-    line: Spec = {"mark": {"type": "line", "strokeWidth": 1.1, "opacity": 0.45}, "encoding": both}
-    point: Spec = {
-        "mark": {"type": "point", "size": 13, "strokeWidth": 1},
+    both: Spec = {"x": x, "y": {**y, "field": "y"}, "detail": {"field": "r", "type": "nominal"}}
+    line: Spec = {
+        "mark": {"type": "line", "strokeWidth": 1.2, "opacity": 0.6},
+        "encoding": {**both, "color": series_colours()},
+    }
+    hollow: Spec = {
+        "transform": [{"filter": "datum.f === 0"}],
+        "mark": {"type": "point", "size": 22, "strokeWidth": 1.1, "fill": "var(--paper)"},
         "encoding": {
-            **{channel: how for channel, how in both.items() if channel != "color"},
+            **both,
             "stroke": series_colours(),
-            "fill": {"condition": {"test": "datum.f === 0", "value": "var(--paper)"}, **series_colours()},
             "tooltip": [
-                {"field": "r", "title": "run"},
+                {"field": "r", "title": "run", "type": "nominal"},
                 {"field": "x", "title": "objects", "format": ",d"},
                 {"field": "y", "title": drawing.scale.label},
                 {"field": "a", "title": "active clients"},
             ],
         },
     }
-    ends: dict[str, tuple[list[float], int]] = {}
+    rows = [row for curve in curves for row in _points(drawing, curve)]
+    layers = [line, hollow, end_text(_labels(drawing, curves), y), room(drawing.longest)]
+    return {**frame(HEIGHT, layers), "data": rows_of(rows)}
+
+
+def _labels(drawing: _Drawing, curves: Sequence[Curve]) -> list[Row]:
+    """The names of the series at the mean of their runs' last points."""
+    ends: dict[str, list[float]] = {}
+    colours: dict[str, str] = {}
     for curve in curves:
-        levels = drawing.levels[curve.run]
-        name = drawing.roles.name(levels)
-        ends.setdefault(name, ([], drawing.roles.colour_index(levels)))[0].append(
-            curve.time_per_operation_ns[-1] / drawing.scale.divisor
-        )
-    ends.pop("", None)
-    placed = end_labels([(name, sum(last) / len(last)) for name, (last, _) in ends.items()], 0, drawing.top, 0.09)
-    labels: list[Spec] = [{"v": placed[name], "n": name, "s": str(index)} for name, (_, index) in ends.items()]
-    spec = frame(HEIGHT, [line, point, end_text(labels, y)], label_room(ends))
-    return {**spec, "data": {"values": rows}}
+        name = drawing.roles.name(drawing.levels[curve.run])
+        ends.setdefault(name, []).append(curve.time_per_operation_ns[-1] / drawing.scale.divisor)
+        colours[name] = _series(drawing, curve)
+    placed = end_labels([(name, sum(last) / len(last)) for name, last in ends.items() if name], 0, drawing.top, 0.1)
+    return [{"v": at, "n": name, "s": colours[name]} for name, at in placed.items()]
 
 
-def _active(drawing: _Drawing, rows: list[Spec], x: Spec) -> Spec:
+def _active(drawing: _Drawing, curves: Sequence[Curve], x: Spec) -> Spec:
     y: Spec = {
         "field": "a",
         "type": "quantitative",
         "scale": {"domain": [0, drawing.most], "nice": False},
-        "axis": {
-            "title": "active clients",
-            "values": sorted({0, drawing.most}),
-            "format": "d",
-            "minExtent": 42,
-            "maxExtent": 42,
-        },
+        "axis": {"title": "active clients", "values": [0, drawing.most], "format": "d", "minExtent": 42, "maxExtent": 42},
     }
     line: Spec = {
-        "mark": {"type": "line", "interpolate": "step-before", "strokeWidth": 1.2, "opacity": 0.7},
-        "encoding": {"x": x, "y": y, "color": series_colours(), "detail": {"field": "r"}},
+        "mark": {"type": "line", "interpolate": "step-after", "strokeWidth": 1.2, "opacity": 0.6},
+        "encoding": {"x": x, "y": y, "color": series_colours(), "detail": {"field": "r", "type": "nominal"}},
     }
-    kept: list[Spec] = [{name: row[name] for name in ("x", "a", "s", "r")} for row in rows]
-    names = {drawing.roles.name(levels) for levels in drawing.levels.values()}
-    return {**frame(BELOW, [line], label_room(names)), "data": {"values": kept}}
+    rows = [row for curve in curves for row in _changes(drawing, curve)]
+    return {**frame(BELOW, [line, room(drawing.longest)]), "data": rows_of(rows)}
 
 
 def _table(drawing: _Drawing, curves: Sequence[Curve]) -> Table:

@@ -9,15 +9,16 @@ from dataclasses import dataclass
 
 from assay.records import Judged, Observations, Results, Value
 from assay.report import words
+from assay.report.charts.dots import named
 from assay.report.charts.figure import Figure, Panel, Table, end_labels
-from assay.report.charts.roles import Roles, roles
-from assay.report.charts.theme import Spec, end_text, frame, label_room, series_colours
+from assay.report.charts.roles import Roles, along, heading, in_order, roles
+from assay.report.charts.theme import Row, Spec, end_text, frame, room, rows_of, series_colours
 from assay.report.quantities import show
 
-HEIGHT = 220
+HEIGHT = 200
 BEYOND = 10
 """A percentile is drawn where at least this many operations were slower."""
-STEPS = 48
+STEPS = 40
 MARKS = (0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999)
 
 Load = Callable[[str], Observations]
@@ -77,33 +78,43 @@ def _line(group: Sequence[Judged], buckets: Mapping[int, int]) -> Line:
 def _figure(parts: Roles, key: Key, lines: Sequence[Line]) -> Figure:
     phase, operation = key
     times = [value for line in lines for _, value in line.points] or [1.0]
-    furthest = max((-math.log10(1 - line.points[-1][0]) for line in lines if line.points), default=1.0)
+    span = _Span(
+        low=min(times) / 1.25,
+        high=max(times) * 1.25,
+        furthest=max((-math.log10(1 - line.points[-1][0]) for line in lines if line.points), default=1.0),
+        longest=max((parts.name(line.levels) for line in lines), key=len),
+    )
     panels: dict[tuple[tuple[str, Value], ...], list[Line]] = {}
     for line in lines:
-        along = ((parts.along.path, line.levels.get(parts.along.path)),) if parts.along else ()
-        panels.setdefault((*along, *parts.panel_levels(line.levels)), []).append(line)
-    most = max(line.runs for line in lines)
+        panels.setdefault(along(parts, line.levels), []).append(line)
     return Figure(
         name=f"latency-{phase}-{operation}",
-        title=f"{phase} {operation}: latency percentiles",
-        caption="So many operations took at most so long; both axes are logarithmic."
-         f" Histograms of up to {words.count(most, 'run')} merged; drawn as far as {BEYOND} operations were slower.",
-        panels=tuple(
-            _panel(
-                parts,
-                here,
-                ", ".join(f"{path} = {words.level(level)}" for path, level in where),
-                (min(times), max(times), furthest),
-            )
-            for where, here in panels.items()
-        ),
+        title=f"{phase} {operation}",
+        caption=f"Histograms of {words.count(sum(line.runs for line in lines), 'run')}.",
+        panels=tuple(_panel(parts, panels[where], heading(where), span) for where in in_order(parts, panels)),
         table=_table(lines),
     )
 
 
-def _panel(parts: Roles, lines: Sequence[Line], heading: str, span: tuple[float, float, float]) -> Panel:
-    low, high, furthest = span[0] / 1.3, span[1] * 1.3, span[2]
-    rows: list[Spec] = [
+@dataclass(frozen=True, kw_only=True)
+class _Span:
+    """What all panels of a figure share: the ends of the axis of time (ns), of the other axis, the longest label."""
+
+    low: float
+    high: float
+    furthest: float
+    longest: str
+
+    @property
+    def ticks(self) -> list[float]:
+        """Round times inside the axis: one, two and five of each power of ten, only ones where these would be too many."""
+        powers = range(math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)) + 1)
+        steps = (1, 2, 5) if math.log10(self.high / self.low) < 2.2 else (1,)
+        return [step * 10.0**power for power in powers for step in steps if self.low <= step * 10.0**power <= self.high]
+
+
+def _panel(parts: Roles, lines: Sequence[Line], title: str, span: _Span) -> Panel:
+    rows: list[Row] = [
         {
             "x": round(-math.log10(1 - share), 3),
             "y": value,
@@ -113,35 +124,38 @@ def _panel(parts: Roles, lines: Sequence[Line], heading: str, span: tuple[float,
         for line in lines
         for share, value in line.points
     ]
-    marks = [mark for mark in MARKS if -math.log10(1 - mark) <= furthest + 0.01]
+    marks = {f"{mark * 100:g}": round(-math.log10(1 - mark), 4) for mark in MARKS}
     x: Spec = {
         "field": "x",
         "type": "quantitative",
-        "scale": {"domain": [0, furthest], "nice": False},
+        "scale": {"domain": [0, span.furthest], "nice": False},
         "axis": {
-            "values": [round(-math.log10(1 - mark), 3) for mark in marks],
-            "labelExpr": "format(100 * (1 - pow(10, -datum.value)), '.5~r') + ' %'",
-            "title": "share of operations",
+            "values": [at for at in marks.values() if at <= span.furthest + 0.01],
+            "labelExpr": named(marks),
+            "title": "percentile",
             "grid": True,
-            "labelOverlap": True,
+            "labelOverlap": False,
         },
     }
     y: Spec = {
         "type": "quantitative",
-        "scale": {"type": "log", "domain": [low, high], "nice": False},
-        "axis": {"title": None, "labelExpr": _TIME, "tickCount": 5},
+        "scale": {"type": "log", "domain": [span.low, span.high], "nice": False},
+        "axis": {"title": None, "labelExpr": _TIME, "values": span.ticks},
     }
     line: Spec = {
-        "mark": {"type": "line", "strokeWidth": 2},
-        "encoding": {"x": x, "y": {**y, "field": "y"}, "color": series_colours(), "detail": {"field": "l"}},
+        "mark": {"type": "line", "strokeWidth": 1.8},
+        "encoding": {"x": x, "y": {**y, "field": "y"}, "color": series_colours(), "detail": {"field": "l", "type": "nominal"}},
     }
-    ends = {parts.name(one.levels): (math.log(one.points[-1][1]), parts.colour_index(one.levels)) for one in lines if one.points}
-    ends.pop("", None)
-    placed = end_labels([(name, end[0]) for name, end in ends.items()], math.log(low), math.log(high), 0.085)
-    labels: list[Spec] = [{"v": math.exp(placed[name]), "n": name, "s": str(end[1])} for name, end in ends.items()]
-    spec = frame(HEIGHT, [line, end_text(labels, y)], label_room(ends) if ends else 24)
+    spec = frame(HEIGHT, [line, end_text(_labels(parts, lines, span), y), room(span.longest)])
     said = "; ".join(f"{words.levels(one.levels) or 'all runs'}: half within {show(_at(one, 0.5), 'ns')}" for one in lines)
-    return Panel(heading=heading, spec={**spec, "data": {"values": rows}}, height=HEIGHT, description=said)
+    return Panel(heading=title, spec={**spec, "data": rows_of(rows)}, height=HEIGHT, description=said)
+
+
+def _labels(parts: Roles, lines: Sequence[Line], span: _Span) -> list[Row]:
+    ends = [(parts.name(one.levels), math.log(one.points[-1][1])) for one in lines if one.points and parts.name(one.levels)]
+    colours = {parts.name(one.levels): str(parts.colour_index(one.levels)) for one in lines}
+    placed = end_labels(ends, math.log(span.low), math.log(span.high), 0.09)
+    return [{"v": math.exp(at), "n": name, "s": colours[name]} for name, at in placed.items()]
 
 
 _TIME = (

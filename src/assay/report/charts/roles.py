@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from assay.records import Experiment, Factor, Value
@@ -64,6 +65,33 @@ def positions(levels: Sequence[Value]) -> dict[Value, float]:
     return {
         level: (place(number) - place(low)) / spread * (len(numbers) - 1) for level, number in zip(levels, numbers, strict=True)
     }
+
+
+def nearest(places: Iterable[float]) -> float:
+    """The smallest distance between two places; 1 where there are not two."""
+    ordered = sorted(places)
+    return min((after - before for before, after in itertools.pairwise(ordered)), default=1.0) or 1.0
+
+
+def along(parts: Roles, levels: Mapping[str, Value]) -> tuple[tuple[str, Value], ...]:
+    """The level along x and those of the panels: what one small multiple stands for where x is something else."""
+    first = ((parts.along.path, levels.get(parts.along.path)),) if parts.along else ()
+    return (*first, *parts.panel_levels(levels))
+
+
+def in_order(parts: Roles, keys: Iterable[tuple[tuple[str, Value], ...]]) -> list[tuple[tuple[str, Value], ...]]:
+    """Small multiples in the order of the factors' levels."""
+    factors = {factor.path: factor.levels for factor in (parts.along, *parts.panels) if factor is not None}
+
+    def order(key: tuple[tuple[str, Value], ...]) -> list[int]:
+        return [factors[path].index(level) if level in factors[path] else -1 for path, level in key]
+
+    return sorted(keys, key=order)
+
+
+def heading(key: tuple[tuple[str, Value], ...]) -> str:
+    """The levels of a small multiple in words."""
+    return ", ".join(f"{path} = {words.level(level)}" for path, level in key)
 
 
 def _numeric(factor: Factor) -> bool:

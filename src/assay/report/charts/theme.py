@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 
 Spec = dict[str, object]
+Row = dict[str, float | str]
+"""One row of a chart's data."""
 
 SERIES = 6
 """Number of series colours; more levels share them and are told apart by their labels."""
@@ -32,6 +36,7 @@ CONFIG: Spec = {
     "background": "transparent",
     "font": _FONT,
     "view": {"stroke": None},
+    "padding": 4,
     "axis": {
         "domain": False,
         "ticks": False,
@@ -57,7 +62,7 @@ CONFIG: Spec = {
         "titleAngle": 0,
         "titleAnchor": "end",
         "titleX": 0,
-        "titleY": -10,
+        "titleY": -9,
         "titleBaseline": "bottom",
     },
     "text": {"fontSize": 11.5},
@@ -81,29 +86,48 @@ def series_colours(field: str = "s") -> Spec:
     }
 
 
-def label_room(names: Iterable[str]) -> int:
-    """Pixels on the right for labels at the ends of lines."""
-    return min(140, 14 + 8 * max((len(name) for name in names), default=0))
+def rows_of(rows: Sequence[Row]) -> Spec:
+    """Inline data as comma-separated text, which is a third of the same rows as JSON objects; numbers stay numbers."""
+    if not rows:
+        return {"values": []}
+    text = io.StringIO()
+    writer = csv.DictWriter(text, fieldnames=list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    parse = {name: "string" if isinstance(value, str) else "number" for name, value in rows[0].items()}
+    return {"values": text.getvalue(), "format": {"type": "csv", "parse": parse}}
 
 
-def end_text(rows: list[Spec], y: Spec) -> Spec:
+def end_text(rows: Sequence[Row], y: Spec) -> Spec:
     """Labels (`n`) at the right end of the plot at height `v`, in the colour of series `s`."""
     return {
-        "data": {"values": rows},
+        "data": rows_of(rows),
         "mark": {"type": "text", "align": "left", "x": {"expr": "width"}, "dx": 5, "fontWeight": 600, "fontSize": 12},
         "encoding": {"y": {**y, "field": "v"}, "color": series_colours(), "text": {"field": "n"}},
     }
 
 
-def frame(height: int, layers: list[Spec], right: int = 12) -> Spec:
-    """A chart as wide as its place on the page, with room on the right for labels at the ends of lines (pixels)."""
+def room(longest: str) -> Spec:
+    """An unseen label that keeps as much room on the right as the longest label, so that panels in a column align."""
     return {
-        "width": "container",
-        "height": height,
-        "autosize": {"type": "fit", "contains": "padding"},
-        "padding": {"left": 4, "top": 18, "right": right, "bottom": 4},
-        "layer": layers,
+        "data": {"values": [{}]},
+        "mark": {
+            "type": "text",
+            "align": "left",
+            "x": {"expr": "width"},
+            "y": 0,
+            "dx": 5,
+            "fontWeight": 600,
+            "fontSize": 12,
+            "opacity": 0,
+            "text": longest,
+        },
     }
+
+
+def frame(height: int, layers: list[Spec]) -> Spec:
+    """A chart as wide as its place on the page and `height` pixels high, labels and titles included."""
+    return {"width": "container", "height": height, "autosize": {"type": "fit", "contains": "padding"}, "layer": layers}
 
 
 def without_variables(text: str) -> str:

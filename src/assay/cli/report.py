@@ -1,0 +1,75 @@
+"""`assay report`: write the report of an experiment as a page, as Markdown, or one chart of it as a picture."""
+
+from __future__ import annotations
+
+import functools
+import webbrowser
+from pathlib import Path
+
+from assay.analysis import curves as analysis
+from assay.cli import conclude
+from assay.errors import UsageError
+from assay.notebook import read as notebook
+from assay.records import Results
+from assay.report.inputs import Curve, Pictures
+
+FORMATS = ("html", "md")
+
+
+def report(
+    lab: Path, experiment: str | None, out: Path | None, fmt: str = "html", open: bool = False, chart: str | None = None
+) -> int:
+    """Write the report and say where it is; with `chart`, write that chart alone to `out` (.png or .svg). Gives 0.
+
+    Raises UsageError for an unknown format or chart, MissingError where a part for drawing is not installed.
+    """
+    if fmt not in FORMATS:
+        raise UsageError(f"found format {fmt!r}; expected one of: {', '.join(FORMATS)}")
+    folder = notebook.choose(lab, experiment)
+    results = conclude.answer(folder)
+    path = _write_chart(folder, results, chart, out) if chart else _write(folder, results, out, fmt)
+    print(path)
+    if open:
+        webbrowser.open(path.resolve().as_uri())
+    return 0
+
+
+def pictures(folder: Path, results: Results) -> Pictures:
+    """What the report shows besides the results: the curves over the number of objects."""
+    found = analysis.curves(results.runs, functools.cache(notebook.load(folder)))
+    return Pictures(
+        curves=tuple(
+            Curve(
+                run=one.run,
+                workload=one.workload,
+                operation=one.operation,
+                objects=one.objects,
+                time_per_operation_ns=one.time_per_operation_ns,
+                active_clients=one.active_clients,
+                clients=one.clients,
+            )
+            for one in found
+        ),
+        command=f"assay run {folder / 'experiment.toml'}",
+    )
+
+
+def _write(folder: Path, results: Results, out: Path | None, fmt: str) -> Path:
+    path = out or folder / f"report.{fmt}"
+    if fmt == "md":
+        from assay.report import markdown
+
+        path.write_text(markdown.render(results), encoding="utf-8")
+    else:
+        from assay.report import page
+
+        page.write(results, notebook.load(folder), path, pictures(folder, results))
+    return path
+
+
+def _write_chart(folder: Path, results: Results, chart: str, out: Path | None) -> Path:
+    from assay.report import picture
+
+    path = out or folder / f"{chart}.png"
+    picture.write(results, notebook.load(folder), pictures(folder, results), chart, path)
+    return path

@@ -1,0 +1,134 @@
+"""Dots, intervals and limits as a specification, upright (levels along x) or lying (levels in rows); both begin at zero."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from assay.records import VerdictState
+from assay.report import words
+from assay.report.charts.theme import Row, Spec, end_text, frame, rows_of, series_colours
+
+HEIGHT = 232
+ROW = 50
+"""Pixels of a row where the levels have no order to lie along an axis."""
+EXCLUDED = "excluded"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plot:
+    """What is drawn, in the units of the axis: estimates (p, v, l, h, s, t), runs (p, v, s, d, t), limits (v, t)."""
+
+    means: Sequence[Row]
+    runs: Sequence[Row]
+    limits: Sequence[Row]
+    top: float
+    unit: str
+
+
+class Way(Enum):
+    """In which direction the figure goes: (channel of the place, channel of the figure, a tick's orientation)."""
+
+    UPRIGHT = ("x", "y", "horizontal")
+    LYING = ("y", "x", "vertical")
+
+
+def upright(plot: Plot, title: str, places: Mapping[str, float], labels: Sequence[Row]) -> Spec:
+    """Levels with an order along x (name -> place), estimates joined by lines that carry their names at the end."""
+    x: Spec = {
+        "type": "quantitative",
+        "scale": {"domain": [min(places.values()) - 0.4, max(places.values()) + 0.45], "nice": False, "zero": False},
+        "axis": {"values": list(places.values()), "labelExpr": named(places), "title": title},
+    }
+    y = _figure_axis(plot, ticks=4)
+    line: Spec = {
+        "data": rows_of(plot.means),
+        "mark": {"type": "line", "strokeWidth": 1.2, "opacity": 0.55},
+        "encoding": {"x": {**x, "field": "p"}, "y": {**y, "field": "v"}, "color": series_colours()},
+    }
+    limits = _limits(plot, y, Way.UPRIGHT, {"x": 4, "dy": -3, "baseline": "bottom"})
+    return frame(HEIGHT, [line, *limits, *_marks(plot, x, y, Way.UPRIGHT), end_text(labels, y)])
+
+
+def lying(plot: Plot, names: Sequence[str]) -> tuple[Spec, int]:
+    """Levels without an order in rows, the figure to the right; gives the height as well (pixels)."""
+    height = max(1, len(names)) * ROW + 44
+    y: Spec = {
+        "type": "quantitative",
+        "scale": {"domain": [-0.45, len(names) - 0.3], "reverse": True, "nice": False, "zero": False},
+        "axis": {
+            "values": list(range(len(names))),
+            "labelExpr": f"{json.dumps(list(names))}[datum.value]",
+            "title": None,
+            "grid": False,
+            "labelFontSize": 12,
+            "labelColor": "var(--ink)",
+            "labelLimit": 130,
+        },
+    }
+    x = _figure_axis(plot, ticks=5)
+    limits = _limits(plot, x, Way.LYING, {"y": 8, "dx": 4})
+    return frame(height, [*limits, *_marks(plot, y, x, Way.LYING)]), height
+
+
+def named(places: Mapping[str, float]) -> str:
+    """A Vega expression that gives the name of each place on an axis."""
+    choices = (f"abs(datum.value - {at}) < 0.01 ? {json.dumps(name)} : " for name, at in places.items())
+    return "".join(choices) + "''"
+
+
+def _figure_axis(plot: Plot, ticks: int) -> Spec:
+    return {
+        "type": "quantitative",
+        "scale": {"domain": [0, plot.top], "nice": False, "zero": True},
+        "axis": {"title": plot.unit or None, "format": ",~r", "tickCount": ticks, "grid": True, "domain": False},
+    }
+
+
+def _marks(plot: Plot, place: Spec, figure: Spec, way: Way) -> list[Spec]:
+    """Each run as a dot (shape and filling tell its verdict), each estimate as a tick with its interval."""
+    flat, tall, across = way.value
+    tip: Spec = {"field": "t", "type": "nominal"}
+    states = [*(state.value for state in VerdictState), EXCLUDED]
+    shapes = [words.SHAPES[state] for state in (*VerdictState, VerdictState.INVALID)]
+    solid = [state.value for state in VerdictState if state not in words.HOLLOW]
+    dot: Spec = {
+        "data": rows_of(plot.runs),
+        "mark": {"type": "point", "size": 34, "strokeWidth": 1.4, "opacity": 0.85},
+        "encoding": {
+            flat: {**place, "field": "p"},
+            tall: {**figure, "field": "v"},
+            "stroke": {"condition": {"test": f"datum.d === '{EXCLUDED}'", "value": "var(--muted)"}, **series_colours()},
+            "fill": {"condition": {"test": f"indexof({solid}, datum.d) < 0", "value": "transparent"}, **series_colours()},
+            "shape": {"field": "d", "type": "nominal", "legend": None, "scale": {"domain": states, "range": shapes}},
+            "tooltip": tip,
+        },
+    }
+    beside: Spec = {flat: {**place, "field": "p"}, "color": series_colours(), "tooltip": tip}
+    interval: Spec = {
+        "mark": {"type": "rule", "strokeWidth": 2.2},
+        "encoding": {**beside, tall: {**figure, "field": "l"}, f"{tall}2": {"field": "h"}},
+    }
+    tick: Spec = {
+        "mark": {"type": "tick", "orient": across, "thickness": 3, "size": 16, "opacity": 1},
+        "encoding": {**beside, tall: {**figure, "field": "v"}},
+    }
+    return [dot, {"data": rows_of(plot.means), "layer": [interval, tick]}]
+
+
+def _limits(plot: Plot, figure: Spec, way: Way, at: Spec) -> list[Spec]:
+    """Required limits as dashed lines with their words."""
+    if not plot.limits:
+        return []
+    tall = way.value[1]
+    rule: Spec = {
+        "mark": {"type": "rule", "strokeDash": [5, 4], "color": "var(--alarm)", "strokeWidth": 1.2},
+        "encoding": {tall: {**figure, "field": "v"}},
+    }
+    text: Spec = {
+        "mark": {"type": "text", "color": "var(--alarm)", "align": "left", **at},
+        "encoding": {tall: {**figure, "field": "v"}, "text": {"field": "t"}},
+    }
+    return [{"data": rows_of(plot.limits), "layer": [rule, text]}]

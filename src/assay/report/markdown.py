@@ -1,0 +1,95 @@
+"""The report as short Markdown: the answer, requirements, figures, what to distrust."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from assay.records import Results
+from assay.report import answer, listing, words
+from assay.report.quantities import show, show_range
+
+
+def render(results: Results) -> str:
+    """The text, with tables; everything that came from outside is escaped."""
+    parts = [
+        f"# {escape(results.experiment.title)}",
+        f"*{escape(results.experiment.question)}*" if results.experiment.question else "",
+        _headlines(results),
+        _requirements(results),
+        _figures(results),
+        _comparisons(results),
+        _verdicts(results),
+        _doubts(results),
+        _again(results),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def escape(text: str) -> str:
+    """Text that Markdown shows as it is, on one line."""
+    return re.sub(r"([\\`*_{}\[\]<>#|])", r"\\\1", " ".join(text.split()))
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table; empty where there are no rows."""
+    body = ["| " + " | ".join(escape(cell) for cell in row) + " |" for row in rows]
+    if not body:
+        return ""
+    return "\n".join(["| " + " | ".join(head) + " |", "|" + " --- |" * len(head), *body])
+
+
+def _headlines(results: Results) -> str:
+    if not results.runs:
+        return f"There is no answer yet: no run has been made of {words.count(len(results.plan.trials), 'trial')}."
+    return "\n".join(f"- **{escape(text)}** ({state.value})" for text, state in answer.headlines(results))
+
+
+def _requirements(results: Results) -> str:
+    rows = [
+        (
+            one.state.value,
+            group.title,
+            group.text,
+            words.levels(one.levels),
+            show(one.estimate.value, one.estimate.unit) if one.estimate else "",
+            show_range(one.estimate.low, one.estimate.high, one.estimate.unit) if one.estimate else "",
+            one.verdict.value,
+        )
+        for group in answer.requirements(results)
+        for one in group.rows
+    ]
+    return _titled("Requirements", table(("state", "measure", "requirement", "where", "value", "interval", "verdict"), rows))
+
+
+def _figures(results: Results) -> str:
+    rows = [(one.name, one.levels, one.value, one.interval, one.state.value, one.label) for one in listing.figures(results)]
+    return _titled("Figures", table(("measure", "where", "value", "interval", "verdict", "what it really is"), rows))
+
+
+def _comparisons(results: Results) -> str:
+    rows = [
+        (group.title, row.condition, row.text, row.interval, row.comparison.conclusion.value, row.state.value)
+        for group in answer.ratios(results)
+        for row in group.rows
+    ]
+    return _titled("Comparisons", table(("measure", "what", "ratio", "interval", "conclusion", "verdict"), rows))
+
+
+def _verdicts(results: Results) -> str:
+    rows = [(state.value, str(n), words.MEANING[state]) for state, n in answer.counts(results)]
+    return _titled("How far the figures can be trusted", table(("verdict", "figures", "meaning"), rows)) if results.runs else ""
+
+
+def _doubts(results: Results) -> str:
+    said = [f"- **{one.rule} {escape(one.name)}** ({one.state.value}): {escape(one.statement)}" for one in answer.doubts(results)]
+    said += [f"- {escape(one)}" for one in answer.losses(results)]
+    return _titled("What to distrust", "\n".join(said))
+
+
+def _again(results: Results) -> str:
+    return _titled("Do it again", "\n".join(f"- {key}: {escape(value)}" for key, value in listing.again(results, None)))
+
+
+def _titled(title: str, text: str) -> str:
+    return f"## {title}\n\n{text}" if text else ""
