@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-import tempfile
+import secrets
+import sys
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import groupby
 from pathlib import Path
 
 from assay import catalogue
 from assay.audit import judge
-from assay.errors import MissingError
+from assay.cli.standing import standing
+from assay.errors import MissingError, TrialError
 from assay.experiment import plan as planning
 from assay.fleet.hosts.local import Local
 from assay.fleet.ledger import Ledger
 from assay.fleet.run import Lab
+from assay.machine import marks
 from assay.notebook.store import Store
 from assay.records import Experiment, Observations, Outcome, Plan, Run, Severity, State, Trial, Verdict, VerdictState
 
@@ -35,33 +40,28 @@ class Campaign:
     """Which sitting to run where a factor is changed by hand."""
     finished: frozenset[int] = frozenset()
     """Trials that the notebook already holds."""
+    attempts: Mapping[int, int] = field(default_factory=dict)
+    """Trial -> how many attempts the notebook already holds."""
 
 
 def engine_path() -> Path:
     """The load engine inside the package. Raises MissingError."""
     path = Path(__file__).parent.parent / "bin" / "assay-engine"
     if not path.is_file():
-        raise MissingError(f"found no load engine at {path}; expected it beside the package: run `make build`")
+        raise MissingError(f"found no load engine at {path}; expected it inside the package: run `make build`")
     return path
-
-
-def clean_orphans() -> tuple[str, ...]:
-    """Undo what an earlier, dead process of ours left behind; what was undone, in words."""
-    return tuple(Ledger.clean(Local()))
 
 
 def conduct(campaign: Campaign) -> None:
     """Run what is left of the schedule. Everything that was set up is removed at the end, also after an interrupt."""
-    host = Local()
-    chosen = observers(campaign.experiment, host)
-    with tempfile.TemporaryDirectory(prefix="assay-") as scratch, Ledger() as ledger:
+    with own_ledger() as ledger:
         lab = Lab(
             experiment=campaign.experiment,
-            host=host,
+            host=Local(),
             ledger=ledger,
-            scratch=scratch,
+            scratch=scratch(ledger, campaign.store.folder),
             engine=str(engine_path()),
-            observers=chosen,
+            observers=observers(campaign.experiment),
         )
         try:
             lab.install()
@@ -71,25 +71,57 @@ def conduct(campaign: Campaign) -> None:
             lab.remove()
 
 
-def observers(experiment: Experiment, host: catalogue.Host) -> tuple[catalogue.Observer, ...]:
+@contextmanager
+def own_ledger() -> Iterator[Ledger]:
+    """A ledger whose entries are all undone at the end. Raises TrialError naming what could not be."""
+    ledger = Ledger()
+    try:
+        yield ledger
+    finally:
+        left = [str(cleaned) for cleaned in ledger.unwind() if cleaned.state == "left"]
+        ledger.close()
+        if left and sys.exc_info()[0] is None:
+            raise TrialError("could not be undone: " + "; ".join(left) + "; `assay doctor` tries again")
+
+
+def scratch(ledger: Ledger, folder: Path) -> str:
+    """A private, marked directory beside the notebook's folder: images lie on the storage that the user chose for the lab."""
+    path = str((folder.parent / marks.fresh_name()).resolve())
+    marks.make(Local(), ledger, path, secrets.token_hex(8))
+    return path
+
+
+def observers(experiment: Experiment) -> tuple[catalogue.Observer, ...]:
     """The observers that the experiment names, or all; what a machine does not allow is recorded as missing evidence."""
-    del host
     wanted = experiment.observers if experiment.observers is not None else catalogue.names("observers")
     return tuple(catalogue.find("observers", name) for name in wanted)
 
 
 def due(campaign: Campaign) -> Iterator[Trial]:
-    """The trials still to run, in the order of the schedule, as far as repeats, precision or budget ask for them."""
-    for trial in campaign.plan.trials:
-        if trial.id in campaign.finished or campaign.sitting not in (None, trial.sitting):
+    """The trials still to run, in the order of the schedule, block by block until the rule for stopping says enough."""
+    for (sitting, block), trials in groupby(campaign.plan.trials, key=lambda trial: (trial.sitting, trial.block)):
+        if campaign.sitting not in (None, sitting):
             continue
-        if trial.block < campaign.plan.blocks:
-            yield trial
+        left = [trial for trial in trials if trial.id not in campaign.finished]
+        if not left or enough(campaign, sitting, block):
+            continue
+        yield from left
+
+
+def enough(campaign: Campaign, sitting: int, block: int) -> bool:
+    """Whether budget or precision say that this block may not start; a fixed number of blocks is drawn as it is."""
+    if isinstance(campaign.experiment.repeats, int):
+        return False
+    reason = planning.reason_to_stop(campaign.experiment, standing(campaign.store.folder, campaign.experiment, sitting))
+    if reason is not None:
+        campaign.on_progress({"event": "enough", "block": block, "reason": reason})
+    return reason is not None
 
 
 def execute(campaign: Campaign, lab: Lab, trial: Trial) -> None:
     """One trial with its repetitions: a run that only noise spoiled is done again, all attempts are kept."""
-    for attempt in range(1, MOST_ATTEMPTS + 1):
+    first = campaign.attempts.get(trial.id, 0) + 1
+    for attempt in range(first, first + MOST_ATTEMPTS):
         run, observations = lab.run(trial, attempt, campaign.on_progress)
         verdicts = keep(campaign, run, observations)
         if run.outcome is Outcome.INTERRUPTED:
@@ -116,6 +148,3 @@ def spoiled_by_noise(verdicts: tuple[Verdict, ...]) -> bool:
         if finding.state is State.FAIL and finding.severity is Severity.INVALIDATES
     ]
     return bool(failed) and all(rule.startswith("N") for rule in failed)
-
-
-__all__ = ["Campaign", "clean_orphans", "conduct", "due", "engine_path", "planning"]

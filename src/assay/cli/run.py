@@ -6,13 +6,16 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from assay.cli.campaign import Campaign, clean_orphans, conduct
+from assay.cli.campaign import Campaign, conduct
 from assay.cli.conclude import conclude, show
+from assay.cli.doctor import clean_quietly
 from assay.cli.gate import Gate, status
 from assay.cli.progress import Progress, ProgressMode
 from assay.errors import UsageError
 from assay.experiment import plan as planning
 from assay.experiment import read as reading
+from assay.fleet.hosts.local import Local
+from assay.fleet.ledger import Ledger
 from assay.notebook import read as notebook
 from assay.notebook.store import Store
 from assay.records import Change, Experiment, Outcome, Plan
@@ -40,15 +43,21 @@ def run(request: Request) -> int:
 
 def carry_out(request: Request, experiment: Experiment, text: str, *, fresh: bool) -> int:
     """Conduct what is left of the schedule, conclude and show it; the exit status."""
-    for undone in clean_orphans():
-        print(f"assay: undid what a dead process left behind: {undone}", file=sys.stderr)
+    for undone in clean_quietly(Ledger(), Local()):
+        print(f"assay: {undone}", file=sys.stderr)
     with Store.create(request.lab, experiment, planning.plan(experiment), text, fresh=fresh) as store:
         plan = store.plan
         finished = done_before(store.folder, request)
         sitting = chosen_sitting(experiment, plan, request.sitting, finished)
         progress = Progress(request.progress, len(plan.trials) - len(finished))
         campaign = Campaign(
-            experiment=experiment, plan=plan, store=store, on_progress=progress, sitting=sitting, finished=finished
+            experiment=experiment,
+            plan=plan,
+            store=store,
+            on_progress=progress,
+            sitting=sitting,
+            finished=finished,
+            attempts=attempts_before(store.folder),
         )
         try:
             conduct(campaign)
@@ -68,6 +77,14 @@ def done_before(folder: Path, request: Request) -> frozenset[int]:
             "--resume completes the schedule, --lab DIR begins another notebook, `assay report` shows what is there"
         )
     return frozenset(ended)
+
+
+def attempts_before(folder: Path) -> dict[int, int]:
+    """Trial -> the last attempt that the notebook holds."""
+    last: dict[int, int] = {}
+    for run in notebook.runs(folder):
+        last[run.trial.id] = max(last.get(run.trial.id, 0), run.attempt)
+    return last
 
 
 def chosen_sitting(experiment: Experiment, plan: Plan, level: str | None, finished: frozenset[int]) -> int | None:
