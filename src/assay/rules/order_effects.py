@@ -64,7 +64,9 @@ def check(case: Case) -> Finding:
 def judged(case: ComparisonCase, drift: Trend | None, before: float | None) -> Finding:
     """The finding on arms that were mixed."""
     p = case.thresholds["p"]
-    drifted, depends = drift is not None and drift.p_value < p, before is not None and before < p
+    least = case.comparison.matters_share * case.thresholds["rise_of_matters"]
+    drifted = drift is not None and drift.p_value < p and abs(math.expm1(drift.rise)) > least
+    depends = before is not None and before < p
     words = []
     if drift is not None and drifted:
         words.append(
@@ -78,8 +80,12 @@ def judged(case: ComparisonCase, drift: Trend | None, before: float | None) -> F
         State.FAIL if words else State.PASS,
         " ".join(words) or "The arms were mixed, and neither time nor the run before shows in the figures.",
         severity=Severity.QUALIFIES,
-        observed={"drift_p": drift.p_value if drift else None, "before_p": before},
-        threshold={"p": p},
+        observed={
+            "drift_p": drift.p_value if drift else None,
+            "drift_share": math.expm1(drift.rise) if drift else None,
+            "before_p": before,
+        },
+        threshold={"p": p, "drift_share": least},
         bound=interval(case) if drifted and not depends else None,
     )
 
