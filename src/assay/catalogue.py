@@ -186,6 +186,22 @@ PLACEMENT = (
 )
 """Knobs that every workload and target has."""
 
+TIMING = (
+    Knob(
+        name="start_delay",
+        kind=KnobKind.QUANTITY,
+        unit=Unit.NANOSECONDS,
+        help="client N starts N times this after the others (for controls)",
+    ),
+    Knob(
+        name="quiesce",
+        kind=KnobKind.QUANTITY,
+        unit=Unit.NANOSECONDS,
+        help="longest wait for quiet before each phase; 0 = neither flush nor wait (for controls)",
+    ),
+)
+"""Knobs that every workload has and the fleet carries out."""
+
 # ---------------------------------------------------------------------------------------------- plugs
 
 

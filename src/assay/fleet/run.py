@@ -115,9 +115,11 @@ def used_targets(experiment: Experiment) -> tuple[TargetSpec, ...]:
 
 
 def needed_bytes(experiment: Experiment) -> int:
-    """Space that the workloads need as the file has them, before the levels of a trial."""
+    """Space that the workloads need as the file has them, with as many clients as any trial has."""
+    counts = next((factor.levels for factor in experiment.factors if factor.path == "clients"), ())
+    most = max((count for count in counts if isinstance(count, int)), default=1)
     needed = 0
     for spec in experiment.workloads:
         workload = catalogue.find("workloads", spec.kind)
-        needed += workload.space(levels.complete(spec.knobs, workload.knobs))
+        needed += workload.space({"clients": most, **levels.complete(spec.knobs, workload.knobs)})
     return needed

@@ -109,10 +109,11 @@ def loads_of(attempt: Attempt) -> tuple[_Load, ...]:
     mistakes: list[str] = []
     for spec in levels.workloads_of(attempt.experiment, attempt.trial.levels):
         workload = catalogue.find("workloads", spec.kind)
-        full = replace(spec, knobs=levels.complete(spec.knobs, workload.knobs))
+        clients = levels.clients_of(attempt.trial, spec)
+        full = replace(spec, knobs={**levels.complete(spec.knobs, workload.knobs), "clients": clients})
         mistakes += [f"workload {spec.name}: {mistake}" for mistake in workload.check(full.knobs)]
         cpus = placement.cpus(attempt.host, full.knobs.get("cpus"))
-        loads.append(_Load(workload=workload, spec=full, clients=levels.clients_of(attempt.trial, full), cpus=cpus))
+        loads.append(_Load(workload=workload, spec=full, clients=clients, cpus=cpus))
     if mistakes:
         raise UsageError("\n".join(mistakes))
     return tuple(loads)

@@ -1,0 +1,147 @@
+"""Finds what the former phase, trial or neighbour left behind: dirty pages, a busy device, caches in another state than claimed.
+
+Three looks just before the clock starts: what is dirty or being written on the whole host (/proc/meminfo), the rate at which
+the lowest device was written in the quiet window, and the share of the data files that was resident (cachestat).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from assay import measures
+from assay.catalogue import Case, Rule, TrialCase
+from assay.findings import found
+from assay.measures import ladder
+from assay.records import CacheState, Direction, Finding, Phase, Regime, Rung, Scope, Severity, Span, State
+from assay.units import Unit
+
+CLAIMED = {Regime.COLD: CacheState.COLD, Regime.WARM: CacheState.WARM}
+"""The state of the caches that a regime speaks of; `steady` and `burst` speak of none."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Left:
+    """One thing that was looked at: its figures, and in words what is wrong or why it is not known."""
+
+    observed: dict[str, float | str | None]
+    wrong: str | None = None
+    unknown: str | None = None
+
+
+def applies(case: Case) -> str | None:
+    """Every measured phase."""
+    assert isinstance(case, TrialCase)
+    return None if case.phase.measured else "a phase that is not measured"
+
+
+def check(case: Case) -> Finding:
+    """Dirt, foreign writing and cache state at the start of the clock."""
+    assert isinstance(case, TrialCase)
+    looks = (dirt(case), writing(case), caches(case))
+    observed: dict[str, float | str | None] = {"waited_s": case.phase.quiesce_ns / 1e9}
+    for look in looks:
+        observed |= look.observed
+    wrong = [look.wrong for look in looks if look.wrong]
+    unknown = [look.unknown for look in looks if look.unknown]
+    evidence = ("memory.dirty_bytes", "L9.write", "page_cache.cached_bytes")
+    if wrong:
+        said = f"When the clock started, {'; '.join(wrong)}."
+        return found(RULE, case, State.FAIL, said, observed=observed, threshold=dict(case.thresholds), evidence=evidence)
+    if unknown:
+        return found(RULE, case, State.UNVERIFIED, f"Not known: {'; '.join(unknown)}.", observed=observed)
+    said = f"Nothing was left over when the clock started, after {case.phase.quiesce_ns / 1e9:.1f} s of waiting."
+    return found(RULE, case, State.PASS, said, observed=observed, evidence=evidence)
+
+
+def dirt(case: TrialCase) -> Left:
+    """Bytes dirty or being written on the host, against those that the phase moved."""
+    series = [*ladder.gauges(case.phase, case.observations, "memory", "dirty_bytes")]
+    series += ladder.gauges(case.phase, case.observations, "memory", "writeback_bytes")
+    dirty = ladder.at_arming(case.phase, series)
+    if dirty is None:
+        return Left(observed={}, unknown="how much was dirty before the start")
+    allowed = max(case.thresholds["dirty_share"] * moved_bytes(case), case.thresholds.get("least_dirty_bytes", 0.0))
+    wrong = None
+    if dirty > allowed:
+        wrong = (
+            f"{measures.with_unit(dirty, Unit.BYTES)} were dirty or being written on this host "
+            f"({measures.with_unit(allowed, Unit.BYTES)} are allowed)"
+        )
+    return Left(observed={"dirty_bytes": dirty, "dirty_allowed_bytes": allowed}, wrong=wrong)
+
+
+def writing(case: TrialCase) -> Left:
+    """The rate at which the lowest device was written in the quiet window, against the phase's own rate."""
+    if not any(place.devices for place in case.run.places):
+        return Left(observed={})
+    before = [*case.observations.rung(case.phase.name, Rung.LOWEST_DEVICE, Direction.WRITE, Span.BEFORE)]
+    seconds = max(((reading.to_ns - reading.from_ns) / 1e9 for reading in before), default=0.0)
+    if seconds <= 0.0:
+        return Left(observed={}, unknown="what was written to the lowest device before the start")
+    written = sum(reading.bytes or 0 for reading in before)
+    foreign, own = written / seconds, own_rate(case)
+    observed: dict[str, float | str | None] = {"written_before_bytes": written, "written_before_bytes_per_s": foreign}
+    little = written <= case.thresholds.get("least_written_bytes", 0.0)
+    if little or foreign <= case.thresholds["write_rate_share"] * own:
+        return Left(observed=observed)
+    return Left(
+        observed=observed,
+        wrong=(
+            f"the device was being written at {measures.with_unit(foreign, Unit.BYTES_PER_S)} by something else "
+            f"(the phase itself moved {measures.with_unit(own, Unit.BYTES_PER_S)})"
+        ),
+    )
+
+
+def caches(case: TrialCase) -> Left:
+    """The state of the data files' pages against the regime that is claimed; metadata has a rule of its own (T12)."""
+    claimed = CLAIMED.get(case.claim.regime) if case.claim.regime else None
+    share = case.phase.cached_share_before
+    observed: dict[str, float | str | None] = {"cached_share": share}
+    if claimed is None or case.phase.directions.get(case.measure.operation) is not Direction.READ:
+        return Left(observed=observed)
+    if share is None:
+        return Left(observed=observed, unknown="how much of the data files was in memory before the start")
+    if case.phase.cache_proved is claimed:
+        return Left(observed=observed)
+    return Left(observed=observed, wrong=f"{share:.1%} of the data files was in memory, though {claimed} caches are claimed")
+
+
+def moved_bytes(case: TrialCase) -> float:
+    """All bytes that the application moved in the phase: what is dirty hurts reads as well as writes."""
+    return sum(asked(case.phase, case, direction) for direction in (Direction.READ, Direction.WRITE))
+
+
+def own_rate(case: TrialCase) -> float:
+    """Bytes per second of the phase: of the application or of the lowest device, whichever is more."""
+    seconds = max(1, case.phase.end_ns - case.phase.start_ns) / 1e9
+    passed = [ladder.lowest_device(case.phase, case.observations, way) for way in (Direction.READ, Direction.WRITE)]
+    device = sum(step.bytes for step in passed if step is not None)
+    return max(moved_bytes(case), device) / seconds
+
+
+def asked(phase: Phase, case: TrialCase, direction: Direction) -> float:
+    """What the application asked for in one direction, 0 where it did not."""
+    return ladder.asked_bytes(phase, case.observations, direction) or 0.0
+
+
+RULE = Rule(
+    id="W07",
+    name="carry-over",
+    scope=Scope.TRIAL,
+    severity=Severity.QUALIFIES,
+    part="window",
+    needs=("memory.dirty_bytes",),
+    applies=applies,
+    check=check,
+    alternatives=(
+        "Another program on this host was writing: dirty pages are counted for the whole host, device bytes for the whole device.",
+        "The file system was still doing work of its own, such as a journal commit or lazy initialisation.",
+    ),
+    advice="Leave the lab its wait for quiet (do not set `quiesce`), stop what else writes to this device, and state the cache that"
+    " the phase starts from (cache = cold or warm) as the claim has it.",
+    sources=(
+        "Duplyakin et al., ATC 2023: the ordering trap",
+        "Heiser, systems benchmarking crimes: quiescence before timing",
+    ),
+)
