@@ -12,13 +12,17 @@ import typing
 from array import array
 from collections.abc import Mapping
 from enum import Enum
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from assay.errors import DamagedError
 
 T = TypeVar("T")
 
 _ARRAY_CODES = {int: "q", float: "d"}
+
+
+class _Array(Generic[T]):
+    """Stands for `array[T]` in annotations: before Python 3.12 `array.array` takes no parameter at run time."""
 
 
 def to_plain(value: object) -> Any:
@@ -47,7 +51,7 @@ def from_plain(kind: type[T], value: Any) -> T:
 
 @functools.cache
 def _fields(kind: type) -> dict[str, Any]:
-    hints = typing.get_type_hints(kind)
+    hints = typing.get_type_hints(kind, localns={"array": _Array})
     return {field.name: hints[field.name] for field in dataclasses.fields(kind)}
 
 
@@ -86,7 +90,7 @@ def _revive_union(options: tuple[Any, ...], value: Any) -> Any:
 
 
 def _revive_generic(origin: Any, parts: tuple[Any, ...], value: Any) -> Any:
-    if origin is array:
+    if origin is _Array:
         return array(_ARRAY_CODES[parts[0]], value)
     if origin is tuple:
         if len(parts) == 2 and parts[1] is Ellipsis:

@@ -1,0 +1,172 @@
+"""What an experiment will take and what it can show, before anything is run: schedule, time, missing evidence, effects."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from assay import catalogue
+from assay.catalogue import Host
+from assay.experiment import plan as planning
+from assay.experiment.outlook import Effect, Outlook
+from assay.experiment.read import read
+from assay.fleet.hosts.local import Local
+from assay.plain import to_plain
+from assay.records import Experiment, Plan, Precision
+from assay.units import Unit, human
+
+SHOWN_RULES = 12
+"""Rules without evidence that are named on one line."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Missing:
+    """An observer that cannot look at this host, and what is not known then."""
+
+    observer: str
+    reason: str
+    evidence: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Preview:
+    """Everything that is known before the first trial."""
+
+    title: str
+    digest: str
+    schedule: str
+    """SHA-256 of the order of trials."""
+    plan: Plan
+    outlook: Outlook
+    missing: tuple[Missing, ...]
+    unverified: tuple[str, ...]
+    """Rules whose evidence nobody can give here."""
+
+
+def plan(file: Path, as_json: bool) -> int:
+    """Print the plan of an experiment file for this machine. Raises InputErrors, UsageError."""
+    experiment = read(file)
+    preview = preview_of(experiment, Local())
+    print(json.dumps(told(preview), indent=2) if as_json else text(experiment, preview))
+    return 0
+
+
+def preview_of(experiment: Experiment, host: Host) -> Preview:
+    """Draw the schedule, size it, and ask the observers what they will see on this host."""
+    schedule = planning.plan(experiment)
+    missing, given = evidence(experiment, host)
+    return Preview(
+        title=experiment.title,
+        digest=experiment.digest,
+        schedule=schedule_digest(schedule),
+        plan=schedule,
+        outlook=planning.outlook(experiment, schedule),
+        missing=missing,
+        unverified=blind_rules(missing, given),
+    )
+
+
+def schedule_digest(schedule: Plan) -> str:
+    """SHA-256 of the canonical JSON of all trials: the same file and seed give the same order."""
+    canonical = json.dumps(to_plain(schedule.trials), sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def evidence(experiment: Experiment, host: Host) -> tuple[tuple[Missing, ...], tuple[str, ...]]:
+    """Observers that cannot look at this host, and the evidence keys of those that can."""
+    names = experiment.observers if experiment.observers is not None else catalogue.names("observers")
+    missing: list[Missing] = []
+    given: list[str] = []
+    for observer in (catalogue.find("observers", name) for name in names):
+        reason = observer.available(host)
+        if reason is None:
+            given += observer.gives
+        else:
+            missing.append(Missing(observer=observer.name, reason=reason, evidence=observer.gives))
+    return tuple(missing), tuple(given)
+
+
+def blind_rules(missing: tuple[Missing, ...], given: tuple[str, ...]) -> tuple[str, ...]:
+    """Rules that need evidence which only a missing observer gives."""
+    lost = [key for one in missing for key in one.evidence if not _among(key, given)]
+    if not lost:
+        return ()
+    rules = (catalogue.find("rules", name) for name in catalogue.names("rules"))
+    return tuple(sorted({rule.id for rule in rules if any(_among(need, lost) for need in rule.needs)}))
+
+
+def _among(key: str, patterns: tuple[str, ...] | list[str]) -> bool:
+    return any(fnmatchcase(key, pattern) for pattern in patterns)
+
+
+def told(preview: Preview) -> dict[str, object]:
+    """The preview as plain values, the schedule with it."""
+    values: dict[str, object] = to_plain(preview)
+    return values
+
+
+def text(experiment: Experiment, preview: Preview) -> str:
+    """The preview for people, the answer first."""
+    outlook = preview.outlook
+    guess = "as earlier trials took" if outlook.duration_from == "history" else "as the workloads guess, set-up comes on top"
+    lines = [
+        preview.title,
+        f"  trials      {outlook.trials:,} = {_arithmetic(experiment, outlook)}",
+        f"  duration    about {_duration(outlook.duration_ns)} ({guess})",
+        f"  schedule    {preview.schedule[:16]} (seed {experiment.seed}, drawn to {preview.plan.drawn_blocks:,} blocks)",
+        f"  experiment  {experiment.digest[:16]}",
+        *(f"  measure     {measure.name}" for measure in experiment.measures),
+        *_comparison(experiment, outlook),
+        *(f"  missing     {one.observer}: {one.reason}" for one in preview.missing),
+        *_blind(preview.unverified),
+        *(f"  note        {note.subject}: {note.text}" for note in preview.plan.notes),
+    ]
+    return "\n".join(lines)
+
+
+def _arithmetic(experiment: Experiment, outlook: Outlook) -> str:
+    levels = [f"{len(factor.levels) + factor.returns} {factor.path}" for factor in experiment.factors]
+    how = ""
+    if isinstance(experiment.repeats, Precision):
+        how = f" at most, until ±{human(experiment.repeats.half_width_share, Unit.SHARE)}"
+    elif experiment.budget_ns is not None:
+        how = f" in {_duration(experiment.budget_ns)}"
+    return " x ".join([*levels, f"{outlook.blocks:,} blocks{how}"])
+
+
+def _duration(ns: int) -> str:
+    seconds = ns / 1e9
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
+
+
+def _comparison(experiment: Experiment, outlook: Outlook) -> list[str]:
+    if outlook.compare is None:
+        return ["  compares    nothing: no factor is compared, so there are figures and no ratios"]
+    matters = human(experiment.matters_share, Unit.SHARE)
+    contrasts = f"{outlook.contrasts} contrast{'' if outlook.contrasts == 1 else 's'} a measure, {outlook.design.value} arms"
+    return [
+        f"  compares    {outlook.compare}, {contrasts}; {matters} matters",
+        "  if the spread of a trial is            it can detect   it can prove to matter",
+        *(_effect(effect) for effect in outlook.effects),
+    ]
+
+
+def _effect(effect: Effect) -> str:
+    name = f"CV {human(effect.cv_share, Unit.SHARE)}" + (f" ({effect.measure}, seen before)" if effect.measure else "")
+    return f"    {name:<36} {_percent(effect.detectable_share):>13}   {_percent(effect.provable_share):>22}"
+
+
+def _percent(share: float | None) -> str:
+    return "nothing" if share is None else f"{share:.1%}".replace("%", " %")
+
+
+def _blind(rules: tuple[str, ...]) -> list[str]:
+    if not rules:
+        return []
+    more = f" and {len(rules) - SHOWN_RULES} more" if len(rules) > SHOWN_RULES else ""
+    return [f"  unverified  here, for want of that evidence: {', '.join(rules[:SHOWN_RULES])}{more}"]
