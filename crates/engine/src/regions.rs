@@ -56,13 +56,13 @@ pub fn open(region: &Region, access: Access) -> Result<OwnedFd, Fault> {
     })
 }
 
-/// Where the region begins and ends; refuses what is empty, outside the file or out of alignment.
+/// Where the region begins and ends; refuses what is outside the file, out of alignment or has less than `least` bytes.
 pub fn resolve(
     region: &Region,
     file: &OwnedFd,
+    access: Access,
     record_size: u64,
-    direct: bool,
-    writes: bool,
+    least: u64,
 ) -> Result<Span, Fault> {
     let refuse = |message: String| Fault {
         what: "settings",
@@ -70,34 +70,31 @@ pub fn resolve(
         errno: None,
         message,
     };
-    if region.parts == 0 || region.part >= region.parts {
+    if region.part >= region.parts {
+        let (part, parts) = (region.part, region.parts);
         return Err(refuse(format!(
-            "found part {} of {}; expected one below the other",
-            region.part, region.parts
+            "found part {part} of {parts}; expected one below the other"
         )));
     }
-    let span = if writes {
-        Span {
-            offset: region.offset,
-            size: region.size,
-        }
+    let span = if access.writes {
+        let (offset, size) = (region.offset, region.size);
+        Span { offset, size }
     } else {
         within(region, file, record_size)?
     };
-    if span.size < record_size {
+    let Span { offset, size } = span;
+    if size < least {
         return Err(refuse(format!(
-            "found a region of {} bytes; expected at least one record of {record_size}",
-            span.size
+            "found a region of {size} bytes; expected at least {least}"
         )));
     }
+    let direct = access.flags.contains(OFlags::DIRECT);
     if direct && let Some(unit) = direct_unit(file).map_err(refuse)? {
-        let whole = [record_size, span.offset, span.size]
-            .iter()
-            .all(|value| value.is_multiple_of(unit));
-        if !whole {
+        let parts = [record_size, offset, size];
+        if !parts.iter().all(|value| value.is_multiple_of(unit)) {
             return Err(refuse(format!(
-                "found record_size {record_size}, offset {}, size {}; expected multiples of {unit}, the unit of direct I/O here",
-                span.offset, span.size
+                "found record_size {record_size}, offset {offset}, size {size}; \
+                 expected multiples of {unit}, the unit of direct I/O here"
             )));
         }
     }

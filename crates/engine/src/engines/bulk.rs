@@ -65,16 +65,14 @@ struct Settings {
 pub fn arm(config: &Config) -> Result<Armed, Fault> {
     let settings: Settings = config.settings()?;
     check(&settings)?;
-    let workers = settings.regions.iter().enumerate().map(|(index, region)| {
-        let file = open(region, access(&settings))?;
-        let span = resolve(
-            region,
-            &file,
-            settings.record_size,
-            settings.direct,
-            settings.operation.writes(),
-        )?;
-        Ok(Box::new(Bulk::new(config, &settings, index as u64, (file, span))) as Box<dyn Worker>)
+    let access = access(&settings);
+    let random = settings.operation.is_random();
+    let least = if random { settings.record_size } else { 1 };
+    let workers = (0_u64..).zip(&settings.regions).map(|(index, region)| {
+        let file = open(region, access)?;
+        let span = resolve(region, &file, access, settings.record_size, least)?;
+        let bulk = Bulk::new(config, &settings, index, (file, span));
+        Ok(Box::new(bulk) as Box<dyn Worker>)
     });
     let workers = workers.collect::<Result<Vec<_>, Fault>>()?;
     let mut operations = vec![
