@@ -42,13 +42,13 @@ def judged(steal, *, total=None, cpus=2.0, waited=0.0, workers=1):
 def test_a_little_steal_passes_more_qualifies_much_invalidates(share, state, severity):
     finding = judged(lambda at: at * 2e9 * share)
     assert (finding.state, finding.severity) == (state, severity)
-    assert finding.observed["steal_share"] == pytest.approx(share)
+    assert finding.observed["steal_share"] == pytest.approx(share, abs=0.001)
 
 
 def test_one_bad_second_is_enough():
     finding = judged(lambda at: 0.15e9 if at >= 5 else 0.0)
-    assert finding.observed["steal_share"] == pytest.approx(0.0075)
-    assert finding.observed["worst_second_share"] == pytest.approx(0.075)
+    assert finding.observed["steal_share"] == pytest.approx(0.0075, abs=0.001)
+    assert finding.observed["worst_second_share"] == pytest.approx(0.07)
     assert (finding.state, finding.severity) == (State.FAIL, Severity.QUALIFIES)
     assert "worst second" in finding.statement
 
@@ -57,12 +57,27 @@ def test_steal_outside_the_clock_does_not_count():
     assert judged(lambda at: 5e9 if at > 10 else 0.0).state is State.PASS
 
 
+def test_one_tick_of_steal_in_a_short_phase_is_within_the_uncertainty():
+    points = (("total_ns", 0.0, 120e6), ("steal_ns", 0.0, 10e6), ("cpus", 2.0, 2.0))
+    short = tuple(series("cpu", metric, [(-0.05, before), (0.01, after)]) for metric, before, after in points)
+    assert RULE.check(trial_case("N02", run(of=phase(0.01)), Observations(series=short))).state is State.PASS
+
+
 def test_waiting_threads_count_unless_they_are_more_than_the_processors():
     waits = judged(lambda at: 0.0, waited=0.2)
     assert waits.state is State.FAIL
     assert "stood ready" in waits.statement
     crowded = judged(lambda at: 0.0, waited=0.2, workers=3)
     assert (crowded.state, crowded.observed["run_delay_share"]) == (State.PASS, None)
+
+
+def test_waiting_after_the_clock_is_not_held_against_the_run():
+    late = series("process", "run_delay_ns", [(-1, 0.0), (0.1, 0.09e9)], subject="pid:4242")
+    host = (("total_ns", 0.0, 2e9), ("steal_ns", 0.0, 0.0), ("cpus", 2.0, 2.0))
+    times = [series("cpu", metric, [(-1, before), (0.1, after)]) for metric, before, after in host]
+    observations = Observations(series=(late, *times))
+    finding = RULE.check(trial_case("N02", run(of=phase(0.01)), observations))
+    assert (finding.state, finding.observed["run_delay_share"]) == (State.PASS, 0.0)
 
 
 def test_without_the_processors_time_nothing_is_said():
@@ -75,7 +90,7 @@ def test_without_the_processors_time_nothing_is_said():
 def test_the_worst_second_is_never_better_than_the_whole(shares):
     taken = {at: sum(shares[: index + 1]) * 2e9 for index, at in enumerate(TICKS)}
     observed = judged(lambda at: taken[at]).observed
-    assert observed["worst_second_share"] >= observed["steal_share"] - 1e-9
+    assert observed["worst_second_share"] >= observed["steal_share"] - 0.005
 
 
 def burner() -> subprocess.Popen:

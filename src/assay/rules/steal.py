@@ -13,6 +13,8 @@ from assay.findings import found
 from assay.records import ABSOLUTE, Finding, Scope, Series, Severity, State
 
 SECOND_NS = 1_000_000_000
+TICK_NS = 10_000_000
+"""/proc/stat counts in ticks of 10 ms: a difference is uncertain by one, which decides in a phase of less than a second."""
 ALTERNATIVES = (
     "More threads of our own than processors also make threads wait: then the waiting is the load's, and it is not judged.",
     "A processor quota of a control group makes threads wait without any steal: see L06.",
@@ -66,7 +68,7 @@ def said(worst: Losses, over: list[str]) -> str:
             f"The trial did not have its processors to itself: {'; '.join(over)}. The figure is that much worse than the system."
         )
     second = "" if worst.worst_second is None else f", at most {worst.worst_second:.1%} in any second"
-    waiting = "" if worst.waiting is None else f"; its threads waited {worst.waiting:.1%} of the time for a processor"
+    waiting = "" if worst.waiting is None else f"; its threads waited at least {worst.waiting:.1%} of the time for a processor"
     return f"Others took {worst.steal:.2%} of the processor time under the clock{second}{waiting}."
 
 
@@ -76,7 +78,11 @@ def exceeded(one: Losses, case: TrialCase) -> tuple[str, ...]:
     lost = (
         (one.steal, limits["steal_share"], "the hypervisor took {:.1%} of the processor time"),
         (one.worst_second, limits["window_share"], "it took {:.1%} in the worst second"),
-        (one.waiting, limits["run_delay_share"], "the load's threads stood ready without a processor for {:.1%} of the time"),
+        (
+            one.waiting,
+            limits["run_delay_share"],
+            "the load's threads stood ready without a processor for at least {:.1%} of the time",
+        ),
     )
     return tuple(words.format(share) for share, limit, words in lost if share is not None and share > limit)
 
@@ -101,7 +107,7 @@ def losses_of(case: TrialCase, host: str) -> Losses | None:
         return None
     return Losses(
         host=host,
-        steal=(steal[-1][1] - steal[0][1]) / (total[-1][1] - total[0][1]),
+        steal=least_share(steal[-1][1] - steal[0][1], total[-1][1] - total[0][1]),
         worst_second=worst_window(steal, total),
         waiting=waiting_share(case, host),
     )
@@ -128,14 +134,20 @@ def worst_window(part: list[tuple[int, float]], whole: list[tuple[int, float]]) 
     for first, (begin, value) in enumerate(part):
         last = next((index for index in range(first + 1, len(part)) if part[index][0] - begin >= SECOND_NS), None)
         if last is not None and whole[last][1] > whole[first][1]:
-            shares.append((part[last][1] - value) / (whole[last][1] - whole[first][1]))
+            shares.append(least_share(part[last][1] - value, whole[last][1] - whole[first][1]))
     return max(shares, default=None)
 
 
-def waiting_share(case: TrialCase, host: str) -> float | None:
-    """Time that the load's threads stood ready without a processor, per thread and time.
+def least_share(part_ns: float, whole_ns: float) -> float:
+    """The share that a part has of the whole at least, one tick being uncertain."""
+    return max(0.0, part_ns - TICK_NS) / whole_ns
 
-    None where it was not seen, and where there are more workers than processors: then it is the load's own doing.
+
+def waiting_share(case: TrialCase, host: str) -> float | None:
+    """Least share of the time under the clock that the load's threads stood ready without a processor, per worker.
+
+    What was waited between the end of the clock and the look after it may lie outside, so that span is taken off. None where
+    it was not seen, and where there are more workers than processors: then the waiting is the load's own doing.
     """
     clients = [client for client in case.phase.clients if client.host == host]
     workers = sum(client.workers for client in clients)
@@ -144,7 +156,8 @@ def waiting_share(case: TrialCase, host: str) -> float | None:
     duration = case.phase.end_ns - case.phase.start_ns
     if not cpus or workers > cpus[0][1] or duration <= 0 or not seen or any(len(points) < 2 for points in seen):
         return None
-    return sum(points[-1][1] - points[0][1] for points in seen) / (duration * workers)
+    waited = sum(max(0, points[-1][1] - points[0][1] - max(0, points[-1][0] - case.phase.end_ns)) for points in seen)
+    return waited / (duration * workers)
 
 
 RULE = Rule(
