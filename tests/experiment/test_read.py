@@ -1,0 +1,278 @@
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assay.errors import InputErrors, Mistake, UsageError
+from assay.experiment import read
+from assay.records import Change, Claim, Factor, Precision, RequirementKind, Tier
+
+HEAD = 'title = "T"\nquestion = "Q?"\n'
+TARGETS = """
+[targets.ext4]
+kind = "loopfs"
+filesystem = "ext4"
+size = "512 MiB"
+[targets.xfs]
+kind = "loopfs"
+filesystem = "xfs"
+size = "1 GiB"
+limit = { write_bytes_per_s = "50 MB/s" }
+"""
+ONE = '\n[targets.here]\nkind = "directory"\npath = "."\n'
+SPOOL = """
+[workloads.spool]
+kind = "metadata"
+count = 1000
+list_every = 100
+operations = ["create", "list"]
+"""
+STREAM = '\n[workloads.stream]\nkind = "bulk_io"\noperations = ["write"]\nsize = "1 MiB"\n'
+
+
+def mistakes(text: str) -> tuple[Mistake, ...]:
+    with pytest.raises(InputErrors) as caught:
+        read.parse(text, "x.toml")
+    return caught.value.mistakes
+
+
+def the_mistake(text: str) -> Mistake:
+    found = mistakes(text)
+    assert len(found) == 1, found
+    return found[0]
+
+
+def line_of(text: str, part: str) -> int:
+    return text[: text.index(part)].count("\n") + 1
+
+
+def test_a_whole_file_is_read() -> None:
+    experiment = read.parse(
+        HEAD
+        + 'compare = "target"\nmatters = "2.5 %"\nseed = 7\nbudget = "6 h"\nrepeats = 4\nobservers = ["block", "cpu"]\n'
+        + TARGETS
+        + SPOOL
+        + STREAM
+        + '[factors]\ntarget = ["ext4", "xfs"]\nclients = [1, 2]\n"stream.record_size" = ["4 KiB", "1 MiB"]\n'
+        + '[factors.kernel]\nlevels = ["old", "new"]\nchange = "manual"\nreturns = 1\n'
+        + '[measures]\n"spool.create.ops_per_s" = { claim = { tier = "device", regime = "cold" } }\n'
+        + '[require]\n"spool.create.ops_per_s" = [">= 100 /s", "not worse than 5 %"]\n'
+        + '"spool.list.latency_p99_ns" = ["<= 50 ms"]\n'
+        + '[hosts]\nfiler = { via = "ssh", address = "f.example" }\n[limits]\n"filer.eth0" = "1GbE"\n',
+        "x.toml",
+    )
+    assert experiment.matters_share == 0.025
+    assert (experiment.repeats, experiment.budget_ns, experiment.seed) == (4, 6 * 3600 * 10**9, 7)
+    assert experiment.targets[1].knobs["limit.write_bytes_per_s"] == 50_000_000
+    assert experiment.targets[1].knobs["direct_io"] is True
+    assert experiment.factors[2] == Factor(path="stream.record_size", levels=(4096, 2**20))
+    assert experiment.factors[3] == Factor(path="kernel", levels=("old", "new"), change=Change.MANUAL, returns=1)
+    assert [measure.name for measure in experiment.measures] == ["spool.create.ops_per_s", "spool.list.latency_p99_ns"]
+    assert experiment.measures[1].claim == Claim(tier=Tier.AS_IS)
+    assert [(one.kind, one.bound) for one in experiment.requirements] == [
+        (RequirementKind.AT_LEAST, 100.0),
+        (RequirementKind.NOT_WORSE_THAN, 0.05),
+        (RequirementKind.AT_MOST, 50e6),
+    ]
+    assert [host.name for host in experiment.hosts] == ["local", "filer"]
+    assert len(experiment.digest) == 64
+
+
+def test_what_is_not_said_has_defaults() -> None:
+    experiment = read.parse(HEAD + TARGETS + SPOOL, "x.toml")
+    assert experiment.factors == (Factor(path="target", levels=("ext4", "xfs")),)
+    assert experiment.compare == "target"
+    assert experiment.repeats == read.DEFAULT_REPEATS
+    assert [measure.name for measure in experiment.measures] == ["spool.create.ops_per_s", "spool.list.ops_per_s"]
+    assert experiment.observers is None
+
+
+def test_a_constant_is_no_factor_to_compare() -> None:
+    experiment = read.parse(HEAD + ONE + SPOOL + "[factors]\nclients = [4]\n", "x.toml")
+    assert (experiment.compare, experiment.factors[0].levels) == (None, (4,))
+
+
+def test_precision_and_budget_leave_the_repeats_open() -> None:
+    assert read.parse('repeats = "until 3 %"\n' + HEAD + ONE + SPOOL, "x").repeats == Precision(half_width_share=0.03)
+    assert read.parse('budget = "1 h"\n' + HEAD + ONE + SPOOL, "x").repeats is None
+
+
+def test_a_required_knob_may_come_from_a_factor() -> None:
+    text = HEAD + '[targets.t]\nkind = "loopfs"\nsize = "1 GiB"\n' + SPOOL
+    assert "no 'filesystem'" in the_mistake(text).found
+    experiment = read.parse(text + '[factors]\n"t.filesystem" = ["ext4", "xfs"]\n', "x.toml")
+    assert experiment.compare == "t.filesystem"
+
+
+def test_the_digest_follows_the_meaning_and_not_the_writing() -> None:
+    text = HEAD + ONE + STREAM
+    first = read.parse(text, "a.toml").digest
+    assert read.parse("# a comment\n" + text.replace('"1 MiB"', '"1024 KiB"'), "b.toml").digest == first
+    assert read.parse(text.replace('"1 MiB"', '"2 MiB"'), "a.toml").digest != first
+
+
+SINGLE = [
+    (HEAD + "matter = '5 %'\n", "matter", "unknown key 'matter'", "did you mean 'matters'"),
+    ("title = 5\n", "5", "5 for 'title'", "a text"),
+    (HEAD + "repeats = 0\n", "0", "repeats = 0", "a number of blocks from 1"),
+    (HEAD + "repeats = true\n", "true", "repeats = true", "a number of blocks from 1"),
+    (HEAD + 'repeats = "until 3"\n', '"until', "until 3", "until 3 %"),
+    (HEAD + 'budget = "6 hours"\n', '"6', "6 hours", "for 'hours' write h"),
+    (HEAD + 'matters = "0 %"\n', '"0', "matters = '0 %'", "above 0 %"),
+    (HEAD + 'observers = ["blok"]\n', '"blok', "observer 'blok'", "did you mean 'block'"),
+    (HEAD + "seed = -1\n", "-1", "-1 for 'seed'", "at least 0"),
+    (HEAD + 'compare = "clients"\n', '"clients', "compare = 'clients'", "none (there are none)"),
+]
+
+
+@pytest.mark.parametrize(("head", "at", "found", "expected"), SINGLE)
+def test_a_mistake_at_the_top_is_told_with_its_place(head: str, at: str, found: str, expected: str) -> None:
+    mistake = the_mistake(head + ONE + SPOOL)
+    assert found in mistake.found
+    assert expected in mistake.expected
+    lines = (head + ONE + SPOOL).splitlines()
+    assert mistake.line is not None
+    assert mistake.column is not None
+    assert lines[mistake.line - 1][mistake.column - 1 :].startswith(at)
+
+
+BODY = [
+    (ONE + SPOOL.replace("count", "cuont"), "cuont", "unknown knob 'cuont'", "did you mean 'count'"),
+    (ONE + SPOOL.replace("metadata", "metdata"), '"metdata', "kind 'metdata'", "did you mean 'metadata'"),
+    (ONE + SPOOL.replace('"list"]', '"lst"]'), '["create', "'lst'", "did you mean 'list'"),
+    (ONE + SPOOL.replace("1000", '"1000"'), '"1000', "'1000' for 'count'", "a whole number"),
+    (ONE + SPOOL.replace("1000", "0"), "0", "0 for 'count'", "at least 1"),
+    (ONE + SPOOL.replace("1000", "true"), "true", "true for 'count'", "a whole number"),
+    (ONE + SPOOL.replace("100\n", "5000\n"), "spool", "list_every 5000", "at most count"),
+    (ONE + SPOOL + "cpus = [0, 0]\n", "[0, 0]", "[0, 0] for 'cpus'", "a list of CPU numbers"),
+    (ONE + SPOOL + 'memory = "1 g"\n', '"1 g"', "'1 g'", "GiB (2^30 bytes)"),
+    (ONE + STREAM.replace('"1 MiB"', "4096"), "4096", "4096 for 'size'", "as a text"),
+    (ONE + STREAM.replace('"1 MiB"', '"4k"'), '"4k"', "'4k' for 'size'", "KiB (1,024 bytes)"),
+    (ONE + STREAM + "direct = 1\n", "1", "1 for 'direct'", "true or false"),
+    (ONE.replace("here", "clients") + SPOOL, "clients", "reserved name", "another name"),
+    (ONE.replace("here", '"a b"') + SPOOL, '"a b"', "the name 'a b'", "without spaces"),
+    (ONE.replace("here", "spool") + SPOOL, "spool", "also a target", "another name"),
+    (ONE.replace("path", "host = 'x'\npath") + SPOOL, "'x'", "host 'x'", "local"),
+    (ONE + SPOOL + "[factors]\nclients = []\n", "[]", "an empty list", "at least one level"),
+    (ONE + SPOOL + "[factors]\nclients = 3\n", "3", "3 for factor 'clients'", "a list"),
+    (ONE + SPOOL + "[factors]\nclients = [0]\n", "0]", "0 clients", "from 1"),
+    (ONE + SPOOL + "[factors]\nclients = [1, 1]\n", "1]", "the level 1 twice", "each level once"),
+    (ONE + SPOOL + '[factors]\n"spool.cuont" = [1]\n', '"spool.cuont', "'spool.cuont'", "did you mean 'count'"),
+    (ONE + SPOOL + '[factors]\nkernel = ["a", "b"]\n', "kernel", "'kernel'", 'change = "manual"'),
+    (ONE + SPOOL + '[factors.clients]\nlevels = [1]\nchange = "hand"\n', '"hand', "'hand'", "automatic, manual"),
+    (ONE + SPOOL + "[factors.clients]\nlevels = [1]\nreturns = 1\n", "1", "automatic factor", "manual"),
+    (ONE + SPOOL + "[factors]\nspool.count = [1]\n", "spool", "without 'levels'", '"spool.count" = [...]'),
+    (ONE + SPOOL + '[measures]\n"spool.creat.ops_per_s" = {}\n', '"spool.creat', "'creat'", "did you mean 'create'"),
+    (ONE + SPOOL + '[measures]\n"spol.create.ops_per_s" = {}\n', '"spol', "'spol'", "spool"),
+    (ONE + SPOOL + '[measures]\n"spool.create" = {}\n', '"spool.create', "'spool.create'", "WORKLOAD.OPERATION.FIGURE"),
+    (ONE + SPOOL + '[measures]\n"spool.create.@x.cpu_share" = {}\n', '"spool', "host 'x'", "local"),
+    (ONE + SPOOL + '[require]\n"spool.list.latency_p99_ns" = ["< 5 ms"]\n', '"< 5', "'< 5 ms'", '"<= X"'),
+    (ONE + SPOOL + '[require]\n"spool.list.latency_p99_ns" = ["<= 5 MB"]\n', '"<= 5', "5 MB", "a time such as"),
+    (ONE + SPOOL + '[hosts]\nfiler = { via = "shh" }\n', '"shh', "'shh'", "did you mean 'ssh'"),
+    (ONE + SPOOL + '[[workloads.spool.events]]\nphase = "p"\nat = "10"\nrun = ["x"]\n', '"10"', "'10'", "a unit behind"),
+]
+
+
+@pytest.mark.parametrize(("body", "at", "found", "expected"), BODY)
+def test_a_mistake_in_a_table_is_told_with_its_place(body: str, at: str, found: str, expected: str) -> None:
+    mistake = the_mistake(HEAD + body)
+    assert found in mistake.found
+    assert expected in mistake.expected
+    assert mistake.line is not None
+    assert mistake.column is not None
+    assert (HEAD + body).splitlines()[mistake.line - 1][mistake.column - 1 :].startswith(at)
+
+
+def test_all_mistakes_come_at_once_in_their_order() -> None:
+    text = (
+        'matter = "5 %"\n' + HEAD + ONE.replace("path", "pth") + SPOOL.replace("1000", '"x"') + "[factors]\nclients = [0]\n"
+        '[measures]\n"spool.create.ops_per_s" = { claim = { tier = "disk" } }\n"other.x.y" = {}\n'
+    )
+    found = mistakes(text)
+    assert [mistake.line for mistake in found] == sorted(
+        line_of(text, part) for part in ("matter", "pth", '"x"', "[0]", '"disk"', '"other')
+    )
+
+
+def test_every_syntax_error_comes_at_once() -> None:
+    found = mistakes("title = \nquestion = x\n[targets.a\n")
+    assert [mistake.line for mistake in found] == [1, 2, 3]
+    assert "the end of the line" in found[0].found
+
+
+def test_a_file_without_targets_and_workloads_says_what_to_add() -> None:
+    assert {mistake.expected for mistake in mistakes(HEAD)} == {
+        "at least one table [targets.NAME]",
+        "at least one table [workloads.NAME]",
+    }
+
+
+def test_a_million_trials_are_refused_with_the_arithmetic() -> None:
+    text = "repeats = 250000\n" + HEAD + ONE + SPOOL + "[factors]\nclients = [1, 2, 3, 4]\n"
+    mistake = the_mistake(text)
+    assert mistake.found == "1,000,000 trials (4 clients x 250,000 repeats)"
+    assert mistake.line == 1
+
+
+def test_two_factors_by_hand_are_refused() -> None:
+    text = HEAD + ONE + SPOOL + '[factors.a]\nlevels = [1]\nchange = "manual"\n[factors.b]\nlevels = [1]\nchange = "manual"\n'
+    assert "a second factor" in the_mistake(text).found
+
+
+def test_knobs_are_checked_for_every_combination_of_levels() -> None:
+    text = HEAD + ONE + SPOOL + '[factors]\n"spool.list_every" = [100, 2000]\n'
+    assert "list_every 2000" in the_mistake(text).found
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="expected an experiment file"):
+        read.read(tmp_path / "no.toml")
+    (tmp_path / "binary").write_bytes(b"title = '\xff'")
+    with pytest.raises(UsageError, match="UTF-8"):
+        read.read(tmp_path / "binary")
+    with pytest.raises(UsageError, match="expected an experiment file"):
+        read.read(tmp_path)
+
+
+def test_a_control_is_handed_back_apart(tmp_path: Path) -> None:
+    path = tmp_path / "c.toml"
+    path.write_text(
+        HEAD
+        + ONE
+        + STREAM.replace('"write"', '"read"')
+        + '[control]\nrule = "T01"\nmeasure = "stream.read.bytes_per_s"\nfail = { "stream.cache" = "warm" }\n'
+        + 'pass = { "stream.cache" = "cold", "stream.record_size" = "4 KiB" }\nneeds = ["root"]\n'
+    )
+    told = read.control(path)
+    assert told is not None
+    assert (told.rule, told.fail, told.needs) == ("T01", {"stream.cache": "warm"}, ("root",))
+    assert told.passes == {"stream.cache": "cold", "stream.record_size": 4096}
+    assert read.read(path).title == "T"
+    path.write_text(HEAD + ONE + STREAM)
+    assert read.control(path) is None
+
+
+@given(st.text(max_size=80))
+def test_any_text_is_an_experiment_or_has_mistakes(text: str) -> None:
+    with pytest.raises(InputErrors):
+        read.parse(text, "x.toml")
+
+
+JUNK = st.recursive(
+    st.sampled_from(["1", "-1", "true", '""', '"x"', '"5 %"', "1.5", "[]", "{}"]),
+    lambda inner: st.lists(inner, max_size=2).map(lambda items: f"[{', '.join(items)}]"),
+    max_leaves=3,
+)
+KEYS = st.sampled_from([
+    "title", "question", "compare", "repeats", "budget", "matters", "seed", "observers", "targets", "workloads", "factors",
+    "measures", "require", "hosts", "limits", "control", "targets.a", "targets.a.kind", "workloads.w", "workloads.w.hosts",
+    "workloads.w.events", "factors.clients", "factors.target", "factors.x.levels", "measures.m", "require.m", "hosts.h",
+])  # fmt: skip
+
+
+@given(st.dictionaries(KEYS, JUNK, max_size=6))
+def test_any_value_anywhere_is_told_as_a_mistake_and_never_crashes(lines: dict[str, str]) -> None:
+    with pytest.raises(InputErrors) as caught:
+        read.parse("\n".join(f"{key} = {value}" for key, value in lines.items()), "x.toml")
+    assert all(mistake.found and mistake.expected for mistake in caught.value.mistakes)
