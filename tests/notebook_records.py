@@ -160,7 +160,7 @@ def run(trial: Trial, attempt: int = 1, outcome: Outcome = Outcome.FINISHED, pha
     )
 
 
-def observations() -> Observations:
+def observations(count: int = 4) -> Observations:
     return Observations(
         readings=(
             Reading(
@@ -187,7 +187,7 @@ def observations() -> Observations:
                 subject="client:0",
                 operation="create",
                 upper_ns=array("q", [100, 200]),
-                count=array("q", [3, 1]),
+                count=array("q", [count - 1, 1]),
             ),
         ),
         facts=(Fact(host="local", when=When.BEFORE, key="kernel.release", value="6.1", fact_class=FactClass.PERFORMANCE),),

@@ -102,14 +102,13 @@ def decide(estimate: Estimate | None, bound: float, *, at_most: bool) -> Require
 def trust(runs: Mapping[str, Judged], cells: Sequence[Cell]) -> VerdictState:
     """The worst verdict of the runs that the cells stand on.
 
-    UNVERIFIED where there is none or one was not judged; INVALID where every run was excluded as that.
+    Where none counts: INVALID if one was excluded as that, else UNVERIFIED; UNVERIFIED also where one was not judged.
     """
     states = []
     for cell in cells:
         if not cell.values:
-            excluded = list(cell.excluded.values())
-            all_invalid = bool(excluded) and all(reason.startswith("INVALID") for reason in excluded)
-            states.append(VerdictState.INVALID if all_invalid else VerdictState.UNVERIFIED)
+            invalid = any(reason.startswith("INVALID") for reason in cell.excluded.values())
+            states.append(VerdictState.INVALID if invalid else VerdictState.UNVERIFIED)
         for run in cell.values:
             verdict = runs[run].verdicts.get(cell.measure)
             states.append(verdict.state if verdict else VerdictState.UNVERIFIED)

@@ -1,0 +1,133 @@
+"""Show one run: its measures with verdicts, what failed and why, and how its phases went."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from assay import measures
+from assay.audit import judge
+from assay.cli import tables
+from assay.errors import UsageError
+from assay.notebook import layout
+from assay.notebook import read as notebook
+from assay.plain import to_plain
+from assay.records import Finding, Judged, Outcome, Phase, State, Verdict
+from assay.units import Unit
+
+
+def show(lab: Path, which: str | None, run_id: str, *, as_json: bool) -> int:
+    """Show a run of an experiment by today's rules. Raises UsageError naming the runs that there are, DamagedError."""
+    judged = find(notebook.choose(lab, which), layout.run_id(*layout.split_run_id(run_id)))
+    print(json.dumps(to_plain(judged), sort_keys=True) if as_json else told(judged))
+    return 0
+
+
+def find(folder: Path, run_id: str) -> Judged:
+    """The run with its verdicts, as stored by today's rules or judged in memory."""
+    kept = notebook.results(folder, judge.ruleset())
+    for judged in kept.runs:
+        if judged.id == run_id:
+            if judged.verdicts or judged.run.outcome is not Outcome.FINISHED:
+                return judged
+            verdicts = judge.judge_run(kept.experiment, judged.run, notebook.observations(folder, run_id))
+            return Judged(run=judged.run, verdicts={verdict.subject.split(":", 2)[2]: verdict for verdict in verdicts})
+    there = ", ".join(judged.id for judged in kept.runs) or "none"
+    damaged = "".join(f"; damaged: {name} ({why})" for name, why in kept.damaged.items())
+    raise UsageError(f"found no run {run_id} in {folder.name}; expected one of: {there}{damaged}")
+
+
+def told(judged: Judged) -> str:
+    """A run in words."""
+    run = judged.run
+    started = run.started_utc[:19].replace("T", " ")
+    head = f"run {judged.id}: {run.outcome.value}, {started} UTC, {tables.levels_text(run.trial.levels)}"
+    findings = [finding for verdict in judged.verdicts.values() for finding in verdict.findings]
+    parts = [
+        head.rstrip(", "),
+        f"error: {run.error}" if run.error else "",
+        verdict_table(judged),
+        tables.reasons(judged.verdicts.values()),
+        doubts(findings),
+        phase_table(run.phases),
+    ]
+    return "\n\n".join(part for part in parts if part)
+
+
+def verdict_table(judged: Judged) -> str:
+    """Every measure with its value and verdict."""
+    rows = [
+        tables.Row(
+            cells=(
+                verdict.state.value,
+                measure,
+                with_unit(verdict.value, verdict.unit),
+                corrected(verdict),
+                tables.tier([verdict]),
+            ),
+            note=verdict.label,
+        )
+        for measure, verdict in judged.verdicts.items()
+    ]
+    return tables.table(("verdict", "measure", "value", "corrected", "tier"), rows, (2, 3)) if rows else ""
+
+
+def with_unit(value: float | None, unit: str) -> str:
+    """A value with its unit; `-` where there is none."""
+    return "-" if value is None else measures.with_unit(value, unit)
+
+
+def corrected(verdict: Verdict) -> str:
+    """The corrected figure, else the bound, else `-`."""
+    if verdict.corrected is not None:
+        return with_unit(verdict.corrected, verdict.unit)
+    if verdict.bound is None:
+        return "-"
+    low, high = (with_unit(edge, verdict.bound.unit) for edge in (verdict.bound.low, verdict.bound.high))
+    return f"<= {high}" if low == "-" else f">= {low}" if high == "-" else f"{low} to {high}"
+
+
+def doubts(findings: list[Finding]) -> str:
+    """What could not be verified, each statement once."""
+    found = dict.fromkeys(f"{one.rule} {one.name}: {one.statement}" for one in findings if one.state is State.UNVERIFIED)
+    return "not verified:\n" + "\n".join(f"    {line}" for line in found) if found else ""
+
+
+def phase_table(phases: tuple[Phase, ...]) -> str:
+    """How the phases followed each other."""
+    rows = [
+        tables.Row(
+            cells=(
+                phase.name if phase.measured else f"({phase.name})",
+                with_unit(phase.start_ns, Unit.NANOSECONDS),
+                with_unit(phase.end_ns - phase.start_ns, Unit.NANOSECONDS),
+                with_unit(phase.drain_ns, Unit.NANOSECONDS),
+                f"{phase.cache_asked.value}, {cached(phase)}",
+                str(len(phase.clients)),
+                operations(phase),
+            )
+        )
+        for phase in phases
+    ]
+    return (
+        tables.table(("phase", "start", "length", "drain", "cache", "clients", "operations"), rows, (1, 2, 3, 5)) if rows else ""
+    )
+
+
+def cached(phase: Phase) -> str:
+    """What was known of the cache before the clock started."""
+    share = phase.cached_share_before
+    return "share not known" if share is None else f"{measures.percent(share)} cached"
+
+
+def operations(phase: Phase) -> str:
+    """`create 20,000, list 40`: completed, over all clients, with errors where there were some."""
+    done: dict[str, int] = {}
+    failed: dict[str, int] = {}
+    for client in phase.clients:
+        for total in client.operations:
+            done[total.operation] = done.get(total.operation, 0) + total.count
+            failed[total.operation] = failed.get(total.operation, 0) + total.errors
+    return ", ".join(
+        f"{name} {count:,}" + (f" ({failed[name]:,} errors)" if failed[name] else "") for name, count in done.items()
+    )

@@ -1,0 +1,223 @@
+"""Tables on the terminal: verdict first, values with units, aligned, without a library."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from assay import measures
+from assay.records import (
+    Cell,
+    Comparison,
+    Estimate,
+    Finding,
+    Judged,
+    RequirementState,
+    Results,
+    Severity,
+    State,
+    Value,
+    Verdict,
+    VerdictState,
+    worst,
+)
+
+GAP = "  "
+MOST_REASONS = 8
+"""So many different failures are explained below a table; `assay show` has all."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """One line of a table with a note, which goes to a line of its own where the width has no room for it."""
+
+    cells: tuple[str, ...]
+    note: str = ""
+
+
+def table(header: Sequence[str], rows: Sequence[Row], right: Iterable[int] = (), width: int | None = None) -> str:
+    """Aligned lines; the columns in `right` are aligned to the right. Width is that of the terminal (80 where there is none)."""
+    lines = [tuple(header), *(row.cells for row in rows)]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(header))]
+    flush_right = frozenset(right)
+    room = width or shutil.get_terminal_size().columns
+    made: list[str] = []
+    for line, note in zip(lines, ["", *(row.note for row in rows)], strict=True):
+        text = GAP.join(
+            cell.rjust(size) if column in flush_right else cell.ljust(size)
+            for column, (cell, size) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        made.extend(with_note(text, note, sum(widths) + len(GAP) * len(widths), room))
+    return "\n".join(made)
+
+
+def with_note(text: str, note: str, start: int, room: int) -> Iterator[str]:
+    """A line with its note: beside it where there is room, else indented below it."""
+    if not note:
+        yield text
+    elif start + len(note) <= room:
+        yield text.ljust(start) + note
+    else:
+        yield text
+        yield f"    {note}"
+
+
+def summary(results: Results) -> str:
+    """An experiment's answer: verdict counts, comparisons, requirements, every cell, and why what is doubtful is so."""
+    parts = [
+        f"{results.experiment.title}: {counted(verdict_counts(results.runs)) or 'no verdicts'}",
+        results.experiment.question,
+        comparison_table(results),
+        requirement_table(results),
+        cell_table(results),
+        reasons([*(one for judged in results.runs for one in judged.verdicts.values()), *results.comparison_verdicts.values()]),
+        damage(results.damaged),
+    ]
+    return "\n\n".join(part for part in parts if part)
+
+
+def verdict_counts(runs: Iterable[Judged]) -> Mapping[str, int]:
+    """State -> number of verdicts, worst first."""
+    states = [verdict.state for judged in runs for verdict in judged.verdicts.values()]
+    return {state.value: states.count(state) for state in VerdictState if state in states}
+
+
+def counted(counts: Mapping[str, int]) -> str:
+    """`2 TAINTED, 10 SOUND`."""
+    return ", ".join(f"{number} {name}" for name, number in counts.items())
+
+
+def comparison_table(results: Results) -> str:
+    """The comparisons with interval and conclusion; empty where nothing was compared."""
+    rows = [
+        Row(
+            cells=(
+                comparison_state(results, one),
+                one.measure,
+                f"{one.factor}={named(one.candidate)} / {named(one.baseline)}",
+                levels_text(one.within),
+                *ratio_text(one.ratio),
+                one.conclusion.value,
+            ),
+            note=one.statement,
+        )
+        for one in results.comparisons
+    ]
+    return table(("verdict", "comparison", "of", "at", "ratio", "95 % interval", "conclusion"), rows, (4, 5)) if rows else ""
+
+
+def subject(comparison: Comparison) -> str:
+    """`comparison:MEASURE:CANDIDATE[:k=v,...]`."""
+    within = levels_text(comparison.within, ",")
+    return f"comparison:{comparison.measure}:{named(comparison.candidate)}" + (f":{within}" if within else "")
+
+
+def comparison_state(results: Results, comparison: Comparison) -> str:
+    """The verdict on a comparison; `-` where it was not judged."""
+    verdict = results.comparison_verdicts.get(subject(comparison))
+    return verdict.state.value if verdict else "-"
+
+
+def ratio_text(ratio: Estimate | None) -> tuple[str, str]:
+    """A ratio and its interval."""
+    if ratio is None:
+        return "-", "n = 0"
+    interval = f"n = {ratio.n}" if ratio.low is None or ratio.high is None else f"{ratio.low:.3f} to {ratio.high:.3f}"
+    return f"{ratio.value:.3f}", interval
+
+
+def requirement_table(results: Results) -> str:
+    """The requirements; empty where there are none."""
+    order = list(RequirementState)
+    rows = [
+        Row(cells=(one.verdict.value, one.state.value, one.measure, one.text, levels_text(one.levels)))
+        for one in sorted(results.requirements, key=lambda one: order.index(one.state), reverse=True)
+    ]
+    return table(("verdict", "requirement", "measure", "asked", "at"), rows) if rows else ""
+
+
+def cell_table(results: Results) -> str:
+    """Every measure at every combination of levels."""
+    by_id = {judged.id: judged for judged in results.runs}
+    rows = [cell_row(cell, by_id) for cell in results.cells]
+    return table(("verdict", "measure", "at", "value", "95 % interval or n", "tier"), rows, (3,)) if rows else ""
+
+
+def cell_row(cell: Cell, runs: Mapping[str, Judged]) -> Row:
+    """One cell: the worst verdict of the runs it stands on; of those excluded where none counts."""
+    shown = cell.estimate or cell.unfiltered
+    names = list(cell.values) or list(cell.excluded)
+    verdicts = [verdict for run in names if run in runs and (verdict := runs[run].verdicts.get(cell.measure))]
+    state = worst(verdict.state for verdict in verdicts) if verdicts else VerdictState.UNVERIFIED
+    labels = list(dict.fromkeys(verdict.label for verdict in verdicts if verdict.state is state))
+    excluded = f"{len(cell.excluded)} of {len(cell.excluded) + len(cell.values)} runs do not count" if cell.excluded else ""
+    return Row(
+        cells=(
+            state.value,
+            cell.measure,
+            levels_text(cell.levels),
+            measures.with_unit(shown.value, shown.unit) if shown else "-",
+            estimate_text(shown),
+            tier(verdicts),
+        ),
+        note="; ".join(part for part in (*labels[:1], excluded) if part),
+    )
+
+
+def estimate_text(estimate: Estimate | None) -> str:
+    """`12.1 ms to 12.9 ms, n = 5`, or n alone where it is too small for an interval."""
+    if estimate is None:
+        return "n = 0"
+    if estimate.low is None or estimate.high is None:
+        return f"n = {estimate.n}"
+    low, high = (measures.with_unit(edge, estimate.unit) for edge in (estimate.low, estimate.high))
+    return f"{low} to {high}, n = {estimate.n}"
+
+
+def tier(verdicts: Sequence[Verdict]) -> str:
+    """The tier that was really measured: the claimed one, unless a finding on it failed or it could not be verified."""
+    if not verdicts:
+        return "-"
+    claimed = verdicts[0].claim.tier.value
+    states = {finding.state for verdict in verdicts for finding in verdict.findings if finding.part == "tier" and counts(finding)}
+    if State.FAIL in states:
+        return f"not {claimed}"
+    return f"{claimed}?" if any(verdict.state is VerdictState.UNVERIFIED for verdict in verdicts) else claimed
+
+
+def counts(finding: Finding) -> bool:
+    """Whether a finding changes a verdict."""
+    return finding.severity is not Severity.NOTES
+
+
+def reasons(verdicts: Iterable[Verdict]) -> str:
+    """What failed, each different statement once with its advice, most frequent first."""
+    found: dict[str, list[Finding]] = {}
+    for verdict in verdicts:
+        for finding in verdict.findings:
+            if finding.state is State.FAIL and counts(finding):
+                found.setdefault(finding.rule, []).append(finding)
+    lines = []
+    for rule, findings in sorted(found.items(), key=lambda item: -len(item[1]))[:MOST_REASONS]:
+        first = findings[0]
+        times = f" ({len(findings)} times)" if len(findings) > 1 else ""
+        lines.append(f"{rule} {first.name}{times}: {first.statement}")
+        if first.advice:
+            lines.append(f"    {first.advice}")
+    return "\n".join(lines)
+
+
+def damage(damaged: Mapping[str, str]) -> str:
+    """What could not be read."""
+    return "\n".join(f"DAMAGED {folder}: {why}" for folder, why in damaged.items())
+
+
+def levels_text(levels: Mapping[str, Value], separator: str = " ") -> str:
+    """`target=ext4 clients=2`."""
+    return separator.join(f"{name}={named(level)}" for name, level in levels.items())
+
+
+def named(level: Value) -> str:
+    """A level in words."""
+    return "+".join(named(item) for item in level) if isinstance(level, tuple) else str(level)

@@ -1,0 +1,48 @@
+import json
+
+import pytest
+
+import cli_notebook
+from assay.audit import judge
+from assay.cli.audit import audit, current
+from assay.cli.gate import Gate
+from assay.errors import BusyError
+from assay.notebook import read
+from assay.notebook.store import Store
+
+
+def test_runs_are_judged_anew_and_kept(tmp_path, capsys):
+    lab = cli_notebook.lab(tmp_path / "lab", judged=False)
+    folder = read.choose(lab, "a-mail")
+    assert read.rulesets(folder) == ()
+    assert audit(lab, "a-mail", as_json=True, gate=Gate.ON) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["ruleset"] == judge.ruleset()
+    kept = read.results(folder, judge.ruleset())
+    assert len(kept.comparisons) == 1
+    assert kept == current(folder)
+    assert {one.verdicts["spool.create.ops_per_s"].state.value for one in kept.runs if one.verdicts} == {"SOUND"}
+
+
+def test_raw_data_stays_as_it_was(tmp_path, capsys):
+    lab = cli_notebook.lab(tmp_path / "lab", judged=False)
+    raw = {path: path.read_bytes() for path in lab.glob("*/trials/**/*") if path.is_file()}
+    audit(lab, "a-mail", as_json=False, gate=Gate.OFF)
+    assert {path: path.read_bytes() for path in lab.glob("*/trials/**/*") if path.is_file()} == raw
+    assert capsys.readouterr().out.startswith("A mail spool: 10 SOUND")
+
+
+def test_a_damaged_trial_is_named_and_the_rest_is_judged(tmp_path, capsys):
+    lab = cli_notebook.lab(tmp_path / "lab")
+    path = read.choose(lab, "a-mail") / "trials/0002/attempt-1/series.parquet"
+    path.write_bytes(path.read_bytes()[:50])
+    assert audit(lab, "a-mail", as_json=False, gate=Gate.OFF) == 0
+    text = capsys.readouterr().out
+    assert "DAMAGED trials/0002/attempt-1: found 50 bytes" in text
+    assert "9 SOUND" in text
+
+
+def test_while_a_run_writes_the_audit_waits_its_turn(tmp_path):
+    lab = cli_notebook.lab(tmp_path / "lab")
+    with Store.open(read.choose(lab, "a-mail")), pytest.raises(BusyError, match="process"):
+        audit(lab, "a-mail", as_json=False, gate=Gate.OFF)

@@ -1,0 +1,43 @@
+import json
+
+import pytest
+
+import cli_notebook
+from assay.cli.compare import compare
+from assay.cli.gate import Gate
+from assay.errors import UsageError
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory):
+    return cli_notebook.lab(tmp_path_factory.mktemp("lab") / "lab")
+
+
+def test_the_answer_with_interval_and_conclusion(lab, capsys):
+    assert compare(lab, "a-mail", as_json=False, gate=Gate.ON) == 0
+    text = capsys.readouterr().out
+    assert "xfs / ext4 = 1.500 (1.499 to 1.500): xfs better, different and matters" in text
+    assert text.count("met") == 2
+    compare(lab, "a-mail", as_json=True, gate=Gate.OFF)
+    found = json.loads(capsys.readouterr().out)
+    assert found["comparisons"][0]["conclusion"] == "different and matters"
+
+
+def test_unjudged_runs_are_judged_in_memory_and_nothing_is_written(tmp_path, capsys):
+    lab = cli_notebook.lab(tmp_path / "lab", judged=False)
+    before = sorted(lab.rglob("*"))
+    assert compare(lab, "a-mail", as_json=False, gate=Gate.OFF) == 0
+    assert "different and matters" in capsys.readouterr().out
+    assert sorted(lab.rglob("*")) == before
+
+
+def test_an_unmet_requirement_fails_the_gate(tmp_path, capsys):
+    lab = cli_notebook.lab(tmp_path / "lab", difference=0.5)
+    assert compare(lab, "a-mail", as_json=False, gate=Gate.ON) == 4
+    assert compare(lab, "a-mail", as_json=False, gate=Gate.OFF) == 0
+    assert "not met" in capsys.readouterr().out
+
+
+def test_nothing_compared(lab):
+    with pytest.raises(UsageError, match="found nothing compared in nothing-yet"):
+        compare(lab, "nothing", as_json=False, gate=Gate.OFF)

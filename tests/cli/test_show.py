@@ -1,0 +1,40 @@
+import json
+
+import pytest
+
+import cli_notebook
+from assay.cli.show import show
+from assay.errors import UsageError
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory):
+    return cli_notebook.lab(tmp_path_factory.mktemp("lab") / "lab")
+
+
+def test_a_run_in_words(lab, capsys):
+    assert show(lab, "a-mail", "3/1", as_json=False) == 0
+    text = capsys.readouterr().out
+    assert text.startswith("run 0003/1: finished, ")
+    assert "spool.create.ops_per_s  1,001/s" in text
+    assert "create 1,001" in text
+
+
+def test_an_interrupted_run_is_shown_with_its_error(lab, capsys):
+    show(lab, "a-mail", "0001/2", as_json=False)
+    text = capsys.readouterr().out
+    assert "interrupted" in text
+    assert "error: the load failed" in text
+
+
+def test_json_owns_its_stream(lab, capsys):
+    show(lab, "a-mail", "0003/1", as_json=True)
+    found = json.loads(capsys.readouterr().out)
+    assert found["run"]["trial"]["id"] == 3
+    assert found["verdicts"]["spool.create.ops_per_s"]["state"] == "SOUND"
+
+
+@pytest.mark.parametrize(("run", "words"), [("0099/1", "expected one of: 0001/1"), ("seven", "expected trial and attempt")])
+def test_a_run_that_is_not_there(lab, run, words):
+    with pytest.raises(UsageError, match=words):
+        show(lab, "a-mail", run, as_json=False)

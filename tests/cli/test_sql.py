@@ -1,0 +1,31 @@
+import json
+
+import pytest
+
+import cli_notebook
+from assay.cli.sql import sql
+from assay.errors import UsageError
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory):
+    return cli_notebook.lab(tmp_path_factory.mktemp("lab") / "lab")
+
+
+QUERY = "SELECT run, value FROM verdicts WHERE run IS NOT NULL ORDER BY run LIMIT 2"
+
+
+def test_three_forms(lab, capsys):
+    assert sql(lab, QUERY, as_json=True, as_csv=False) == 0
+    assert json.loads(capsys.readouterr().out) == [{"run": "0001/1", "value": 1500.0}, {"run": "0002/1", "value": 1000.0}]
+    sql(lab, QUERY, as_json=False, as_csv=True)
+    assert capsys.readouterr().out == "run,value\n0001/1,1500.0\n0002/1,1000.0\n"
+    sql(lab, QUERY, as_json=False, as_csv=False)
+    assert capsys.readouterr().out.splitlines() == ["run     value", "0001/1   1500", "0002/1   1000", "2 rows"]
+
+
+def test_wrong_words(lab):
+    with pytest.raises(UsageError, match="expected one of them"):
+        sql(lab, QUERY, as_json=True, as_csv=True)
+    with pytest.raises(UsageError, match="expected SQL over runs"):
+        sql(lab, "SELECT nothing FROM nowhere", as_json=False, as_csv=False)
