@@ -1,0 +1,103 @@
+from dataclasses import replace
+
+import pytest
+
+from assay.experiment import plan as planning
+from assay.experiment import read
+from assay.experiment.plan import History
+from assay.records import Experiment
+from assay.statistics.paired_power import Design
+
+TEXT = """
+title = "T"
+{head}
+[targets.a]
+kind = "directory"
+path = "/a"
+[targets.b]
+kind = "directory"
+path = "/b"
+[workloads.w]
+kind = "bulk_io"
+operations = ["random_read"]
+duration = "9 s"
+[workloads.v]
+kind = "bulk_io"
+operations = ["random_read"]
+duration = "9 s"
+[factors]
+target = ["a", "b"]
+clients = [1, 2, 4]
+{factors}
+"""
+
+
+def experiment(head: str = 'compare = "target"', factors: str = "") -> Experiment:
+    return read.parse(TEXT.format(head=head, factors=factors), "x.toml")
+
+
+def look(asked: Experiment, history: History | None = None) -> planning.Outlook:
+    return planning.outlook(asked, planning.plan(asked), history)
+
+
+def test_trials_and_contrasts_are_counted() -> None:
+    outlook = look(experiment())
+    assert (outlook.trials, outlook.blocks, outlook.contrasts) == (30, 5, 3)
+    assert (outlook.compare, outlook.design) == ("target", Design.PAIRED)
+
+
+def test_without_history_the_workloads_guess() -> None:
+    all_of_them = look(experiment())
+    assert all_of_them.duration_from == "workloads"
+    assert all_of_them.duration_ns >= 30 * 18 * 10**9
+    one_each = look(experiment(factors='workload = ["w", "v"]'))
+    assert one_each.trials == 60
+    assert one_each.duration_ns == pytest.approx(all_of_them.duration_ns, rel=0.01)
+
+
+def test_knobs_as_factors_change_the_guess() -> None:
+    longer = look(experiment(factors='"w.duration" = ["9 s", "99 s"]'))
+    shorter = look(experiment(factors='"w.duration" = ["9 s", "10 s"]'))
+    assert longer.duration_ns - shorter.duration_ns == pytest.approx(30 * 89e9, rel=1e-6)
+
+
+def test_history_tells_duration_and_spread() -> None:
+    outlook = look(experiment(), History(trial_ns=2 * 10**9, cv={"w.random_read.ops_per_s": 0.02}))
+    assert (outlook.duration_from, outlook.duration_ns) == ("history", 60 * 10**9)
+    named = [effect for effect in outlook.effects if effect.measure]
+    assert [(effect.measure, effect.cv_share) for effect in named] == [("w.random_read.ops_per_s", 0.02)]
+    assert len(outlook.effects) == 4
+
+
+def test_unknown_spread_is_shown_in_three_cases() -> None:
+    effects = look(experiment()).effects
+    assert [effect.cv_share for effect in effects] == [0.01, 0.03, 0.10]
+    assert effects[1].detectable_share == pytest.approx(0.074, abs=0.0005)
+    assert effects[1].provable_share == pytest.approx(0.128, abs=0.0005)
+
+
+def test_a_budget_allows_so_many_blocks() -> None:
+    asked = experiment('budget = "1 min"\ncompare = "target"')
+    outlook = look(asked, History(trial_ns=10**9))
+    assert (outlook.blocks, outlook.duration_ns) == (10, 60 * 10**9)
+    assert look(asked, History(trial_ns=10**12)).blocks == 1
+    assert look(replace(asked, repeats=4), History(trial_ns=10**9)).blocks == 4
+
+
+def test_sittings_are_independent_arms() -> None:
+    asked = experiment('compare = "os"', '[factors.os]\nlevels = ["old", "new"]\nchange = "manual"\nreturns = 1')
+    outlook = look(asked)
+    assert (outlook.design, outlook.trials) == (Design.INDEPENDENT, 6 * 5 * 3)
+    assert outlook.effects[1].detectable_share == pytest.approx(0.063, abs=0.0005)
+
+
+def test_one_block_shows_nothing() -> None:
+    asked = experiment('compare = "target"\nrepeats = 1')
+    assert look(asked).effects[0].detectable_share is None
+    assert any("no comparison" in note.text for note in planning.plan(asked).notes)
+
+
+def test_where_nothing_is_compared_it_is_said() -> None:
+    asked = experiment("")
+    assert (look(asked).contrasts, look(asked).effects) == (0, ())
+    assert any(note.subject == "compare" for note in planning.plan(asked).notes)

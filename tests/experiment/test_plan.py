@@ -1,0 +1,128 @@
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assay.experiment import plan as planning
+from assay.experiment.plan import Standing
+from assay.experiment.schedule import shuffled
+from assay.records import Change, Experiment, Factor, Plan, Precision, TargetSpec, Trial
+
+BASE = Experiment(
+    title="T",
+    question="",
+    targets=(TargetSpec(name="a", kind="directory"), TargetSpec(name="b", kind="directory")),
+    workloads=(),
+    factors=(Factor(path="target", levels=("a", "b")), Factor(path="clients", levels=(1, 2, 4))),
+    measures=(),
+    repeats=5,
+    seed=7,
+    digest="d",
+)
+BY_HAND = replace(
+    BASE, factors=(*BASE.factors, Factor(path="os", levels=("old", "new"), change=Change.MANUAL, returns=1)), compare="os"
+)
+
+
+def blocks(plan: Plan) -> dict[tuple[int, int], list[Trial]]:
+    found: dict[tuple[int, int], list[Trial]] = {}
+    for trial in plan.trials:
+        found.setdefault((trial.sitting, trial.block), []).append(trial)
+    return found
+
+
+@given(st.integers(0, 2**53), st.integers(1, 20))
+def test_every_block_holds_every_combination_once(seed: int, repeats: int) -> None:
+    plan = planning.plan(replace(BASE, seed=seed, repeats=repeats))
+    every = {(target, clients) for target in ("a", "b") for clients in (1, 2, 4)}
+    assert len(blocks(plan)) == repeats
+    for block in blocks(plan).values():
+        assert Counter((trial.levels["target"], trial.levels["clients"]) for trial in block) == Counter(every)
+
+
+def test_the_schedule_is_the_same_on_every_machine_and_version() -> None:
+    assert shuffled("abcdef", "7:0:0") == ["c", "f", "b", "e", "d", "a"]
+    assert [trial.seed for trial in planning.plan(BASE).trials][:1] == [270477206992179]
+
+
+def test_the_schedule_follows_the_seed() -> None:
+    first = planning.plan(BASE)
+    assert planning.plan(BASE) == first
+    assert planning.plan(replace(BASE, seed=8)).trials != first.trials
+
+
+def test_drawing_more_blocks_does_not_change_the_first() -> None:
+    few, many = planning.plan(BASE).trials, planning.plan(replace(BASE, repeats=50)).trials
+    assert many[: len(few)] == few
+
+
+def test_orders_are_uniform() -> None:
+    seen = Counter("".join(shuffled("abc", f"1:0:{block}")) for block in range(6000))
+    assert len(seen) == 6
+    assert max(abs(count - 1000) for count in seen.values()) < 150  # five standard deviations of a fair order
+
+
+def test_ids_count_from_one_and_positions_from_zero() -> None:
+    trials = planning.plan(BY_HAND).trials
+    assert [trial.id for trial in trials] == list(range(1, len(trials) + 1))
+    assert [trial.position for trial in trials] == list(range(len(trials)))
+    assert all(trial.experiment == "d" for trial in trials)
+
+
+def test_arms_of_a_block_share_the_seed_and_blocks_do_not() -> None:
+    seeds = [{trial.seed for trial in block} for block in blocks(planning.plan(BASE)).values()]
+    assert all(len(one) == 1 for one in seeds)
+    assert len(set.union(*seeds)) == len(seeds)
+
+
+def test_a_factor_by_hand_makes_sittings_and_comes_back() -> None:
+    plan = planning.plan(BY_HAND)
+    assert plan.sittings == ("old", "new", "old")
+    assert {(trial.sitting, trial.levels["os"]) for trial in plan.trials} == {(0, "old"), (1, "new"), (2, "old")}
+    assert len(plan.trials) == 3 * 5 * 6
+    combination = [t for t in plan.trials if (t.levels["os"], t.levels["target"], t.levels["clients"]) == ("old", "a", 1)]
+    assert [trial.replicate for trial in combination] == list(range(10))
+    assert any("at best BOUNDED" in note.text for note in plan.notes)
+    assert not any("drift" in note.text for note in plan.notes)
+
+
+def test_no_factor_is_one_trial_a_block() -> None:
+    plan = planning.plan(replace(BASE, factors=(), repeats=3))
+    assert [dict(trial.levels) for trial in plan.trials] == [{}, {}, {}]
+    assert plan.sittings == (None,)
+
+
+@pytest.mark.parametrize("change", [{"repeats": Precision(half_width_share=0.03)}, {"repeats": None, "budget_ns": 10**12}])
+def test_an_open_end_is_drawn_to_a_thousand_blocks(change: dict[str, object]) -> None:
+    plan = planning.plan(replace(BASE, **change))
+    assert plan.drawn_blocks == planning.DRAWN_BLOCKS == len(blocks(plan))
+    wide = replace(BASE, factors=(Factor(path="clients", levels=tuple(range(1, 1001))),), **change)
+    assert planning.plan(wide).drawn_blocks == 100
+
+
+def test_a_fixed_number_of_blocks_ends() -> None:
+    assert planning.may_start_block(BASE, Standing(blocks_done=4, elapsed_ns=10**15, longest_block_ns=10**14))
+    assert planning.reason_to_stop(BASE, Standing(blocks_done=5, elapsed_ns=0, longest_block_ns=0)) == "all 5 blocks are done"
+
+
+def test_a_block_starts_only_if_the_longest_fits_the_rest() -> None:
+    hour = replace(BASE, repeats=None, budget_ns=3600 * 10**9)
+    assert planning.may_start_block(hour, Standing(blocks_done=0, elapsed_ns=0, longest_block_ns=10**15))
+    assert planning.may_start_block(hour, Standing(blocks_done=5, elapsed_ns=3000 * 10**9, longest_block_ns=600 * 10**9))
+    reason = planning.reason_to_stop(hour, Standing(blocks_done=5, elapsed_ns=3001 * 10**9, longest_block_ns=600 * 10**9))
+    assert reason == "the longest block took 600 s and 599 s are left of the budget"
+
+
+def test_sittings_share_a_budget() -> None:
+    shared = replace(BY_HAND, repeats=None, budget_ns=300)
+    assert planning.may_start_block(shared, Standing(blocks_done=1, elapsed_ns=50, longest_block_ns=50))
+    assert not planning.may_start_block(shared, Standing(blocks_done=1, elapsed_ns=51, longest_block_ns=50))
+
+
+@pytest.mark.parametrize(("done", "width", "more"), [(2, 0.001, True), (3, 0.03, False), (3, 0.031, True), (9, None, True)])
+def test_precision_ends_after_three_blocks(done: int, width: float | None, more: bool) -> None:
+    precise = replace(BASE, repeats=Precision(half_width_share=0.03), compare="target")
+    standing = Standing(blocks_done=done, elapsed_ns=0, longest_block_ns=0, half_width_share=width)
+    assert planning.may_start_block(precise, standing) is more
