@@ -20,9 +20,14 @@ class Step:
 
     bytes: float
     operations: float
+    raw_bytes: float
+    """As counted, with what others moved: only ever too much, so too little of it is certain."""
+    raw_operations: float
     foreign_bytes: float
     """What others would have moved in that time at the rate of the quiet window before it."""
+    foreign_operations: float
     uncertainty_bytes: float
+    """Of the counter itself."""
     source: str
     subjects: tuple[str, ...]
 
@@ -71,11 +76,15 @@ def passed(phase: Phase, observations: Observations, rung: Rung, direction: Dire
     quiet = {r.subject: r for r in observations.rung(phase.name, rung, direction, Span.BEFORE) if r.source == source}
     shared = rung in (Rung.UPPER_DEVICE, Rung.LOWEST_DEVICE)
     foreign = [_foreign(reading, quiet.get(reading.subject)) if shared else (0.0, 0.0) for reading in readings]
+    raw_bytes, raw_operations = sum(r.bytes or 0 for r in readings), sum(r.operations or 0 for r in readings)
     return Step(
         bytes=sum(max(0.0, (r.bytes or 0) - f) for r, (f, _) in zip(readings, foreign, strict=True)),
         operations=sum(max(0.0, (r.operations or 0) - f) for r, (_, f) in zip(readings, foreign, strict=True)),
+        raw_bytes=raw_bytes,
+        raw_operations=raw_operations,
         foreign_bytes=sum(f for f, _ in foreign),
-        uncertainty_bytes=sum(r.uncertainty_bytes for r in readings) + sum(f for f, _ in foreign),
+        foreign_operations=sum(f for _, f in foreign),
+        uncertainty_bytes=sum(r.uncertainty_bytes for r in readings),
         source=source,
         subjects=tuple(sorted({r.subject for r in readings})),
     )
@@ -100,7 +109,10 @@ def both(first: Step | None, second: Step | None) -> Step | None:
     return Step(
         bytes=first.bytes + second.bytes,
         operations=first.operations + second.operations,
+        raw_bytes=first.raw_bytes + second.raw_bytes,
+        raw_operations=first.raw_operations + second.raw_operations,
         foreign_bytes=first.foreign_bytes + second.foreign_bytes,
+        foreign_operations=first.foreign_operations + second.foreign_operations,
         uncertainty_bytes=first.uncertainty_bytes + second.uncertainty_bytes,
         source=first.source,
         subjects=first.subjects,

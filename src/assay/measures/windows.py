@@ -27,9 +27,16 @@ class Window:
 
 
 def totals(phase: Phase, operation: str) -> tuple[tuple[Client, OperationTotal], ...]:
-    """The clients that completed at least one of these operations, each with its total."""
+    """The clients that completed at least one of these operations, each with its total.
+
+    A foreign command is one operation of its client, whatever it reports of what went on inside it.
+    """
+    inside = any(name.startswith(f"{operation}.") for name in phase.values)
     return tuple(
-        (client, total) for client in phase.clients for total in client.operations if total.operation == operation and total.count
+        (client, total)
+        for client in phase.clients
+        for total in client.operations
+        if total.count and (inside or total.operation == operation)
     )
 
 

@@ -30,12 +30,14 @@ def check(case: Case) -> Finding:
     if not asked or read is None:
         lacking = "how many bytes the load asked for" if not asked else "what storage was made to read"
         return found(RULE, case, State.UNVERIFIED, f"It is not known {lacking}, so hits in memory cannot be told from reads.")
-    hits = 1 - min(1.0, read.bytes / asked)
+    limit = case.thresholds["hit_share"]
+    if read.raw_bytes >= (1 - limit) * asked and read.foreign_bytes > limit * asked:
+        statement = f"Others read so much from {read.device} that hits in memory cannot be told from reads."
+        return found(RULE, case, State.UNVERIFIED, statement, observed={"foreign_bytes": read.foreign_bytes})
+    hits = 1 - min(1.0, read.raw_bytes / asked)
     if case.claim.tier is Tier.CLIENT_CACHE or case.claim.regime is Regime.WARM:
         return from_memory(case, hits, asked)
-    if hits > case.thresholds["hit_share"]:
-        return served_from_cache(case, hits, asked)
-    return from_below(case, hits, asked)
+    return served_from_cache(case, hits, asked) if hits > limit else from_below(case, hits, asked)
 
 
 def counted(case: TrialCase) -> ladder.Step | None:

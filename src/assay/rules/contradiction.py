@@ -90,12 +90,8 @@ def unread(case: TrialCase, asked: float) -> Iterator[str]:
         return
     device = ladder.highest_device(case.phase, case.observations, Direction.READ)
     sure = own.bytes - own.uncertainty_bytes
-    if (
-        device is not None
-        and sure >= case.thresholds["least_bytes"]
-        and short(case, device.bytes + device.uncertainty_bytes, sure)
-    ):
-        yield f"The process made storage read {said(own.bytes)}, but {device.device} delivered {said(device.bytes)}."
+    if device is not None and sure >= case.thresholds["least_bytes"] and short(case, device.raw_bytes, sure):
+        yield f"The process made storage read {said(own.bytes)}, but {device.device} delivered {said(device.raw_bytes)}."
     if knob(case, "direct") is True and not has_holes(case) and short(case, own.bytes, asked):
         yield f"Direct reads asked for {said(asked)}, but storage was made to read only {said(own.bytes)}."
 
@@ -107,8 +103,8 @@ def unwritten(case: TrialCase, asked: float) -> Iterator[str]:
     clock = ladder.highest_device(case.phase, case.observations, Direction.WRITE, Span.CLOCK)
     drain = ladder.highest_device(case.phase, case.observations, Direction.WRITE, Span.DRAIN)
     taken = ladder.both(clock, drain)
-    if taken is not None and drain is not None and short(case, taken.bytes + taken.uncertainty_bytes, asked):
-        yield f"{said(asked)} were written and drained, but {taken.device} took only {said(taken.bytes)}."
+    if taken is not None and drain is not None and short(case, taken.raw_bytes, asked):
+        yield f"{said(asked)} were written and drained, but {taken.device} took only {said(taken.raw_bytes)}."
 
 
 def short(case: TrialCase, below: float, above: float) -> bool:

@@ -40,11 +40,14 @@ def check(case: Case) -> Finding:
         return found(RULE, case, State.UNVERIFIED, "The bytes of the upper or of the lower device are not known.")
     if upper.bytes < case.thresholds["least_bytes"]:
         return found(RULE, case, State.PASS, f"{upper.device} was hardly read, so nothing was cached below it.")
-    ratio = upper.bytes / max(1.0, lower.bytes)
     grown = backing_growth(case)
     cached = grown is not None and grown > case.thresholds["backing_share"] * upper.bytes
-    if ratio > case.thresholds["ratio"]:
+    if upper.raw_bytes > case.thresholds["ratio"] * lower.raw_bytes:
         return cached_between(case, upper, lower)
+    hidden = upper.bytes > case.thresholds["ratio"] * lower.bytes
+    if hidden and not cached and "1" not in direct_flags(case).values():
+        statement = f"Others read so much from {lower.device} that it is not known what this load made it read."
+        return found(RULE, case, State.UNVERIFIED, statement, observed=figures(case, upper, lower))
     return passes_through(case, (upper, lower), cached=cached)
 
 
@@ -70,9 +73,10 @@ def severity(case: TrialCase) -> Severity:
 def figures(case: TrialCase, upper: ladder.Step, lower: ladder.Step) -> dict[str, float | str | None]:
     """What was observed, for the finding."""
     return {
-        "ratio": upper.bytes / max(1.0, lower.bytes),
-        "upper_bytes": upper.bytes,
-        "lower_bytes": lower.bytes,
+        "ratio": upper.raw_bytes / max(1.0, lower.raw_bytes),
+        "upper_bytes": upper.raw_bytes,
+        "lower_bytes": lower.raw_bytes,
+        "foreign_bytes": lower.foreign_bytes,
         "backing_growth_bytes": backing_growth(case),
         **{f"{device}.direct_io": flag for device, flag in direct_flags(case).items()},
     }
@@ -80,15 +84,15 @@ def figures(case: TrialCase, upper: ladder.Step, lower: ladder.Step) -> dict[str
 
 def cached_between(case: TrialCase, upper: ladder.Step, lower: ladder.Step) -> Finding:
     """The failure: bytes that the upper device delivered and the lower one never read."""
-    share = lower.bytes / upper.bytes
+    share = lower.raw_bytes / upper.raw_bytes
     bound = at_most(case, share)
     rate = f"; rate of {lower.device} {in_words(bound)}" if bound else ""
     return found(
         RULE,
         case,
         State.FAIL,
-        f"{upper.device} delivered {measures.with_unit(upper.bytes, Unit.BYTES)}, but {lower.device} below it read only"
-        f" {measures.with_unit(lower.bytes, Unit.BYTES)}: the rest was in the host's memory between them.",
+        f"{upper.device} delivered {measures.with_unit(upper.raw_bytes, Unit.BYTES)}, but {lower.device} below it read only"
+        f" {measures.with_unit(lower.raw_bytes, Unit.BYTES)}: the rest was in the host's memory between them.",
         severity=severity(case),
         observed=figures(case, upper, lower),
         threshold={"ratio": case.thresholds["ratio"]},
@@ -103,8 +107,8 @@ def passes_through(case: TrialCase, steps: tuple[ladder.Step, ladder.Step], *, c
     upper, lower = steps
     cached = cached or "0" in direct_flags(case).values()
     statement = (
-        f"{upper.device} delivered {measures.with_unit(upper.bytes, Unit.BYTES)} and {lower.device} below it read"
-        f" {measures.with_unit(lower.bytes, Unit.BYTES)}"
+        f"{upper.device} delivered {measures.with_unit(upper.raw_bytes, Unit.BYTES)} and {lower.device} below it read"
+        f" {measures.with_unit(lower.raw_bytes, Unit.BYTES)}"
     )
     if not cached:
         return found(

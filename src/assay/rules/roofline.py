@@ -30,7 +30,7 @@ class Line:
 
     @property
     def words(self) -> str:
-        """`the declared 50.0 MB/s of loop0`."""
+        """`the declared 50 MB/s of loop0`."""
         return f"the declared {measures.with_unit(self.limit, self.unit)} of {self.name}"
 
 
@@ -86,7 +86,7 @@ def lines(case: TrialCase) -> Iterator[Line]:
     if window is None or window.seconds <= 0:
         return
     direction = case.phase.directions[case.measure.operation]
-    bytes_per_s = window.bytes / window.seconds
+    bytes_per_s = case.phase.values.get(f"{case.measure.operation}.bytes_per_s", window.bytes / window.seconds)
     if case.measure.figure == "bytes_per_s" and case.value is not None:
         bytes_per_s = case.value
     for limit in (limit for place in case.run.places for limit in place.limits if limit.direction is direction):

@@ -1,0 +1,231 @@
+"""The judge: from a run and its evidence to a state and a label that a system administrator can read."""
+
+from dataclasses import replace
+
+import pytest
+
+from assay import catalogue
+from assay.audit import judge, limits
+from assay.records import (
+    Claim,
+    Comparison,
+    Conclusion,
+    Direction,
+    Durability,
+    Judged,
+    Limit,
+    Outcome,
+    Plan,
+    Regime,
+    Scope,
+    State,
+    Tier,
+    VerdictState,
+)
+from audit.case_builder import MIB, Made, Seen, but, experiment_of, observations_of, run_of
+
+COLD_DEVICE = Made(
+    seconds=5.0,
+    claim=Claim(tier=Tier.DEVICE, regime=Regime.COLD),
+    resident_share=0.0,
+    seen=Seen(storage_bytes=256 * MIB, lower_bytes=256 * MIB, cached_bytes=(0, 256 * MIB), hole_bytes=0),
+)
+STABLE_WRITE = Made(
+    operation="write",
+    seconds=0.108,
+    drain_s=1.2,
+    claim=Claim(durability=Durability.STABLE_MEDIA),
+    seen=Seen(lower_bytes=0, drain_bytes=256 * MIB, flushes=0, drain_flushes=2, dirty_bytes=256 * MIB),
+)
+
+
+def judged(made):
+    (verdict,) = judge.judge_run(experiment_of(made), run_of(made), observations_of(made))
+    return verdict
+
+
+def test_cold_device_read_is_sound():
+    verdict = judged(COLD_DEVICE)
+    assert (verdict.state, verdict.label) == (VerdictState.SOUND, "cold reads served by the device vda")
+    assert verdict.corrected is None
+
+
+def test_warm_read_is_invalid_bounded_and_corrected():
+    verdict = judged(but(COLD_DEVICE, seconds=0.0655, storage_bytes=round(0.02 * 256 * MIB), lower_bytes=round(0.02 * 256 * MIB)))
+    assert verdict.state is VerdictState.INVALID
+    assert verdict.label.startswith(
+        "warm read 4.10 GB/s: page-cache bandwidth; device share 2.0 %; device rate at most 82.0 MB/s"
+    )
+    assert verdict.corrected == verdict.bound.high == pytest.approx(82e6, rel=0.01)
+
+
+def test_the_same_warm_read_is_sound_as_is_and_says_so():
+    verdict = judged(but(COLD_DEVICE, claim=Claim(), seconds=0.0655, storage_bytes=0, lower_bytes=0))
+    assert verdict.state is VerdictState.SOUND
+    assert verdict.label.startswith("reads as the client saw them; warm read 4.10 GB/s: page-cache bandwidth")
+
+
+def test_cache_claim_is_sound_when_nothing_was_read():
+    made = but(COLD_DEVICE, claim=Claim(tier=Tier.CLIENT_CACHE, regime=Regime.WARM), storage_bytes=0, lower_bytes=0)
+    assert judged(made).label == "warm reads from the client's page cache"
+    assert judged(made).state is VerdictState.SOUND
+
+
+def test_drain_is_charged_and_said():
+    verdict = judged(STABLE_WRITE)
+    assert verdict.state is VerdictState.SOUND
+    assert verdict.value == verdict.corrected == pytest.approx(256 * MIB / 1.308)
+    assert verdict.label == "writes on stable media, drain of 1.20 s charged (2.49 GB/s without)"
+
+
+def test_flush_inside_the_clock_is_said():
+    made = but(STABLE_WRITE, seconds=2.0, drain_s=0.01, flush_in_clock=True, lower_bytes=256 * MIB, dirty_bytes=0, flushes=1)
+    assert judged(made).label == "writes on stable media, flushed inside the clock"
+
+
+def test_no_flush_is_invalid():
+    assert judged(but(STABLE_WRITE, drain_flushes=0)).state is VerdictState.INVALID
+
+
+def test_missing_evidence_is_unverified_never_sound():
+    verdict = judged(but(COLD_DEVICE, lower_bytes=None, cached_bytes=None, missing={"L9.read": "no block device was named"}))
+    assert verdict.state is VerdictState.UNVERIFIED
+    assert "no block device was named" in verdict.label
+
+
+def test_claim_without_a_rule_is_unverified():
+    verdict = judged(but(COLD_DEVICE, seconds=90.0, claim=Claim(regime=Regime.STEADY), count=20_000))
+    assert verdict.state is VerdictState.UNVERIFIED
+    assert "W02" in verdict.label
+
+
+@pytest.mark.parametrize("share", [0.95, 1.0, 1.04])
+def test_throttled_disk_is_sound_up_to_its_edge_and_names_the_limiter(share):
+    verdict = judged(throttled(share))
+    assert (verdict.state, verdict.label) == (
+        VerdictState.SOUND,
+        "cold reads served by the device vda; limited by the declared 50 MB/s of loop0",
+    )
+
+
+def test_throttled_disk_is_never_sound_above_its_edge():
+    assert judged(throttled(1.06)).state is VerdictState.INVALID
+
+
+def throttled(share):
+    """A loop disk of 50 MB/s, 5 s: the edge is 1.03 + 0.1 / 5 = 1.05 of it."""
+    count = round(share * 50e6 * 5 / 4096)
+    size = count * 4096
+    limit = (Limit(device="loop0", direction=Direction.READ, bytes_per_s=50_000_000, declared_by="d.limit"),)
+    seen = Seen(storage_bytes=size, upper_bytes=size, lower_bytes=size, cached_bytes=(0, 0), hole_bytes=0, dio="1")
+    claim = Claim(tier=Tier.DEVICE, regime=Regime.COLD)
+    return Made(
+        count=count,
+        record_bytes=4096,
+        seconds=5.0,
+        claim=claim,
+        devices=("loop0", "vda"),
+        limits=limit,
+        seen=seen,
+        file_bytes=size,
+    )
+
+
+def test_skewed_clients_are_bounded():
+    verdict = judged(Made(starts=(0.0, 2.0), ends=(10.0, 12.0)))
+    assert verdict.state is VerdictState.BOUNDED
+    assert verdict.bound.low < verdict.value <= verdict.bound.high
+
+
+def test_failed_run_is_invalid_with_its_reason():
+    made = Made(outcome=Outcome.FAILED, error="mkfs failed")
+    run = replace(run_of(made), phases=())
+    (verdict,) = judge.judge_run(experiment_of(made), run, observations_of(made))
+    assert (verdict.state, verdict.label) == (VerdictState.INVALID, "no figure, the run is failed: mkfs failed")
+
+
+def test_every_rule_is_asked_every_time():
+    verdict = judged(COLD_DEVICE)
+    assert {finding.rule for finding in verdict.findings} == {rule.id for rule in judge.rules(Scope.TRIAL)}
+
+
+def test_verdict_of_another_workload_is_left_out():
+    made = Made()
+    run = run_of(made)
+    run = replace(run, trial=replace(run.trial, levels={"workload": "other"}))
+    assert judge.judge_run(experiment_of(made), run, observations_of(made)) == ()
+
+
+def test_every_threshold_has_a_source_and_every_table_a_rule():
+    ids = {catalogue.find("rules", name).id for name in catalogue.names("rules")}
+    assert ids <= set(limits.tables())
+    for rule in limits.tables():
+        assert limits.applies_text(rule) != "always"
+        assert all(source for _, source in limits.sourced(rule).values())
+
+
+def test_ruleset_names_version_and_digest():
+    version, _, digest = judge.ruleset().rpartition("-")
+    assert version[0].isdigit()
+    assert len(digest) == 12
+
+
+# ---------------------------------------------------------------------------------------------- comparisons
+
+
+def runs_of(made, levels, trial=1):
+    run = run_of(made)
+    run = replace(run, trial=replace(run.trial, id=trial, levels=levels))
+    observations = observations_of(made)
+    verdicts = judge.judge_run(experiment_of(made), run, observations)
+    return Judged(run=run, verdicts={"w.read.bytes_per_s": verdicts[0]}), observations
+
+
+def comparison(**other):
+    fields = {
+        "measure": "w.read.bytes_per_s",
+        "factor": "target",
+        "baseline": "a",
+        "candidate": "b",
+        "within": {"clients": 1},
+        "ratio": None,
+        "conclusion": Conclusion.UNDECIDED,
+        "statement": "b against a: undecided.",
+        "matters_share": 0.05,
+        "detectable_share": None,
+        "provable_share": None,
+    }
+    return Comparison(**{**fields, **other})
+
+
+def compared(candidate, **other):
+    made = COLD_DEVICE
+    pairs = [
+        runs_of(made, {"target": "a", "clients": 1}, 1),
+        runs_of(candidate, {"target": "b", "clients": 1}, 2),
+        runs_of(but(made, storage_bytes=0), {"target": "b", "clients": 2}, 3),
+    ]
+    load = {judged.id: observations for judged, observations in pairs}
+    plan = Plan(experiment="e", seed=1, trials=(), blocks=1, drawn_blocks=1, sittings=(None,))
+    return judge.judge_comparisons(
+        experiment_of(made), plan, [judged for judged, _ in pairs], [comparison(**other)], lambda run: load[run]
+    )
+
+
+def test_comparison_is_as_bad_as_the_runs_in_it():
+    (subject,) = compared(COLD_DEVICE)
+    assert subject == "comparison:w.read.bytes_per_s:b:clients=1"
+    bad = compared(but(COLD_DEVICE, storage_bytes=0))[subject]
+    assert bad.state is VerdictState.INVALID
+    assert "of 2 runs 1 INVALID" in bad.label
+
+
+def test_excluded_runs_do_not_count():
+    (verdict,) = compared(but(COLD_DEVICE, storage_bytes=0), excluded={"0002/1": "INVALID"}).values()
+    assert "INVALID" not in verdict.label
+
+
+def test_experiment_rules_give_findings():
+    plan = Plan(experiment="e", seed=1, trials=(), blocks=1, drawn_blocks=1, sittings=(None,))
+    found = judge.judge_experiment(experiment_of(Made()), plan, [], lambda run: observations_of(Made()))
+    assert all(finding.state in State for finding in found)

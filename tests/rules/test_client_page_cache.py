@@ -1,0 +1,62 @@
+"""T01: the same 256 MiB read cold, warm, half, and under claims that want the cache."""
+
+import pytest
+
+from assay.records import Claim, Regime, Severity, State, Tier
+from assay.rules.client_page_cache import RULE
+from audit.case_builder import MIB, Made, Seen, case_of
+
+DEVICE = Claim(tier=Tier.DEVICE)
+
+
+def judged(claim=DEVICE, **seen):
+    made = Made(seconds=0.0655, claim=claim, seen=Seen(**seen))
+    return RULE.check(case_of(made, "T01"))
+
+
+def test_cold_read_passes():
+    assert judged(storage_bytes=256 * MIB).state is State.PASS
+
+
+def test_readahead_beyond_what_was_asked_is_no_hit():
+    assert judged(storage_bytes=300 * MIB).state is State.PASS
+
+
+def test_warm_read_is_relabelled_and_bounded():
+    finding = judged(storage_bytes=round(256 * MIB * 0.02))
+    assert (finding.state, finding.severity) == (State.FAIL, Severity.INVALIDATES)
+    assert finding.relabel == ("warm read 4.10 GB/s: page-cache bandwidth; device share 2.0 %; device rate at most 82.0 MB/s")
+    assert finding.bound.high == pytest.approx(0.02 * 256 * MIB / 0.0655, rel=1e-3)
+
+
+def test_as_is_claim_makes_a_warm_read_a_note():
+    assert judged(claim=Claim(), storage_bytes=0).severity is Severity.NOTES
+
+
+def test_cold_regime_is_refuted_by_hits():
+    finding = judged(claim=Claim(regime=Regime.COLD), storage_bytes=0)
+    assert (finding.severity, finding.part) == (Severity.INVALIDATES, "regime")
+
+
+@pytest.mark.parametrize("claim", [Claim(tier=Tier.CLIENT_CACHE), Claim(regime=Regime.WARM)])
+def test_cache_claim_wants_no_storage(claim):
+    assert judged(claim=claim, storage_bytes=0).state is State.PASS
+    assert judged(claim=claim, storage_bytes=64 * MIB).severity is Severity.QUALIFIES
+    assert judged(claim=claim, storage_bytes=256 * MIB).severity is Severity.INVALIDATES
+
+
+def test_device_stands_in_where_the_process_was_not_watched():
+    assert judged(lower_bytes=256 * MIB).state is State.PASS
+    assert judged(lower_bytes=0).state is State.FAIL
+
+
+def test_busy_device_cannot_stand_in():
+    assert judged(lower_bytes=256 * MIB, before_bytes=500 * MIB).state is State.UNVERIFIED
+
+
+def test_nothing_seen_is_unverified():
+    assert judged().state is State.UNVERIFIED
+
+
+def test_writes_are_not_its_business():
+    assert RULE.applies(case_of(Made(operation="write"), "T01")) == "not a read"

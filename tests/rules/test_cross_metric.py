@@ -1,0 +1,50 @@
+"""L08: random faster than sequential, flushed faster than not, cold faster than warm."""
+
+from dataclasses import replace
+
+from assay.records import Measure, Severity, State, WorkloadSpec
+from assay.rules.cross_metric import RULE
+from audit.case_builder import Made, case_of
+
+MIB = 1 << 20
+
+
+def case(made, other, knobs, value):
+    found = case_of(made, "L08", {other.name: value})
+    specs = (*found.experiment.workloads, WorkloadSpec(name=other.workload, kind="bulk_io", knobs=knobs))
+    experiment = replace(found.experiment, measures=(found.measure, other), workloads=specs)
+    return replace(found, experiment=experiment)
+
+
+def random_against_sequential(sequential):
+    made = Made(operation="random_read", knobs={"record_size": 4096, "cache": "cold"})
+    other = Measure(workload="s", operation="read", figure="bytes_per_s")
+    return case(made, other, {"record_size": MIB, "cache": "cold"}, sequential)
+
+
+def test_random_above_sequential_is_bounded_or_invalid():
+    assert RULE.check(random_against_sequential(256 * MIB * 0.97)).state is State.PASS
+    small = RULE.check(random_against_sequential(200 * MIB))
+    assert (small.state, small.severity, small.bound.high) == (State.FAIL, Severity.QUALIFIES, 200 * MIB)
+    assert RULE.check(random_against_sequential(100 * MIB)).severity is Severity.INVALIDATES
+
+
+def test_flushed_above_unflushed():
+    made = Made(operation="write", knobs={"record_size": 4096, "flush": "each"})
+    other = Measure(workload="s", operation="write", figure="bytes_per_s")
+    finding = RULE.check(case(made, other, {"record_size": 4096, "flush": "none"}, 10 * MIB))
+    assert finding.state is State.FAIL
+    assert "durable not above volatile" in finding.statement
+
+
+def test_cold_above_warm():
+    made = Made(knobs={"record_size": MIB, "cache": "cold"})
+    other = Measure(workload="s", operation="read", figure="bytes_per_s")
+    assert RULE.check(case(made, other, {"record_size": MIB, "cache": "warm"}, 10 * MIB)).state is State.FAIL
+
+
+def test_unlike_measures_are_not_compared():
+    made = Made(operation="random_read", knobs={"record_size": 4096, "cache": "cold", "direct": True})
+    other = Measure(workload="s", operation="read", figure="bytes_per_s")
+    assert RULE.applies(case(made, other, {"record_size": MIB, "cache": "cold"}, MIB))
+    assert RULE.applies(case_of(Made(figure="latency_p99_ns"), "L08")) == "not a rate"

@@ -1,0 +1,58 @@
+"""D01: 128 MiB written in 0.108 s without a flush, then the same with the drain timed, then with fsync."""
+
+import pytest
+
+from assay.records import Claim, Durability, Severity, State, Tier
+from assay.rules.dirty_at_stop import RULE
+from audit.case_builder import MIB, Made, Seen, but, case_of
+
+STABLE = Claim(durability=Durability.STABLE_MEDIA)
+UNSYNCED = Made(operation="write", count=128, seconds=0.108, claim=STABLE, seen=Seen(dirty_bytes=128 * MIB))
+
+
+def judged(made):
+    return RULE.check(case_of(made, "D01"))
+
+
+def test_unsynced_write_without_a_drain_is_invalid():
+    finding = judged(UNSYNCED)
+    assert (finding.state, finding.severity) == (State.FAIL, Severity.INVALIDATES)
+    assert finding.relabel == "write 1.24 GB/s into memory: 100 % of it not yet written, and no drain was timed"
+    assert finding.bound.low == pytest.approx(0)
+
+
+def test_charged_drain_makes_it_a_note_with_the_durable_bound():
+    finding = judged(but(UNSYNCED, drain_s=1.2))
+    assert (finding.state, finding.severity) == (State.FAIL, Severity.NOTES)
+    assert finding.bound.high == pytest.approx(128 * MIB / 1.308)
+    assert "drain of 1.20 s is charged" in finding.statement
+
+
+def test_device_claim_needs_it_too():
+    made = but(UNSYNCED, claim=Claim(tier=Tier.DEVICE))
+    assert judged(made).severity is Severity.INVALIDATES
+
+
+def test_no_claim_makes_it_a_note_that_says_memory():
+    finding = judged(but(UNSYNCED, claim=Claim()))
+    assert finding.severity is Severity.NOTES
+    assert "into memory" in finding.relabel
+
+
+def test_synced_write_passes():
+    assert judged(but(UNSYNCED, dirty_bytes=0, drain_s=0.001)).state is State.PASS
+
+
+def test_dirty_image_below_a_loop_device_counts():
+    assert judged(but(UNSYNCED, dirty_bytes=0, backing_dirty_bytes=64 * MIB)).state is State.FAIL
+
+
+def test_drain_stands_in_where_no_pages_were_watched():
+    assert judged(but(UNSYNCED, dirty_bytes=None, drain_s=0.5)).state is State.PASS
+    assert judged(but(UNSYNCED, dirty_bytes=None)).state is State.UNVERIFIED
+
+
+def test_applies_to_what_writes():
+    assert RULE.applies(case_of(Made(), "D01")) == "not a write"
+    assert RULE.applies(case_of(Made(operation="create"), "D01"))
+    assert RULE.applies(case_of(Made(operation="create", claim=STABLE), "D01")) is None

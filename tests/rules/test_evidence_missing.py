@@ -1,0 +1,33 @@
+"""E01: what a claim needs and nobody saw; runs that were not finished."""
+
+from assay.records import Claim, Outcome, Severity, State, Tier
+from assay.rules.evidence_missing import RULE
+from audit.case_builder import MIB, Made, Seen, case_of
+
+
+def judged(**made):
+    return RULE.check(case_of(Made(**made), "E01"))
+
+
+def test_as_is_needs_no_rung():
+    assert judged().state is State.PASS
+
+
+def test_device_claim_needs_two_rungs():
+    claim = Claim(tier=Tier.DEVICE)
+    assert judged(claim=claim, seen=Seen(storage_bytes=1, lower_bytes=1)).state is State.PASS
+    finding = judged(claim=claim, seen=Seen(storage_bytes=1), missing={"L9.read": "no block device was named"})
+    assert finding.state is State.UNVERIFIED
+    assert "2 of L2.read, L9.read, page_cache.cached_bytes" in finding.statement
+    assert "no block device was named" in finding.statement
+
+
+def test_unfinished_run_is_invalid():
+    finding = judged(outcome=Outcome.PARTIAL, error="client 1 was lost")
+    assert (finding.state, finding.severity) == (State.FAIL, Severity.INVALIDATES)
+    assert "client 1 was lost" in finding.statement
+
+
+def test_no_value_is_unverified():
+    assert judged(count=0).state is State.UNVERIFIED
+    assert judged(seen=Seen(storage_bytes=MIB), figure="latency_p99_ns", timed=0).state is State.UNVERIFIED

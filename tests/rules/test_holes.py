@@ -1,0 +1,40 @@
+"""T06: a truncated file, a fallocated file, a real one."""
+
+import pytest
+
+from assay.records import Claim, Severity, State, Tier
+from assay.rules.holes import RULE
+from audit.case_builder import MIB, Made, Seen, case_of
+
+
+def judged(operation="read", tier=Tier.DEVICE, file_bytes=256 * MIB, **seen):
+    made = Made(operation=operation, claim=Claim(tier=tier), file_bytes=file_bytes, seen=Seen(**seen))
+    return RULE.check(case_of(made, "T06"))
+
+
+@pytest.mark.parametrize("seen", [{"hole_bytes": 256 * MIB}, {"hole_bytes": 0, "unwritten_bytes": 256 * MIB}])
+def test_reads_of_what_was_never_written_are_invalid(seen):
+    finding = judged(**seen)
+    assert (finding.state, finding.severity) == (State.FAIL, Severity.INVALIDATES)
+    assert finding.relabel == "reads of zeros: 100 % of the file was never written"
+
+
+def test_real_data_pass():
+    assert judged(hole_bytes=MIB).state is State.PASS
+
+
+def test_as_is_reads_are_a_note():
+    assert judged(tier=Tier.AS_IS, hole_bytes=256 * MIB).severity is Severity.NOTES
+
+
+def test_overwrites_of_holes_qualify_and_new_files_pass():
+    assert judged("write", hole_bytes=256 * MIB).severity is Severity.QUALIFIES
+    assert judged("write", file_bytes=0, hole_bytes=0).state is State.PASS
+
+
+def test_unknown_extents_are_unverified():
+    assert judged().state is State.UNVERIFIED
+
+
+def test_metadata_is_not_its_business():
+    assert RULE.applies(case_of(Made(operation="stat"), "T06"))

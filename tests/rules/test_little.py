@@ -1,0 +1,38 @@
+"""L07: four workers, all busy, half idle, busier than time allows."""
+
+import pytest
+
+from assay.records import Claim, Load, Severity, State
+from assay.rules.little import RULE
+from audit.case_builder import Made, case_of
+
+
+def judged(count=64_000, **other):
+    return RULE.check(case_of(Made(count=count, record_bytes=4096, workers=4, **other), "L07"))
+
+
+def test_busy_workers_pass():
+    assert judged(busy_share=0.98).state is State.PASS
+
+
+def test_idle_workers_bound_the_rate():
+    finding = judged(busy_share=0.5)
+    assert (finding.state, finding.severity) == (State.FAIL, Severity.QUALIFIES)
+    assert finding.bound.high == pytest.approx(2 * finding.bound.low)
+
+
+def test_too_long_latencies_contradict():
+    finding = judged(sampled_share=1.5)
+    assert finding.severity is Severity.INVALIDATES
+    assert "cannot both be right" in finding.statement
+
+
+def test_few_samples_fall_back_to_the_sum_of_latencies():
+    finding = judged(count=500, sampled_share=1.5)
+    assert finding.state is State.PASS
+    assert "sum of all latencies" in finding.statement
+
+
+def test_open_loads_and_foreign_tools_are_not_its_business():
+    assert RULE.applies(case_of(Made(claim=Claim(load=Load.OPEN)), "L07"))
+    assert RULE.applies(case_of(Made(values={"read.bytes_per_s": 1.0}), "L07"))

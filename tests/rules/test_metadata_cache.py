@@ -1,0 +1,38 @@
+"""T12: stat of the same tree twice."""
+
+from assay.records import Claim, Regime, Severity, State, Tier
+from assay.rules.metadata_cache import RULE
+from audit.case_builder import Made, Seen, case_of
+
+COLD = Claim(regime=Regime.COLD)
+
+
+def judged(operation="stat", claim=COLD, inodes=None):
+    made = Made(operation=operation, count=20_000, record_bytes=0, figure="ops_per_s", claim=claim, seen=Seen(inodes=inodes))
+    return RULE.check(case_of(made, "T12"))
+
+
+def test_loaded_inodes_pass():
+    assert judged(inodes=(1_000, 20_990)).state is State.PASS
+
+
+def test_cached_inodes_refute_cold():
+    finding = judged(inodes=(21_000, 21_003))
+    assert (finding.state, finding.severity) == (State.FAIL, Severity.INVALIDATES)
+    assert finding.relabel == "stat of cached inodes: 100 % from memory"
+
+
+def test_cached_inodes_are_a_note_under_no_claim():
+    assert judged(claim=Claim(), inodes=(21_000, 21_003)).severity is Severity.NOTES
+
+
+def test_what_nobody_counts_is_unverified():
+    assert judged().state is State.UNVERIFIED
+    assert judged("list", inodes=(0, 20_000)).state is State.UNVERIFIED
+    assert judged("create", claim=Claim(tier=Tier.DEVICE)).state is State.UNVERIFIED
+
+
+def test_applies_to_lookups_and_device_claims():
+    assert RULE.applies(case_of(Made(operation="create"), "T12"))
+    assert RULE.applies(case_of(Made(operation="read"), "T12"))
+    assert RULE.applies(case_of(Made(operation="stat"), "T12")) is None

@@ -1,0 +1,50 @@
+"""D02: a stable-media claim with and without flushes at the lowest device."""
+
+from assay.records import Claim, Durability, State
+from assay.rules.no_flush import RULE
+from audit.case_builder import MIB, Made, Seen, but, case_of
+
+SYNCED = Made(
+    operation="write",
+    devices=("loop0", "vda"),
+    claim=Claim(durability=Durability.STABLE_MEDIA),
+    seen=Seen(flushes=1, drain_flushes=1, lower_bytes=256 * MIB),
+)
+
+
+def judged(made):
+    return RULE.check(case_of(made, "D02"))
+
+
+def test_flushes_pass():
+    finding = judged(SYNCED)
+    assert finding.state is State.PASS
+    assert finding.statement == "2 flushes were completed by vda, 2 through loop0 above it."
+
+
+def test_flush_in_the_drain_is_enough():
+    assert judged(but(SYNCED, flushes=0)).state is State.PASS
+
+
+def test_no_flush_fails():
+    finding = judged(but(SYNCED, flushes=0, drain_flushes=0))
+    assert finding.state is State.FAIL
+    assert "volatile cache" in finding.statement
+
+
+def test_flushes_of_others_hide_a_few_of_ours_but_not_many():
+    busy = but(SYNCED, before_flushes=10)
+    assert judged(busy).state is State.UNVERIFIED
+    assert judged(but(busy, flushes=500)).state is State.PASS
+
+
+def test_write_through_needs_none():
+    assert judged(but(SYNCED, flushes=0, drain_flushes=0, write_cache="write through")).state is State.PASS
+
+
+def test_uncounted_flushes_are_unverified():
+    assert judged(but(SYNCED, flushes=None)).state is State.UNVERIFIED
+
+
+def test_reads_are_not_its_business():
+    assert RULE.applies(case_of(Made(), "D02")) == "not a write"

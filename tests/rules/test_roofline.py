@@ -1,0 +1,63 @@
+"""L04: a loop disk throttled to 50 MB/s, and a gigabit wire."""
+
+import pytest
+
+from assay.records import Claim, Direction, Limit, Path, Severity, State, Tier
+from assay.rules.roofline import RULE
+from audit.case_builder import Made, case_of
+
+LIMIT = 50_000_000
+THROTTLED = (Limit(device="loop0", direction=Direction.READ, bytes_per_s=LIMIT, declared_by="d.limit"),)
+
+
+def judged(rate, seconds=5.0, claim=Claim(tier=Tier.DEVICE), **other):  # noqa: B008 - frozen
+    made = Made(count=round(rate * seconds / 4096), record_bytes=4096, seconds=seconds, claim=claim, limits=THROTTLED, **other)
+    return RULE.check(case_of(made, "L04"))
+
+
+@pytest.mark.parametrize("seconds", [5.0, 20.0])
+def test_the_edge_is_the_limit_with_one_slice_of_credit(seconds):
+    edge = 1.03 * LIMIT + 0.1 * LIMIT / seconds
+    assert judged(edge * 0.999, seconds).state is State.PASS
+    above = judged(edge * 1.001, seconds)
+    assert (above.state, above.severity) == (State.FAIL, Severity.INVALIDATES)
+
+
+@pytest.mark.parametrize("share", [0.95, 1.0, 1.03])
+def test_honest_rates_name_the_limiter(share):
+    assert judged(share * LIMIT).relabel == "limited by the declared 50 MB/s of loop0"
+
+
+def test_far_below_names_nobody():
+    finding = judged(0.5 * LIMIT)
+    assert (finding.state, finding.relabel) == (State.PASS, None)
+
+
+def test_unit_mistake_is_named():
+    assert "bits taken for bytes" in judged(8 * LIMIT).statement
+
+
+def test_no_device_claim_makes_it_a_note():
+    assert judged(4 * LIMIT, claim=Claim()).severity is Severity.NOTES
+
+
+def test_latency_measures_are_held_against_their_rate():
+    assert judged(2 * LIMIT, figure="latency_p50_ns").state is State.FAIL
+
+
+def test_operations_count_only_when_unmerged():
+    limit = (Limit(device="loop0", direction=Direction.READ, ops_per_s=1000),)
+    made = {"count": 10_000, "record_bytes": 4096, "seconds": 5.0, "claim": Claim(tier=Tier.DEVICE), "limits": limit}
+    assert RULE.applies(case_of(Made(**made), "L04"))
+    assert RULE.check(case_of(Made(**made, knobs={"direct": True}), "L04")).state is State.FAIL
+
+
+def test_declared_wire():
+    made = Made(count=2000, record_bytes=1 << 20, seconds=16.0, claim=Claim(path=Path.WIRE), experiment_limits={"s.eth0": "1GbE"})
+    finding = RULE.check(case_of(made, "L04"))
+    assert finding.state is State.FAIL
+    assert "s.eth0 (1GbE)" in finding.statement
+
+
+def test_no_limit_is_not_its_business():
+    assert "no limit" in RULE.applies(case_of(Made(), "L04"))

@@ -1,0 +1,45 @@
+"""Payload capacities against the figures that practitioners know."""
+
+import pytest
+
+from assay import links
+
+
+@pytest.mark.parametrize(
+    ("text", "megabytes"),
+    [
+        ("1GbE", 117.7),
+        ("10gbe", 1177),
+        ("2GFC", 206.6),
+        ("2 x 2GFC", 413.2),
+        ("16GFC", 1653),
+        ("SATA-3", 600),
+        ("PCIe-3 x4", 3938),
+        ("U320", 320),
+    ],
+)
+def test_payload(text, megabytes):
+    found = links.find(text)
+    assert found is not None
+    assert found.payload_bytes_per_s / 1e6 == pytest.approx(megabytes, rel=0.001)
+
+
+def test_every_entry_has_a_source_and_carries_less_than_its_line():
+    for name in links.names():
+        found = links.find(name)
+        assert found.source
+        assert found.payload_bytes_per_s <= found.line_bits_per_s / 8
+
+
+@pytest.mark.parametrize("text", ["", "carrier pigeon", "3 x", "50 MB/s"])
+def test_unknown_links(text):
+    assert links.find(text) is None
+
+
+@pytest.mark.parametrize(("ratio", "words"), [(8.02, "bits"), (1.0486, "MiB"), (1.0737, "GiB"), (1.25, "8b/10b"), (1.99, "both")])
+def test_unit_mistakes(ratio, words):
+    assert words in links.unit_mistake(ratio, 0.02)
+
+
+def test_no_mistake():
+    assert links.unit_mistake(1.5, 0.02) is None

@@ -1,0 +1,204 @@
+"""Figures from raw data: rates of the common window, charged drains, percentiles, curves, words."""
+
+from array import array
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assay import measures
+from assay.measures import ladder, latency
+from assay.records import ABSOLUTE, Claim, Direction, Durability, Histogram, Rung, Series, Tier
+from assay.units import Unit
+from audit.case_builder import MIB, SECOND, Made, Seen, but, measure_of, observations_of, run_of
+
+
+def figure(made, **change):
+    observations = replace(observations_of(made), **change)
+    return measures.value(run_of(made), observations, measure_of(made))
+
+
+def checkpoints(index, points, operation="read"):
+    """Cumulative bytes and counts of one client: (s, MiB done)."""
+    return [
+        Series(
+            phase="p",
+            source="engine",
+            layer="application",
+            host="local",
+            subject=f"client:{index}",
+            metric=f"{operation}.{metric}",
+            unit=metric,
+            at_ns=array("q", (round(at * SECOND) for at, _ in points)),
+            value=array("d", (done * factor for _, done in points)),
+        )
+        for metric, factor in (("count", 1), ("bytes", MIB))
+    ]
+
+
+def test_single_client_counts_its_own_time():
+    assert figure(Made(seconds=2.0)).value == pytest.approx(128 * MIB)
+    assert figure(Made(seconds=2.0, figure="ops_per_s")).value == pytest.approx(128)
+
+
+def test_common_window_interpolates_between_checkpoints():
+    made = Made(starts=(0.0, 2.0), ends=(10.0, 12.0))
+    series = checkpoints(0, [(1, 100), (3, 120), (9, 200)]) + checkpoints(1, [(7, 50), (11, 250)])
+    window = measures.common_window(run_of(made).phases[0], replace(observations_of(made), series=tuple(series)), "read")
+    assert (window.from_ns, window.to_ns) == (2 * SECOND, 10 * SECOND)
+    assert window.count == pytest.approx((256 - 110) + 200)
+    assert window.bytes == pytest.approx(window.count * MIB)
+    assert figure(made, series=tuple(series)).value == pytest.approx((146 + 200) * MIB / 8)
+
+
+def test_clients_that_never_met_fall_back_with_a_reason():
+    made = Made(starts=(0.0, 11.0), ends=(10.0, 20.0))
+    found = figure(made)
+    assert found.value == pytest.approx(2 * 256 * MIB / 20)
+    assert "no moment had all 2 clients" in found.treatment
+
+
+def test_drain_is_charged_to_stable_media_and_device_writes_only():
+    made = Made(operation="write", seconds=1.0, drain_s=3.0)
+    assert figure(made).raw is None
+    for claim in (Claim(durability=Durability.STABLE_MEDIA), Claim(tier=Tier.DEVICE)):
+        found = figure(but(made, claim=claim))
+        assert (found.value, found.raw) == (pytest.approx(64 * MIB), pytest.approx(256 * MIB))
+        assert "drain of 3" in found.treatment
+    assert figure(but(made, operation="read", claim=Claim(tier=Tier.DEVICE))).raw is None
+
+
+def test_elapsed_is_charged_too():
+    made = Made(operation="write", seconds=1.0, drain_s=3.0, figure="elapsed_ns", claim=Claim(durability=Durability.STABLE_MEDIA))
+    assert figure(made).value == pytest.approx(4 * SECOND)
+
+
+def test_foreign_figures_are_taken_and_charged():
+    stable = Claim(durability=Durability.STABLE_MEDIA)
+    made = Made(operation="write", seconds=1.0, drain_s=1.0, values={"write.bytes_per_s": 100.0}, claim=stable)
+    assert (figure(made).value, figure(made).raw) == (50.0, 100.0)
+    assert figure(but(made, claim=Claim())).value == 100.0
+    assert figure(but(made, figure="latency_p99_ns", values={"write.latency_p99_ns": 5.0})).value == 5.0
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("busy_ops_per_s", 256.0),
+        ("latency_mean_ns", SECOND / 256),
+        ("count", 256.0),
+        ("bytes", 256.0 * MIB),
+        ("errors", 3.0),
+        ("cpu_ns_per_op", SECOND / 10 / 256),
+    ],
+)
+def test_other_figures(name, expected):
+    assert figure(Made(figure=name, errors=3)).value == pytest.approx(expected)
+
+
+def test_figure_that_cannot_be_had_is_none():
+    assert figure(Made(figure="nonsense")) is None
+    assert figure(Made(count=0)) is None
+    assert measures.value(run_of(Made()), observations_of(Made()), measure_of(Made(operation="write"))) is None
+
+
+def test_host_cpu_share():
+    def cpu(metric, end):
+        times, values = array("q", [0, SECOND]), array("d", [0.0, end])
+        names = {"phase": "p", "source": "cpu", "layer": "cpu", "host": "server", "subject": ABSOLUTE, "unit": "ns"}
+        return Series(**names, metric=metric, at_ns=times, value=values)
+
+    series = (cpu("user_ns", 0.5e9), cpu("system_ns", 0.3e9), cpu("total_ns", 2e9))
+    assert figure(Made(figure="@server.cpu_share"), series=series).value == pytest.approx(0.4)
+    assert figure(Made(figure="@other.cpu_share"), series=series) is None
+    assert measures.figure_kind("@server.cpu_share").unit is Unit.SHARE
+
+
+@given(st.lists(st.integers(1, 10**6), min_size=1, max_size=200), st.floats(0.001, 1.0))
+def test_percentile_is_the_nearest_rank_of_the_merged_histogram(values, share):
+    half = len(values) // 2
+    parts = [sorted(part) for part in (values[:half], values[half:]) if part]
+    histograms = tuple(
+        Histogram(phase="p", host="h", subject="c", operation="read", upper_ns=array("q", sorted(set(part))), count=counts(part))
+        for part in parts
+    )
+    buckets = latency.merged(replace(observations_of(Made()), histograms=histograms), "p", "read")
+    found = latency.percentile(buckets, share)
+    at_most = sum(value <= found for value in values)
+    below = sum(value < found for value in values)
+    assert at_most >= share * len(values) - 1e-9
+    assert below < share * len(values) + 1e-9 or below == 0
+
+
+def counts(part):
+    return array("q", (part.count(value) for value in sorted(set(part))))
+
+
+@given(st.lists(st.tuples(st.integers(0, 100), st.integers(1, 100)), min_size=1, max_size=6))
+def test_overlap_is_a_share_and_whole_for_one(spans):
+    spans = [(start, start + length) for start, length in spans]
+    assert 0 <= measures.overlap_share(spans) <= 1
+    assert measures.overlap_share(spans[:1]) == 1
+
+
+# ---------------------------------------------------------------------------------------------- the ladder
+
+
+def test_engines_account_goes_before_the_observers():
+    made = Made(seen=Seen(storage_bytes=100))
+    observations = observations_of(made)
+    own = replace(observations.readings[0], source="engine:/proc/self/io", bytes=250)
+    both = replace(observations, readings=(*observations.readings, own))
+    assert ladder.passed(run_of(made).phases[0], both, Rung.CLIENT_CACHE, Direction.READ).bytes == 250
+
+
+def test_quiet_window_is_taken_off_devices_by_rate():
+    made = Made(seconds=2.0, seen=Seen(lower_bytes=1000, before_bytes=100))
+    step = ladder.lowest_device(run_of(made).phases[0], observations_of(made), Direction.READ)
+    assert (step.bytes, step.raw_bytes, step.foreign_bytes, step.device) == (800, 1000, 200, "vda")
+
+
+def test_asked_bytes_of_a_foreign_tool():
+    made = Made(values={"read.bytes": 5.0, "read.bytes_per_s": 5.0})
+    assert ladder.asked_bytes(run_of(made).phases[0], observations_of(made), Direction.READ) == 5
+    untold = but(made, values={"read.bytes_per_s": 5.0})
+    assert ladder.asked_bytes(run_of(untold).phases[0], observations_of(untold), Direction.READ) is None
+
+
+def test_edges_of_gauges():
+    made = Made(operation="write", seconds=4.0, seen=Seen(dirty_bytes=7))
+    phase, observations = run_of(made).phases[0], observations_of(made)
+    series = list(ladder.gauges(phase, observations, "page_cache", "dirty_bytes"))
+    assert (ladder.at_arming(phase, series), ladder.at_stop(phase, series)) == (0, 7)
+    assert ladder.at_stop(phase, []) is None
+
+
+@pytest.mark.parametrize(
+    ("key", "there"), [("L9.read", True), ("L9.flush", False), ("fact:device.0.*", True), ("cpu.x_ns", False)]
+)
+def test_evidence_keys(key, there):
+    made = Made(seen=Seen(lower_bytes=1))
+    assert ladder.has(run_of(made).phases[0], observations_of(made), key) is there
+    assert ladder.has_anywhere(observations_of(made), key) is there
+
+
+# ---------------------------------------------------------------------------------------------- words
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "text"),
+    [
+        (4.1e9, "bytes/s", "4.10 GB/s"),
+        (7410, "1/s", "7,410/s"),
+        (13_200_000, "ns", "13.2 ms"),
+        (0.98347, "share", "98.3 %"),
+        (0.02, "share", "2.0 %"),
+        (0.0004, "share", "0.04 %"),
+        (0, "share", "0 %"),
+        (1.0, "share", "100 %"),
+        (20_000, "count", "20,000"),
+    ],
+)
+def test_words(value, unit, text):
+    assert measures.with_unit(value, unit) == text
