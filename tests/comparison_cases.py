@@ -1,0 +1,54 @@
+"""Cases for the rules of comparison: two arms of runs with values, from a plan in blocks or in sittings."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import notebook_records as made
+from assay.analysis.cells import cells
+from assay.analysis.compare import comparisons
+from assay.audit import limits
+from assay.catalogue import ComparisonCase
+from assay.records import Change, Claim, Judged, Load, Observations, Phase, Trial
+
+
+def no_evidence(run: str) -> Observations:
+    raise AssertionError(f"the verdict of {run} has the value")
+
+
+def case(
+    rule: str,
+    values: Callable[[Trial], float],
+    *,
+    measure: str = made.RATE,
+    change: Change = Change.AUTOMATIC,
+    blocks: int = 6,
+    apart: bool = False,
+    phases: Callable[[Trial], Phase] | None = None,
+    load: Load | None = None,
+    compare: str = "target",
+) -> ComparisonCase:
+    """The case of the first comparison; `apart` starts all runs of one arm before those of the other."""
+    asked = made.experiment(measures=(measure,), change=change)
+    plan = made.plan(asked, blocks)
+    runs = [made.judged(made.run(t, phases=[phases(t)] if phases else ()), {measure: values(t)}) for t in plan.trials]
+    if apart:
+        order = sorted(runs, key=lambda judged: str(judged.run.trial.levels["target"]))
+        runs = [started(judged, place) for place, judged in enumerate(order)]
+    (found,) = comparisons(asked, plan, cells(asked, plan, runs, no_evidence), runs)
+    arms = {level: [j for j in runs if j.run.trial.levels["target"] == level] for level in ("ext4", "xfs")}
+    return ComparisonCase(
+        subject="comparison",
+        experiment=asked,
+        plan=plan,
+        comparison=replace(found, factor=compare),
+        measure=asked.measures[0],
+        claim=Claim(load=load),
+        baseline=tuple((j.run, Observations()) for j in arms["ext4"]),
+        candidate=tuple((j.run, Observations()) for j in arms["xfs"]),
+        verdicts={j.id: j.verdicts[measure] for j in runs},
+        thresholds=limits.thresholds(rule),
+    )
+
+
+def started(judged: Judged, place: int) -> Judged:
+    return replace(judged, run=replace(judged.run, started_utc=f"2026-01-01T00:00:{place:02d}+00:00"))

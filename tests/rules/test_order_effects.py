@@ -1,0 +1,68 @@
+import math
+
+import numpy as np
+
+from assay import catalogue
+from assay.records import Change, Severity, State
+from comparison_cases import case
+
+RULE = catalogue.find("rules", "order_effects")
+
+
+def values(drift=0.0, spread=0.005, seed=1):
+    draw = np.random.default_rng(seed)
+    return lambda t: 100 * math.exp(drift * t.position / 12 + draw.normal(0, spread))
+
+
+def test_mixed_arms_without_drift_pass():
+    finding = RULE.check(case("S04", values()))
+    assert finding.state is State.PASS
+
+
+def test_arms_one_after_the_other_are_invalid():
+    finding = RULE.check(case("S04", values(), apart=True))
+    assert (finding.state, finding.severity) == (State.FAIL, Severity.INVALIDATES)
+    assert finding.observed["separation"] > 0.6
+
+
+def test_sittings_are_bounded_and_never_thrown_away():
+    finding = RULE.check(case("S04", values(), change=Change.MANUAL))
+    assert (finding.state, finding.severity) == (State.FAIL, Severity.QUALIFIES)
+    assert finding.bound is not None
+
+
+def test_a_drift_qualifies_with_the_interval_as_bound():
+    finding = RULE.check(case("S04", values(drift=0.3)))
+    assert (finding.state, finding.severity) == (State.FAIL, Severity.QUALIFIES)
+    assert finding.bound is not None
+    assert "changed by 3" in finding.statement
+
+
+def test_a_drift_that_changes_no_decision_passes():
+    assert RULE.check(case("S04", values(drift=0.01, spread=0.0001))).state is State.PASS
+
+
+def test_an_effect_of_the_run_before_qualifies_without_a_bound():
+    """In the plan of alternating blocks (xfs ext4, ext4 xfs, xfs ext4, ...) what comes after an xfs is made faster."""
+
+    def after(t):
+        before_is_xfs = t.position > 1 and t.position % 4 in (1, 2)
+        return 100 * math.exp(0.1 * before_is_xfs + 0.0005 * (t.position % 3))
+
+    finding = RULE.check(case("S04", after, blocks=8))
+    assert finding.state is State.FAIL
+    assert "ran just before" in finding.statement
+    assert finding.bound is None
+
+
+def test_false_alarms_stay_near_twice_the_level():
+    draw, sets = np.random.default_rng(3), 300
+    alarms = sum(RULE.check(case("S04", lambda t: 100 * math.exp(draw.normal(0, 0.05)))).state is State.FAIL for _ in range(sets))
+    assert alarms / sets <= 0.05
+
+
+def test_arms_without_runs_cannot_be_judged():
+    from dataclasses import replace
+
+    empty = replace(case("S04", values()), candidate=())
+    assert RULE.check(empty).state is State.UNVERIFIED

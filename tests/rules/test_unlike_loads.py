@@ -1,0 +1,63 @@
+import pytest
+
+import notebook_records as made
+from assay import catalogue
+from assay.records import Load, Severity, State
+from comparison_cases import case
+
+RULE = catalogue.find("rules", "unlike_loads")
+SECOND = 10**9
+
+
+def phases(latency_of, late_of=lambda t: 0.0, rate=1000):
+    """Two clients in a closed loop; the second starts `late_of` of a second after the first, both end together."""
+
+    def made_of(t):
+        late = int(late_of(t) * SECOND)
+        clients = []
+        for index, first in ((0, 0), (1, late)):
+            busy = SECOND - first
+            clients.append(made.client(index, first, SECOND, count=max(1, int(busy / latency_of(t))), busy_ns=busy))
+        return made.phase(clients)
+
+    return made_of
+
+
+def latency(t):
+    return 1e6 * (2 if t.levels["target"] == "xfs" else 1)
+
+
+def test_a_closed_load_of_equal_clients_passes_though_rates_differ():
+    finding = RULE.check(case("C06", latency, measure=made.LATENCY, phases=phases(latency)))
+    assert finding.state is State.PASS
+    assert "2 and 2 operations in flight" in finding.statement
+
+
+def test_a_client_that_came_late_in_one_arm_makes_loads_unlike():
+    late = phases(latency, lambda t: 0.6 if t.levels["target"] == "xfs" else 0.0)
+    finding = RULE.check(case("C06", latency, measure=made.LATENCY, phases=late))
+    assert (finding.state, finding.severity) == (State.FAIL, Severity.INVALIDATES)
+    assert finding.observed["baseline"] == pytest.approx(2.0)
+    assert finding.observed["candidate"] == pytest.approx(1.4)
+
+
+def test_an_open_load_compares_rates():
+    finding = RULE.check(case("C06", latency, measure=made.LATENCY, phases=phases(latency), load=Load.OPEN))
+    assert finding.state is State.FAIL
+    same = RULE.check(case("C06", latency, measure=made.LATENCY, phases=phases(lambda t: 1e6), load=Load.OPEN))
+    assert same.state is State.PASS
+
+
+@pytest.mark.parametrize("factor", ["clients", "spool.workers", "spool.rate"])
+def test_where_the_load_is_the_factor_there_is_nothing_to_judge(factor):
+    assert "the load is the factor" in (RULE.applies(case("C06", latency, phases=phases(latency), compare=factor)) or "")
+
+
+def test_counts_are_no_latencies():
+    measure = "spool.create.errors"
+    assert "neither a latency nor a rate" in (RULE.applies(case("C06", latency, measure=measure, phases=phases(latency))) or "")
+
+
+def test_without_counts_it_is_unverified():
+    empty = made.phase([made.client(count=0, busy_ns=0)])
+    assert RULE.check(case("C06", latency, phases=lambda t: empty)).state is State.UNVERIFIED

@@ -1,0 +1,42 @@
+import math
+
+import numpy as np
+import pytest
+
+from assay import catalogue
+from assay.records import Severity, State
+from comparison_cases import case
+
+RULE = catalogue.find("rules", "wide_interval")
+
+
+def noisy(spread, seed=4):
+    draw = np.random.default_rng(seed)
+    return lambda t: 100 * math.exp(draw.normal(0, spread))
+
+
+def test_a_narrow_interval_of_enough_runs_passes():
+    finding = RULE.check(case("S02", noisy(0.002)))
+    assert finding.state is State.PASS
+    assert finding.bound is None
+
+
+def test_a_wide_interval_qualifies_and_is_the_bound():
+    wide = case("S02", noisy(0.05))
+    finding = RULE.check(wide)
+    assert (finding.state, finding.severity) == (State.FAIL, Severity.QUALIFIES)
+    assert wide.comparison.ratio is not None
+    assert finding.bound is not None
+    assert (finding.bound.low, finding.bound.high) == (wide.comparison.ratio.low, wide.comparison.ratio.high)
+    assert finding.observed["half_width_share"] > finding.threshold["half_width_share"] == 0.025
+
+
+@pytest.mark.parametrize(("blocks", "bounded"), [(4, True), (3, True), (2, False), (1, False)])
+def test_too_few_runs_qualify_whatever_their_spread(blocks, bounded):
+    finding = RULE.check(case("S02", noisy(0.0001), blocks=blocks))
+    assert finding.state is State.FAIL
+    assert (finding.bound is not None) == bounded
+
+
+def test_it_applies_to_every_comparison():
+    assert RULE.applies(case("S02", noisy(0.01))) is None
