@@ -38,6 +38,10 @@ class Control:
     fail: Mapping[str, Value]
     passes: Mapping[str, Value]
     needs: tuple[str, ...]
+    blind: tuple[str, ...] = ()
+    """Observers that are left out where the lie is told."""
+    says: str = "fail"
+    """What the rule must say of the lie: fail or unverified."""
 
 
 def read(path: Path) -> Experiment:
@@ -68,7 +72,15 @@ def control(path: Path) -> Control | None:
     fail = varying.chosen(document, ("control", "fail"), told.fail, scene)
     passes = varying.chosen(document, ("control", "pass"), told.pass_, scene)
     document.refuse_if_wrong()
-    return Control(rule=told.rule, measure=told.measure, fail=fail, passes=passes, needs=tuple(told.needs))
+    return Control(
+        rule=told.rule,
+        measure=told.measure,
+        fail=fail,
+        passes=passes,
+        needs=tuple(told.needs),
+        blind=tuple(told.blind),
+        says=told.says,
+    )
 
 
 def _text(path: Path) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr, ValidationError
 
@@ -65,6 +65,8 @@ class ControlShape(_Shape):
     fail: Table = {}
     pass_: Table = Field(default={}, alias="pass")
     needs: list[StrictStr] = []
+    blind: list[StrictStr] = []
+    says: Literal["fail", "unverified"] = "fail"
 
 
 class FileShape(_Shape):

@@ -1,0 +1,123 @@
+"""Run a control: a planted lie that a rule must catch, and its sound twin that it must not."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from assay import catalogue
+from assay.cli.campaign import Campaign, conduct
+from assay.cli.conclude import answer
+from assay.experiment import plan as planning
+from assay.experiment import read as reading
+from assay.experiment.read import Control
+from assay.fleet.hosts.local import Local
+from assay.machine import throttle
+from assay.notebook.store import Store
+from assay.records import Experiment, Finding, Results, Scope, State, Value
+
+
+@dataclass(frozen=True, kw_only=True)
+class Heard:
+    """What a rule said of the lie and of its twin, one finding a run or comparison."""
+
+    control: Control
+    of_lie: tuple[Finding, ...]
+    of_twin: tuple[Finding, ...]
+
+    @property
+    def caught(self) -> bool:
+        """Whether every telling of the lie was caught."""
+        return bool(self.of_lie) and all(finding.state == self.control.says for finding in self.of_lie)
+
+    @property
+    def cleared(self) -> bool:
+        """Whether every twin passed."""
+        return bool(self.of_twin) and all(finding.state is State.PASS for finding in self.of_twin)
+
+
+def obstacle(control: Control) -> str | None:
+    """Why this control cannot run on this machine, or None. Needs: root, loop, throttle, or the name of a tool."""
+    host = Local()
+    for need in control.needs:
+        if need == "root" and os.geteuid() != 0:
+            return "needs root"
+        if need == "loop" and not host.exists("/dev/loop-control"):
+            return "needs loop devices"
+        if need == "throttle" and (why := throttle.obstacle(host)) is not None:
+            return why
+        if need not in {"root", "loop", "throttle"} and shutil.which(need) is None:
+            return f"needs the tool {need}"
+    return None
+
+
+def run_control(path: Path, lab: Path) -> Heard:
+    """Run the experiment of a control file into a notebook of its own and gather what its rule said."""
+    control = reading.control(path)
+    assert control is not None, f"{path} has no [control] table"
+    experiment, text = reading.read(path), path.read_text(encoding="utf-8")
+    twin = measured(experiment, text, lab / "twin")
+    lie = measured(without(experiment, control.blind), text, lab / "lie") if control.blind else twin
+    return Heard(
+        control=control,
+        of_lie=tuple(findings(lie, control, control.fail)),
+        of_twin=tuple(findings(twin, control, control.passes)),
+    )
+
+
+def without(experiment: Experiment, blind: Sequence[str]) -> Experiment:
+    """The experiment with some observers left out."""
+    names = experiment.observers if experiment.observers is not None else catalogue.names("observers")
+    return replace(experiment, observers=tuple(name for name in names if name not in blind))
+
+
+def measured(experiment: Experiment, text: str, lab: Path) -> Results:
+    """Conduct all trials and judge them."""
+    with Store.create(lab, experiment, planning.plan(experiment), text) as store:
+        sittings = range(len(store.plan.sittings))
+        for sitting in sittings:
+            conduct(
+                Campaign(
+                    experiment=experiment,
+                    plan=store.plan,
+                    store=store,
+                    on_progress=lambda news: None,
+                    sitting=sitting if len(sittings) > 1 else None,
+                )
+            )
+        return answer(store.folder)
+
+
+def findings(results: Results, control: Control, levels: Mapping[str, Value]) -> Iterator[Finding]:
+    """What the rule said about the measure where these levels were set: of the last attempt of each run, or of comparisons."""
+    scope = next(rule.scope for rule in map(by_name, catalogue.names("rules")) if rule.id == control.rule)
+    if scope is Scope.TRIAL:
+        last = {run.run.trial.id: run for run in results.runs}
+        found = [run.verdicts[control.measure] for run in last.values() if matches(run.run.trial.levels, levels)]
+    else:
+        found = [results.comparison_verdicts[subject] for subject in subjects(results, control, levels)]
+    for verdict in found:
+        yield from (finding for finding in verdict.findings if finding.rule == control.rule)
+
+
+def by_name(name: str) -> catalogue.Rule:
+    """A rule of the catalogue."""
+    return catalogue.find("rules", name)
+
+
+def subjects(results: Results, control: Control, levels: Mapping[str, Value]) -> Iterator[str]:
+    """The subjects of the comparisons of the measure whose candidate and conditions have these levels."""
+    from assay.audit.arms import subject
+
+    for comparison in results.comparisons:
+        set_here = {**comparison.within, comparison.factor: comparison.candidate}
+        if comparison.measure == control.measure and matches(set_here, levels):
+            yield subject(comparison)
+
+
+def matches(found: Mapping[str, Value], wanted: Mapping[str, Value]) -> bool:
+    """Whether all wanted levels are set so."""
+    return all(found.get(path) == level for path, level in wanted.items())
