@@ -70,6 +70,11 @@ def test_bytes_of_the_group_are_given_by_device(host, subject, moved):
     assert the_series(parsed(host), "write_bytes", subject).value[-1] == moved
 
 
+def test_devices_of_other_stacks_are_left_out():
+    evidence = parsed("cgroup_v2", subject=Subject(pids=(4242,), devices=("loop0",)))
+    assert not [one for one in evidence.series if one.subject.endswith("device:vda")]
+
+
 def test_without_control_groups_everything_is_missing():
     assert "nothing is mounted" in OBSERVER.available(recorded("no_psi"))
     assert "cgroup.nr_throttled" in parsed("no_psi").missing

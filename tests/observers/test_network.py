@@ -24,6 +24,13 @@ def test_received_is_read_and_sent_is_written():
     assert not readings(evidence, subject="interface:lo"), "the loopback is read only where it is named"
 
 
+def test_an_idle_interface_is_read_but_has_no_series_unless_it_is_named():
+    evidence = parsed()
+    assert readings(evidence, subject="interface:eth0", span=Span.CLOCK)
+    assert not [one for one in evidence.series if one.subject == "interface:eth0"]
+    assert [one for one in parsed(subject=Subject(interfaces=("eth0",))).series if one.subject == "interface:eth0"]
+
+
 def test_segments_sent_again_and_drops_of_the_queues_are_summed():
     dropped = {"/proc/net/softnet_stat": lambda text: text.replace(" 00000000 ", " 0000000b ", 1)}
     evidence = parsed(dropped, {"/proc/net/snmp": bumped(r"Tcp: -?\d.*?(?: -?\d+){10} (\d+)(?= \d+ \d+ \d+\n)", 4)})

@@ -8,6 +8,7 @@ Version 1 counts a group's bytes only while it has a throttle rule, and leaves b
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 
 from assay.catalogue import Evidence, Host, Observer
@@ -37,7 +38,6 @@ GAUGES = {
     "file_dirty": "dirty_bytes",
     "file_writeback": "writeback_bytes",
 }
-STATS = ("/cpu.stat", "/memory.stat")
 METRICS = ("nr_throttled", "throttled_ns", "dirty_bytes", "writeback_bytes", "throttle_rules", *THROTTLES.values())
 BYTES = {"rbytes": "read_bytes", "wbytes": "write_bytes"}
 
@@ -58,15 +58,15 @@ def read(host: Host, subject: Subject) -> Mapping[str, object]:
 def paths_2(lines: Sequence[str], subject: Subject) -> list[str]:
     """The files of version 2: limits of every group above hold too."""
     own = [line.partition("::")[2] for line in lines if line.startswith("0::")]
-    groups = dict.fromkeys(above for group in (*own, *map(shortened, subject.cgroups)) for above in lineage(group))
-    return [f"{ROOT}{group}/{file}" for group in (groups or {"": None}) for file in FILES_2]
+    groups = dict.fromkeys(above for group in (*own, *map(shortened, subject.cgroups), "") for above in lineage(group))
+    return [f"{ROOT}{group}/{file}" for group in groups for file in FILES_2]
 
 
 def paths_1(lines: Sequence[str], subject: Subject) -> list[str]:
     """The files of version 1, where each controller has a hierarchy of its own."""
     found: dict[str, None] = {}
+    rows = [line.split(":", 2) for line in lines]
     for controller, files in FILES_1.items():
-        rows = (line.split(":", 2) for line in lines)
         own = [row[2] for row in rows if len(row) == 3 and controller in row[1].split(",")]
         named = [shortened(group).removeprefix(f"/{controller}") for group in subject.cgroups]
         groups = dict.fromkeys(above for group in (*own, *named, "") for above in lineage(group))
@@ -89,15 +89,21 @@ def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], subject: Su
     """Throttling, dirty pages and rules over time. Raises EvidenceError on text of another form or a counter that falls."""
     origin = Origin(host=host_name, phase=phase, source=f"cgroup:{ROOT}", layer="cgroup")
     paths = list(dict.fromkeys(path for snapshot in snapshots for path in snapshot.raw if path.startswith(f"{ROOT}/")))
+    names = (name for one in snapshots[:1] for device in subject.devices for name in (device, disk_of(one, device)))
+    stack = tuple(f" device:{name}" for name in names)
     series = [
-        *(item for path in paths if path.endswith(STATS) for item in stat_series(origin, path, snapshots)),
-        *(item for path in paths for item in moved_series(origin, path, snapshots)),
+        *(
+            item
+            for path in paths
+            if path.endswith(("/cpu.stat", "/memory.stat"))
+            for item in stat_series(origin, path, snapshots)
+        ),
+        *(item for path in paths for item in moved_series(origin, path, snapshots) if item.subject.endswith(stack)),
         *(item for device in subject.devices for item in rule_series(origin, device, paths, snapshots)),
     ]
-    there = {item.metric for item in series}
+    there = {item.metric for item in series} | {*THROTTLES.values()}
     reason = "no control group of the processes tells it (the controller is not on, or no device was named)"
-    wanted = [metric for metric in METRICS if not metric.startswith("limit_")]
-    return Evidence(series=tuple(series), missing={f"cgroup.{metric}": reason for metric in wanted if metric not in there})
+    return Evidence(series=tuple(series), missing={f"cgroup.{metric}": reason for metric in METRICS if metric not in there})
 
 
 def subject_of(path: str) -> str:
@@ -122,11 +128,10 @@ def stat_series(origin: Origin, path: str, snapshots: Sequence[Snapshot]) -> Ite
 
 def moved_series(origin: Origin, path: str, snapshots: Sequence[Snapshot]) -> Iterator[Series]:
     """Bytes that one group moved on each device, where its controller counts them."""
-    if not path.endswith(("/io.stat", "/blkio.throttle.io_service_bytes")):
-        return
-    seen = [(snapshot, moved(text)) for snapshot in snapshots if (text := text_of(snapshot, path))]
+    counted = path.endswith(("/io.stat", "/blkio.throttle.io_service_bytes"))
+    seen = [(snapshot, moved(text)) for snapshot in snapshots if counted and (text := text_of(snapshot, path))]
     for device, metric in sorted({key for _, found in seen for key in found}):
-        name = (names_of(seen[0][0])).get(device, device)
+        name = names_of(seen[0][0]).get(device, device)
         points = [(snapshot.at_ns, found.get((device, metric), 0)) for snapshot, found in seen]
         yield counter(origin, f"{subject_of(path)} device:{name}", metric, "bytes", points)
 
@@ -151,8 +156,8 @@ def rule_series(origin: Origin, device: str, paths: Sequence[str], snapshots: Se
     yield gauge(origin, f"device:{device}", "throttle_rules", "count", counts)
     for path in paths:
         seen = [(snapshot.at_ns, rules(snapshot, path, device)) for snapshot in snapshots]
+        own = dataclasses.replace(origin, source=f"cgroup:{path}")
         for metric in dict.fromkeys(metric for _, found in seen for metric in found):
-            own = Origin(host=origin.host, phase=origin.phase, source=f"cgroup:{path}", layer=origin.layer)
             points = [(at, found[metric]) for at, found in seen if metric in found]
             yield gauge(own, f"device:{device}", metric, "bytes/s" if "bytes" in metric else "1/s", points)
 
@@ -185,8 +190,8 @@ def disk_of(snapshot: Snapshot, device: str) -> str:
 
 def names_of(snapshot: Snapshot) -> dict[str, str]:
     """Device number -> kernel name."""
-    rows = (line.split() for line in (text_of(snapshot, DISKSTATS) or "").splitlines())
-    return {f"{row[0]}:{row[1]}": row[2] for row in rows if len(row) > 2}
+    lines = (text_of(snapshot, DISKSTATS) or "").splitlines()
+    return {f"{row[0]}:{row[1]}": row[2] for row in map(str.split, lines) if len(row) > 2}
 
 
 OBSERVER = Observer(

@@ -2,7 +2,7 @@
 
 Sources: /proc/net/dev (rung L3, headers included, as the driver counts them), /proc/net/snmp for TCP, and
 /proc/net/softnet_stat. Received bytes are the direction `read`, sent bytes `write`. Without named interfaces all but the
-loopback are read. The counters are those of the network namespace in which the observer runs.
+loopback are read, and idle ones have no series. The counters are those of the network namespace in which the observer runs.
 """
 
 from __future__ import annotations
@@ -57,7 +57,8 @@ def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], subject: Su
             reason = f"interface {name} was not in {DEV} at {len(snapshots) - len(rows)} of {len(snapshots)} looks"
             missing |= {f"L3.{direction}": reason for direction in DIRECTIONS}
         readings += readings_of(origin, name, rows)
-        series += interface_series(origin, name, rows)
+        if subject.interfaces or any(counters != rows[0][1] for _, counters in rows):
+            series += interface_series(origin, name, rows)
     return Evidence(readings=tuple(readings), series=(*series, *host_series(origin, snapshots)), missing=missing)
 
 
