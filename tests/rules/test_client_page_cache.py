@@ -54,6 +54,22 @@ def test_busy_device_cannot_stand_in():
     assert judged(lower_bytes=256 * MIB, before_bytes=500 * MIB).state is State.UNVERIFIED
 
 
+@pytest.mark.parametrize(
+    ("regime", "resident", "state"),
+    [
+        (Regime.COLD, 0.0, State.PASS),
+        (Regime.COLD, 0.5, State.FAIL),
+        (Regime.WARM, 1.0, State.PASS),
+        (Regime.WARM, 0.5, State.FAIL),
+    ],
+)
+def test_pages_before_the_clock_decide_a_regime_where_nobody_counted_reads(regime, resident, state):
+    made = Made(claim=Claim(regime=regime), resident_share=resident)
+    assert RULE.check(case_of(made, "T01")).state is state
+    device = Made(claim=Claim(tier=Tier.DEVICE, regime=regime), resident_share=resident)
+    assert RULE.check(case_of(device, "T01")).state is State.UNVERIFIED
+
+
 def test_nothing_seen_is_unverified():
     assert judged().state is State.UNVERIFIED
 

@@ -27,6 +27,8 @@ def check(case: Case) -> Finding:
     assert isinstance(case, TrialCase)
     asked = ladder.asked_bytes(case.phase, case.observations, Direction.READ)
     read = counted(case)
+    if read is None and case.claim.regime in (Regime.COLD, Regime.WARM) and case.phase.cached_share_before is not None:
+        return by_residence(case, case.phase.cached_share_before)
     if not asked or read is None:
         lacking = "how many bytes the load asked for" if not asked else "what storage was made to read"
         return found(RULE, case, State.UNVERIFIED, f"It is not known {lacking}, so hits in memory cannot be told from reads.")
@@ -38,6 +40,28 @@ def check(case: Case) -> Finding:
     if case.claim.tier is Tier.CLIENT_CACHE or case.claim.regime is Regime.WARM:
         return from_memory(case, hits, asked)
     return served_from_cache(case, hits, asked) if hits > limit else from_below(case, hits, asked)
+
+
+def by_residence(case: TrialCase, resident: float) -> Finding:
+    """Nobody counted reads, but cachestat(2) saw the pages before the clock: enough to judge a regime, not a tier."""
+    limit = case.thresholds["resident_share"]
+    cold = case.claim.regime is Regime.COLD
+    said = f"{measures.percent(resident)} of the data was in memory before the clock"
+    observed = {"resident_share_before": resident}
+    if case.claim.tier in (*BELOW_CACHE, Tier.CLIENT_CACHE):
+        return found(RULE, case, State.UNVERIFIED, f"{said}; which tier answered, nobody counted.", observed=observed)
+    if resident <= limit if cold else resident >= 1 - limit:
+        return found(RULE, case, State.PASS, f"{said}, as claimed.", part="regime", observed=observed)
+    return found(
+        RULE,
+        case,
+        State.FAIL,
+        f"{said}, but {case.claim.regime} is claimed.",
+        part="regime",
+        observed=observed,
+        threshold={"resident_share": limit},
+        relabel=f"read{told_rate(case)} with {measures.percent(resident)} of the data in memory beforehand",
+    )
 
 
 def counted(case: TrialCase) -> ladder.Step | None:

@@ -1,0 +1,21 @@
+"""`assay catalogue` shows everything that there is."""
+
+import json
+
+from assay import catalogue as plugs
+from assay.cli.catalogue import catalogue
+
+
+def test_every_entry_is_shown_with_its_help(capsys):
+    assert catalogue(as_json=False) == 0
+    text = capsys.readouterr().out
+    for kind in plugs.CONSTANTS:
+        assert f"\n{kind}\n" in f"\n{text}"
+        assert all(plugs.help_of(kind, name) in text for name in plugs.names(kind))
+
+
+def test_json_has_knobs_and_evidence(capsys):
+    catalogue(as_json=True)
+    found = json.loads(capsys.readouterr().out)
+    assert {knob["name"] for entry in found["targets"] for knob in entry["knobs"]} >= {"path", "filesystem"}
+    assert "L9.flush" in next(entry for entry in found["observers"] if entry["name"] == "block")["gives"]

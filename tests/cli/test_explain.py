@@ -1,0 +1,31 @@
+"""`assay explain` for every rule, by id and by name."""
+
+import json
+
+import pytest
+
+from assay import catalogue
+from assay.cli.explain import explain
+from assay.errors import UsageError
+
+
+@pytest.mark.parametrize("module", catalogue.names("rules"))
+def test_every_rule_is_explained(module, capsys):
+    rule = catalogue.find("rules", module)
+    assert explain(rule.id.lower(), as_json=False) == 0
+    text = capsys.readouterr().out
+    assert text.startswith(f"{rule.id} {rule.name}\n")
+    assert all(word in text for word in ("applies", "what to do", "what else it could be", rule.severity))
+    assert max(map(len, text.splitlines()[2:])) <= 100
+
+
+def test_json_owns_its_stream(capsys):
+    explain("client-page-cache", as_json=True)
+    page = json.loads(capsys.readouterr().out)
+    assert page["id"] == "T01"
+    assert page["thresholds"]["hit_share"]["value"] == 0.01
+
+
+def test_unknown_rule_names_those_that_exist():
+    with pytest.raises(UsageError, match="T01 client-page-cache"):
+        explain("X99", as_json=False)
