@@ -14,6 +14,7 @@ import os
 import secrets
 import stat
 import threading
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,7 +22,7 @@ from pathlib import Path
 from assay.catalogue import Host
 from assay.errors import AssayError, RefusedError, UsageError
 from assay.fleet.hosts.local import Local
-from assay.fleet.undoing import KINDS, undo_one, wait_for_dying
+from assay.fleet.undoing import KINDS, PATIENCE_S, process_state, undo_one, wait_for_dying
 
 BOOT_ID = "/proc/sys/kernel/random/boot_id"
 SYSTEM_DIRECTORY = Path("/run/assay")
@@ -251,16 +252,29 @@ def _locked_orphans(directory: Path) -> Iterator[list[tuple[Path, int]]]:
         with _locked(directory):
             for path in sorted(directory.glob("*.jsonl")):
                 descriptor = os.open(path, os.O_RDWR | os.O_APPEND)
-                try:
-                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                except BlockingIOError:
-                    os.close(descriptor)
-                else:
+                if _free(path, descriptor):
                     files.append((path, descriptor))
+                else:
+                    os.close(descriptor)
         yield files
     finally:
         for _, descriptor in files:
             os.close(descriptor)
+
+
+def _free(path: Path, descriptor: int) -> bool:
+    """Whether the lock could be had; a dead owner's is waited for, as its child between fork and exec holds it a moment more."""
+    deadline = time.monotonic() + PATIENCE_S
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            owner = process_state(Local(), path.name.partition("-")[0])
+            if (owner is not None and owner[2] not in "ZX") or time.monotonic() > deadline:
+                return False
+            time.sleep(0.01)
+        else:
+            return True
 
 
 def _sync_directory(directory: Path) -> None:

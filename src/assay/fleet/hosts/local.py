@@ -20,8 +20,11 @@ from assay.errors import MissingError, RefusedError, TrialError
 SYSTEM_PATHS = ("/usr/local/sbin", "/usr/sbin", "/sbin")
 """Searched after $PATH: an ordinary user's PATH often lacks them, yet losetup and mkfs are there."""
 
-DIE_WITH_PARENT = ("setpriv", "--pdeathsig", "KILL", "--")
-"""A command in flight must not finish its work (attach, mount) after the lab that asked for it was killed."""
+DIE_WITH_PARENT = ("setpriv", "--pdeathsig", "KILL", "--", "sh", "-c", '[ "$PPID" = "$0" ] || exit 125; exec "$@"')
+"""A command in flight must not finish its work (attach, mount) after the lab that asked for it was killed.
+
+The death signal (PR_SET_PDEATHSIG) is not sent for a parent that died before it was asked for: hence the look at the parent.
+"""
 
 STDERR_SHOWN = 2000
 """Characters of a failed command's standard error that its message shows."""
@@ -258,7 +261,7 @@ def _executable(name: str, environment: Mapping[str, str], cwd: str | None) -> s
 
 
 def _die_with_parent(environment: Mapping[str, str]) -> tuple[str, ...]:
-    return DIE_WITH_PARENT if shutil.which(DIE_WITH_PARENT[0], path=environment["PATH"]) else ()
+    return (*DIE_WITH_PARENT, str(os.getpid())) if shutil.which(DIE_WITH_PARENT[0], path=environment["PATH"]) else ()
 
 
 def _outputs(
