@@ -1,6 +1,8 @@
 import os
 from typing import TypeAlias, TypedDict, type_check_only
 
+__all__ = ["build_info", "cachestat", "drop_file", "fiemap", "parse_toml", "syncfs"]
+
 @type_check_only
 class _CacheStat(TypedDict):
     cached: int
