@@ -32,12 +32,10 @@ COUNTERS = {
     "throttled_time": ("throttled_ns", "ns", 1),
     "throttled_usec": ("throttled_ns", "ns", 1000),
 }
-GAUGES = {
-    "total_dirty": "dirty_bytes",
-    "total_writeback": "writeback_bytes",
-    "file_dirty": "dirty_bytes",
-    "file_writeback": "writeback_bytes",
+GAUGES = {f"{name}_dirty": "dirty_bytes" for name in ("total", "file")} | {
+    f"{name}_writeback": "writeback_bytes" for name in ("total", "file")
 }
+"""Version 1 says total_dirty for a group with its children, version 2 file_dirty."""
 METRICS = ("nr_throttled", "throttled_ns", "dirty_bytes", "writeback_bytes", "throttle_rules", *THROTTLES.values())
 BYTES = {"rbytes": "read_bytes", "wbytes": "write_bytes"}
 
@@ -89,15 +87,11 @@ def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], subject: Su
     """Throttling, dirty pages and rules over time. Raises EvidenceError on text of another form or a counter that falls."""
     origin = Origin(host=host_name, phase=phase, source=f"cgroup:{ROOT}", layer="cgroup")
     paths = list(dict.fromkeys(path for snapshot in snapshots for path in snapshot.raw if path.startswith(f"{ROOT}/")))
-    names = (name for one in snapshots[:1] for device in subject.devices for name in (device, disk_of(one, device)))
-    stack = tuple(f" device:{name}" for name in names)
+    named = {name for one in snapshots[:1] for device in subject.devices for name in (device, disk_of(one, device))}
+    stack = tuple(f" device:{name}" for name in named)
+    stats = [path for path in paths if path.endswith(("/cpu.stat", "/memory.stat"))]
     series = [
-        *(
-            item
-            for path in paths
-            if path.endswith(("/cpu.stat", "/memory.stat"))
-            for item in stat_series(origin, path, snapshots)
-        ),
+        *(item for path in stats for item in stat_series(origin, path, snapshots)),
         *(item for path in paths for item in moved_series(origin, path, snapshots) if item.subject.endswith(stack)),
         *(item for device in subject.devices for item in rule_series(origin, device, paths, snapshots)),
     ]
