@@ -68,7 +68,11 @@ fn fill_wide(block: &mut [u8], seed: u64) {
 
 /// Generators of type xorshift128+ (Vigna, 2017) side by side: additions, shifts and exclusive-ors that the compiler turns
 /// into vector instructions.
-#[inline]
+#[expect(
+    clippy::inline_always,
+    reason = "compiled into fill_wide, with its registers; four times the instructions otherwise"
+)]
+#[inline(always)]
 fn fill_lanes(block: &mut [u8], seed: u64) {
     let mut one: [u64; LANES] = std::array::from_fn(|lane| mix(seed.wrapping_add(lane as u64)));
     let mut two: [u64; LANES] =
@@ -86,7 +90,11 @@ fn fill_lanes(block: &mut [u8], seed: u64) {
     }
 }
 
-#[inline]
+#[expect(
+    clippy::inline_always,
+    reason = "compiled into fill_wide, with its registers; four times the instructions otherwise"
+)]
+#[inline(always)]
 fn next(one: &mut [u64; LANES], two: &mut [u64; LANES]) -> [u64; LANES] {
     let mut words = [0; LANES];
     for lane in 0..LANES {

@@ -68,12 +68,16 @@ impl Event {
 impl Counter {
     /// The counter, stopped; None where the machine has none or we may not.
     pub fn open(event: Event) -> Option<Self> {
+        Self::open_kind(TYPE_HARDWARE, event.config(), event.excluded())
+    }
+
+    fn open_kind(kind: u32, config: u64, excluded: u64) -> Option<Self> {
         let attributes = Attributes {
-            kind: TYPE_HARDWARE,
+            kind,
             size: size_of::<Attributes>() as u32,
-            config: event.config(),
+            config,
             read_format: FORMAT_TIMES,
-            flags: DISABLED | INHERIT | EXCLUDE_HYPERVISOR | event.excluded(),
+            flags: DISABLED | INHERIT | EXCLUDE_HYPERVISOR | excluded,
             ..Attributes::default()
         };
         // SAFETY: the attributes live through the call and say their own size; the rest are integers.
@@ -117,5 +121,35 @@ impl Counter {
     fn control(&self, request: libc::c_ulong) {
         // SAFETY: an ioctl without a pointer on a descriptor of ours.
         unsafe { libc::ioctl(self.file.as_raw_fd(), request, 0) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc::channel;
+    use std::time::{Duration, Instant};
+
+    const TYPE_SOFTWARE: u32 = 1;
+    const TASK_CLOCK: u64 = 1;
+
+    #[test]
+    fn a_counter_has_the_work_of_threads_started_after_it() {
+        let Some(clock) = Counter::open_kind(TYPE_SOFTWARE, TASK_CLOCK, 0) else {
+            return eprintln!("no perf_event_open here");
+        };
+        let (start, wait) = channel::<()>();
+        let worker = std::thread::spawn(move || {
+            wait.recv().expect("started");
+            let end = Instant::now() + Duration::from_millis(20);
+            while Instant::now() < end {}
+        });
+        clock.start();
+        start.send(()).expect("the worker waits");
+        worker.join().expect("the worker ended");
+        clock.stop();
+        let counted = clock.read().expect("a software counter always counts");
+        assert!((1_000_000..10_000_000_000).contains(&counted), "{counted}");
+        assert_eq!(clock.read(), Some(counted));
     }
 }

@@ -229,9 +229,9 @@ mod tests {
     use super::*;
     use rustix::io::Errno;
 
-    fn recorder() -> Recorder {
+    fn recorder(clock: Clock) -> Recorder {
         let live: Arc<[Live]> = (0..1).map(|_| Live::default()).collect();
-        let mut recorder = Recorder::new(Clock::choose(), live, Arc::default());
+        let mut recorder = Recorder::new(clock, live, Arc::default());
         let schedule = Schedule {
             started: recorder.clock.now(),
             deadline: u64::MAX,
@@ -243,7 +243,12 @@ mod tests {
 
     #[test]
     fn every_64th_operation_is_stamped_twice() {
-        let mut recorder = recorder();
+        for clock in [Clock::choose(), Clock::gettime()] {
+            check_samples(recorder(clock));
+        }
+    }
+
+    fn check_samples(mut recorder: Recorder) {
         for _ in 0..256 {
             assert!(recorder.measure(0, || Ok(10)));
         }
@@ -265,7 +270,7 @@ mod tests {
 
     #[test]
     fn an_error_that_may_pass_is_counted_and_work_goes_on() {
-        let mut recorder = recorder();
+        let mut recorder = recorder(Clock::choose());
         assert!(recorder.measure(0, || Err(Errno::IO)));
         assert!(recorder.measure(0, || Ok(1)));
         assert_eq!(
@@ -277,7 +282,7 @@ mod tests {
 
     #[test]
     fn a_full_disk_ends_the_phase_for_all() {
-        let mut recorder = recorder();
+        let mut recorder = recorder(Clock::choose());
         assert!(!recorder.measure(0, || Err(Errno::NOSPC)));
         assert_eq!(recorder.stopped, Stopped::Error);
         assert_eq!(recorder.control.reason(), Some(Stopped::Error));
@@ -285,7 +290,7 @@ mod tests {
 
     #[test]
     fn a_hundred_errors_in_a_row_end_the_phase() {
-        let mut recorder = recorder();
+        let mut recorder = recorder(Clock::choose());
         let tried = (1..1000).find(|_| !recorder.measure(0, || Err(Errno::IO)));
         assert_eq!(tried, Some(100));
         assert_eq!(recorder.failures[0].count, 100);
