@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from assay import measures
+from assay.audit import arms
 from assay.records import (
     Cell,
     Comparison,
@@ -107,15 +108,9 @@ def comparison_table(results: Results) -> str:
     return table(("verdict", "comparison", "of", "at", "ratio", "95 % interval", "conclusion"), rows, (4, 5)) if rows else ""
 
 
-def subject(comparison: Comparison) -> str:
-    """`comparison:MEASURE:CANDIDATE[:k=v,...]`."""
-    within = levels_text(comparison.within, ",")
-    return f"comparison:{comparison.measure}:{named(comparison.candidate)}" + (f":{within}" if within else "")
-
-
 def comparison_state(results: Results, comparison: Comparison) -> str:
     """The verdict on a comparison; `-` where it was not judged."""
-    verdict = results.comparison_verdicts.get(subject(comparison))
+    verdict = results.comparison_verdicts.get(arms.subject(comparison))
     return verdict.state.value if verdict else "-"
 
 
