@@ -98,7 +98,7 @@ def _cachestat(host: Host) -> str | None:
         try:
             host.syscalls.cachestat(file.name)
         except OSError as error:
-            return f"found that cachestat(2) fails ({error.strerror}); expected Linux 6.5 or newer: proofs of cold caches are missing"
+            return f"found that cachestat(2) fails ({error.strerror}); expected Linux 6.5 or newer, for proofs of cold caches"
     return None
 
 
