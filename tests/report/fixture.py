@@ -3,6 +3,7 @@
 import math
 import random
 from array import array
+from dataclasses import replace
 from functools import cache
 from statistics import fmean, stdev
 
@@ -203,8 +204,8 @@ def findings(measure: Measure, subject: str, state: VerdictState) -> tuple[Findi
                 state=State.FAIL,
                 severity=Severity.QUALIFIES,
                 part="durability",
-                statement="62 % of the written bytes were still dirty in memory when the clock stopped; the drain took 3.4 s and is"
-                " charged to the figure.",
+                statement="62 % of the written bytes were still dirty in memory when the clock stopped; the drain took 3.4 s and"
+                " is charged to the figure.",
                 observed={"dirty_share": 0.62, "drain_s": 3.4},
                 threshold={"dirty_share": 0.01},
                 bound=Bound(low=2.1e8, high=2.6e8, unit="bytes/s"),
@@ -222,8 +223,8 @@ def findings(measure: Measure, subject: str, state: VerdictState) -> tuple[Findi
                 state=State.UNVERIFIED,
                 severity=Severity.INVALIDATES,
                 part="tier",
-                statement="Nothing here counts inode loads of this file system: whether the listing was answered from the dentry cache"
-                " cannot be told.",
+                statement="Nothing here counts inode loads of this file system: whether the listing was answered from the dentry"
+                " cache cannot be told.",
                 advice="Run as root with tracefs mounted; the rule then counts inode loads.",
             )
         )
@@ -477,7 +478,8 @@ def comparisons(exp: Experiment, made: tuple[Cell, ...]) -> tuple[Comparison, ..
                         method="paired t interval on logs over blocks",
                     ),
                     conclusion=conclusion,
-                    statement=f"xfs {words} ext4 (95 % interval {low:.2f} to {high:.2f}), clients = {clients}: {conclusion.value}",
+                    statement=f"xfs {words} ext4 (95 % interval {low:.2f} to {high:.2f}), clients = {clients}:"
+                    f" {conclusion.value}",
                     matters_share=0.05,
                     detectable_share=0.041,
                     provable_share=0.092,
@@ -662,21 +664,19 @@ def reading(
 
 def readings(clients: int) -> list[Reading]:
     made = []
+    devices = (("L8", "device:loop0"), ("L9", "device:vda"))
     for workload, steps in MOVED.items():
         direction = Direction.WRITE if workload == "dump" else Direction.READ
         name = f"{workload}.{'write' if workload == 'dump' else 'read'}"
-        for client in range(clients):
-            made.append(reading(name, "L0", f"client:{client}", direction, (GIB // clients, 1024 // clients, Span.CLOCK)))
-        for rung, subject, share in steps:
-            made.append(reading(name, rung, subject, direction, (int(GIB * share), int(2048 * share), Span.CLOCK)))
-        if workload == "dump":
-            for rung, device in (("L8", "device:loop0"), ("L9", "device:vda")):
-                made.append(reading(name, rung, device, direction, (int(GIB * 0.62), 1300, Span.DRAIN)))
-                made.append(reading(name, rung, device, Direction.FLUSH, (None, 0, Span.CLOCK)))
-                made.append(reading(name, rung, device, Direction.FLUSH, (None, 3, Span.DRAIN)))
-    for client in range(clients):
-        made.append(reading("spool.main", "L0", f"client:{client}", Direction.METADATA, (None, 20040, Span.CLOCK)))
-    for rung, device in (("L8", "device:loop0"), ("L9", "device:vda")):
+        rows = [("L0", f"client:{client}", 1 / clients) for client in range(clients)]
+        made += [
+            reading(name, rung, subject, direction, (int(GIB * share), int(2048 * share), Span.CLOCK))
+            for rung, subject, share in (*rows, *steps)
+        ]
+    for rung, device in devices:
+        made.append(reading("dump.write", rung, device, Direction.WRITE, (int(GIB * 0.62), 1300, Span.DRAIN)))
+        made.append(reading("dump.write", rung, device, Direction.FLUSH, (None, 0, Span.CLOCK)))
+        made.append(reading("dump.write", rung, device, Direction.FLUSH, (None, 3, Span.DRAIN)))
         made.append(reading("spool.main", rung, device, Direction.WRITE, (GIB // 4, 61000 * clients, Span.CLOCK)))
         made.append(reading("spool.main", rung, device, Direction.FLUSH, (None, 20010 * clients, Span.CLOCK)))
     return made
@@ -791,7 +791,9 @@ def loader(made: Results):
 
     def load(run_id: str) -> Observations:
         levels = by_id[run_id].run.trial.levels
-        return _observations(run_id, str(levels["target"]), int(levels["clients"]))
+        return _observations(
+            run_id, "xfs" if "2" in str(levels["target"])[-1:] else str(levels["target"]), int(levels["clients"])
+        )
 
     return load
 
@@ -829,3 +831,39 @@ def pictures(made: Results) -> Pictures:
                 )
             )
     return Pictures(curves=tuple(curves))
+
+
+def hostile(text: str) -> Results:
+    """The small experiment with this text wherever a user or a machine could have put it."""
+    made = results(blocks=2, title=text)
+    renamed = {"ext4": text, "xfs": f"{text} 2"}
+
+    def levels(old):
+        return {path: renamed.get(level, level) for path, level in old.items()}
+
+    return replace(
+        made,
+        experiment=replace(
+            made.experiment,
+            question=text,
+            factors=(Factor(path="target", levels=tuple(renamed.values())), made.experiment.factors[1]),
+        ),
+        runs=tuple(
+            replace(
+                judged,
+                run=replace(judged.run, trial=replace(judged.run.trial, levels=levels(judged.run.trial.levels)), error=text),
+                verdicts={
+                    name: replace(one, label=text, findings=tuple(replace(f, statement=text, advice=text) for f in one.findings))
+                    for name, one in judged.verdicts.items()
+                },
+            )
+            for judged in made.runs
+        ),
+        cells=tuple(
+            replace(cell, levels=levels(cell.levels), excluded=dict.fromkeys(cell.excluded, text)) for cell in made.cells
+        ),
+        comparisons=tuple(
+            replace(one, statement=text, baseline=renamed["ext4"], candidate=renamed["xfs"]) for one in made.comparisons
+        ),
+        damaged={text: text},
+    )

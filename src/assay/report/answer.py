@@ -90,7 +90,11 @@ def axis(results: Results) -> Axis | None:
     return Axis(
         low=low,
         high=high,
-        ticks=tuple((_place(mark, low, high), f"×{NARROW}{mark:.3g}" if mark != 1 else "1") for mark in marks),
+        ticks=tuple(
+            (_place(mark, low, high), f"×{NARROW}{mark:.3g}" if mark != 1 else "1")
+            for mark in marks
+            if 3 < _place(mark, low, high) < 97
+        ),
         one=_place(1.0, low, high),
         matter_left=_place(max(low, 1 / (1 + matters)), low, high),
         matter_right=_place(min(high, 1 + matters), low, high),

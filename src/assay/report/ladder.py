@@ -144,11 +144,11 @@ def _steps(shown: Sequence[_Rung], total: float, unit: str, direction: Direction
             Step(
                 name=_NAMES[one.rung],
                 detail=one.subject,
-                amount="does not count this kind of I/O" if blind else show(one.amount, unit),
+                amount="does not count this kind of I/O" if blind else _amount(one, unit),
                 part="" if blind else share(part),
                 width=None if blind else part,
                 late=one.late / total,
-                late_text=f"+ {show(one.late, unit)} after the clock" if one.late / total > 0.005 else "",
+                late_text=f"+ {show(one.late, unit)} later" if one.late / total > 0.005 else "",
                 remark="" if blind or unit == "count" else _remark(one, above, part, direction),
                 device=device,
                 first_device=device and not seen_device,
@@ -157,6 +157,12 @@ def _steps(shown: Sequence[_Rung], total: float, unit: str, direction: Direction
         seen_device = seen_device or device
         above = above if blind else part
     return tuple(steps)
+
+
+def _amount(one: _Rung, unit: str) -> str:
+    if unit == "bytes":
+        return show(one.amount, unit)
+    return f"{show(one.amount, unit)} {'operations' if one.rung is Rung.APPLICATION else 'writes'}"
 
 
 def _remark(one: _Rung, above: float, part: float, direction: Direction) -> str:

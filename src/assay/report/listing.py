@@ -11,6 +11,9 @@ from assay.report.charts import cells
 from assay.report.charts.figure import Figure
 from assay.report.quantities import show, show_range
 
+LISTED = 60
+"""Most verdicts of a measure that are listed whole; above it only those that are not sound."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Section:
@@ -30,6 +33,7 @@ class FigureRow:
 
     name: str
     levels: str
+    claim: str
     value: str
     interval: str
     state: VerdictState
@@ -52,7 +56,7 @@ class VerdictRow:
 
 @dataclass(frozen=True, kw_only=True)
 class FindingGroup:
-    """Findings that are the same but for the run."""
+    """Findings of the same runs."""
 
     runs: str
     list: tuple[Finding, ...]
@@ -65,6 +69,8 @@ class VerdictGroup:
     title: str
     counts: tuple[tuple[VerdictState, int], ...]
     rows: tuple[VerdictRow, ...]
+    left_out: int
+    """Sound verdicts that are not listed for their number; their values are in the measure's own table."""
     findings: tuple[FindingGroup, ...]
 
 
@@ -116,6 +122,7 @@ def _figure(results: Results, measure: Measure, cell: Cell) -> FigureRow:
     return FigureRow(
         name=words.measure(measure),
         levels=words.levels(cell.levels),
+        claim=words.claim(measure.claim),
         value=show(one.value, one.unit),
         interval=interval,
         state=state,
@@ -149,17 +156,18 @@ def _group(title: str, rows: Sequence[VerdictRow], here: Sequence[tuple[str, Ver
     return VerdictGroup(
         title=title,
         counts=tuple((state, states.count(state)) for state in words.MEANING if state in states),
-        rows=tuple(rows),
+        rows=tuple(row for row in rows if len(rows) <= LISTED or row.state is not VerdictState.SOUND),
+        left_out=states.count(VerdictState.SOUND) if len(rows) > LISTED else 0,
         findings=_findings(here),
     )
 
 
 def _findings(here: Sequence[tuple[str, Verdict]]) -> tuple[FindingGroup, ...]:
-    """Equal findings once, with the runs that have them; those that failed first."""
-    found: dict[tuple[str, State, str], list[tuple[str, Finding]]] = {}
+    """Each rule's result once, in the words of the first run that has it; those that failed first."""
+    found: dict[tuple[str, State], list[tuple[str, Finding]]] = {}
     for name, verdict in here:
         for finding in verdict.findings:
-            found.setdefault((finding.rule, finding.state, finding.statement), []).append((name, finding))
+            found.setdefault((finding.rule, finding.state), []).append((name, finding))
     order = [State.FAIL, State.UNVERIFIED, State.PASS, State.NOT_APPLICABLE]
     groups: dict[tuple[str, ...], list[Finding]] = {}
     for same in sorted(found.values(), key=lambda pairs: (order.index(pairs[0][1].state), pairs[0][1].rule)):
@@ -168,9 +176,14 @@ def _findings(here: Sequence[tuple[str, Verdict]]) -> tuple[FindingGroup, ...]:
 
 
 def _named(names: Sequence[str], total: int) -> str:
-    if len(names) == total and total > 1:
-        return f"All {total}"
-    return ", ".join(names) if len(names) <= 6 else f"{', '.join(names[:5])} and {len(names) - 5} more"
+    if total == 1:
+        return names[0]
+    who = (
+        f"All {total}"
+        if len(names) == total
+        else f"{len(names)} of {total}: {', '.join(names[:6])}{', …' if len(names) > 6 else ''}"
+    )
+    return f"{who} (numbers of {names[0]})" if len(names) > 1 else who
 
 
 def _row(name: str, levels: str, verdict: Verdict) -> VerdictRow:

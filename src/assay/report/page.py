@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -57,6 +58,7 @@ def render(results: Results, load: Load, pictures: Pictures) -> str:
         "ladders": _ladders(observed),
         "paired": len(observed),
         "measures": measures,
+        "bare": not results.comparisons and not any(one.figure and one.figure.panels for one in measures),
         "galleries": galleries,
         "schedule": schedule.schedule(results),
         **facts.facts(observed),
@@ -134,7 +136,7 @@ def sections(context: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     entries = [
         ("answer", "The answer", True),
         ("bytes", "Where the bytes went", context["ladders"]),
-        ("measures", "Measures", context["measures"]),
+        ("measures", "Measures", context["measures"] and not context["bare"]),
         *((id_, name, True) for id_, name in galleries),
         ("verdicts", "Verdicts and findings", context["results"].runs),
         ("schedule", "Schedule", context["schedule"].marks),
@@ -154,7 +156,7 @@ def _environment() -> Any:  # noqa: ANN401 - jinja2 is imported here only
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= {"spec": _spec, "plain": _plain, "bound": _bound, "estimate": _estimate}
+    made.filters |= {"spec": _spec, "plain": _plain, "bound": _bound, "estimate": _estimate, "code": _code}
     made.globals |= {
         "shapes": words.SHAPES,
         "meaning": words.MEANING,
@@ -190,8 +192,11 @@ def _bound(value: Bound) -> str:
 
 def _estimate(value: Estimate) -> str:
     interval = show_range(value.low, value.high, value.unit)
-    return (
-        f"{show(value.value, value.unit)}, {value.confidence:.0%} interval {interval}"
-        if interval
-        else show(value.value, value.unit)
-    )
+    return show(value.value, value.unit) + (f" ({interval})" if interval else "")
+
+
+def _code(text: str) -> object:
+    """Text with what stands between backticks set as code."""
+    from markupsafe import Markup, escape
+
+    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))  # noqa: S704 - escaped on this line

@@ -193,6 +193,12 @@ def _described(group: Group) -> str:
     return "; ".join(said)
 
 
+def _said(dot: Dot, scale: Scale) -> str:
+    """A run in the table; its verdict where it is not sound."""
+    verdict = "" if dot.state is VerdictState.SOUND else f" {dot.state.value}"
+    return f"{dot.run}: {in_scale(dot.value, scale)}{verdict}"
+
+
 def _table(shown: Sequence[tuple[Cell, tuple[Dot, ...]]], scale: Scale, parts: Roles) -> Table:
     factors = [factor.path for factor in (parts.series, parts.along, *parts.panels) if factor is not None]
     unit = f"{NARROW}({scale.label})" if scale.label else ""
@@ -200,7 +206,7 @@ def _table(shown: Sequence[tuple[Cell, tuple[Dot, ...]]], scale: Scale, parts: R
     rows = []
     for cell, here in shown:
         one = cell.estimate
-        runs = ", ".join(f"{dot.run} {in_scale(dot.value, scale)} {dot.state.value}" for dot in here if dot.excluded is None)
+        runs = ", ".join(_said(dot, scale) for dot in here if dot.excluded is None)
         rows.append(
             (
                 *(words.level(cell.levels.get(path)) for path in factors),

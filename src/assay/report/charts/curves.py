@@ -15,7 +15,7 @@ from assay.report.quantities import NARROW, Scale, in_scale, scale_for
 
 HEIGHT = 200
 BELOW = 100
-POINTS = 4000
+POINTS = 3000
 """Points of all curves of one figure together; above it every nth point of each curve is drawn."""
 TABLE_ROWS = 12
 
@@ -177,10 +177,10 @@ def _active(drawing: _Drawing, curves: Sequence[Curve], x: Spec) -> Spec:
 
 
 def _table(drawing: _Drawing, curves: Sequence[Curve]) -> Table:
-    """Each run at a dozen places of its curve."""
+    """Each run at a dozen places of its curve, at four where there are many runs."""
     rows = []
     for curve in curves:
-        every = max(1, -(-len(curve.objects) // TABLE_ROWS))
+        every = max(1, -(-len(curve.objects) // (TABLE_ROWS if len(curves) <= 40 else 4)))
         points = list(zip(curve.objects, curve.time_per_operation_ns, curve.active_clients, strict=True))[every - 1 :: every]
         rows.append(
             (

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from assay.records import Experiment, Factor, Value
 from assay.report import words
+from assay.report.charts.theme import SERIES
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,7 +34,7 @@ class Roles:
         if self.series is None:
             return 0
         level = levels.get(self.series.path)
-        return self.series.levels.index(level) if level in self.series.levels else 0
+        return self.series.levels.index(level) % SERIES if level in self.series.levels else 0
 
     def name(self, levels: Mapping[str, Value]) -> str:
         """The series in words; empty where there is only one."""

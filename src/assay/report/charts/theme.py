@@ -21,6 +21,7 @@ LIGHT: Mapping[str, str] = {
     "--axis": "#b3ada0",
     "--paper": "#fffefb",
     "--alarm": "#b02a1c",
+    "--gold": "#b8860b",
     "--s0": "#2b6a9e",
     "--s1": "#c2571a",
     "--s2": "#2f8a6b",
@@ -37,6 +38,8 @@ CONFIG: Spec = {
     "font": _FONT,
     "view": {"stroke": None},
     "padding": 4,
+    "autosize": {"type": "fit", "contains": "padding"},
+    "range": {"category": [f"var(--s{index})" for index in range(SERIES)]},
     "axis": {
         "domain": False,
         "ticks": False,
@@ -70,20 +73,29 @@ CONFIG: Spec = {
 }
 
 
-def colour(index: int) -> str:
-    """The colour of the series with this index, as a CSS variable."""
-    return f"var(--s{index % SERIES})"
-
-
 def series_colours(field: str = "s") -> Spec:
     """The channel that colours by the index of the series, without a legend: series are labelled directly."""
-    names = [str(index) for index in range(SERIES)]
-    return {
-        "field": field,
-        "type": "nominal",
-        "legend": None,
-        "scale": {"domain": names, "range": [colour(index) for index in range(SERIES)]},
-    }
+    domain = [str(index) for index in range(SERIES)]
+    return {"field": field, "type": "nominal", "legend": None, "scale": {"domain": domain}}
+
+
+TINTS: Mapping[str, str] = {
+    "application": "var(--ink)",
+    "device": "var(--gold)",
+    "dirty": "var(--s3)",
+    "writeback": "var(--s5)",
+    "user": "var(--s2)",
+    "system": "var(--s3)",
+    "iowait": "var(--s5)",
+    "steal": "var(--alarm)",
+}
+"""What a line of a timeline stands for -> its colour: the application's in ink, the devices' in the gold of the ladder."""
+
+
+def tints(field: str = "k") -> Spec:
+    """The channel that colours by what a line stands for."""
+    scale = {"domain": list(TINTS), "range": list(TINTS.values())}
+    return {"field": field, "type": "nominal", "legend": None, "scale": scale}
 
 
 def rows_of(rows: Sequence[Row]) -> Spec:
@@ -93,17 +105,22 @@ def rows_of(rows: Sequence[Row]) -> Spec:
     text = io.StringIO()
     writer = csv.DictWriter(text, fieldnames=list(rows[0]), lineterminator="\n")
     writer.writeheader()
-    writer.writerows(rows)
+    writer.writerows({name: _short(value) for name, value in row.items()} for row in rows)
     parse = {name: "string" if isinstance(value, str) else "number" for name, value in rows[0].items()}
     return {"values": text.getvalue(), "format": {"type": "csv", "parse": parse}}
 
 
-def end_text(rows: Sequence[Row], y: Spec) -> Spec:
-    """Labels (`n`) at the right end of the plot at height `v`, in the colour of series `s`."""
+def _short(value: float | str) -> float | str:
+    """Whole numbers without a point."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def end_text(rows: Sequence[Row], y: Spec, colours: Spec | None = None) -> Spec:
+    """Labels (`n`) at the right end of the plot at height `v`, in the colour of series `s` where no other is given."""
     return {
         "data": rows_of(rows),
         "mark": {"type": "text", "align": "left", "x": {"expr": "width"}, "dx": 5, "fontWeight": 600, "fontSize": 12},
-        "encoding": {"y": {**y, "field": "v"}, "color": series_colours(), "text": {"field": "n"}},
+        "encoding": {"y": {**y, "field": "v"}, "color": colours or series_colours(), "text": {"field": "n"}},
     }
 
 
@@ -127,7 +144,7 @@ def room(longest: str) -> Spec:
 
 def frame(height: int, layers: list[Spec]) -> Spec:
     """A chart as wide as its place on the page and `height` pixels high, labels and titles included."""
-    return {"width": "container", "height": height, "autosize": {"type": "fit", "contains": "padding"}, "layer": layers}
+    return {"width": "container", "height": height, "layer": layers}
 
 
 def without_variables(text: str) -> str:

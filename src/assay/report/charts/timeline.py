@@ -9,7 +9,7 @@ from assay.records import Judged, Observations
 from assay.report import words
 from assay.report.charts.figure import Figure, Panel, Table, end_labels
 from assay.report.charts.strips import Strip, strips
-from assay.report.charts.theme import Row, Spec, end_text, frame, room, rows_of, series_colours
+from assay.report.charts.theme import TINTS, Row, Spec, end_text, frame, room, rows_of, tints
 from assay.report.quantities import NARROW, Scale, in_scale, scale_for
 
 HEIGHT = 118
@@ -86,8 +86,8 @@ def _column(column: _Column, shared: Mapping[str, _Shared]) -> tuple[Panel, ...]
 
 def _panel(column: _Column, strip: Strip, shared: _Shared, heading: str) -> Panel:
     rows: list[Row] = [
-        {"x": round(at, 3), "y": float(f"{value / shared.scale.divisor:.4g}"), "s": str(index), "n": name}
-        for index, (name, points) in enumerate(strip.lines)
+        {"x": round(at, 3), "y": float(f"{value / shared.scale.divisor:.4g}"), "k": stands_for(name), "n": name}
+        for name, points in strip.lines
         for at, value in points
     ]
     axis: Spec = {"title": "seconds since the start" if shared.bottom else None, "labels": shared.bottom, "tickCount": 5}
@@ -106,10 +106,16 @@ def _panel(column: _Column, strip: Strip, shared: _Shared, heading: str) -> Pane
     ]
     line: Spec = {
         "mark": {"type": "line", "interpolate": "step-after" if strip.steps else "linear", "strokeWidth": 1.5},
-        "encoding": {"x": x, "y": {**y, "field": "y"}, "color": series_colours(), "tooltip": tip},
+        "encoding": {
+            "x": x,
+            "y": {**y, "field": "y"},
+            "color": tints(),
+            "detail": {"field": "n", "type": "nominal"},
+            "tooltip": tip,
+        },
     }
     height = HEIGHT + (26 if shared.bottom else 0)
-    layers = [line, *_stop(column, x), end_text(_labels(strip, shared), y), room(shared.longest)]
+    layers = [line, *_stop(column, x), end_text(_labels(strip, shared), y, tints()), room(shared.longest)]
     peaks = "; ".join(
         f"{name} up to {in_scale(max(v for _, v in points), shared.scale)}" for name, points in strip.lines if points
     )
@@ -119,6 +125,14 @@ def _panel(column: _Column, strip: Strip, shared: _Shared, heading: str) -> Pane
         height=height,
         description=f"{strip.title} in {shared.scale.label} over time: {peaks}",
     )
+
+
+def stands_for(name: str) -> str:
+    """What decides the colour of a line: its first word where it is known, else the application or a device."""
+    first = name.partition(" ")[0]
+    if first in TINTS:
+        return first
+    return "device" if name.endswith((" read", " write")) else "application"
 
 
 def _stop(column: _Column, x: Spec) -> list[Spec]:
@@ -136,9 +150,8 @@ def _stop(column: _Column, x: Spec) -> list[Spec]:
 
 def _labels(strip: Strip, shared: _Shared) -> list[Row]:
     ends = [(name, points[-1][1] / shared.scale.divisor) for name, points in strip.lines if points]
-    index = {name: number for number, (name, _) in enumerate(strip.lines)}
     placed = end_labels(ends, 0, shared.top, 0.2)
-    return [{"v": at, "n": name, "s": str(index[name])} for name, at in placed.items()]
+    return [{"v": at, "n": name, "k": stands_for(name)} for name, at in placed.items()]
 
 
 def _table(columns: Sequence[_Column]) -> Table:

@@ -1,0 +1,120 @@
+"""Every specification is valid Vega-Lite, rates begin at zero, labels do not overlap, doubtful runs are there."""
+
+import itertools
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assay.errors import UsageError
+from assay.records import Factor
+from assay.report import markdown, page, picture
+from assay.report.charts import cells, roles, theme
+from assay.report.charts.figure import end_labels
+from report import fixture
+
+
+@pytest.fixture(scope="module")
+def results():
+    return fixture.results()
+
+
+@pytest.fixture(scope="module")
+def figures(results):
+    return page.figures(results, fixture.loader(results), fixture.pictures(results))
+
+
+def panels(figures):
+    return [panel for figure in figures for panel in figure.panels]
+
+
+def test_every_specification_is_valid(figures):
+    altair = pytest.importorskip("altair")
+    for panel in panels(figures)[::4]:
+        altair.Chart.from_dict({**panel.spec, "config": theme.CONFIG}, validate=True)
+
+
+def scales(spec):
+    """Every (channel, field, scale) of a specification."""
+    if isinstance(spec, dict):
+        for channel, how in spec.get("encoding", {}).items():
+            if isinstance(how, dict) and "domain" in how.get("scale", {}):
+                yield channel, how.get("field"), how["scale"]
+        for value in spec.values():
+            yield from scales(value)
+    elif isinstance(spec, list):
+        for value in spec:
+            yield from scales(value)
+
+
+def test_linear_axes_of_figures_begin_at_zero(figures):
+    checked = 0
+    for panel in panels(figures):
+        for channel, field, scale in scales(panel.spec):
+            if channel in ("x", "y") and field != "p" and scale.get("type") != "log":
+                checked += 1
+                assert scale["domain"][0] == 0
+    assert checked > 50
+
+
+def test_every_run_with_a_value_has_a_dot(results):
+    measure = results.experiment.measures[0]
+    shown = [dot.run for cell in results.cells if cell.measure == measure.name for dot in cells.runs_of(results, cell)]
+    assert sorted(shown) == sorted(judged.id for judged in results.runs if measure.name in judged.verdicts)
+
+
+def test_a_partial_run_is_drawn_as_not_counted(results):
+    measure = results.experiment.measures[0]
+    dots = [dot for cell in results.cells if cell.measure == measure.name for dot in cells.runs_of(results, cell)]
+    assert [dot.run for dot in dots if dot.excluded] == ["0009/1"]
+
+
+@given(st.lists(st.floats(min_value=0, max_value=100), min_size=1, max_size=6))
+def test_labels_at_line_ends_keep_apart_and_in_order(values):
+    placed = end_labels([(str(index), value) for index, value in enumerate(values)], 0, 100, 0.1)
+    ordered = sorted(placed.values())
+    assert all(after - before > 9.99 for before, after in itertools.pairwise(ordered))
+    assert max(ordered) <= 100.001
+
+
+def test_without_a_numeric_factor_levels_lie_in_rows(results):
+    experiment = results.experiment
+    assert roles.roles(experiment).along == experiment.factors[1]
+    text_only = Factor(path="spool.mode", levels=("a", "b"))
+    changed = type(experiment)(**{**vars(experiment), "factors": (experiment.factors[0], text_only)})
+    parts = roles.roles(changed)
+    assert (parts.along, parts.panels) == (None, (text_only,))
+
+
+def test_numeric_levels_stand_by_their_size():
+    assert roles.positions((1, 2, 4)) == {1: 0.0, 2: pytest.approx(1.0), 4: pytest.approx(2.0)}
+    assert roles.positions((1, 2, 3))[2] == pytest.approx(1.0)
+
+
+def test_data_as_text_survives_commas_and_quotes():
+    data = theme.rows_of([{"x": 1.0, "n": 'a, "b"\nc'}])
+    assert data == {"values": 'x,n\n1,"a, ""b""\nc"\n', "format": {"type": "csv", "parse": {"x": "number", "n": "string"}}}
+
+
+@pytest.mark.parametrize("ending", ["svg", "png"])
+def test_one_chart_as_a_picture(results, tmp_path, ending):
+    pytest.importorskip("vl_convert")
+    path = tmp_path / f"chart.{ending}"
+    picture.write(results, fixture.loader(results), fixture.pictures(results), "measure-spool.create.ops_per_s", path)
+    content = path.read_bytes()
+    assert content.startswith(b"<svg" if ending == "svg" else b"\x89PNG")
+    assert b"var(" not in content
+
+
+def test_unknown_chart_names_those_that_are_there(results, tmp_path):
+    with pytest.raises(UsageError, match=r"measure-spool\.create\.ops_per_s"):
+        picture.write(results, fixture.loader(results), fixture.pictures(results), "nothing", tmp_path / "x.svg")
+
+
+def test_markdown_has_the_answer_and_escapes(results):
+    text = markdown.render(results)
+    assert text.startswith("# A mail spool on ext4 or xfs")
+    assert "times as fast as" in text
+    assert "| not met" in text or "| undecided" in text
+    hostile = markdown.render(fixture.hostile("<script>alert(1)</script> | a"))
+    assert "<script>" not in hostile

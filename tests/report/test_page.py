@@ -1,0 +1,148 @@
+"""The whole page, in text and in a browser."""
+
+import re
+
+import pytest
+
+from assay.errors import MissingError
+from assay.report import bundle, page
+from assay.report.inputs import Pictures
+from report import fixture
+
+HOSTILE = '<script>alert("x")</script><img src=x onerror=alert(1)>"\'`${7*7}'
+EXTERNAL = re.compile(r"""(?:src|href)\s*=\s*["']?(?:https?:)?//|url\(\s*["']?https?:|@import""")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def built_bundle():
+    if not bundle.BUNDLE.exists():
+        pytest.importorskip("vl_convert")
+        bundle.write()
+
+
+def written(tmp_path, results, pictures=None):
+    path = tmp_path / "report.html"
+    page.write(results, fixture.loader(results), path, pictures)
+    return path
+
+
+@pytest.fixture(scope="session")
+def whole(tmp_path_factory):
+    results = fixture.results()
+    return written(tmp_path_factory.mktemp("whole"), results, fixture.pictures(results))
+
+
+def test_whole_page_opens_without_network_or_complaint_and_draws_every_chart(whole, look):
+    seen = look(whole)
+    assert seen.requests == [whole.as_uri()]
+    assert seen.complaints == []
+    charts = seen.page.evaluate(
+        "[...document.querySelectorAll('.chart')].map(c => [c.dataset.state, !!c.querySelector('svg .mark-group')])"
+    )
+    assert len(charts) > 30
+    assert charts == [["drawn", True]] * len(charts)
+
+
+def test_every_figure_has_its_numbers_and_every_chart_a_description(whole, look):
+    seen = look(whole, wait=False)
+    bare = seen.page.evaluate("[...document.querySelectorAll('figure')].filter(f => !f.querySelector('table tbody tr')).length")
+    silent = seen.page.evaluate("[...document.querySelectorAll('.chart')].filter(c => !c.getAttribute('aria-label')).length")
+    assert (bare, silent) == (0, 0)
+
+
+@pytest.mark.parametrize("width", [390, 820, 1400])
+def test_no_width_needs_sideways_scrolling(whole, look, width):
+    seen = look(whole, width)
+    assert seen.page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_dark_and_light_differ_in_charts_without_drawing_again(whole, look):
+    seen = look(whole, color_scheme="light")
+    colour = "getComputedStyle(document.querySelector('.chart svg .mark-text text')).fill"
+    light = seen.page.evaluate(colour)
+    seen.page.emulate_media(color_scheme="dark")
+    assert seen.page.evaluate(colour) != light
+
+
+def test_without_scripts_the_tables_and_ladders_still_tell(whole, look):
+    seen = look(whole, java_script_enabled=False, wait=False)
+    assert seen.page.locator(".chart").first.is_visible() is False
+    summary = seen.page.locator("#m-1 summary")
+    summary.click()
+    assert seen.page.locator("#m-1 table").is_visible()
+    assert seen.page.locator(".ladder", has_text="98").first.is_visible()
+
+
+def test_it_prints(whole, look):
+    seen = look(whole)
+    assert seen.page.pdf(format="A4")[:5] == b"%PDF-"
+
+
+def test_answer_comes_first(whole):
+    text = whole.read_text()
+    body = text[text.index("<main>") :]
+    order = [
+        body.index(part)
+        for part in ("<h1>", "times as fast as", "Requirements", "What to distrust", 'id="bytes"', 'id="measures"')
+    ]
+    assert order == sorted(order)
+
+
+def test_all_five_verdicts_and_runs_that_do_not_count_are_shown(whole):
+    text = whole.read_text()
+    for state in ("SOUND", "BOUNDED", "TAINTED", "UNVERIFIED", "INVALID"):
+        assert f'{state.lower()}">{state}<' in text
+    assert "client 3 was lost" in text
+    assert "0009/1" in text
+
+
+def test_200_trials_stay_under_two_megabytes(tmp_path, look):
+    results = fixture.results(blocks=34)
+    assert len(results.runs) >= 200
+    path = written(tmp_path, results, fixture.pictures(results))
+    assert path.stat().st_size < 2_000_000
+    seen = look(path)
+    assert seen.complaints == []
+    assert seen.page.evaluate("[...document.querySelectorAll('.chart')].every(c => c.dataset.state === 'drawn')")
+
+
+@pytest.mark.parametrize("make", [fixture.empty, fixture.one_run])
+def test_few_runs_are_enough_for_a_page(tmp_path, look, make):
+    seen = look(written(tmp_path, make()))
+    assert seen.complaints == []
+    assert seen.page.locator("h1").inner_text()
+
+
+def test_nothing_run_says_so(tmp_path):
+    assert "no run has been made" in written(tmp_path, fixture.empty()).read_text()
+
+
+def test_hostile_texts_stay_texts(tmp_path, look):
+    results = fixture.hostile(HOSTILE)
+    path = written(tmp_path, results, fixture.pictures(results))
+    seen = look(path)
+    assert seen.complaints == []
+    assert seen.page.locator("h1").inner_text() == HOSTILE
+    assert seen.page.locator("img").count() == 0
+    drawn = seen.page.evaluate("[...document.querySelectorAll('.chart')].every(c => c.dataset.state === 'drawn')")
+    assert drawn
+
+
+def test_no_external_address_is_referred_to(whole):
+    text = whole.read_text()
+    own = text.replace(bundle.read(), "")
+    assert EXTERNAL.findall(own) == []
+
+
+def test_missing_bundle_is_named(tmp_path, monkeypatch):
+    monkeypatch.setattr(bundle, "BUNDLE", tmp_path / "vega.js")
+    with pytest.raises(MissingError, match="make build"):
+        written(tmp_path, fixture.results(1))
+
+
+def test_load_is_asked_once_a_run(tmp_path):
+    results = fixture.results()
+    asked = []
+    load = fixture.loader(results)
+    page.render(results, lambda run: asked.append(run) or load(run), Pictures())
+    assert len(asked) == len(set(asked)) > 0

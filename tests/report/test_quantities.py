@@ -1,0 +1,43 @@
+"""Figures as people read them."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assay.report import quantities
+
+THIN = quantities.NARROW
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "text"),
+    [
+        (4.1e9, "bytes/s", f"4.10{THIN}GB/s"),
+        (12345.6, "1/s", f"12,346{THIN}/s"),
+        (1.9e6, "ns", f"1.90{THIN}ms"),
+        (0.3412, "share", f"34.1{THIN}%"),
+        (0.0, "bytes/s", f"0{THIN}B/s"),
+        (1.38, "", "1.38"),
+        (None, "ns", "–"),
+        (1_234_567.0, "1/s", f"1.23{THIN}million/s"),
+    ],
+)
+def test_show(value, unit, text):
+    assert quantities.show(value, unit) == text
+
+
+def test_ranges_share_a_scale_and_may_be_open():
+    assert quantities.show_range(9.8e8, 1.1e9, "bytes/s") == f"0.980 to 1.10{THIN}GB/s"
+    assert quantities.show_range(None, 8.2e7, "bytes/s") == f"at most 82.0{THIN}MB/s"
+    assert quantities.show_range(8.2e7, None, "bytes/s") == f"at least 82.0{THIN}MB/s"
+    assert quantities.show_range(None, None, "bytes/s") == ""
+
+
+def test_a_tiny_share_is_not_nothing():
+    assert quantities.share(0.0004) == f"<{THIN}0.1{THIN}%"
+    assert quantities.share(0.0) == f"0{THIN}%"
+
+
+@given(st.floats(min_value=0.001, max_value=1e14))
+def test_three_figures_are_kept(value):
+    assert float(quantities.number(value).replace(",", "")) == pytest.approx(value, rel=0.0051)
