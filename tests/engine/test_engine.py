@@ -262,7 +262,7 @@ def test_what_was_written_is_there_and_does_not_compress(engine, tmp_path):
     assert len({data[at : at + 512] for at in range(0, MIB, 512)}) == MIB // 512
 
 
-def test_data_depend_on_seed_file_and_place_only(engine, tmp_path):
+def test_data_depend_on_seed_phase_file_and_place_only(engine, tmp_path):
     def digest(name, **more):
         engine.run("bulk", bulk(tmp_path / name), **more)
         return hashlib.sha256((tmp_path / name).read_bytes()).digest()
@@ -270,6 +270,7 @@ def test_data_depend_on_seed_file_and_place_only(engine, tmp_path):
     first = digest("a", seed=1)
     assert digest("a", seed=1) == first
     assert digest("a", seed=2) != first
+    assert digest("a", seed=1, phase="again") != first
     assert digest("b", seed=1) != first
 
 
@@ -401,7 +402,7 @@ def test_objects_are_made_listed_looked_up_and_removed(engine, tmp_path):
     noted = made["operations"]
     assert [noted[name]["count"] for name in ("create", "fsync", "list")] == [200, 200, 4]
     assert noted["create"]["bytes"] == 20_000
-    assert noted["create"]["checkpoints"]["count"][-4:] == [50, 100, 150, 200]
+    assert {50, 100, 150, 200} <= set(noted["create"]["checkpoints"]["count"])
     assert sorted(path.name for path in directory.iterdir()) == [f"o{number:08d}" for number in range(200)]
     assert len({path.read_bytes() for path in directory.iterdir()}) == 200
     for name in ("stat", "list", "unlink"):

@@ -205,7 +205,7 @@ impl Bulk {
             ^ mix_text(settings.operation.word());
         Self {
             offsets: Offsets::new(seed, records, settings.record_size, span.offset),
-            data_seed: mix(config.seed) ^ mix_text(&path),
+            data_seed: mix(config.seed ^ mix_text(&config.phase)) ^ mix_text(&path),
             file,
             span,
             path,
