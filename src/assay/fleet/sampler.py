@@ -87,13 +87,12 @@ class Sampler:
             snapshots = rebased(self._snapshots[observer.name], t0_ns)
             try:
                 made = observer.parse(self._host.name, phase, snapshots, self._subject)
+                readings += made.readings
+                series += made.series
+                facts += made.facts
+                self._missing = {**made.missing, **self._missing}
             except Exception as error:  # one observer's mistake must not cost the run: its evidence is missing then
                 self._fail(observer, error)
-                continue
-            readings += made.readings
-            series += made.series
-            facts += made.facts
-            self._missing |= {key: reason for key, reason in made.missing.items() if key not in self._missing}
         series.append(self._cost(phase, t0_ns))
         evidence = Evidence(readings=tuple(readings), series=tuple(series), facts=tuple(facts), missing=dict(self._missing))
         return Seen(evidence=evidence, gaps=self._gaps())

@@ -135,11 +135,11 @@ RULE = Rule(
     applies=applies,
     check=check,
     alternatives=(
-        "Another program on this host was writing: dirty pages are counted for the whole host, device bytes for the whole device.",
+        "Another program on this host was writing: dirty pages count for the whole host, bytes for the whole device.",
         "The file system was still doing work of its own, such as a journal commit or lazy initialisation.",
     ),
-    advice="Leave the lab its wait for quiet (do not set `quiesce`), stop what else writes to this device, and state the cache that"
-    " the phase starts from (cache = cold or warm) as the claim has it.",
+    advice="Leave the lab its wait for quiet (do not set `quiesce`), stop what else writes to this device, and state the cache"
+    " that the phase starts from (cache = cold or warm) as the claim has it.",
     sources=(
         "Duplyakin et al., ATC 2023: the ordering trap",
         "Heiser, systems benchmarking crimes: quiescence before timing",

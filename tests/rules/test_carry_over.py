@@ -1,0 +1,142 @@
+"""W07: what was dirty, written or cached before the clock started."""
+
+from array import array
+from dataclasses import replace
+
+import pytest
+
+from assay.audit import limits
+from assay.records import CacheState, Claim, Direction, Observations, Reading, Regime, Rung, Series, Span, State
+from assay.rules.carry_over import RULE
+from audit.case_builder import Made, case_of
+
+MIB = 1 << 20
+SECOND = 10**9
+THRESHOLDS = {"dirty_share": 0.01, "write_rate_share": 0.01, "least_dirty_bytes": 4 * MIB, "least_written_bytes": MIB // 4}
+
+
+def gauge(metric, value):
+    return Series(
+        phase="p",
+        source="memory:/proc/meminfo",
+        layer="memory",
+        host="local",
+        subject="",
+        metric=metric,
+        unit="bytes",
+        at_ns=array("q", [-SECOND // 4, -SECOND // 100, SECOND]),
+        value=array("d", [0, value, 900 * MIB]),
+    )
+
+
+def written(moved, span=Span.BEFORE):
+    return Reading(
+        phase="p",
+        rung=Rung.LOWEST_DEVICE,
+        source="block:/proc/diskstats",
+        host="local",
+        subject="device:vda",
+        direction=Direction.WRITE,
+        bytes=moved,
+        operations=1,
+        from_ns=-SECOND // 4 if span is Span.BEFORE else 0,
+        to_ns=0 if span is Span.BEFORE else SECOND,
+        span=span,
+    )
+
+
+def judged(made=None, dirty=0, writeback=0, before=0, share=0.0, proved=CacheState.COLD, **case_more):
+    """256 MiB read in one second, after what the arguments say."""
+    case = case_of(made or Made(operation="read", claim=Claim(regime=Regime.COLD)), "W07")
+    series = () if dirty is None else (gauge("dirty_bytes", dirty), gauge("writeback_bytes", writeback))
+    readings = () if before is None else (written(before),)
+    phase = replace(case.phase, cached_share_before=share, cache_proved=proved)
+    case = replace(
+        case, phase=phase, observations=Observations(readings=readings, series=series), thresholds=THRESHOLDS, **case_more
+    )
+    reason = RULE.applies(case)
+    return State.NOT_APPLICABLE if reason else RULE.check(case)
+
+
+def test_a_quiet_cold_start_passes():
+    assert judged().state is State.PASS
+    assert judged(dirty=3 * MIB, before=200_000).state is State.PASS
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ({"dirty": 5 * MIB}, "dirty or being written"),
+        ({"writeback": 5 * MIB}, "dirty or being written"),
+        ({"before": 2 * MIB}, "by something else"),
+        ({"share": 1.0, "proved": CacheState.WARM}, "100.0% of the data files was in memory, though cold"),
+        ({"share": 0.4, "proved": None}, "40.0% of the data files"),
+    ],
+)
+def test_each_thing_left_over_fails_and_says_which(more, words):
+    finding = judged(**more)
+    assert finding.state is State.FAIL
+    assert words in finding.statement
+    assert finding.advice
+    assert finding.alternatives
+
+
+def test_all_that_is_wrong_is_said_at_once():
+    finding = judged(dirty=50 * MIB, before=9 * MIB, share=1.0, proved=CacheState.WARM)
+    assert finding.statement.count(";") == 2
+
+
+def test_a_large_phase_allows_a_hundredth_of_its_bytes():
+    big = Made(operation="read", count=2048, seconds=8.0, claim=Claim(regime=Regime.COLD))
+    assert judged(big, dirty=19 * MIB).state is State.PASS
+    assert judged(big, dirty=21 * MIB).state is State.FAIL
+
+
+def test_writing_is_weighed_against_the_rate_of_the_phase():
+    slow = Made(operation="read", count=8, seconds=4.0, claim=Claim(regime=Regime.COLD))
+    assert judged(slow, before=MIB // 2).state is State.FAIL
+    assert judged(before=MIB // 2).state is State.PASS
+
+
+@pytest.mark.parametrize(
+    ("claim", "proved", "state"),
+    [
+        (Claim(regime=Regime.WARM), CacheState.WARM, State.PASS),
+        (Claim(regime=Regime.WARM), CacheState.COLD, State.FAIL),
+        (Claim(regime=Regime.BURST), CacheState.WARM, State.PASS),
+        (Claim(), CacheState.WARM, State.PASS),
+    ],
+)
+def test_caches_are_held_against_the_claim_only(claim, proved, state):
+    share = 1.0 if proved is CacheState.WARM else 0.0
+    assert judged(Made(operation="read", claim=claim), share=share, proved=proved).state is state
+
+
+def test_writes_do_not_claim_a_state_of_the_files_they_make():
+    made = Made(operation="write", claim=Claim(regime=Regime.COLD))
+    assert judged(made, share=1.0, proved=CacheState.WARM).state is State.PASS
+
+
+def test_what_nobody_saw_is_unverified():
+    assert judged(dirty=None).state is State.UNVERIFIED
+    assert judged(before=None).state is State.UNVERIFIED
+    assert judged(share=None, proved=None).state is State.UNVERIFIED
+
+
+def test_a_failure_outweighs_what_is_not_known():
+    assert judged(before=None, dirty=50 * MIB).state is State.FAIL
+
+
+def test_a_place_without_devices_has_no_device_to_be_written():
+    run = case_of(Made(operation="read"), "W07").run
+    nowhere = replace(run, places=tuple(replace(place, devices=()) for place in run.places))
+    assert judged(Made(operation="read"), before=None, run=nowhere).state is State.PASS
+
+
+def test_phases_that_are_not_measured_are_not_judged():
+    case = case_of(Made(), "W07")
+    assert RULE.applies(replace(case, phase=replace(case.phase, measured=False)))
+
+
+def test_its_thresholds_are_those_of_the_audit():
+    assert {"dirty_share", "write_rate_share"} <= limits.thresholds("W07").keys() <= THRESHOLDS.keys()
