@@ -29,6 +29,10 @@ def test_warm_read_is_relabelled_and_bounded():
     assert finding.bound.high == pytest.approx(0.02 * 256 * MIB / 0.0655, rel=1e-3)
 
 
+def test_nothing_from_the_device_is_said_so():
+    assert judged(storage_bytes=0).relabel == "warm read 4.10 GB/s: page-cache bandwidth; nothing came from the device"
+
+
 def test_as_is_claim_makes_a_warm_read_a_note():
     assert judged(claim=Claim(), storage_bytes=0).severity is Severity.NOTES
 

@@ -33,9 +33,15 @@ def test_no_flush_fails():
 
 
 def test_flushes_of_others_hide_a_few_of_ours_but_not_many():
-    busy = but(SYNCED, before_flushes=10)
+    busy = but(SYNCED, before_flushes=10, devices=("vda",))
     assert judged(busy).state is State.UNVERIFIED
     assert judged(but(busy, flushes=500)).state is State.PASS
+
+
+def test_device_of_our_own_above_a_busy_one_tells_ours():
+    finding = judged(but(SYNCED, before_flushes=10))
+    assert finding.state is State.PASS
+    assert "those of loop0 are ours" in finding.statement
 
 
 def test_write_through_needs_none():

@@ -122,7 +122,7 @@ def verdict(case: TrialCase, figure: Figure | None, findings: tuple[Finding, ...
         unit=figure.unit if figure else unit_of(case.measure),
         corrected=corrected(case.phase, figure, findings, direction),
         state=state,
-        label=label(case, figure, state, findings),
+        label=label(case, figure, findings),
         bound=bound,
         findings=findings,
     )

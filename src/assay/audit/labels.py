@@ -8,25 +8,42 @@ from assay import measures
 from assay.audit.verdicts import failures, notes, unverified
 from assay.catalogue import TrialCase
 from assay.measures import Figure, ladder
-from assay.records import Direction, Durability, Finding, Phase, Regime, State, Tier, VerdictState
+from assay.records import Direction, Durability, Finding, Phase, Regime, State, Tier
 from assay.soundness import required_rules
 from assay.units import Unit
 
 LIMITERS = ("L04", "L06")
 """Rules that name a limiter when they pass."""
+OUTSIDE = ("noise", "carry-over")
+"""Parts of a claim that speak of the platform: they leave what the number is, and say what disturbed it."""
 NOUNS = {"random_read": "random reads", "random_write": "random writes", "fsync": "syncs", "list": "listings"}
 
 
-def label(case: TrialCase, figure: Figure | None, state: VerdictState, findings: Sequence[Finding]) -> str:
-    """The label of a verdict: the worst failure's own words, else what the claim turned out to be, with the limiter."""
+def label(case: TrialCase, figure: Figure | None, findings: Sequence[Finding]) -> str:
+    """The label of a verdict: the worst failures' own words, else what the claim turned out to be, with limiter and noise."""
     failed = failures(findings)
-    if failed:
-        return "; ".join(dict.fromkeys(finding.relabel or finding.statement for finding in failed[:2]))
-    if state is VerdictState.UNVERIFIED:
-        return f"{seen_by_client(case, findings)}; {not_known(case, findings)}"
-    if is_as_is(case):
-        return with_limiter(seen_by_client(case, findings), findings)
-    return with_limiter(sound(case, figure), findings)
+    disturbed = [finding for finding in failed if finding.part in OUTSIDE]
+    if len(failed) > len(disturbed):
+        others = [finding for finding in failed if finding.part not in OUTSIDE]
+        return "; ".join(dict.fromkeys(finding.relabel or finding.statement for finding in others[:2]))
+    if unverified(findings, required(case)):
+        words = f"{seen_by_client(case, findings)}; {not_known(case, findings)}"
+    elif is_as_is(case):
+        words = with_limiter(seen_by_client(case, findings), findings)
+    else:
+        words = with_limiter(sound(case, figure), findings)
+    return "; but ".join([words, *(short(finding) for finding in disturbed[:1])])
+
+
+def required(case: TrialCase) -> tuple[str, ...]:
+    """The rules that the claim needs."""
+    return required_rules(case.claim, case.phase.directions.get(case.measure.operation))
+
+
+def short(finding: Finding) -> str:
+    """What disturbed the run, in its relabel or its first sentence."""
+    words = finding.relabel or finding.statement.split(". ")[0].rstrip(".")
+    return f"{words[:1].lower()}{words[1:]}"
 
 
 def is_as_is(case: TrialCase) -> bool:
@@ -48,7 +65,7 @@ def seen_by_client(case: TrialCase, findings: Sequence[Finding]) -> str:
 
 def not_known(case: TrialCase, findings: Sequence[Finding]) -> str:
     """Which part of the claim nobody could confirm."""
-    rules = unverified(findings, required_rules(case.claim, case.phase.directions.get(case.measure.operation)))
+    rules = unverified(findings, required(case))
     by_rule = {finding.rule: finding for finding in findings}
     if not rules:
         return "unverified"

@@ -22,10 +22,19 @@ def state_of(findings: Sequence[Finding], required: Iterable[str]) -> VerdictSta
     return VerdictState.BOUNDED if failed else VerdictState.SOUND
 
 
+EXPLAINING = ("E01", "T06", "T01", "T03", "T12", "D02", "D01")
+"""Rules that say what a number is instead of what it is called; they speak before those that only refuse it."""
+
+
 def failures(findings: Iterable[Finding]) -> list[Finding]:
-    """The failed findings that count, the worst first."""
+    """The failed findings that count: the worst first, among equals those that explain."""
     counted = (f for f in findings if f.state is State.FAIL and f.severity is not Severity.NOTES)
-    return sorted(counted, key=lambda finding: list(Severity).index(finding.severity))
+    return sorted(counted, key=_rank)
+
+
+def _rank(finding: Finding) -> tuple[int, int]:
+    explains = EXPLAINING.index(finding.rule) if finding.rule in EXPLAINING else len(EXPLAINING)
+    return list(Severity).index(finding.severity), explains
 
 
 def notes(findings: Iterable[Finding]) -> list[Finding]:

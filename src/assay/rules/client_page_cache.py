@@ -86,8 +86,9 @@ def served_from_cache(case: TrialCase, hits: float, asked: float) -> Finding:
     """The failure: a number of memory under another name."""
     wrong = case.claim.tier in BELOW_CACHE or case.claim.regime is Regime.COLD
     bound = at_most(case, 1 - hits)
-    device = f"; device rate {in_words(bound)}" if bound else ""
-    label = f"warm read{told_rate(case)}: page-cache bandwidth; device share {measures.percent(1 - hits)}{device}"
+    rate = f"; device rate {in_words(bound)}" if bound else ""
+    device = f"device share {measures.percent(1 - hits)}{rate}" if hits < 1 else "nothing came from the device"
+    label = f"warm read{told_rate(case)}: page-cache bandwidth; {device}"
     return found(
         RULE,
         case,

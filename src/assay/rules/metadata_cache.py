@@ -37,7 +37,8 @@ def check(case: Case) -> Finding:
     objects = sum(total.count for _, total in measures.client_operations(case.phase, case.measure.operation))
     if loaded is None or not objects:
         return found(RULE, case, State.UNVERIFIED, "The inode caches could not be watched (/proc/slabinfo is for root).")
-    share = min(1.0, max(0.0, loaded / objects))
+    loaded = max(0.0, loaded)
+    share = min(1.0, loaded / objects)
     observed = {"loads_share": share, "inodes_loaded": loaded, "objects": float(objects)}
     said = f"{loaded:,.0f} inodes were loaded for {objects:,} objects ({measures.percent(share)})"
     if share >= case.thresholds["loads_share"]:

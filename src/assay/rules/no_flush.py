@@ -2,7 +2,7 @@
 
 A volatile device cache holds what it has acknowledged until a flush (or a forced-unit-access write) is completed. A
 device that says `write through` needs none. Flushes of others count too: ours must stand out from the rate of the quiet
-window by two standard deviations of a Poisson count.
+window by two standard deviations of a Poisson count, at this device or at the one above it that nobody else uses.
 """
 
 from __future__ import annotations
@@ -41,13 +41,26 @@ def check(case: Case) -> Finding:
     least = case.thresholds["least_flushes"]
     if flushes.raw_operations < least or (upper is not None and upper.raw_operations < least):
         return not_flushed(case, flushes, upper, observed)
-    if flushes.raw_operations < least + flushes.foreign_operations + 2 * math.sqrt(flushes.foreign_operations):
-        statement = (
-            f"{flushes.device} completed {flushes.raw_operations:,.0f} flushes; by the quiet window before, others make about"
-            f" {flushes.foreign_operations:,.0f} in that time, so ours cannot be told from theirs."
-        )
-        return found(RULE, case, State.UNVERIFIED, statement, observed=observed)
+    if not stands_out(flushes, least):
+        if upper is None or not stands_out(upper, least):
+            return hidden(case, flushes, observed)
+        tail = f"; the flushes of others on {flushes.device} are among them, those of {upper.device} are ours"
+        return found(RULE, case, State.PASS, f"{passed_on(flushes, upper)}{tail}.", observed=observed, evidence=("L8 flushes",))
     return found(RULE, case, State.PASS, f"{passed_on(flushes, upper)}.", observed=observed, evidence=("L9 flushes",))
+
+
+def stands_out(flushes: ladder.Step, least: float) -> bool:
+    """Whether there are more flushes than others make in that time, by two standard deviations of a Poisson count."""
+    return flushes.raw_operations >= least + flushes.foreign_operations + 2 * math.sqrt(flushes.foreign_operations)
+
+
+def hidden(case: TrialCase, flushes: ladder.Step, observed: dict[str, float | None]) -> Finding:
+    """There were flushes, but others make as many: nothing is known of ours."""
+    statement = (
+        f"{flushes.device} completed {flushes.raw_operations:,.0f} flushes; by the quiet window before, others make about"
+        f" {flushes.foreign_operations:,.0f} in that time, so ours cannot be told from theirs."
+    )
+    return found(RULE, case, State.UNVERIFIED, statement, observed={**observed})
 
 
 def passed_on(flushes: ladder.Step, upper: ladder.Step | None) -> str:

@@ -48,7 +48,8 @@ def check(case: Case) -> Finding:
     line = max(lines(case), key=lambda line: line.rate / line.allowed)
     ratio = line.rate / line.limit
     observed = {"rate": line.rate, "limit": line.limit, "ratio": ratio}
-    said = f"{measures.with_unit(line.rate, line.unit)} is {measures.percent(ratio)} of {line.words}"
+    times = measures.percent(ratio) if ratio < 2 else f"{ratio:.3g} times"
+    said = f"{measures.with_unit(line.rate, line.unit)} is {times}{' of' if ratio < 2 else ''} {line.words}"
     if line.rate > line.allowed:
         return above(case, line, said, observed)
     if ratio < case.thresholds["at_limit_share"]:
