@@ -6,6 +6,7 @@ import pytest
 
 from assay import catalogue
 from assay.audit import judge, limits
+from assay.audit.labels import label
 from assay.records import (
     Claim,
     Comparison,
@@ -18,11 +19,12 @@ from assay.records import (
     Plan,
     Regime,
     Scope,
+    Severity,
     State,
     Tier,
     VerdictState,
 )
-from audit.case_builder import MIB, Made, Seen, but, experiment_of, observations_of, run_of
+from audit.case_builder import MIB, Made, Seen, but, case_of, experiment_of, observations_of, run_of
 
 COLD_DEVICE = Made(
     seconds=5.0,
@@ -229,3 +231,11 @@ def test_experiment_rules_give_findings():
     plan = Plan(experiment="e", seed=1, trials=(), blocks=1, drawn_blocks=1, sittings=(None,))
     found = judge.judge_experiment(experiment_of(Made()), plan, [], lambda run: observations_of(Made()))
     assert all(finding.state in State for finding in found)
+
+
+def test_noise_leaves_what_the_number_is_and_says_what_disturbed_it():
+    case = case_of(COLD_DEVICE, "N02")
+    finding = next(finding for finding in judged(COLD_DEVICE).findings if finding.rule == "N02")
+    noisy = replace(finding, state=State.FAIL, severity=Severity.QUALIFIES, statement="The host was busy. Much of it.")
+    others = [one for one in judged(COLD_DEVICE).findings if one.rule != "N02"]
+    assert label(case, None, [*others, noisy]) == "cold reads served by the device vda; but the host was busy"

@@ -47,10 +47,11 @@ def test_hardly_read_upper_device_passes():
     assert judged(upper_bytes=65536, lower_bytes=0).state is State.PASS
 
 
-def test_writes_are_judged_by_the_flag():
-    assert judged("write", dio="1").state is State.PASS
-    assert judged("write", dio="0").severity is Severity.QUALIFIES
+def test_writes_pass_directly_or_by_the_flushes_that_follow():
     assert judged("write").state is State.PASS
+    assert judged("write", dio="1").state is State.PASS
+    assert judged("write", dio="0", upper_bytes=256 * MIB, lower_bytes=0, drain_bytes=0).severity is Severity.QUALIFIES
+    assert judged("write", dio="0", upper_bytes=256 * MIB, lower_bytes=256 * MIB).state is State.PASS
 
 
 def test_unknown_bytes_are_unverified():

@@ -1,8 +1,10 @@
 """L07: four workers, all busy, half idle, busier than time allows."""
 
+from dataclasses import replace
+
 import pytest
 
-from assay.records import Claim, Load, Severity, State
+from assay.records import Claim, EngineCost, Load, Severity, State
 from assay.rules.little import RULE
 from audit.case_builder import Made, case_of
 
@@ -25,6 +27,15 @@ def test_too_long_latencies_contradict():
     finding = judged(sampled_share=1.5)
     assert finding.severity is Severity.INVALIDATES
     assert "cannot both be right" in finding.statement
+
+
+def test_user_time_explains_idleness_but_never_an_excess():
+    made = Made(count=64_000, record_bytes=4096, workers=4, busy_share=0.90)
+    case = case_of(made, "L07")
+    (client,) = case.phase.clients
+    for user_ns, state in ((0, State.FAIL), (10**9, State.PASS)):
+        phase = replace(case.phase, clients=(replace(client, cost=EngineCost(cpu_user_ns=user_ns, cpu_system_ns=0)),))
+        assert RULE.check(replace(case, phase=phase)).state is state
 
 
 def test_few_samples_fall_back_to_the_sum_of_latencies():

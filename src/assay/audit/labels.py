@@ -14,17 +14,16 @@ from assay.units import Unit
 
 LIMITERS = ("L04", "L06")
 """Rules that name a limiter when they pass."""
-OUTSIDE = ("noise", "carry-over")
-"""Parts of a claim that speak of the platform: they leave what the number is, and say what disturbed it."""
+CARRY_OVER = "W07"
 NOUNS = {"random_read": "random reads", "random_write": "random writes", "fsync": "syncs", "list": "listings"}
 
 
 def label(case: TrialCase, figure: Figure | None, findings: Sequence[Finding]) -> str:
     """The label of a verdict: the worst failures' own words, else what the claim turned out to be, with limiter and noise."""
     failed = failures(findings)
-    disturbed = [finding for finding in failed if finding.part in OUTSIDE]
+    disturbed = [finding for finding in failed if from_outside(finding)]
     if len(failed) > len(disturbed):
-        others = [finding for finding in failed if finding.part not in OUTSIDE]
+        others = [finding for finding in failed if not from_outside(finding)]
         return "; ".join(dict.fromkeys(finding.relabel or finding.statement for finding in others[:2]))
     if unverified(findings, required(case)):
         words = f"{seen_by_client(case, findings)}; {not_known(case, findings)}"
@@ -33,6 +32,11 @@ def label(case: TrialCase, figure: Figure | None, findings: Sequence[Finding]) -
     else:
         words = with_limiter(sound(case, figure), findings)
     return "; but ".join([words, *(short(finding) for finding in disturbed[:1])])
+
+
+def from_outside(finding: Finding) -> bool:
+    """Whether it speaks of the platform (rules N, and what an earlier trial left): that leaves what the number is."""
+    return finding.part == "noise" or finding.rule == CARRY_OVER
 
 
 def required(case: TrialCase) -> tuple[str, ...]:
@@ -97,18 +101,19 @@ def below(case: TrialCase) -> str:
 
 
 def flushed(phase: Phase, figure: Figure | None) -> str:
-    """How the data got there: the drain that was charged and what the figure was without, or the flush in the clock."""
-    if figure is None or figure.raw is None or phase.drain_ns is None or figure.raw == figure.value:
-        return ", flushed inside the clock" if phase.flush_in_clock else ""
-    took = measures.with_unit(phase.drain_ns, Unit.NANOSECONDS)
-    raw = measures.with_unit(figure.raw, figure.unit)
-    if phase.flush_in_clock and abs(figure.raw / figure.value - 1) < WORTH_SAYING:
+    """How the data got there: the flush in the clock, or the drain that was charged and what the figure was without it."""
+    charged = figure is not None and figure.raw is not None and phase.drain_ns is not None
+    seconds = figure.window.seconds if figure and figure.window else 0.0
+    if phase.flush_in_clock and (not charged or (phase.drain_ns or 0) / 1e9 < WORTH_SAYING * seconds):
         return ", flushed inside the clock"
-    return f", drain of {took} charged ({raw} without)"
+    if figure is None or figure.raw is None or phase.drain_ns is None:
+        return ""
+    took = measures.with_unit(phase.drain_ns, Unit.NANOSECONDS)
+    return f", drain of {took} charged ({measures.with_unit(figure.raw, figure.unit)} without)"
 
 
 WORTH_SAYING = 0.05
-"""A treatment that changes the figure by less than what matters by default is not put into the label."""
+"""A drain that is a smaller share of the time than what matters by default is not put into the label."""
 
 
 def with_limiter(words: str, findings: Sequence[Finding]) -> str:

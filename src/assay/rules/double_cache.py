@@ -10,7 +10,7 @@ from assay import measures
 from assay.catalogue import Case, Rule, TrialCase
 from assay.findings import at_most, found, in_words, told_rate
 from assay.measures import ladder
-from assay.records import Direction, Finding, Place, Rung, Scope, Severity, State, Tier
+from assay.records import Direction, Finding, Place, Rung, Scope, Severity, Span, State, Tier
 from assay.units import Unit
 
 
@@ -30,7 +30,7 @@ def stacked(place: Place) -> bool:
 
 
 def check(case: Case) -> Finding:
-    """Upper against lower device bytes for reads; for writes, whether the stack passes them on directly."""
+    """Upper against lower device bytes for reads; for writes, whether the stack passes them on."""
     assert isinstance(case, TrialCase)
     if case.phase.directions[case.measure.operation] is Direction.WRITE:
         return check_writes(case)
@@ -127,22 +127,33 @@ def passes_through(case: TrialCase, steps: tuple[ladder.Step, ladder.Step], *, c
 
 
 def check_writes(case: TrialCase) -> Finding:
-    """Writes: what stays dirty in the image's pages is D01's; here only whether the stack passes them on."""
+    """Writes: whether the stack passes them on, directly or by the flushes that follow; what stays dirty is D01's."""
     flags = direct_flags(case)
-    if not flags:
-        return found(RULE, case, State.PASS, "No loop device is in the stack; what stays dirty below is told by D01.")
-    if "0" not in flags.values():
-        return found(RULE, case, State.PASS, f"{', '.join(flags)} pass writes on directly (dio = 1).", observed={**flags})
+    cached = [device for device, flag in flags.items() if flag == "0"]
+    if not cached:
+        how = f"{', '.join(flags)} pass writes on directly (dio = 1)" if flags else "no loop device is in the stack"
+        return found(RULE, case, State.PASS, f"{how[:1].upper()}{how[1:]}.", observed={**flags})
+    upper, lower = written(case, Rung.UPPER_DEVICE), written(case, Rung.LOWEST_DEVICE)
+    said = f"{', '.join(cached)} write into the host's page cache (dio = 0)"
+    if upper and lower and upper.raw_bytes <= case.thresholds["ratio"] * lower.raw_bytes:
+        statement = f"{said}, and what it took was written to {lower.device} before the drain was over."
+        return found(RULE, case, State.PASS, statement, observed=figures(case, upper, lower))
     return found(
         RULE,
         case,
         State.FAIL,
-        f"{', '.join(flags)} write into the host's page cache (dio = 0): a device below never saw the speed of these writes.",
+        f"{said}: the device below did not take what was written by the end of the drain.",
         severity=Severity.QUALIFIES if case.claim.tier is Tier.DEVICE else Severity.NOTES,
         observed={**flags},
         threshold={"direct_io": "1"},
-        relabel="writes into the memory below the loop device",
+        relabel=f"write{told_rate(case)} into the memory below {', '.join(cached)}",
     )
+
+
+def written(case: TrialCase, rung: Rung) -> ladder.Step | None:
+    """What a rung wrote while the clock and the drain ran."""
+    clock = ladder.passed(case.phase, case.observations, rung, Direction.WRITE)
+    return ladder.both(clock, ladder.passed(case.phase, case.observations, rung, Direction.WRITE, Span.DRAIN))
 
 
 RULE = Rule(

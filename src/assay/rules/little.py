@@ -26,6 +26,8 @@ class Balance:
     waiting_ns: float
     """Rate x latency x time: inside operations, by the independent latency."""
     thinking_ns: float
+    """User time of the load generator between operations, at most what the operations leave: it may explain idle workers,
+    never too long latencies, since system calls begin and end in user mode too."""
     error_ns: float
     """One standard error of the waiting time, from the number of independent samples."""
     independent: bool
@@ -96,13 +98,15 @@ def balance_of(case: TrialCase) -> Balance | None:
     totals = [total for client in clients for total in client.operations if total.count]
     independent = all(total.sampled_count >= case.thresholds["least_samples"] for total in totals)
     variance = sum(error_of(case, total) ** 2 for total in totals) if independent else 0.0
+    waiting = float(
+        sum(total.count * total.sampled_ns / total.sampled_count if independent else total.busy_ns for total in totals)
+    )
+    user = float(sum(client.cost.cpu_user_ns for client in clients if client.cost is not None))
     return Balance(
         workers=sum(max(1, client.workers) for client in clients),
         available_ns=available,
-        waiting_ns=sum(
-            total.count * total.sampled_ns / total.sampled_count if independent else total.busy_ns for total in totals
-        ),
-        thinking_ns=float(sum(client.cost.cpu_user_ns for client in clients if client.cost is not None)),
+        waiting_ns=waiting,
+        thinking_ns=min(user, max(0.0, available - waiting)),
         error_ns=math.sqrt(variance),
         independent=independent,
     )
