@@ -51,7 +51,7 @@ def _no_sleep(monkeypatch):
 
 
 def wait(machine, plan=PLAN, **patience):
-    return quiesce.wait(machine, PLACE, plan, Patience(**patience))
+    return quiesce.wait(machine, PLACE, plan, Patience(least_dirty_bytes=4 * MIB, device_bytes_per_s=MIB, **patience))
 
 
 def test_a_quiet_machine_is_quiet_after_one_step():

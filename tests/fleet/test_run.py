@@ -435,3 +435,33 @@ def test_the_edges_of_a_phase_come_in_order(laboratory):
     (phase,) = finished.phases
     assert at[Edge.ARMED] - at[Edge.QUIET] >= 250_000_000
     assert at[Edge.ARMED] < phase.start_ns <= phase.end_ns <= at[Edge.LAST] < at[Edge.DRAINED]
+
+
+@pytest.mark.root
+@pytest.mark.skipif(os.geteuid() != 0, reason="loop devices and throttle rules need root")
+def test_a_disk_of_known_speed_is_that_fast_and_its_drain_is_timed(laboratory):
+    rate = 20_000_000
+    knobs = {"filesystem": "ext4", "size": 64 * MIB, "limit.read_bytes_per_s": rate, "limit.write_bytes_per_s": rate}
+    load = bulk(size=16 * MIB, flush="none", memory=256 * MIB, cpus=1)
+    lab = laboratory.lab(load, observers=("block",))
+    disk = TargetSpec(name="disk", kind="loopfs", knobs=knobs)
+    lab.experiment = type(lab.experiment)(**{**vars(lab.experiment), "targets": (disk,)})
+    try:
+        lab.install()
+        finished, observations = lab.run(trial(), 1)
+    finally:
+        lab.remove()
+    assert (finished.outcome, finished.error) == (Outcome.FINISHED, None)
+    write, read = finished.phases
+    assert write.drain_ns > 0.9 * 16 * MIB / rate * 1e9, "what was only in memory is charged to the drain"
+    assert read.cache_proved is CacheState.COLD
+    assert read.end_ns - read.start_ns > 0.9 * 16 * MIB / rate * 1e9
+    lowest = sum(one.bytes for one in observations.rung("w.read", Rung.LOWEST_DEVICE, Direction.READ))
+    assert lowest >= 16 * MIB
+    assert any(fact.key.endswith("siblings") for fact in observations.facts)
+
+
+def test_workloads_of_one_trial_share_their_memory(laboratory):
+    failed, _ = run(laboratory, bulk("a", memory=64 * MIB), bulk("b"))
+    assert failed.outcome is Outcome.FAILED
+    assert "expected the same memory" in failed.error

@@ -23,9 +23,9 @@ class Patience:
 
     dirty_share: float = 0.01
     """Dirty and being written, over the bytes that the phase plans to move (AUDIT.md, W07)."""
-    least_dirty_bytes: int = 4 << 20
-    """An idle system has about this much of its own; a phase of metadata plans no bytes at all."""
-    device_bytes_per_s: int = 1 << 20
+    least_dirty_bytes: int = 64 << 20
+    """What the services of a host at work keep dirty for themselves (W07); a phase of metadata plans no bytes at all."""
+    device_bytes_per_s: int = 4 << 20
     """Below this a device counts as idle: a file system's own journal commits."""
     longest_ns: int = 30_000_000_000
     unchanged_ns: int = 2_000_000_000

@@ -60,7 +60,7 @@ def dirt(case: TrialCase) -> Left:
     dirty = ladder.at_arming(case.phase, series)
     if dirty is None:
         return Left(observed={}, unknown="how much was dirty before the start")
-    allowed = max(case.thresholds["dirty_share"] * moved_bytes(case), case.thresholds.get("least_dirty_bytes", 0.0))
+    allowed = max(case.thresholds["dirty_share"] * moved_bytes(case), case.thresholds["least_dirty_bytes"])
     wrong = None
     if dirty > allowed:
         wrong = (
@@ -81,7 +81,7 @@ def writing(case: TrialCase) -> Left:
     written = sum(reading.bytes or 0 for reading in before)
     foreign, own = written / seconds, own_rate(case)
     observed: dict[str, float | str | None] = {"written_before_bytes": written, "written_before_bytes_per_s": foreign}
-    little = written <= case.thresholds.get("least_written_bytes", 0.0)
+    little = written <= case.thresholds["least_written_bytes"]
     if little or foreign <= case.thresholds["write_rate_share"] * own:
         return Left(observed=observed)
     return Left(
