@@ -10,13 +10,12 @@ import math
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import fmean, stdev
 
 from assay import measures
 from assay.analysis.counting import Load
 from assay.errors import AssayError
 from assay.records import Judged, Outcome
-from assay.statistics.mean_interval import LEAST
+from assay.statistics.mean_interval import LEAST, arithmetic_mean
 
 GRID = 16
 """So many numbers of objects are compared on the way from the fewest to the most that both curves have."""
@@ -125,11 +124,10 @@ def none(why: str) -> Crossover:
 
 def sign(differences: Sequence[float]) -> int:
     """1 or -1 where the whole interval of the mean difference is above or below 0, else 0."""
-    from scipy.special import stdtrit
-
-    centre, n = fmean(differences), len(differences)
-    half = float(stdtrit(n - 1, 1 - (1 - CONFIDENCE) / GRID / 2)) * stdev(differences) / math.sqrt(n)
-    return 0 if centre - half <= 0 <= centre + half else (1 if centre > 0 else -1)
+    mean = arithmetic_mean(differences, 1 - (1 - CONFIDENCE) / GRID)
+    if mean.low is None or mean.high is None or mean.low <= 0 <= mean.high:
+        return 0
+    return 1 if mean.value > 0 else -1
 
 
 def at(points: Sequence[tuple[float, float]], objects: float) -> float:

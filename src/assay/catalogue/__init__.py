@@ -1,0 +1,47 @@
+"""The plugs and how they are found: one file an entry, its constant on the last line is the registration.
+
+A catalogue is a plural folder (`targets`, `workloads`, `observers`, `rules`, `parsers`). Every module in it ends with one
+upper-case constant named TARGET, WORKLOAD, OBSERVER, RULE or PARSER. `names` lists modules without importing them;
+`find` imports exactly one. Nothing else imports a plug.
+"""
+
+from assay.catalogue.cases import Case, ComparisonCase, ExperimentCase, TrialCase
+from assay.catalogue.find import CONSTANTS, Kind, Plug, find, help_of, names
+from assay.catalogue.host import CacheStat, Completed, Extents, Host, Process, Syscalls
+from assay.catalogue.knobs import PLACEMENT, TIMING, Knob, KnobKind
+from assay.catalogue.plugs import Evidence, Observer, ObserverScope, Order, Parser, Rule, Setting, Target, Undo, Workload
+from assay.units import Unit
+
+__all__ = [
+    "CONSTANTS",
+    "PLACEMENT",
+    "TIMING",
+    "CacheStat",
+    "Case",
+    "ComparisonCase",
+    "Completed",
+    "Evidence",
+    "ExperimentCase",
+    "Extents",
+    "Host",
+    "Kind",
+    "Knob",
+    "KnobKind",
+    "Observer",
+    "ObserverScope",
+    "Order",
+    "Parser",
+    "Plug",
+    "Process",
+    "Rule",
+    "Setting",
+    "Syscalls",
+    "Target",
+    "TrialCase",
+    "Undo",
+    "Unit",
+    "Workload",
+    "find",
+    "help_of",
+    "names",
+]

@@ -1,0 +1,108 @@
+"""The Host protocol: the only door to a machine, and what comes back through it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True, kw_only=True)
+class Completed:
+    """A command that has ended."""
+
+    argv: tuple[str, ...]
+    status: int
+    stdout: str
+    stderr: str
+    wall_ns: int
+
+
+class Process(Protocol):
+    """A running command with line-wise standard input and output."""
+
+    pid: int
+
+    def send(self, line: str) -> None: ...
+    def receive(self, timeout_s: float) -> str | None:
+        """The next line; None when the output has ended. Raises TimeoutError."""
+        ...
+
+    def kill(self) -> None: ...
+    def wait(self, timeout_s: float | None = None) -> int: ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class CacheStat:
+    """cachestat(2) of a whole file, in pages, with the page size and the file's size."""
+
+    cached: int
+    dirty: int
+    writeback: int
+    evicted: int
+    recently_evicted: int
+    page_bytes: int
+    file_bytes: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Extents:
+    """FIEMAP and stat of a file: bytes by kind."""
+
+    file_bytes: int
+    allocated_bytes: int
+    """st_blocks x 512."""
+    mapped_bytes: int
+    unwritten_bytes: int
+    hole_bytes: int
+    encoded_bytes: int
+    extents: int
+
+
+class Syscalls(Protocol):
+    """System calls that no shell offers; only on hosts where Assay itself runs."""
+
+    def cachestat(self, path: str) -> CacheStat: ...
+    def fiemap(self, path: str) -> Extents: ...
+    def drop_file(self, path: str) -> None:
+        """fsync, then posix_fadvise(DONTNEED) of the whole file."""
+        ...
+
+    def syncfs(self, path: str) -> int:
+        """Flush the file system that holds path; returns how long it took (ns)."""
+        ...
+
+
+class Host(Protocol):
+    """The only door to a machine. Methods are synchronous; `syscalls` is None where Assay is not installed."""
+
+    name: str
+    syscalls: Syscalls | None
+
+    def run(
+        self,
+        argv: Sequence[str],
+        *,
+        check: bool = True,
+        input_text: str | None = None,
+        timeout_s: float | None = None,
+        env: Mapping[str, str] | None = None,
+        cwd: str | None = None,
+    ) -> Completed:
+        """Run to the end. With check, a status other than 0 raises TrialError with the command and its stderr."""
+        ...
+
+    def spawn(self, argv: Sequence[str], *, env: Mapping[str, str] | None = None, cwd: str | None = None) -> Process: ...
+    def read(self, path: str) -> str:
+        """Text of a (proc, sys or other small) file. Raises OSError."""
+        ...
+
+    def write(self, path: str, text: str) -> None: ...
+    def list(self, path: str) -> tuple[str, ...]:
+        """Names in a directory, sorted; empty where there is none."""
+        ...
+
+    def exists(self, path: str) -> bool: ...
+    def real_path(self, path: str) -> str: ...
+    def is_root(self) -> bool: ...
+    def monotonic_ns(self) -> int: ...

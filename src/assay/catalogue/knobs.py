@@ -1,0 +1,63 @@
+"""Knobs: the settings of targets and workloads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from assay.records import Value
+from assay.units import Unit
+
+
+class KnobKind(StrEnum):
+    """What a knob takes."""
+
+    TEXT = "text"
+    CHOICE = "choice"
+    INTEGER = "integer"
+    QUANTITY = "quantity"
+    SWITCH = "switch"
+    TEXTS = "texts"
+    """A list of texts (operations, argv, mount options)."""
+    PATH = "path"
+    CPUS = "cpus"
+    """A count or a list of CPU numbers."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Knob:
+    """One setting of a target or workload: what it takes, its default, its help in one line."""
+
+    name: str
+    kind: KnobKind
+    help: str
+    default: Value = None
+    required: bool = False
+    unit: Unit = Unit.NONE
+    choices: tuple[str, ...] = ()
+    """For CHOICE, and for each item of TEXTS where not empty."""
+    low: int | None = None
+    high: int | None = None
+
+
+PLACEMENT = (
+    Knob(name="cpus", kind=KnobKind.CPUS, help="CPUs to run on: a count or a list of numbers"),
+    Knob(name="memory", kind=KnobKind.QUANTITY, unit=Unit.BYTES, help="memory limit of the cgroup it runs in"),
+)
+"""Knobs that every workload and target has."""
+
+TIMING = (
+    Knob(
+        name="start_delay",
+        kind=KnobKind.QUANTITY,
+        unit=Unit.NANOSECONDS,
+        help="client N starts N times this after the others (for controls)",
+    ),
+    Knob(
+        name="quiesce",
+        kind=KnobKind.QUANTITY,
+        unit=Unit.NANOSECONDS,
+        help="longest wait for quiet before each phase; 0 = neither flush nor wait (for controls)",
+    ),
+)
+"""Knobs that every workload has and the fleet carries out."""

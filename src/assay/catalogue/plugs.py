@@ -1,0 +1,185 @@
+"""The plugs: targets, workloads, observers, rules and parsers are records of plain functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Protocol
+
+from assay.catalogue.cases import Case
+from assay.catalogue.host import Host
+from assay.catalogue.knobs import Knob
+from assay.records import (
+    Endpoint,
+    EndpointKind,
+    Fact,
+    Finding,
+    PhasePlan,
+    Place,
+    Reading,
+    Scope,
+    Series,
+    Severity,
+    Snapshot,
+    Subject,
+    Trial,
+    Value,
+)
+
+
+class Undo(Protocol):
+    """The ledger as a target sees it: write down how to undo something BEFORE doing it."""
+
+    def add(self, kind: str, **details: str) -> None:
+        """Write it down.
+
+        Kinds: `directory` (path, marker), `mount` (path, device), `loop` (device, image), `throttle` (file, device),
+        `cgroup` (path), `file` (path, marker), `process` (pid, start_ticks), `command` (argv as JSON)."""
+        ...
+
+    def undo(self, kind: str, **details: str) -> None:
+        """Undo one entry now and strike it out."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setting:
+    """What a target is given: the resolved knobs, a private scratch directory of the experiment, the ledger."""
+
+    name: str
+    knobs: Mapping[str, Value]
+    scratch: str
+    undo: Undo
+    trial: Trial | None = None
+    needs_bytes: int = 0
+    """Bytes that the workloads will write to it (the sum of Workload.space); `check` compares it with what is free."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Target:
+    """A system under test. `install` runs once per experiment, `prepare` before each trial, `remove` at the end."""
+
+    name: str
+    knobs: tuple[Knob, ...]
+    endpoint: EndpointKind
+    check: Callable[[Host, Setting], tuple[str, ...]]
+    """What is wrong with these knobs on this host (empty = nothing); touches, changes nothing."""
+    install: Callable[[Host, Setting], None]
+    prepare: Callable[[Host, Setting], Place]
+    attach: Callable[[Host, Place, int], Endpoint]
+    """The endpoint of one client (its index); called on the client's host."""
+    chill: Callable[[Host, Place], None]
+    """Make everything of this place cold (drop, remount); what is not possible raises RefusedError."""
+    facts: Callable[[Host, Place], tuple[tuple[str, str], ...]]
+    """Key and value pairs for the fingerprint."""
+    detach: Callable[[Host, Place, Endpoint], None]
+    teardown: Callable[[Host, Setting, Place], None]
+    remove: Callable[[Host, Setting], None]
+    limits: Callable[[Mapping[str, Value]], tuple[str, ...]] = lambda knobs: ()
+    """Which of the limits are declared by these knobs, in words."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Order:
+    """What a workload is asked to lay out: its knobs, the endpoints of its clients, a seed."""
+
+    workload: str
+    knobs: Mapping[str, Value]
+    endpoints: tuple[Endpoint, ...]
+    seed: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Workload:
+    """What is done to a target: an engine's phases, or a foreign command's.
+
+    `operations` names what it can report for these knobs, with the default figure of each: these are the measures
+    where the file names none. `phases` is pure. `engine` is the engine's name (`bulk`, `metadata`, `null`) or None
+    for foreign commands, which have a `parse` from (knobs, stdout, elapsed_ns) to {OPERATION.FIGURE: value}.
+    """
+
+    name: str
+    knobs: tuple[Knob, ...]
+    accepts: tuple[EndpointKind, ...]
+    operations: Callable[[Mapping[str, Value]], Mapping[str, str]]
+    phases: Callable[[Order], tuple[PhasePlan, ...]]
+    check: Callable[[Mapping[str, Value]], tuple[str, ...]] = lambda knobs: ()
+    """Mistakes between knobs (empty = none)."""
+    engine: str | None = None
+    parse: Callable[[Mapping[str, Value], str, int], Mapping[str, float]] | None = None
+    space: Callable[[Mapping[str, Value]], int] = lambda knobs: 0
+    """Bytes of space that it needs on the target."""
+    seconds: Callable[[Mapping[str, Value]], float] = lambda knobs: 10.0
+    """A guess of how long it runs, for plans without history."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evidence:
+    """What an observer made of its snapshots of one phase (or, for facts, of one trial edge)."""
+
+    readings: tuple[Reading, ...] = ()
+    series: tuple[Series, ...] = ()
+    facts: tuple[Fact, ...] = ()
+    missing: Mapping[str, str] = field(default_factory=dict)
+    """Evidence key -> why this observer could not have it; the fleet merges it into Observations.missing."""
+
+
+class ObserverScope(StrEnum):
+    """When an observer looks."""
+
+    PHASE = "phase"
+    """At the edges of each phase (quiet, armed, last, drained), and every `every_s` between."""
+    TRIAL = "trial"
+    """Once before the first and once after the last phase."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Observer:
+    """Watches one layer of one host. `read` touches and interprets nothing; `parse` is pure.
+
+    `gives` are evidence keys: `L2.read`, `L9.flush` (rung.direction), `page_cache.dirty_bytes` (layer.metric),
+    `fact:kernel.version` or `fact:*`.
+    """
+
+    name: str
+    gives: tuple[str, ...]
+    cost: str
+    available: Callable[[Host], str | None]
+    """None, or the reason why it cannot look at this host."""
+    read: Callable[[Host, Subject], Mapping[str, object]]
+    parse: Callable[[str, str, Sequence[Snapshot], Subject], Evidence]
+    """(host name, phase name, snapshots in order of time, subject) -> evidence."""
+    every_s: float | None = None
+    scope: ObserverScope = ObserverScope.PHASE
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rule:
+    """Judges one part of a claim by evidence; returns exactly one finding.
+
+    `needs` are evidence keys as in Observer.gives; `applies` says in a word why not (n/a), or None where it does.
+    """
+
+    id: str
+    name: str
+    scope: Scope
+    severity: Severity
+    part: str
+    needs: tuple[str, ...]
+    applies: Callable[[Case], str | None]
+    check: Callable[[Case], Finding]
+    alternatives: tuple[str, ...] = ()
+    """What else could cause the same signal, and how to tell."""
+    advice: str = ""
+    sources: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parser:
+    """What a foreign tool says it measured: text in, {OPERATION.FIGURE: value in base units} out; EvidenceError."""
+
+    name: str
+    recognises: Callable[[Sequence[str], str], bool]
+    """(argv, output) -> whether this is that tool's."""
+    parse: Callable[[str], Mapping[str, float]]
