@@ -50,6 +50,23 @@ def test_system_calls_that_count_nothing_are_not_drawn_as_nothing(run):
     assert (step.name, step.width, step.amount) == ("System calls", None, "does not count this kind of I/O")
 
 
+def test_counters_that_others_fill_are_left_out_of_a_local_ladder(run):
+    seen = fixture.loader(fixture.results(1))(run.id)
+    other = next(one for one in seen.readings if one.rung is Rung.CLIENT_CACHE and one.direction is Direction.READ)
+    network = replace(other, rung=Rung.CLIENT_NIC, subject="interface:eth0", bytes=0)
+    names = [step.name for step in ladder_of(run, other.phase, replace(seen, readings=(*seen.readings, network))).steps]
+    assert names == ["Application", "System calls", "Past the page cache", "Device", "Lowest device"]
+
+
+def test_what_a_process_is_charged_for_writes_is_no_rung(run):
+    assert [step.name for step in ladder_of(run, "dump.write").steps] == [
+        "Application",
+        "System calls",
+        "Device",
+        "Lowest device",
+    ]
+
+
 def test_no_readings_leave_the_application_alone(run):
     assert [step.name for step in ladder_of(run, "cold.read", Observations()).steps] == ["Application"]
 

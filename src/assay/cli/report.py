@@ -10,7 +10,7 @@ from assay.analysis import curves as analysis
 from assay.cli import conclude
 from assay.errors import UsageError
 from assay.notebook import read as notebook
-from assay.records import Results
+from assay.records import Direction, Results, Run
 from assay.report.inputs import Curve, Pictures
 
 FORMATS = ("html", "md")
@@ -35,22 +35,31 @@ def report(
 
 
 def pictures(folder: Path, results: Results) -> Pictures:
-    """What the report shows besides the results: the curves over the number of objects."""
+    """What the report shows besides the results: the curves of metadata operations over the number of objects."""
+    runs = {judged.id: judged.run for judged in results.runs}
     found = analysis.curves(results.runs, functools.cache(notebook.load(folder)))
-    return Pictures(
-        curves=tuple(
-            Curve(
-                run=one.run,
-                workload=one.workload,
-                operation=one.operation,
-                objects=one.objects,
-                time_per_operation_ns=one.time_per_operation_ns,
-                active_clients=one.active_clients,
-                clients=one.clients,
-            )
-            for one in found
-        ),
-        command=f"assay run {folder / 'experiment.toml'}",
+    made = [_curve(runs[one.run], one) for one in found]
+    return Pictures(curves=tuple(one for one in made if one is not None), command=f"assay run {folder / 'experiment.toml'}")
+
+
+def _curve(run: Run, one: analysis.Curve) -> Curve | None:
+    """The curve over objects: the phase's first operation counts them, another one stands for as many as came between."""
+    phase = next((phase for phase in run.phases if phase.workload == one.workload and one.operation in phase.operations), None)
+    if phase is None or phase.directions.get(one.operation) is not Direction.METADATA:
+        return None
+    counts = {
+        name: sum(total.count for client in phase.clients for total in client.operations if total.operation == name)
+        for name in (phase.operations[0], one.operation)
+    }
+    objects = counts[phase.operations[0]] / (counts[one.operation] or 1)
+    return Curve(
+        run=one.run,
+        workload=one.workload,
+        operation=one.operation,
+        objects=tuple(done * objects for done in one.objects),
+        time_per_operation_ns=one.time_per_operation_ns,
+        active_clients=one.active_clients,
+        clients=one.clients,
     )
 
 

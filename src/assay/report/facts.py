@@ -8,6 +8,22 @@ from dataclasses import dataclass
 from assay.records import Judged, Observations, When
 from assay.report import words
 
+FIRST = (
+    "kernel.release",
+    "cpu.model",
+    "cpu.online",
+    "memory.total",
+    "host.system",
+    "mount.target.fstype",
+    "mount.target.source",
+    "mount.target.options",
+    "0.name",
+    "0.queue.scheduler",
+    "0.queue.write_cache",
+    "0.queue.read_ahead_kb",
+)
+"""Keys, or the ends of keys, of the facts that stand on top."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class FactRow:
@@ -33,11 +49,17 @@ def facts(observed: Sequence[tuple[Judged, Observations]]) -> dict[str, object]:
     ]
     missing = {key: why for _, seen in observed for key, why in seen.missing.items()}
     return {
-        "facts": tuple(row for _, row in sorted(rows, key=lambda pair: not pair[0])),
+        "facts": tuple(row for _, row in sorted(rows, key=lambda pair: (not pair[0], _rank(pair[1].key)))),
+        "compared": len(observed),
         "differing": sum(differs for differs, _ in rows),
         "facts_of": f"{words.count(len(observed), 'run')} ({', '.join(judged.id for judged, _ in observed)})",
         "missing": tuple(sorted(missing.items())),
     }
+
+
+def _rank(key: str) -> int:
+    """The place of a fact among those that a reader asks for first; behind them all others."""
+    return next((place for place, first in enumerate(FIRST) if key == first or key.endswith(first)), len(FIRST))
 
 
 def _value(found: dict[str, list[str]]) -> str:

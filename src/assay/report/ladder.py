@@ -28,6 +28,8 @@ _NAMES: dict[Rung, str] = {
     Rung.LOWEST_DEVICE: "Lowest device",
 }
 _DEVICES = (Rung.UPPER_DEVICE, Rung.LOWEST_DEVICE)
+_REMOTE = (Rung.CLIENT_NIC, Rung.SERVER_NIC, Rung.SERVER_PROCESS, Rung.SERVER_CACHE)
+"""Rungs that the bytes pass only where the target is on another host; otherwise their counters hold others' traffic."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,7 +93,7 @@ def _ladder(judged: Judged, phase: Phase, direction: Direction, seen: Observatio
     total = rungs.done_operations(phase, direction) if metadata else rungs.asked_bytes(phase, seen, direction)
     if not total:
         return None
-    below = _below(phase, seen, direction)
+    below = _below(seen, phase, direction, _rungs(judged, phase, direction))
     shown = [_Rung(rung=Rung.APPLICATION, subject="", amount=total, late=0), *below]
     operations = tuple(name for name, way in phase.directions.items() if way is direction)
     steps = _steps(shown, total, "count" if metadata else "bytes", direction)
@@ -109,26 +111,40 @@ def _ladder(judged: Judged, phase: Phase, direction: Direction, seen: Observatio
     )
 
 
-def _below(phase: Phase, seen: Observations, asked: Direction) -> list[_Rung]:
-    """The rungs under the application, upper first: clients and processes summed, each device for itself.
+def _rungs(judged: Judged, phase: Phase, direction: Direction) -> tuple[Rung, ...]:
+    """The rungs that these bytes pass and whose counters can be believed.
 
-    Operations have rungs only at the devices, where they become writes.
+    Operations have rungs only at the devices, where they become requests. A process is charged for a write when it
+    dirties a page, by the whole folio, so L2 says nothing of writes.
     """
+    if direction is Direction.METADATA:
+        return _DEVICES
+    remote = any(place.host != client.host for place in judged.run.places for client in phase.clients)
+    hidden = {Rung.APPLICATION, *(() if remote else _REMOTE), *((Rung.CLIENT_CACHE,) if direction is Direction.WRITE else ())}
+    return tuple(rung for rung in _NAMES if rung not in hidden)
+
+
+def _below(seen: Observations, phase: Phase, asked: Direction, wanted: Sequence[Rung]) -> list[_Rung]:
+    """The rungs under the application, upper first: clients and processes summed, each device for itself."""
     metadata = asked is Direction.METADATA
-    direction = Direction.WRITE if metadata else asked
+    directions = (Direction.READ, Direction.WRITE) if metadata else (asked,)
     found = []
-    for rung in _DEVICES if metadata else tuple(_NAMES)[1:]:
-        readings = [one for one in seen.readings if (one.phase, one.rung, one.direction) == (phase.name, rung, direction)]
+    for rung in wanted:
+        readings = [one for one in seen.readings if (one.phase, one.rung) == (phase.name, rung) and one.direction in directions]
         subjects = dict.fromkeys(one.subject for one in readings) if rung in _DEVICES else {"": None}
         for subject in subjects:
             own = replace(seen, readings=tuple(one for one in readings if subject in ("", one.subject)))
-            clock = rungs.passed(phase, own, rung, direction)
-            drain = rungs.passed(phase, own, rung, direction, Span.DRAIN) if rung in _DEVICES else None
-            if clock is not None:
-                late = (drain.operations if metadata else drain.bytes) if drain else 0
-                amount = clock.operations if metadata else clock.bytes
-                found.append(_Rung(rung=rung, subject=subject.partition(":")[2], amount=amount, late=late))
+            clock = [step for way in directions if (step := rungs.passed(phase, own, rung, way))]
+            drain = [step for way in directions if (step := rungs.passed(phase, own, rung, way, Span.DRAIN))]
+            if clock:
+                late = _sum(drain, operations=metadata) if rung in _DEVICES else 0.0
+                name = subject.partition(":")[2]
+                found.append(_Rung(rung=rung, subject=name, amount=_sum(clock, operations=metadata), late=late))
     return found
+
+
+def _sum(steps: Sequence[rungs.Step], *, operations: bool) -> float:
+    return sum(step.operations if operations else step.bytes for step in steps)
 
 
 def _steps(shown: Sequence[_Rung], total: float, unit: str, direction: Direction) -> tuple[Step, ...]:
@@ -162,7 +178,7 @@ def _steps(shown: Sequence[_Rung], total: float, unit: str, direction: Direction
 def _amount(one: _Rung, unit: str) -> str:
     if unit == "bytes":
         return show(one.amount, unit)
-    return f"{show(one.amount, unit)} {'operations' if one.rung is Rung.APPLICATION else 'writes'}"
+    return f"{show(round(one.amount), unit)} {'operations' if one.rung is Rung.APPLICATION else 'requests'}"
 
 
 def _remark(one: _Rung, above: float, part: float, direction: Direction) -> str:
@@ -178,7 +194,7 @@ def _remark(one: _Rung, above: float, part: float, direction: Direction) -> str:
             where = "still in memory when the clock stopped" if one.rung in _DEVICES else "went no further"
         return f"{share(lost)} {where}"
     if -lost > LOSS and one.rung in _DEVICES:
-        return f"{share(-lost)} more than above: read-ahead, metadata or others' traffic"
+        return f"{share(-lost)} more: journal, read-ahead or others' traffic"
     return ""
 
 

@@ -233,5 +233,5 @@ def again(results: Results, command: str | None) -> tuple[tuple[str, str], ...]:
 
 def _spec(name: str, kind: str, knobs: object) -> str:
     assert hasattr(knobs, "items")
-    said = ", ".join(f"{knob} = {words.level(value)}" for knob, value in knobs.items())
+    said = ", ".join(f"{knob} = {words.level(value)}" for knob, value in knobs.items() if value is not None)
     return f"{name}: {kind}" + (f" ({said})" if said else "")

@@ -25,7 +25,7 @@ LATENCY = (
 )
 TIMELINE = (
     "One representative run of each compared level: the run nearest to the estimate of the first measure."
-    " Where the application's line leaves the device's, memory is at work."
+    " Where the application's line leaves the device's, memory is at work. Phases too short for a few samples are left out."
 )
 Load = Callable[[str], Observations]
 

@@ -47,8 +47,6 @@ def number(value: float) -> str:
     if size < 0.001 or size >= 1e15:
         return f"{value:.2e}"
     digits = max(0, 2 - math.floor(math.log10(size)))
-    if size >= 1000:
-        value = round(value, 2 - math.floor(math.log10(size)) if size >= 1e5 else 0)
     return f"{value:,.{digits}f}"
 
 

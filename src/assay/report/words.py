@@ -79,7 +79,13 @@ def _ordinal(digits: str) -> str:
 
 def measure(one: Measure) -> str:
     """`spool create: operations per second`."""
-    return f"{one.workload} {one.operation}: {figure(one.figure)}"
+    return f"{operation(one.workload, one.operation)}: {figure(one.figure)}"
+
+
+def operation(workload: str, name: str) -> str:
+    """`spool create`; the workload once where the operation begins with its name (`random`, `random_read`)."""
+    plain = name.replace("_", " ")
+    return plain if plain.startswith(workload.replace("_", " ")) else f"{workload} {plain}"
 
 
 def lower_is_better(name: str) -> bool:

@@ -64,7 +64,7 @@ def _figure(results: Results, levels: Mapping[str, Mapping[str, Value]], curves:
     thinned = f" Every {drawing.step}th point is drawn." if drawing.step > 1 else ""
     return Figure(
         name=f"curve-{first.workload}-{first.operation}",
-        title=f"{first.workload} {first.operation}: time per operation",
+        title=f"{words.operation(first.workload, first.operation)}: time per operation",
         caption="Each line is a run. Hollow points: fewer than all clients were active, so the point supports no crossing."
         + thinned,
         panels=tuple(panel for key in in_order(drawing.roles, groups) for panel in _pair(drawing, key, groups[key])),
@@ -73,7 +73,7 @@ def _figure(results: Results, levels: Mapping[str, Mapping[str, Value]], curves:
     )
 
 
-def _pair(drawing: _Drawing, key: Group, curves: Sequence[Curve]) -> tuple[Panel, Panel]:
+def _pair(drawing: _Drawing, key: Group, curves: Sequence[Curve]) -> tuple[Panel, ...]:
     last = max(curve.objects[-1] for curve in curves)
     x: Spec = {
         "field": "x",
@@ -81,10 +81,13 @@ def _pair(drawing: _Drawing, key: Group, curves: Sequence[Curve]) -> tuple[Panel
         "scale": {"domain": [0, last], "nice": False},
         "axis": {"title": None, "labels": False, "format": ",d", "tickCount": 4},
     }
-    above = _times(drawing, curves, x)
-    below = _active(drawing, curves, {**x, "axis": {"title": "objects", "format": ",d", "tickCount": 4, "labelFlush": True}})
     where = heading(key)
     said = f"Time per operation over objects, {words.count(len(curves), 'run')}. {where}"
+    above = _times(drawing, curves, x)
+    if drawing.most == 1:
+        alone = _times(drawing, curves, {**x, "axis": {"title": "objects", "format": ",d", "tickCount": 4}})
+        return (Panel(heading=where, spec=alone, height=HEIGHT, description=said),)
+    below = _active(drawing, curves, {**x, "axis": {"title": "objects", "format": ",d", "tickCount": 4, "labelFlush": True}})
     return (
         Panel(heading=where, spec=above, height=HEIGHT, description=said),
         Panel(heading="", spec=below, height=BELOW, description=f"Active clients over objects. {where}"),

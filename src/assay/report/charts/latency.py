@@ -37,11 +37,12 @@ class Line:
 
 
 def figures(results: Results, groups: Sequence[Sequence[Judged]], load: Load) -> tuple[Figure, ...]:
-    """One figure for each operation that has a histogram; the runs of a group share their levels and are merged."""
+    """One figure for each operation that was counted often enough; the runs of a group share their levels and are merged."""
     lines: dict[Key, list[Line]] = {}
     for group in groups:
         for key, merged in _merged(group, load).items():
-            lines.setdefault(key, []).append(_line(group, merged))
+            if sum(merged.values()) > 2 * BEYOND:
+                lines.setdefault(key, []).append(_line(group, merged))
     parts = roles(results.experiment)
     return tuple(_figure(parts, key, found) for key, found in lines.items())
 

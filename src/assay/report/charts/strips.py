@@ -54,7 +54,7 @@ def strips(phase: Phase, series: Sequence[Series]) -> tuple[Strip, ...]:
 
 
 def _cleared(strip: Strip) -> Strip:
-    lines = tuple((name, points) for name, points in strip.lines if points)
+    lines = tuple((name, points) for name, points in strip.lines if len(points) > 1)
     return Strip(title=strip.title, unit=strip.unit, lines=lines, steps=strip.steps, ceiling=strip.ceiling)
 
 

@@ -13,6 +13,8 @@ from assay.report.charts.theme import TINTS, Row, Spec, end_text, frame, room, r
 from assay.report.quantities import NARROW, Scale, in_scale, scale_for
 
 HEIGHT = 118
+LEAST = 5
+"""Phases with fewer points than this on every line have no timeline: there is nothing to see."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,6 +29,11 @@ class _Column:
     def last(self) -> float:
         """The end of the axis of time: the last sample, not before the clock stopped."""
         return max([self.seconds, *(points[-1][0] for strip in self.strips for _, points in strip.lines if points)])
+
+    @property
+    def drains(self) -> bool:
+        """Whether there is enough after the clock's stop to be seen."""
+        return self.last > self.seconds * 1.05 + 0.02
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,14 +52,14 @@ def figures(runs: Sequence[tuple[Judged, Observations]]) -> tuple[Figure, ...]:
     for judged, seen in runs:
         for phase in judged.run.phases:
             here = strips(phase, [one for one in seen.series if one.phase == phase.name]) if phase.measured else ()
-            if here:
+            if any(len(points) >= LEAST for strip in here for _, points in strip.lines):
                 one = _Column(judged=judged, strips=here, seconds=(phase.end_ns - phase.start_ns) / 1e9)
                 columns.setdefault(phase.name, []).append(one)
     return tuple(_figure(name, found) for name, found in columns.items())
 
 
 def _figure(name: str, columns: Sequence[_Column]) -> Figure:
-    drained = any(column.last > column.seconds * 1.02 for column in columns)
+    drained = any(column.drains for column in columns)
     return Figure(
         name=f"timeline-{name}",
         title=name,
@@ -137,7 +144,7 @@ def stands_for(name: str) -> str:
 
 def _stop(column: _Column, x: Spec) -> list[Spec]:
     """The moment when the clock stopped, where something follows it."""
-    if column.last <= column.seconds * 1.02:
+    if not column.drains:
         return []
     return [
         {
