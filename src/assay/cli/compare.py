@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 
 from assay.cli import tables
-from assay.cli.audit import current
 from assay.cli.gate import Gate, status
+from assay.cli.judging import current
 from assay.errors import UsageError
 from assay.notebook import read as notebook
 from assay.plain import to_plain

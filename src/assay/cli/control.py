@@ -10,7 +10,7 @@ from pathlib import Path
 
 from assay import catalogue
 from assay.cli.campaign import Campaign, conduct
-from assay.cli.conclude import answer
+from assay.cli.judging import current
 from assay.experiment import plan as planning
 from assay.experiment import read as reading
 from assay.experiment.read import Control
@@ -88,7 +88,7 @@ def measured(experiment: Experiment, text: str, lab: Path) -> Results:
                     sitting=sitting if len(sittings) > 1 else None,
                 )
             )
-        return answer(store.folder)
+        return current(store.folder)
 
 
 def findings(results: Results, control: Control, levels: Mapping[str, Value]) -> Iterator[Finding]:

@@ -1,0 +1,51 @@
+"""From the stored runs of an experiment to its results by today's rules."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from assay.analysis import cells, compare, require
+from assay.audit import judge
+from assay.errors import DamagedError
+from assay.notebook import read as notebook
+from assay.records import Judged, Outcome, Results
+
+
+def current(folder: Path) -> Results:
+    """An experiment by today's rules: as it is stored, else judged in memory; nothing is written."""
+    kept = notebook.results(folder, judge.ruleset())
+    finished = [judged for judged in kept.runs if judged.run.outcome is Outcome.FINISHED]
+    whole = kept.cells and all(judged.verdicts for judged in finished)
+    return kept if whole or not kept.runs else judged_anew(folder)
+
+
+def judged_anew(folder: Path) -> Results:
+    """Verdicts, cells, comparisons, requirements and findings from the raw data; evidence that is damaged is named."""
+    kept = notebook.results(folder, judge.ruleset())
+    load = notebook.load(folder)
+    runs, damaged = [], dict(kept.damaged)
+    for old in kept.runs:
+        try:
+            finished = old.run.outcome is Outcome.FINISHED
+            verdicts = judge.judge_run(kept.experiment, old.run, load(old.id)) if finished else ()
+        except DamagedError as error:
+            damaged[old.id] = str(error)
+            continue
+        runs.append(Judged(run=old.run, verdicts={verdict.subject.split(":", 2)[2]: verdict for verdict in verdicts}))
+    return answered(replace(kept, runs=tuple(runs), damaged=damaged, ruleset=judge.ruleset()), load)
+
+
+def answered(bare: Results, load: notebook.Load) -> Results:
+    """The results with everything that follows from judged runs."""
+    experiment, plan, runs = bare.experiment, bare.plan, bare.runs
+    table = cells.cells(experiment, plan, runs, load)
+    comparisons = compare.comparisons(experiment, plan, table, runs)
+    return replace(
+        bare,
+        cells=table,
+        comparisons=comparisons,
+        comparison_verdicts=judge.judge_comparisons(experiment, plan, runs, comparisons, load),
+        requirements=require.requirements(experiment, table, comparisons, runs),
+        findings=judge.judge_experiment(experiment, plan, runs, load),
+    )
