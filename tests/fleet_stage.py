@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import assay
 from assay import catalogue
 from assay.fleet.hosts.local import Local
 from assay.fleet.ledger import Ledger
@@ -14,7 +15,7 @@ from assay.records import Experiment, TargetSpec, Trial, WorkloadSpec
 
 HOST = Local()
 MIB = 1 << 20
-ENGINE = Path(catalogue.__file__).parent / "bin" / "assay-engine"
+ENGINE = Path(assay.__file__).parent / "bin" / "assay-engine"
 FAKE = Path(__file__).parent / "fleet_engine.py"
 
 
