@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from assay.errors import UsageError
 from assay.records import Factor
 from assay.report import markdown, page, picture
-from assay.report.charts import cells, roles, theme
+from assay.report.charts import cells, dots, roles, theme
 from assay.report.charts.figure import end_labels
 from report import fixture
 
@@ -84,6 +84,15 @@ def test_without_a_numeric_factor_levels_lie_in_rows(results):
     changed = type(experiment)(**{**vars(experiment), "factors": (experiment.factors[0], text_only)})
     parts = roles.roles(changed)
     assert (parts.along, parts.panels) == (None, (text_only,))
+
+
+@pytest.mark.parametrize("count", [2, 6, 9])
+def test_every_level_keeps_its_label(count):
+    plot = dots.Plot(means=[], runs=[], limits=[], top=1.0, unit="")
+    spec, _ = dots.lying(plot, [f"level {index}" for index in range(count)])
+    axes = [layer["encoding"]["y"]["axis"] for layer in spec["layer"] if "encoding" in layer]
+    assert axes
+    assert all(axis["tickCount"] == len(axis["values"]) == count for axis in axes)
 
 
 def test_numeric_levels_stand_by_their_size():

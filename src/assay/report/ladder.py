@@ -178,7 +178,7 @@ def _steps(shown: Sequence[_Rung], total: float, unit: str, direction: Direction
 def _amount(one: _Rung, unit: str) -> str:
     if unit == "bytes":
         return show(one.amount, unit)
-    return f"{show(round(one.amount), unit)} {'operations' if one.rung is Rung.APPLICATION else 'requests'}"
+    return f"{round(one.amount):,} {'operations' if one.rung is Rung.APPLICATION else 'requests'}"
 
 
 def _remark(one: _Rung, above: float, part: float, direction: Direction) -> str:

@@ -9,7 +9,7 @@ from enum import Enum
 
 from assay.records import VerdictState
 from assay.report import words
-from assay.report.charts.theme import Row, Spec, end_text, frame, rows_of, series_colours
+from assay.report.charts.theme import Row, Spec, end_text, frame, rows_of, series_colours, ticks
 
 HEIGHT = 232
 ROW = 50
@@ -40,9 +40,9 @@ def upright(plot: Plot, title: str, places: Mapping[str, float], labels: Sequenc
     x: Spec = {
         "type": "quantitative",
         "scale": {"domain": [min(places.values()) - 0.4, max(places.values()) + 0.45], "nice": False, "zero": False},
-        "axis": {"values": list(places.values()), "labelExpr": named(places), "title": title},
+        "axis": {**ticks(list(places.values())), "labelExpr": named(places), "title": title},
     }
-    y = _figure_axis(plot, ticks=4)
+    y = _figure_axis(plot, count=4)
     line: Spec = {
         "data": rows_of(plot.means),
         "mark": {"type": "line", "strokeWidth": 1.2, "opacity": 0.55},
@@ -59,7 +59,7 @@ def lying(plot: Plot, names: Sequence[str]) -> tuple[Spec, int]:
         "type": "quantitative",
         "scale": {"domain": [-0.45, len(names) - 0.3], "reverse": True, "nice": False, "zero": False},
         "axis": {
-            "values": list(range(len(names))),
+            **ticks(range(len(names))),
             "labelExpr": f"{json.dumps(list(names))}[datum.value]",
             "title": None,
             "grid": False,
@@ -68,7 +68,7 @@ def lying(plot: Plot, names: Sequence[str]) -> tuple[Spec, int]:
             "labelLimit": 130,
         },
     }
-    x = _figure_axis(plot, ticks=5)
+    x = _figure_axis(plot, count=5)
     limits = _limits(plot, x, Way.LYING, {"y": 8, "dx": 4})
     return frame(height, [*limits, *_marks(plot, y, x, Way.LYING)]), height
 
@@ -79,11 +79,11 @@ def named(places: Mapping[str, float]) -> str:
     return "".join(choices) + "''"
 
 
-def _figure_axis(plot: Plot, ticks: int) -> Spec:
+def _figure_axis(plot: Plot, count: int) -> Spec:
     return {
         "type": "quantitative",
         "scale": {"domain": [0, plot.top], "nice": False, "zero": True},
-        "axis": {"title": plot.unit or None, "format": ",~r", "tickCount": ticks, "grid": True, "domain": False},
+        "axis": {"title": plot.unit or None, "format": ",~r", "tickCount": count, "grid": True, "domain": False},
     }
 
 

@@ -12,7 +12,7 @@ from assay.report import words
 from assay.report.charts.dots import named
 from assay.report.charts.figure import Figure, Panel, Table, end_labels
 from assay.report.charts.roles import Roles, along, heading, in_order, roles
-from assay.report.charts.theme import Row, Spec, end_text, frame, room, rows_of, series_colours
+from assay.report.charts.theme import Row, Spec, end_text, frame, room, rows_of, series_colours, ticks
 from assay.report.quantities import show
 
 HEIGHT = 200
@@ -90,7 +90,7 @@ def _figure(parts: Roles, key: Key, lines: Sequence[Line]) -> Figure:
         panels.setdefault(along(parts, line.levels), []).append(line)
     return Figure(
         name=f"latency-{phase}-{operation}",
-        title=f"{phase} {operation}",
+        title=words.operation(phase.partition(".")[0], operation),
         caption=f"Histograms of {words.count(sum(line.runs for line in lines), 'run')}.",
         panels=tuple(_panel(parts, panels[where], heading(where), span) for where in in_order(parts, panels)),
         table=_table(lines),
@@ -131,7 +131,7 @@ def _panel(parts: Roles, lines: Sequence[Line], title: str, span: _Span) -> Pane
         "type": "quantitative",
         "scale": {"domain": [0, span.furthest], "nice": False},
         "axis": {
-            "values": [at for at in marks.values() if at <= span.furthest + 0.01],
+            **ticks([at for at in marks.values() if at <= span.furthest + 0.01]),
             "labelExpr": named(marks),
             "title": "percentile",
             "grid": True,
@@ -141,7 +141,7 @@ def _panel(parts: Roles, lines: Sequence[Line], title: str, span: _Span) -> Pane
     y: Spec = {
         "type": "quantitative",
         "scale": {"type": "log", "domain": [span.low, span.high], "nice": False},
-        "axis": {"title": None, "labelExpr": _TIME, "values": span.ticks},
+        "axis": {"title": None, "labelExpr": _TIME, **ticks(span.ticks)},
     }
     line: Spec = {
         "mark": {"type": "line", "strokeWidth": 1.8},

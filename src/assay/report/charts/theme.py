@@ -124,6 +124,11 @@ def end_text(rows: Sequence[Row], y: Spec, colours: Spec | None = None) -> Spec:
     }
 
 
+def ticks(values: Sequence[float]) -> Spec:
+    """An axis with exactly these ticks: Vega thins named ticks down to the count unless the count is theirs."""
+    return {"values": list(values), "tickCount": len(values)}
+
+
 def room(longest: str) -> Spec:
     """An unseen label that keeps as much room on the right as the longest label, so that panels in a column align."""
     return {
