@@ -73,7 +73,7 @@ PYTHON_CORE := pyproject.toml uv.lock Cargo.toml Cargo.lock $(shell find crates/
 	@touch $@
 
 $(ENGINE): $(RUST)
-	RUSTFLAGS="-C target-feature=+crt-static" cargo build --release --locked --quiet -p assay-engine --target $(TRIPLE)
+	RUSTFLAGS="-C target-feature=+crt-static" cargo build --release --locked --quiet -p assay-engine --target $(TRIPLE) --config 'profile.release.strip="symbols"'
 	@mkdir -p $(@D)
 	install -m 755 target/$(TRIPLE)/release/assay-engine $@
 

@@ -2,7 +2,7 @@
 
 use crate::control::Control;
 use crate::engines;
-use crate::phase::Phase;
+use crate::phase::{Parked, Phase};
 use crate::protocol::{Config, Fault, Reply, send, send_fault};
 use assay_clock::{Anchor, Clock, Timebase};
 use std::sync::Arc;
@@ -18,6 +18,7 @@ pub struct Driver {
     birth: Anchor,
     clock: Clock,
     armed: Option<Phase>,
+    parked: Option<Parked>,
 }
 
 impl Driver {
@@ -28,6 +29,7 @@ impl Driver {
             birth: Anchor::take(clock),
             clock,
             armed: None,
+            parked: None,
         }
     }
 
@@ -41,6 +43,7 @@ impl Driver {
 
     fn arm(&mut self, config: Config, control: Arc<Control>) {
         self.armed = None;
+        self.parked = None;
         self.check_clock();
         let name = config.phase.clone();
         match Self::prepare(config, control, self.clock, self.birth) {
@@ -90,7 +93,8 @@ impl Driver {
                 },
             );
         };
-        let result = phase.run(at_ns);
+        let (result, parked) = phase.run(at_ns);
+        self.parked = Some(parked);
         let believed = self.clock.after_error(result.clock.error_ppm);
         if believed.source() != self.clock.source() {
             self.clock = believed;

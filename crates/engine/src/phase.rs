@@ -52,9 +52,12 @@ pub struct Ended {
     pub during: Timebase,
 }
 
+/// Workers that have finished and whose threads wait, so that observers can still read what they used.
+pub struct Parked(#[allow(dead_code, reason = "dropping it lets the threads go")] Vec<Sender<Go>>);
+
 /// The start, as workers are told it.
 #[derive(Clone, Copy)]
-struct Go {
+pub struct Go {
     at_ns: u64,
     end_ns: Option<u64>,
     timebase: Timebase,
@@ -132,16 +135,16 @@ impl Phase {
             if let Ok(go) = wait.recv() {
                 wake(&mut recorder, clock, &control, go).then(|| worker.run(&mut recorder));
                 recorder.publish();
-                let _ = finish.send(Done {
-                    recorder,
-                    finished: worker.finish(),
-                });
+                let finished = worker.finish();
+                drop(worker); // its files must be closed before the result: the target may be unmounted then
+                let _ = finish.send(Done { recorder, finished });
+                let _ = wait.recv(); // parked: the thread's counters in /proc stay readable until the next phase
             }
         });
     }
 
-    /// Runs the armed phase from `at_ns` to its end.
-    pub fn run(mut self, at_ns: u64) -> PhaseResult {
+    /// Runs the armed phase from `at_ns` to its end. The workers stay parked as long as what comes with the result lives.
+    pub fn run(mut self, at_ns: u64) -> (PhaseResult, Parked) {
         let anchor = Anchor::take(self.clock);
         let at_start = Usage::now();
         let limit_ns = self
@@ -165,18 +168,16 @@ impl Phase {
         let during = Timebase::between(self.clock, anchor, Anchor::take_after(self.clock, anchor));
         let meter = std::mem::take(&mut self.meter);
         let at_arming = std::mem::take(&mut self.at_arming);
-        result::assemble(
-            &self,
-            Ended {
-                done,
-                checkpoints,
-                meter,
-                at_arming,
-                at_start,
-                at_end,
-                during,
-            },
-        )
+        let ended = Ended {
+            done,
+            checkpoints,
+            meter,
+            at_arming,
+            at_start,
+            at_end,
+            during,
+        };
+        (result::assemble(&self, ended), Parked(self.start))
     }
 
     /// Waits for the workers; meanwhile notes and reports their progress, and keeps the limit.
