@@ -116,11 +116,13 @@ def report(
     lab: LabOption = Path("lab"),
     out: Annotated[Path | None, typer.Option("--out", help="Where to write it (default: beside the experiment).")] = None,
     form: Annotated[ReportFormat, typer.Option("--format", help="html or md.")] = ReportFormat.HTML,
+    chart: Annotated[str | None, typer.Option("--chart", help="Write this chart alone, to --out (.svg or .png).")] = None,
+    show_it: Annotated[bool, typer.Option("--open", help="Open it in the browser.")] = False,
 ) -> None:
     """Write the report of an experiment."""
     from assay.cli.report import report as verb
 
-    finish(lambda: verb(lab, which, out, form.value))
+    finish(lambda: verb(lab, which, out, form.value, show_it, chart))
 
 
 @app.command()
