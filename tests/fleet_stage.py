@@ -19,6 +19,10 @@ ENGINE = Path(assay.__file__).parent / "bin" / "assay-engine"
 FAKE = Path(__file__).parent / "fleet_engine.py"
 
 
+HURRY = {"quiesce": 0}
+"""Most tests need no quiet, and whoever else writes on this machine would make them wait for it."""
+
+
 def engine():
     """The real engine's path."""
     if not ENGINE.is_file():
@@ -35,12 +39,20 @@ def fake(directory, mode):
 
 
 def bulk(name="w", **knobs):
-    given = {"operations": ("write", "read"), "size": 8 * MIB, "record_size": MIB, "flush": "end", "cache": "cold", **knobs}
+    given = {
+        "operations": ("write", "read"),
+        "size": 8 * MIB,
+        "record_size": MIB,
+        "flush": "end",
+        "cache": "cold",
+        **HURRY,
+        **knobs,
+    }
     return WorkloadSpec(name=name, kind="bulk_io", knobs=given)
 
 
 def command(name="c", *argv, **knobs):
-    return WorkloadSpec(name=name, kind="command", knobs={"argv": argv, "parse": "elapsed", **knobs})
+    return WorkloadSpec(name=name, kind="command", knobs={"argv": argv, "parse": "elapsed", **HURRY, **knobs})
 
 
 def experiment(path, *workloads, factors=()):

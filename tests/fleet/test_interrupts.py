@@ -21,43 +21,52 @@ def test_a_signal_ends_what_is_done_and_the_handlers_come_back(number):
     assert signal.getsignal(number) is before
 
 
-def test_a_shield_lets_its_work_be_finished_first():
-    done = []
-    with Interrupts() as interrupts, pytest.raises(KeyboardInterrupt):
-        with interrupts.shielded():
-            come()
-            done.append("inside")
-        done.append("after")
-    assert done == ["inside"]
+def shielded(interrupts, done):
+    with interrupts.shielded():
+        come()
+        done.append("inside")
+    done.append("after")
 
 
-def test_a_second_signal_breaks_a_shield():
-    done = []
-    with Interrupts() as interrupts, pytest.raises(KeyboardInterrupt), interrupts.shielded():
+def shielded_twice(interrupts, done):
+    with interrupts.shielded():
         come()
         done.append("once")
         come(signal.SIGTERM)
         done.append("twice")
-    assert done == ["once"]
 
 
-def test_tidying_up_hears_nothing_and_the_interrupt_comes_after_it():
-    done = []
-    with Interrupts() as interrupts, pytest.raises(KeyboardInterrupt):
-        with interrupts.deaf():
-            come()
-            come()
-            with interrupts.shielded():
-                come()
-            done.append("tidy")
-        done.append("after")
-    assert done == ["tidy"]
-
-
-def test_an_error_on_the_way_is_not_hidden_by_a_waiting_signal():
-    with Interrupts() as interrupts, pytest.raises(OSError, match="device"), interrupts.shielded():
+def tidied(interrupts, done):
+    with interrupts.deaf():
         come()
+        come()
+        with interrupts.shielded():
+            come()
+        done.append("tidy")
+    done.append("after")
+
+
+def broken(interrupts, done):
+    with interrupts.shielded():
+        come()
+        done.append("before")
         raise OSError("device")
+
+
+@pytest.mark.parametrize(
+    ("work", "error", "expected"),
+    [
+        (shielded, KeyboardInterrupt, ["inside"]),
+        (shielded_twice, KeyboardInterrupt, ["once"]),
+        (tidied, KeyboardInterrupt, ["tidy"]),
+        (broken, OSError, ["before"]),
+    ],
+)
+def test_what_must_not_be_left_half_done_is_done_before_the_interrupt(work, error, expected):
+    done = []
+    with Interrupts() as interrupts, pytest.raises(error):
+        work(interrupts, done)
+    assert done == expected
 
 
 def test_other_threads_leave_signals_alone():

@@ -57,7 +57,7 @@ def two_clients(tmp_path_factory):
     laboratory = Laboratory(tmp_path_factory.mktemp("two"))
     news = []
     looked = ("process_io", "block", "cpu", "memory", "page_cache", "environment")
-    found = run(laboratory, bulk(), levels={"clients": 2}, on_progress=news.append, observers=looked)
+    found = run(laboratory, bulk(quiesce=None), levels={"clients": 2}, on_progress=news.append, observers=looked)
     left = laboratory.left()
     laboratory.ledger.close()
     return *found, news, left
@@ -118,6 +118,13 @@ def test_only_the_phase_that_writes_is_drained(two_clients):
     finished, _, _, _ = two_clients
     assert finished.phases[0].drain_ns > 0
     assert finished.phases[1].drain_ns is None
+
+
+def test_quiet_is_waited_for_unless_the_knob_says_no(two_clients, laboratory):
+    waited, _, _, _ = two_clients
+    assert all(phase.quiesce_ns > 0 for phase in waited.phases)
+    hurried, _ = run(laboratory, bulk(operations=("write",)))
+    assert (hurried.phases[0].quiesce_ns, hurried.phases[0].quiet) == (0, False)
 
 
 def test_the_cold_phase_is_proved_cold(two_clients):
@@ -442,7 +449,7 @@ def test_the_edges_of_a_phase_come_in_order(laboratory):
 def test_a_disk_of_known_speed_is_that_fast_and_its_drain_is_timed(laboratory):
     rate = 20_000_000
     knobs = {"filesystem": "ext4", "size": 64 * MIB, "limit.read_bytes_per_s": rate, "limit.write_bytes_per_s": rate}
-    load = bulk(size=16 * MIB, flush="none", memory=256 * MIB, cpus=1)
+    load = bulk(size=16 * MIB, flush="none", memory=256 * MIB, cpus=1, quiesce=None)
     lab = laboratory.lab(load, observers=("block",))
     disk = TargetSpec(name="disk", kind="loopfs", knobs=knobs)
     lab.experiment = type(lab.experiment)(**{**vars(lab.experiment), "targets": (disk,)})
