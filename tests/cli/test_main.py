@@ -1,0 +1,58 @@
+"""The command as a user calls it: help, statuses, errors in words."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+VERBS = ["quick", "plan", "run", "audit", "compare", "report", "show", "list", "sql", "explain", "catalogue", "doctor"]
+
+
+def assay(*words: str, **more) -> subprocess.CompletedProcess[str]:
+    code = "from assay.cli.main import main; main()"
+    return subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=False, **more)
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_has_help(verb):
+    done = assay(verb, "--help")
+    assert done.returncode == 0
+    assert "Usage:" in done.stdout
+
+
+def test_help_lists_every_verb_in_full():
+    done = assay("--help")
+    assert done.returncode == 0
+    assert all(f"  {verb} " in done.stdout for verb in VERBS)
+    assert "..." not in done.stdout.replace("[ARGS]...", "")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["nonsense"],
+        ["run"],
+        ["run", "no-such-file.toml"],
+        ["explain", "Z99"],
+        ["quick", "/no/such/dir"],
+        ["quick", "/", "/", "/"],
+    ],
+)
+def test_wrong_words_end_with_two_and_a_sentence(words, tmp_path):
+    done = assay(*words, cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.strip()
+    assert "Traceback" not in done.stderr
+
+
+def test_json_owns_its_stream():
+    done = assay("catalogue", "--json")
+    assert done.returncode == 0
+    assert json.loads(done.stdout)
+
+
+def test_heavy_libraries_are_not_imported_for_help():
+    code = "import sys, assay.cli.main; print(sorted({'numpy', 'scipy', 'duckdb', 'altair', 'pydantic'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
