@@ -175,9 +175,10 @@ def test_two_workloads_with_phases_of_one_name_stay_apart(laboratory):
 
 
 def test_a_warm_phase_is_proved_warm_and_reads_nothing_from_the_device(laboratory):
-    finished, observations = run(laboratory, bulk(cache="warm"))
+    finished, observations = run(laboratory, bulk(cache="warm"), observers=("process_io",))
     phase = finished.phases[1]
     assert (phase.cache_proved, phase.cached_share_before) == (CacheState.WARM, 1.0)
+    assert asked(observations, "w.read", Rung.SYSCALL, Direction.READ) >= SIZE
     assert asked(observations, "w.read", Rung.CLIENT_CACHE, Direction.READ) < SIZE // 10
 
 
