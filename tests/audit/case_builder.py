@@ -59,6 +59,8 @@ class Seen:
 
     storage_bytes: int | None = None
     """read_bytes (L2)."""
+    call_bytes: int | None = None
+    """rchar or wchar (L1)."""
     upper_bytes: int | None = None
     lower_bytes: int | None = None
     drain_bytes: int | None = None
@@ -226,6 +228,7 @@ def readings_of(made: Made) -> list[Reading]:
     upper = [(Rung.UPPER_DEVICE, f"device:{made.devices[0]}")] if len(made.devices) > 1 else []
     rows = [
         (Rung.CLIENT_CACHE, "pid:100", direction, (seen.storage_bytes, 0), Span.CLOCK),
+        (Rung.SYSCALL, "pid:100", direction, (seen.call_bytes, 0), Span.CLOCK),
         (*lowest, direction, (seen.lower_bytes, 0), Span.CLOCK),
         (*lowest, direction, (seen.before_bytes or None, 0), Span.BEFORE),
         (*lowest, flush, (None, seen.before_flushes or None), Span.BEFORE),

@@ -182,6 +182,14 @@ def test_a_warm_phase_is_proved_warm_and_reads_nothing_from_the_device(laborator
     assert asked(observations, "w.read", Rung.CLIENT_CACHE, Direction.READ) < SIZE // 10
 
 
+def test_counters_of_an_observer_that_is_left_out_are_left_out(laboratory):
+    _, blind = run(laboratory, bulk(operations=("write",)))
+    _, seeing = run(laboratory, bulk(operations=("write",)), observers=("process_io",))
+    assert asked(blind, "w.write", Rung.APPLICATION, Direction.WRITE) == SIZE
+    assert asked(blind, "w.write", Rung.SYSCALL, Direction.WRITE) == 0
+    assert asked(seeing, "w.write", Rung.SYSCALL, Direction.WRITE) >= SIZE
+
+
 def test_a_client_can_be_made_late(laboratory):
     finished, _ = run(laboratory, bulk(start_delay=300_000_000, operations=("write",)), levels={"clients": 2})
     first, second = finished.phases[0].clients

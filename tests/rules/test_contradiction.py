@@ -57,3 +57,23 @@ def test_failed_operations():
     assert judged(but(READ, count=10_000, record_bytes=0, errors=5)).state is State.PASS
     assert judged(but(READ, count=10_000, record_bytes=0, errors=50)).severity is Severity.QUALIFIES
     assert judged(but(READ, count=10_000, record_bytes=0, errors=500)).severity is Severity.INVALIDATES
+
+
+TOLD = but(READ, values={"read.bytes": 256.0 * MIB}, call_bytes=256 * MIB)
+
+
+def test_a_command_that_says_more_than_its_calls_and_its_storage_moved():
+    finding = judged(but(TOLD, call_bytes=128 * MIB, storage_bytes=64 * MIB))
+    assert (finding.state, finding.severity) == (State.FAIL, Severity.INVALIDATES)
+    assert finding.statement == ("The command says it moved 268 MB, its system calls and its storage moved no more than 134 MB.")
+
+
+def test_a_command_whose_calls_or_storage_bear_it_out():
+    assert judged(TOLD).state is State.PASS
+    assert judged(but(TOLD, call_bytes=128 * MIB)).state is State.PASS
+    assert judged(but(TOLD, storage_bytes=0, lower_bytes=0)).state is State.PASS
+
+
+def test_calls_that_nobody_counts_contradict_nothing():
+    assert judged(but(TOLD, call_bytes=MIB, storage_bytes=0)).state is State.PASS
+    assert judged(but(TOLD, call_bytes=None, storage_bytes=0)).state is State.PASS

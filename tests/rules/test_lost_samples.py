@@ -45,3 +45,8 @@ def test_progress_of_the_load_is_not_an_observers():
 
 def test_a_hole_after_the_clock_is_no_hole():
     assert judged(Observations(series=(cpu(0, 1, 2, 3, 4, 5, 60),)), seconds=5.0).state is State.PASS
+
+
+def test_what_looking_cost_is_no_look():
+    cost = series("lab", "cpu_ns", [(at, at) for at in (0, 0.001, 0.002, 1, 1.001, 2)], source="sampler")
+    assert judged(Observations(series=(cost,))).state is State.PASS

@@ -5,8 +5,8 @@ from assay.rules.working_set import RULE
 from audit.case_builder import MIB, Made, Seen, case_of
 
 
-def case(**seen):
-    return case_of(Made(claim=Claim(tier=Tier.DEVICE), seen=Seen(**seen)), "T05")
+def case(knobs=None, **seen):
+    return case_of(Made(claim=Claim(tier=Tier.DEVICE), knobs=knobs or {}, seen=Seen(**seen)), "T05")
 
 
 def test_small_data_set_fails_and_large_one_passes():
@@ -26,3 +26,11 @@ def test_unknown_memory_is_unverified():
 
 def test_writes_are_not_its_business():
     assert RULE.applies(case_of(Made(operation="write"), "T05")) == "not a read"
+
+
+def test_memory_that_the_clients_may_not_have_caches_nothing():
+    limited = case({"memory": 100 * MIB}, available_bytes=24 * 1024 * MIB)
+    assert RULE.check(limited).state is State.PASS
+    assert RULE.check(case({"memory": 200 * MIB}, available_bytes=24 * 1024 * MIB)).state is State.FAIL
+    assert RULE.check(case({"memory": 24 * 1024 * MIB}, available_bytes=100 * MIB)).state is State.PASS
+    assert RULE.check(case({"memory": 100 * MIB})).state is State.UNVERIFIED

@@ -19,6 +19,8 @@ from assay.machine import throttle
 from assay.notebook.store import Store
 from assay.records import Experiment, Finding, Results, Scope, State, Value
 
+BLKIO = "/sys/fs/cgroup/blkio"
+
 
 @dataclass(frozen=True, kw_only=True)
 class Heard:
@@ -40,16 +42,18 @@ class Heard:
 
 
 def obstacle(control: Control) -> str | None:
-    """Why this control cannot run on this machine, or None. Needs: root, loop, throttle, or the name of a tool."""
+    """Why this control cannot run on this machine, or None. Needs: root, loop, throttle, blkio, or the name of a tool."""
     host = Local()
     for need in control.needs:
         if need == "root" and os.geteuid() != 0:
             return "needs root"
         if need == "loop" and not host.exists("/dev/loop-control"):
             return "needs loop devices"
-        if need == "throttle" and (why := throttle.obstacle(host)) is not None:
+        if need in {"throttle", "blkio"} and (why := throttle.obstacle(host)) is not None:
             return why
-        if need not in {"root", "loop", "throttle"} and shutil.which(need) is None:
+        if need == "blkio" and not host.exists(BLKIO):
+            return "needs control groups v1 (blkio), where a throttle rule can stand in the root group"
+        if need not in {"root", "loop", "throttle", "blkio"} and shutil.which(need) is None:
             return f"needs the tool {need}"
     return None
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from assay.catalogue import Host
 from assay.errors import AssayError
 from assay.machine.placeholders import substitute
-from assay.records import Event, Fact, FactClass, Place, When
+from assay.records import Event, Fact, FactClass, Place, Value, When
 
 LONGEST_S = 60.0
 """An event that takes longer than this is ended and has failed."""
@@ -71,7 +71,15 @@ def commands_of(events: Iterable[Event], phase: str, values: Mapping[str, str]) 
     return [(event.at_ns, tuple(substitute(word, values) for word in event.run)) for event in events if event.phase == phase]
 
 
-def values_of(place: Place) -> dict[str, str]:
-    """What `{...}` may stand for in an event: the place's address, and what the target keeps for itself."""
+def values_of(place: Place, knobs: Mapping[str, Value], pids: Sequence[int]) -> dict[str, str]:
+    """What `{...}` may stand for in an event of a workload with these knobs.
+
+    The place's address, what the target keeps for itself, the workload's {variables.NAME}, and the client processes:
+    `{client.pid}` is the first, `{client.0.pid}` each of them.
+    """
     own = {str(key): str(value) for key, value in place.private.items()}
-    return {**own, **{f"{place.target}.{key}": value for key, value in own.items()}, "directory": place.address}
+    prefixed = {f"{place.target}.{key}": value for key, value in own.items()}
+    variables = {key: str(value) for key, value in knobs.items() if key.startswith("variables.")}
+    clients = {f"client.{index}.pid": str(pid) for index, pid in enumerate(pids)}
+    first = {"client.pid": str(pids[0])} if pids else {}
+    return {**own, **prefixed, **variables, **clients, **first, "directory": place.address}

@@ -65,12 +65,16 @@ class Harvest:
     histograms: tuple[Histogram, ...]
 
 
-def harvest(answer: Answer) -> Harvest:
-    """The records of one result. Raises KeyError or TypeError where the engine left something out."""
+def harvest(answer: Answer, *, counts_io: bool = True) -> Harvest:
+    """The records of one result. Raises KeyError or TypeError where the engine left something out.
+
+    The engine's own counters of L1 and L2 are the evidence of an observer: where the experiment leaves that out
+    (`counts_io` is false), they are left out too.
+    """
     return Harvest(
         client=client_of(answer),
         evidence=Evidence(
-            readings=(*application_readings(answer), *process_readings(answer)),
+            readings=(*application_readings(answer), *(process_readings(answer) if counts_io else ())),
             series=tuple(curves(answer)),
         ),
         histograms=tuple(histograms(answer)),

@@ -99,7 +99,8 @@ def perform(bench: Bench, job: Job, t0_ns: int | None) -> Performed:
     """
     prepared = _prepare(bench, job)
     sampler = Sampler(bench.host, bench.observers, _subject(bench, job))
-    events = Events(bench.host, job.name, commands_of(job.spec.events, job.plan.name, values_of(bench.place)))
+    values = values_of(bench.place, job.spec.knobs, bench.dialogue.crew.pids)
+    events = Events(bench.host, job.name, commands_of(job.spec.events, job.plan.name, values))
     try:
         _arm(bench, job, sampler)
         start_ns = _start(bench, job)
@@ -234,7 +235,8 @@ def _harvest(bench: Bench, job: Job, client: int, done: _Done) -> Harvest:
     rendezvous = bench.dialogue.rendezvous
     t0_ns = done.t0_ns + rendezvous.clients[client].applied_ns
     result = rendezvous.results[client]
-    return harvest(Answer(phase=job.name, plan=job.plan, client=client, host=bench.host.name, t0_ns=t0_ns, result=result))
+    answer = Answer(phase=job.name, plan=job.plan, client=client, host=bench.host.name, t0_ns=t0_ns, result=result)
+    return harvest(answer, counts_io=any("L2.read" in observer.gives for observer in bench.observers))
 
 
 def _phase(job: Job, prepared: _Prepared, done: _Done, gathered: list[Harvest], values: Mapping[str, float]) -> Phase:

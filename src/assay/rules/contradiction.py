@@ -64,6 +64,7 @@ def contradictions(case: TrialCase) -> Iterator[str]:
     if asked is None or asked < case.thresholds["least_bytes"]:
         return
     yield from unasked_calls(case, direction, asked)
+    yield from overstated(case, direction, asked)
     yield from unread(case, asked) if direction is Direction.READ else unwritten(case, asked)
 
 
@@ -81,6 +82,20 @@ def unasked_calls(case: TrialCase, direction: Direction, asked: float) -> Iterat
     calls = ladder.passed(case.phase, case.observations, Rung.SYSCALL, direction)
     if not case.phase.values and calls is not None and short(case, calls.bytes, asked):
         yield f"The load says it moved {said(asked)}, its system calls moved {said(calls.bytes)}."
+
+
+def overstated(case: TrialCase, direction: Direction, asked: float) -> Iterator[str]:
+    """A foreign tool that moved its data by counted calls says more than these calls, and than storage was made to move.
+
+    Calls that nobody counts (io_uring, libaio, mmap) leave next to nothing at L1: then it is not known.
+    """
+    calls = ladder.passed(case.phase, case.observations, Rung.SYSCALL, direction)
+    own = ladder.passed(case.phase, case.observations, Rung.CLIENT_CACHE, direction)
+    if not case.phase.values or calls is None or calls.bytes < case.thresholds["least_bytes"]:
+        return
+    most = max(calls.bytes, own.bytes if own else 0.0)
+    if short(case, most, asked):
+        yield f"The command says it moved {said(asked)}, its system calls and its storage moved no more than {said(most)}."
 
 
 def unread(case: TrialCase, asked: float) -> Iterator[str]:

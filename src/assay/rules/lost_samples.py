@@ -16,6 +16,8 @@ from assay.records import Finding, Scope, Series, Severity, State
 
 LEAST_SAMPLES = 5
 """With fewer under the clock a series has no usual step (page_cache looks at the edges alone)."""
+OF_THE_LAB_ITSELF = ("application", "lab")
+"""Layers that no observer looks at: the engine's own curve, and what looking cost, which has a point for each look of any."""
 ALTERNATIVES = (
     "The machine had no processor left for the observer: steal (N02) or a saturated host shows at the same moments.",
     "The observed file was slow to answer: how long each look took is kept with its snapshot.",
@@ -62,7 +64,7 @@ def gaps(case: TrialCase) -> dict[str, float]:
     longest = {name: kept / 1000 for name, kept in case.observations.gaps.items()}
     for series in case.observations.series:
         name = series.source.partition(":")[0]
-        gap = None if series.phase != case.phase.name or series.layer == "application" else gap_of(series, case)
+        gap = None if series.phase != case.phase.name or series.layer in OF_THE_LAB_ITSELF else gap_of(series, case)
         if gap is not None:
             longest[name] = max(gap, longest.get(name, 0.0))
     return longest

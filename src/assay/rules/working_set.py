@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from assay import measures
 from assay.catalogue import Case, Rule, TrialCase
-from assay.findings import found
+from assay.findings import found, knob
 from assay.measures import ladder
 from assay.records import Direction, Finding, Rung, Scope, Severity, State
 from assay.units import Unit
@@ -27,7 +27,7 @@ def applies(case: Case) -> str | None:
 def check(case: Case) -> Finding:
     """Distinct bytes touched over the memory available when the clock started."""
     assert isinstance(case, TrialCase)
-    memory = ladder.at_arming(case.phase, ladder.gauges(case.phase, case.observations, "memory", "available_bytes"))
+    memory = memory_bytes(case)
     touched = distinct_bytes(case)
     if memory is None or touched is None:
         lacking = "the size of the data" if touched is None else "the memory that could cache it"
@@ -47,6 +47,16 @@ def check(case: Case) -> Finding:
         threshold={"memory_multiple": limit},
         relabel="reads of a data set that fits memory: tier unknown",
     )
+
+
+def memory_bytes(case: TrialCase) -> float | None:
+    """What could cache the data: the memory available when the clock started, at most what the clients may have (`memory`).
+
+    A limit alone is no answer: on a host with less left than that, it is the host's memory that decides.
+    """
+    free = ladder.at_arming(case.phase, ladder.gauges(case.phase, case.observations, "memory", "available_bytes"))
+    limit = knob(case, "memory")
+    return min(free, float(limit)) if free is not None and isinstance(limit, int) else free
 
 
 def distinct_bytes(case: TrialCase) -> float | None:
