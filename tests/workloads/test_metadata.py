@@ -24,7 +24,7 @@ def test_a_spool_is_created_in_one_phase_and_removed_in_the_last():
     assert planned[0].operations == ("create", "fsync", "list")
     assert planned[0].settings == (
         {
-            "directory": "/x/client-0/spool",
+            "directory": "/x/client-0/spool-0",
             "object": "file",
             "operations": ("create", "fsync", "list"),
             "count": 20_000,
@@ -56,7 +56,7 @@ def test_directions_say_what_moves():
 
 def test_clients_that_share_a_directory_use_numbers_that_do_not_meet():
     own = phases(clients=3, count=10)[0].settings
-    assert [(each["directory"], each["first"]) for each in own] == [(f"/x/client-{n}/spool", 0) for n in range(3)]
+    assert [(each["directory"], each["first"]) for each in own] == [(f"/x/client-{n}/spool-{n}", 0) for n in range(3)]
     shared = phases(clients=3, count=10, directories="shared")[0].settings
     assert [(each["directory"], each["first"]) for each in shared] == [("/x/client-0/spool", 10 * n) for n in range(3)]
 

@@ -142,7 +142,7 @@ def settings(order: Order, group: tuple[str, ...], client: int) -> Mapping[str, 
     shared = knobs["directories"] == "shared"
     home = order.endpoints[0 if shared else client].address
     return {
-        "directory": f"{home}/{order.workload}",
+        "directory": f"{home}/{order.workload}" if shared else f"{home}/{order.workload}-{client}",
         "object": knobs["object"],
         "operations": group,
         "count": knobs["count"],
