@@ -29,7 +29,7 @@ test: .build/dev.stamp $(ENGINE) $(BUNDLE) tools check ## every check and every 
 
 check: .build/dev.stamp $(ENGINE) ## formatters, linters, types, import contracts, catalogue laws
 	$(BIN)/ruff format --check --quiet .
-	$(BIN)/ruff check --quiet .
+	$(BIN)/ruff check --quiet --output-format concise .
 	$(BIN)/mypy --no-error-summary
 	$(BIN)/stubtest assay._core --mypy-config-file pyproject.toml > .build/stubtest.log || { cat .build/stubtest.log; exit 1; }
 	$(BIN)/lint-imports --no-cache > .build/imports.log || { cat .build/imports.log; exit 1; }

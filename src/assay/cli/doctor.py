@@ -111,7 +111,12 @@ def _pressure(host: Host) -> str | None:
 
 
 def _counters(host: Host) -> str | None:
-    """perf_event_open(2) by the user's own processes; what the host's processor counts shows only in a run."""
+    """perf_event_open(2) by the user's own processes, and a processor (real or virtual) that counts for them."""
+    if not any(name.startswith(("cpu", "armv8")) for name in host.list("/sys/bus/event_source/devices")):
+        return (
+            "found no hardware counters below /sys/bus/event_source/devices; expected a PMU: "
+            "the engine's instructions and cycles per operation are unknown here (a virtual machine without one)"
+        )
     try:
         level = int(host.read("/proc/sys/kernel/perf_event_paranoid"))
     except (OSError, ValueError):
