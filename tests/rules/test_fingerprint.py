@@ -53,6 +53,14 @@ def test_the_targets_own_mount_follows_from_the_target_but_not_from_the_clients(
     assert judged(left, right, CLIENTS).state is State.FAIL
 
 
+def test_options_that_one_file_system_alone_shows_follow_from_the_target():
+    left, right = [arm(fact("device.0.ext4_options", "rw nodelalloc"))], [arm()]
+    assert judged(left, right).state is State.PASS
+    assert judged(left, right, CLIENTS).state is State.FAIL
+    below = [arm(fact("device.1.ext4_options", "rw nodelalloc"))]
+    assert judged(below, right).state is State.FAIL
+
+
 @pytest.mark.parametrize(("other", "state"), [(("loop3", "vda"), State.FAIL), (("sda",), State.PASS)])
 def test_a_queue_setting_follows_only_from_another_stack(other, state):
     left = [arm(fact("device.0.queue.read_ahead_kb", "128"), devices=("loop0", "vda"))]

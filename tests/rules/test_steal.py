@@ -80,6 +80,14 @@ def test_waiting_after_the_clock_is_not_held_against_the_run():
     assert (finding.state, finding.observed["run_delay_share"]) == (State.PASS, 0.0)
 
 
+def test_waiting_before_the_clock_is_not_held_against_the_run():
+    early = series("process", "run_delay_ns", [(-0.1, 0.0), (0.01, 0.09e9)], subject="pid:4242")
+    host = (("total_ns", 0.0, 0.22e9), ("steal_ns", 0.0, 0.0), ("cpus", 2.0, 2.0))
+    times = [series("cpu", metric, [(-0.1, before), (0.01, after)]) for metric, before, after in host]
+    finding = RULE.check(trial_case("N02", run(of=phase(0.01)), Observations(series=(early, *times))))
+    assert (finding.state, finding.observed["run_delay_share"]) == (State.PASS, 0.0)
+
+
 def test_without_the_processors_time_nothing_is_said():
     finding = RULE.check(trial_case("N02", run(), Observations(missing={"cpu.steal_ns": "no /proc/stat"})))
     assert finding.state is State.UNVERIFIED

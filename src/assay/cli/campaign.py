@@ -20,7 +20,7 @@ from assay.fleet.ledger import Ledger
 from assay.fleet.run import Lab
 from assay.machine import marks
 from assay.notebook.store import Store
-from assay.records import Experiment, Observations, Outcome, Plan, Run, Severity, State, Trial, Verdict, VerdictState
+from assay.records import Experiment, Observations, Outcome, Plan, Precision, Run, Severity, State, Trial, Verdict, VerdictState
 
 MOST_ATTEMPTS = 3
 """A trial spoiled only by noise of the platform is repeated at most twice (DESIGN 7)."""
@@ -109,8 +109,8 @@ def due(campaign: Campaign) -> Iterator[Trial]:
 
 
 def enough(campaign: Campaign, sitting: int, block: int) -> bool:
-    """Whether budget or precision say that this block may not start; a fixed number of blocks is drawn as it is."""
-    if isinstance(campaign.experiment.repeats, int):
+    """Whether budget or precision say that this block may not start; without either the schedule is run as it was drawn."""
+    if campaign.experiment.budget_ns is None and not isinstance(campaign.experiment.repeats, Precision):
         return False
     reason = planning.reason_to_stop(campaign.experiment, standing(campaign.store.folder, campaign.experiment, sitting))
     if reason is not None:

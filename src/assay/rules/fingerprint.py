@@ -14,8 +14,8 @@ from assay.catalogue import Case, ComparisonCase, Rule
 from assay.findings import found
 from assay.records import Change, FactClass, Finding, Observations, Run, Scope, Severity, State, When
 
-OF_THE_TARGET = ("target.", "mount.", "filesystem.")
-"""Facts that follow from another target, or from one of its knobs."""
+OF_THE_TARGET = ("target.", "mount.", "filesystem.", "device.0.ext4_options")
+"""Facts that follow from another target, or from one of its knobs; its file system is on the first device."""
 OF_THE_STACK = ("device.", "limit.")
 """Facts that follow from it only where it stands on other devices."""
 MOST_SHOWN = 12

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from assay.catalogue import Case, Rule, TrialCase
 from assay.findings import found
-from assay.records import ABSOLUTE, Finding, Scope, Series, Severity, State
+from assay.records import ABSOLUTE, Finding, Phase, Scope, Series, Severity, State
 
 SECOND_NS = 1_000_000_000
 TICK_NS = 10_000_000
@@ -146,7 +146,7 @@ def least_share(part_ns: float, whole_ns: float) -> float:
 def waiting_share(case: TrialCase, host: str) -> float | None:
     """Least share of the time under the clock that the load's threads stood ready without a processor, per worker.
 
-    What was waited between the end of the clock and the look after it may lie outside, so that span is taken off. None where
+    What was waited between the looks and the ends of the clock may lie outside, so those spans are taken off. None where
     it was not seen, and where there are more workers than processors: then the waiting is the load's own doing.
     """
     clients = [client for client in case.phase.clients if client.host == host]
@@ -156,8 +156,13 @@ def waiting_share(case: TrialCase, host: str) -> float | None:
     duration = case.phase.end_ns - case.phase.start_ns
     if not cpus or workers > cpus[0][1] or duration <= 0 or not seen or any(len(points) < 2 for points in seen):
         return None
-    waited = sum(max(0, points[-1][1] - points[0][1] - max(0, points[-1][0] - case.phase.end_ns)) for points in seen)
+    waited = sum(max(0, points[-1][1] - points[0][1] - outside(case.phase, points)) for points in seen)
     return waited / (duration * workers)
+
+
+def outside(phase: Phase, points: list[tuple[int, float]]) -> int:
+    """How much of the time from the first to the last look lay before or after the clock."""
+    return max(0, phase.start_ns - points[0][0]) + max(0, points[-1][0] - phase.end_ns)
 
 
 RULE = Rule(
