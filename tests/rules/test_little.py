@@ -1,10 +1,11 @@
 """L07: four workers, all busy, half idle, busier than time allows."""
 
+from array import array
 from dataclasses import replace
 
 import pytest
 
-from assay.records import Claim, EngineCost, Load, Severity, State
+from assay.records import Claim, EngineCost, Histogram, Load, Severity, State
 from assay.rules.little import RULE
 from audit.case_builder import Made, case_of
 
@@ -47,3 +48,22 @@ def test_few_samples_fall_back_to_the_sum_of_latencies():
 def test_open_loads_and_foreign_tools_are_not_its_business():
     assert RULE.applies(case_of(Made(claim=Claim(load=Load.OPEN)), "L07"))
     assert RULE.applies(case_of(Made(values={"read.bytes_per_s": 1.0}), "L07"))
+
+
+def test_samples_that_miss_the_long_waits_of_a_throttle_accuse_nobody():
+    """One operation in a hundred waits 94 ms for the next slice of the throttle, and no stamped one is among them."""
+    case = case_of(Made(count=3_000, record_bytes=4096, workers=1, sampled_share=0.05), "L07")
+    (client,) = case.phase.clients
+    (total,) = client.operations
+    mean = total.busy_ns / total.count
+    slices = Histogram(
+        phase=case.phase.name,
+        host="local",
+        subject="client:0",
+        operation="read",
+        upper_ns=array("q", [round(mean / 20), round(95 * mean)]),
+        count=array("q", [2_970, 30]),
+    )
+    finding = RULE.check(replace(case, observations=replace(case.observations, histograms=(slices,))))
+    assert finding.state is State.PASS
+    assert "sum of all latencies" in finding.statement

@@ -1,8 +1,8 @@
 """Checks rate and latency against each other by Little's law: busy workers = rate x (latency + think time).
 
 The latency is that of every 64th operation, stamped a second time with clock reads of its own, so it does not follow from
-the rate. The think time is the load generator's own processor time in user mode. Where too few operations were stamped,
-the sum of all latencies stands in.
+the rate. The think time is the load generator's own processor time in user mode. Where the stamped operations are too few
+to say anything of latencies so scattered, the sum of all latencies stands in.
 """
 
 from __future__ import annotations
@@ -96,8 +96,9 @@ def balance_of(case: TrialCase) -> Balance | None:
     if available <= 0:
         return None
     totals = [total for client in clients for total in client.operations if total.count]
-    independent = all(total.sampled_count >= case.thresholds["least_samples"] for total in totals)
-    variance = sum(error_of(case, total) ** 2 for total in totals) if independent else 0.0
+    enough = all(total.sampled_count >= case.thresholds["least_samples"] for total in totals)
+    error = math.sqrt(sum(error_of(case, total) ** 2 for total in totals)) if enough else math.inf
+    independent = 3 * error < available
     waiting = float(
         sum(total.count * total.sampled_ns / total.sampled_count if independent else total.busy_ns for total in totals)
     )
@@ -107,15 +108,19 @@ def balance_of(case: TrialCase) -> Balance | None:
         available_ns=available,
         waiting_ns=waiting,
         thinking_ns=min(user, max(0.0, available - waiting)),
-        error_ns=math.sqrt(variance),
+        error_ns=error if independent else 0.0,
         independent=independent,
     )
 
 
 def error_of(case: TrialCase, total: OperationTotal) -> float:
-    """Standard error of count x mean latency, in ns, from the spread of all latencies and the number of samples."""
+    """Standard error of count x mean latency, in ns, from the spread and mean of all latencies and the number of samples.
+
+    Not from the mean of the samples: where one operation in a hundred waits for long (a throttle that gives out slices),
+    every 64th may miss all that wait, and would then seem sure of itself.
+    """
     spread = latency.spread(latency.merged(case.observations, case.phase.name, total.operation))
-    return spread * total.count * total.sampled_ns / total.sampled_count / math.sqrt(total.sampled_count)
+    return spread * total.busy_ns / math.sqrt(total.sampled_count)
 
 
 RULE = Rule(
