@@ -6,6 +6,7 @@ Exit status: 0 done, whatever the verdict; 1 failed; 2 wrong usage; 3 with --gat
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Callable
 from enum import StrEnum
@@ -192,7 +193,15 @@ def doctor(
 
 def main() -> None:
     """The `assay` command; `--gate` alone means `--gate=on`."""
-    app(["--gate=on" if word == "--gate" else word for word in sys.argv[1:]])
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, signal.default_int_handler)
+    try:
+        app(["--gate=on" if word == "--gate" else word for word in sys.argv[1:]])
+    except SystemExit as end:
+        if end.code == INTERRUPTED:  # typer, too, ends so where the signal comes before a verb has begun
+            print("assay: interrupted; what was set up has been undone, what was measured is kept", file=sys.stderr)
+        raise
 
 
 def finish(call: Callable[[], int]) -> NoReturn:
@@ -203,6 +212,5 @@ def finish(call: Callable[[], int]) -> NoReturn:
         print(f"assay: {error}", file=sys.stderr)
         status = error.exit_status
     except KeyboardInterrupt:
-        print("assay: interrupted; what was set up has been undone", file=sys.stderr)
         status = INTERRUPTED
     raise typer.Exit(status)

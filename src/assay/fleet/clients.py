@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import queue
+import secrets
 import threading
 from dataclasses import dataclass, field
 
@@ -14,6 +15,7 @@ from assay.catalogue import Host, Process, Undo
 from assay.errors import AssayError
 from assay.fleet import placement
 from assay.fleet.protocol import Message
+from assay.fleet.undoing import FAMILY
 
 LISTEN_S = 5.0
 """How long a listening thread waits at once; only how soon it sees that it is no longer wanted."""
@@ -46,13 +48,16 @@ class Crew:
     host: Host
     undo: Undo
     inbox: queue.SimpleQueue[Heard] = field(default_factory=queue.SimpleQueue)
+    token: str = field(default_factory=lambda: secrets.token_hex(8))
+    """In the environment of every engine and of all that it starts."""
     _members: list[_Member] = field(default_factory=list)
     _closing: threading.Event = field(default_factory=threading.Event)
 
     def spawn(self, engine: str, count: int, cgroup: placement.Cgroup | None = None) -> None:
         """Start this many engines, in the group. Raises what Host.spawn and placement raise; then `close` still works."""
+        self.undo.add("family", token=self.token)
         for index in range(count):
-            process = self.host.spawn([engine])
+            process = self.host.spawn([engine], env={FAMILY: self.token})
             member = _Member(process=process, start_ticks=start_ticks(self.host, process.pid))
             self._members.append(member)
             self.undo.add("process", pid=str(process.pid), start_ticks=member.start_ticks)
@@ -89,7 +94,7 @@ class Crew:
             return None
 
     def close(self) -> None:
-        """End the input of every engine, then those that do not go, and strike them out of the ledger."""
+        """End the input of every engine, then those that do not go and all that they started; strike them out of the ledger."""
         self._closing.set()
         for member in self._members:
             _end_input(member)
@@ -97,6 +102,7 @@ class Crew:
             _dismiss(member)
             self.undo.undo("process", pid=str(member.process.pid), start_ticks=member.start_ticks)
         self._members.clear()
+        self.undo.undo("family", token=self.token)
 
     def _listen(self, index: int, process: Process) -> None:
         while not self._closing.is_set():

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM during a trial: once they end it in an orderly way, and they never disturb the tidying up."""
+"""Ctrl-C, SIGTERM and a closed terminal during a trial: once they end it in order, and they never disturb the tidying up."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ from collections.abc import Iterator
 from types import FrameType
 from typing import Any, Self
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Interrupts:
-    """While entered, both signals raise KeyboardInterrupt, but not before the end of `shielded` and `deaf`.
+    """While entered, these signals raise KeyboardInterrupt, but not before the end of `shielded` and `deaf`.
+
+    What is ignored stays ignored (nohup).
 
     In a thread other than the main one signals are left alone: Python delivers them to the main thread.
     """
@@ -26,7 +28,8 @@ class Interrupts:
 
     def __enter__(self) -> Self:
         if threading.current_thread() is threading.main_thread():
-            self._former = {number: signal.signal(number, self._come) for number in SIGNALS}
+            heard = [number for number in SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
+            self._former = {number: signal.signal(number, self._come) for number in heard}
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -26,7 +26,7 @@ from assay.fleet.undoing import KINDS, PATIENCE_S, process_state, undo_one, wait
 
 BOOT_ID = "/proc/sys/kernel/random/boot_id"
 SYSTEM_DIRECTORY = Path("/run/assay")
-GONE_WITH_BOOT = frozenset({"mount", "loop", "throttle", "cgroup", "process"})
+GONE_WITH_BOOT = frozenset({"mount", "loop", "throttle", "cgroup", "process", "family"})
 """Kinds that no reboot survives: after one, equal names belong to others."""
 
 

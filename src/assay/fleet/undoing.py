@@ -15,6 +15,9 @@ from assay.machine.stack import DELETED, backing_file, mounts
 PATIENCE_S = 5.0
 """How long a device or process may take to let go."""
 
+FAMILY = "ASSAY_FAMILY"
+"""The variable by which an engine and all that it starts are known."""
+
 PF_EXITING = 0x4
 SIGKILL_BIT = 1 << 8
 
@@ -95,6 +98,35 @@ def _process(host: Host, details: Details) -> bool:
     return True
 
 
+def _family(host: Host, details: Details) -> bool:
+    """Every process that inherited the token of a trial's engines: children of a command outlive an engine that was killed.
+
+    The token is a secret of this ledger, so who has it in its environment is ours. A command that empties the environment of
+    its children and is killed itself escapes.
+    """
+    found, deadline = False, time.monotonic() + PATIENCE_S
+    while members := _members(host, details["token"]):
+        found = True
+        if time.monotonic() > deadline:
+            raise TrialError(f"processes {', '.join(members)} do not end although they were killed: they wait for a device")
+        host.run(["kill", "-KILL", "--", *members], check=False)
+        time.sleep(0.02)
+    return found
+
+
+def _members(host: Host, token: str) -> list[str]:
+    entry = f"{FAMILY}={token}"
+    return [pid for pid in host.list("/proc") if pid.isdigit() and entry in _environment(host, pid)]
+
+
+def _environment(host: Host, pid: str) -> list[str]:
+    """What a process was started with; empty for zombies, and for those of others."""
+    try:
+        return host.read(f"/proc/{pid}/environ").split("\0")
+    except OSError:
+        return []
+
+
 def wait_for_dying(host: Host) -> None:
     """Wait, a few seconds at most, for processes that are ending: a killed mount(8) still finishes the call that it is in.
 
@@ -138,5 +170,6 @@ KINDS: Mapping[str, Callable[[Host, Details], bool]] = {
     "throttle": _throttle,
     "cgroup": _cgroup,
     "process": _process,
+    "family": _family,
     "command": _command,
 }

@@ -1,0 +1,95 @@
+"""What the tests of the whole line share: the command as a process of its own, and the traces it must not leave."""
+
+import json
+import os
+import secrets
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from targets_host import leftovers
+
+COMMAND = (sys.executable, "-c", "from assay.cli.main import main; main()")
+MARK = "ASSAY_TEST_MARK"
+LEDGER = Path("/run/assay")
+
+
+@dataclass
+class Bench:
+    """A directory in which `assay` is called; all processes that come of it carry its mark."""
+
+    home: Path
+    mark: str = field(default_factory=lambda: secrets.token_hex(8))
+
+    def environment(self, **more):
+        return {**os.environ, MARK: self.mark, "HOME": str(self.home), "LC_ALL": "C.UTF-8", **more}
+
+    def run(self, *words, timeout=300, cwd=None, env=None, **more):
+        """Call `assay` and wait."""
+        command = [*COMMAND, *(str(word) for word in words)]
+        given = {"capture_output": True, "text": True, **more}
+        return subprocess.run(command, cwd=cwd or self.home, env=env or self.environment(), timeout=timeout, check=False, **given)
+
+    def start(self, *words, **more):
+        """Call `assay` and go on."""
+        given = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "process_group": 0, **more}
+        return subprocess.Popen([*COMMAND, *(str(word) for word in words)], cwd=self.home, env=self.environment(), **given)
+
+    def processes(self):
+        """Every living process that came of a call, with its command line."""
+        found = {}
+        for path in Path("/proc").glob("[0-9]*"):
+            try:
+                if f"{MARK}={self.mark}".encode() in (path / "environ").read_bytes().split(b"\0"):
+                    found[int(path.name)] = (path / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+            except OSError:
+                continue
+        return found
+
+    def engines(self):
+        return [pid for pid, command in self.processes().items() if "assay-engine" in command.split(" ")[0]]
+
+    def traces(self):
+        """All that may not be there when no lab works: mounts, loop devices, private directories, processes."""
+        mounts, loops, _ = leftovers(self.home)
+        hidden = [str(path) for path in self.home.rglob(".assay-*")]
+        return [*mounts, *loops, *hidden, *self.processes().values()]
+
+    def ends(self, process, within_s):
+        """Wait for a process that was told to end; seconds it took."""
+        since = time.monotonic()
+        process.wait(within_s)
+        return time.monotonic() - since
+
+
+def announced(pid):
+    """What the ledger of a lab says that must be undone, as (kind, details)."""
+    found = {}
+    for path in LEDGER.glob(f"{pid}-*.jsonl"):
+        for line in path.read_text().splitlines():
+            entry = json.loads(line)
+            if "struck" in entry:
+                found.pop(entry["struck"], None)
+            else:
+                found[entry["n"]] = (entry["kind"], entry["details"])
+    return list(found.values())
+
+
+def kill(pid, number=signal.SIGKILL):
+    try:
+        os.kill(pid, number)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def wait_until(true, within_s=30.0, every_s=0.02):
+    """What the function gives as soon as it is something; fails when it stays nothing."""
+    deadline = time.monotonic() + within_s
+    while not (found := true()):
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(every_s)
+    return found

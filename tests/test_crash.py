@@ -1,0 +1,279 @@
+"""Interrupted or killed at any moment: nothing is left behind, and --resume completes the very same schedule."""
+
+import contextlib
+import json
+import os
+import pty
+import random
+import select
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from assay_process import Bench, announced, kill, wait_until
+
+POINTS = 20
+LATEST_S = 7.0
+"""The random moments lie between the start and this: start, images, preparing, every phase, removal of several trials."""
+EARLY_S = 0.5
+RATE = 399_999_007
+EXPERIMENT = f"""
+title = "Crash"
+question = "Is anything left?"
+compare = "target"
+repeats = 4
+matters = "10 %"
+seed = 3
+observers = ["block", "process_io", "page_cache", "memory", "environment"]
+
+[targets.ext4]
+kind = "loopfs"
+filesystem = "ext4"
+size = "48 MiB"
+limit.read_bytes_per_s = "{RATE} B/s"
+limit.write_bytes_per_s = "{RATE} B/s"
+[targets.xfs]
+kind = "loopfs"
+filesystem = "xfs"
+size = "320 MiB"
+[targets.btrfs]
+kind = "loopfs"
+filesystem = "btrfs"
+size = "160 MiB"
+
+[workloads.spool]
+kind = "metadata"
+object = "file"
+count = 500
+list_every = 250
+operations = ["create", "list", "stat", "unlink"]
+memory = "256 MiB"
+quiesce = "0 s"
+[workloads.stream]
+kind = "bulk_io"
+operations = ["write", "read"]
+size = "16 MiB"
+record_size = "1 MiB"
+flush = "end"
+cache = "cold"
+memory = "256 MiB"
+quiesce = "0 s"
+[workloads.tool]
+kind = "command"
+argv = ["sh", "-c", "sleep 0.5 & dd if=/dev/zero of={{directory}}/dd bs=1M count=4 status=none; wait"]
+memory = "256 MiB"
+quiesce = "0 s"
+
+[measures]
+"spool.create.ops_per_s" = {{}}
+"stream.write.bytes_per_s" = {{ claim = {{ tier = "device", durability = "stable-media", regime = "burst" }} }}
+"stream.read.bytes_per_s" = {{ claim = {{ tier = "device", regime = "cold" }} }}
+"tool.command.elapsed_ns" = {{}}
+"""
+COMMAND_ONLY = """
+title = "Outlived"
+question = "Who outlives the engine?"
+repeats = 1
+seed = 1
+[targets.here]
+kind = "directory"
+path = "{path}"
+[workloads.tool]
+kind = "command"
+argv = ["sh", "-c", "sleep 300 & setsid sleep 301 & wait"]
+quiesce = "0 s"
+[measures]
+"tool.command.elapsed_ns" = {{}}
+"""
+RUN = ("run", "e.toml", "--resume", "--progress", "none")
+
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="loop devices, mounts and throttle rules need root")
+
+
+@pytest.fixture
+def bench(tmp_path):
+    made = Bench(tmp_path)
+    yield made
+    for pid in made.processes():
+        kill(pid)
+    made.run("doctor")
+
+
+def folder(bench):
+    (found,) = [path.parent for path in bench.home.glob("lab/*/plan.json")]
+    return found
+
+
+def finished(bench):
+    """Trial -> the bytes of its finished runs' records."""
+    found = {}
+    for path in bench.home.glob("lab/*/trials/*/attempt-*/run.json"):
+        if (run := json.loads(path.read_text()))["outcome"] == "finished":
+            found.setdefault(run["trial"]["id"], []).append((run["trial"]["levels"], path.stat().st_mtime_ns))
+    return found
+
+
+def rules():
+    """Throttle rules of this test's rate."""
+    found = []
+    for path in Path("/sys/fs/cgroup").glob("**/blkio.throttle.*_bps_device"):
+        with contextlib.suppress(OSError):
+            found += [line for line in path.read_text().splitlines() if line.endswith(f" {RATE}")]
+    return found
+
+
+def strike(bench, lab, way):
+    """Send the signal; what was open in the ledger at that moment."""
+    if way is signal.SIGKILL:
+        kill(lab.pid, signal.SIGSTOP)  # so that what the ledger says is what is there
+        open_entries = announced(lab.pid)
+        kill(lab.pid)
+        return open_entries
+    open_entries = announced(lab.pid)
+    kill(lab.pid, way)
+    return open_entries
+
+
+def assert_undone(entries):
+    for kind, details in entries:
+        if kind in ("directory", "file", "cgroup"):
+            assert not Path(details["path"]).exists(), (kind, details)
+
+
+@pytest.mark.root
+@pytest.mark.slow
+@needs_root
+def test_random_moments(bench):
+    (bench.home / "e.toml").write_text(EXPERIMENT)
+    chance, plan, before, had = random.Random(), None, {}, 0
+    ways = [signal.SIGKILL, signal.SIGINT, signal.SIGKILL, signal.SIGTERM, signal.SIGKILL] * (POINTS // 5)
+    for number, way in enumerate(ways):
+        lab = bench.start(*RUN)
+        moment = chance.uniform(0.1, LATEST_S)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            lab.wait(moment)
+        engines = bench.engines() if number % 2 else []
+        entries = strike(bench, lab, way)
+        for pid in engines:
+            kill(pid)
+        took = bench.ends(lab, 30)
+        _, complaint = lab.communicate()
+        told = f"point {number}: {way.name} after {moment:.2f} s, ended in {took:.2f} s with {lab.returncode}: {complaint}"
+        had += bool(entries)
+        if way is not signal.SIGKILL and lab.returncode != 0:
+            assert took < 10, told
+            assert_ended_in_words(lab.returncode, complaint, way, moment, told)
+        assert bench.run("doctor").returncode == 0, told
+        assert bench.traces() == [], told
+        assert rules() == [], told
+        assert_undone(entries)
+        if list(bench.home.glob("lab/*/plan.json")):
+            plan = plan or (folder(bench) / "plan.json").read_bytes()
+            assert (folder(bench) / "plan.json").read_bytes() == plan, told
+        now = finished(bench)
+        assert {trial: now[trial] for trial in before} == before, "finished trials stay as they are and are not run again"
+        before = now
+    assert had > POINTS // 2, "the moments hit labs that had something"
+    assert_completed(bench, before)
+
+
+def assert_ended_in_words(status, complaint, way, moment, told):
+    """One line and 130; before Python has set itself and the command up, the interpreter's own words are all there can be."""
+    early = moment < EARLY_S and status in (130, -way)
+    assert status == 130 or early, told
+    ours = [line for line in complaint.splitlines() if not line.startswith("assay: undone from a lab that was killed")]
+    assert early or ours == ["assay: interrupted; what was set up has been undone, what was measured is kept"], told
+
+
+def assert_completed(bench, before):
+    done = bench.run(*RUN)
+    assert done.returncode == 0, done.stderr
+    schedule = json.loads((folder(bench) / "plan.json").read_text())["plan"]
+    drawn = {trial["id"]: trial["levels"] for trial in schedule["trials"] if trial["block"] < schedule["blocks"]}
+    now = finished(bench)
+    assert {trial: runs[0][0] for trial, runs in now.items()} == drawn
+    assert {trial: now[trial] for trial in before} == before
+    assert bench.traces() == []
+    assert rules() == []
+
+
+@pytest.mark.root
+@pytest.mark.slow
+@needs_root
+def test_the_next_run_itself_cleans_up_what_a_killed_one_left(bench):
+    (bench.home / "e.toml").write_text(EXPERIMENT)
+    lab = bench.start(*RUN)
+    wait_until(lambda: any(kind == "mount" for kind, _ in announced(lab.pid)))
+    time.sleep(0.5)
+    entries = strike(bench, lab, signal.SIGKILL)
+    lab.communicate()
+    left = bench.traces()
+    assert left
+    after = bench.start("run", "e.toml", "--resume", "--progress", "json")
+    told = after.stderr.readline()
+    while not told.startswith("{"):
+        assert told.startswith("assay: undone from a lab that was killed")
+        told = after.stderr.readline()
+    assert not set(left) & set(bench.traces())
+    assert_undone(entries)
+    kill(after.pid, signal.SIGINT)
+    after.communicate(timeout=30)
+    assert after.returncode == 130
+    assert bench.traces() == []
+
+
+def outlived(bench):
+    (bench.home / "e.toml").write_text(COMMAND_ONLY.format(path=bench.home))
+    lab = bench.start(*RUN)
+    wait_until(lambda: sum("sleep" in command and "sh" not in command for command in bench.processes().values()) == 2)
+    return lab
+
+
+def test_children_of_a_command_do_not_outlive_an_engine_that_is_killed(bench):
+    lab = outlived(bench)
+    (engine,) = bench.engines()
+    kill(engine)
+    _, complaint = lab.communicate(timeout=60)
+    assert "Traceback" not in complaint
+    assert bench.processes() == {}
+    assert finished(bench) == {}
+    assert bench.traces() == []
+
+
+def test_children_of_a_command_do_not_outlive_a_lab_that_is_killed_with_its_engine(bench):
+    lab = outlived(bench)
+    engines = bench.engines()
+    kill(lab.pid, signal.SIGSTOP)
+    for pid in (*engines, lab.pid):
+        kill(pid)
+    lab.communicate()
+    assert bench.processes(), "some outlive both: that is what the ledger is for"
+    assert bench.run("doctor").returncode == 0
+    assert bench.traces() == []
+
+
+@pytest.mark.parametrize("way", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_an_interrupt_on_a_terminal_clears_the_line_and_says_one(bench, way):
+    (bench.home / "e.toml").write_text(COMMAND_ONLY.format(path=bench.home))
+    main, terminal = pty.openpty()
+    lab = bench.start("run", "e.toml", stdout=terminal, stderr=terminal, stdin=terminal)
+    os.close(terminal)
+    wait_until(lambda: any("sleep" in command for command in bench.processes().values()))
+    time.sleep(1.2)
+    kill(lab.pid, way)
+    shown = b""
+    while select.select([main], [], [], 15)[0]:
+        try:
+            chunk = os.read(main, 4096)
+        except OSError:
+            break
+        shown += chunk
+    os.close(main)
+    assert lab.wait(10) == 130
+    lines = [line.rsplit("\r", 1)[-1] for line in shown.decode().replace("\r\n", "\n").split("\n")]
+    assert lines == ["assay: interrupted; what was set up has been undone, what was measured is kept", ""], shown
+    assert "trial 1/1" in shown.decode()
+    assert bench.traces() == []
