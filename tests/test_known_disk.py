@@ -1,0 +1,143 @@
+"""On a disk of known speed nothing that claims the device is SOUND above that speed, and what is honest comes out at it.
+
+The disk is throttled to 50 MB/s. Five phases are honest; the others are lies of the usual kinds: a file read again from
+memory, one that fits in memory after its first reading, records overwritten in memory, a write that is never flushed.
+"""
+
+import pytest
+
+from assay.cli.control import measured
+from assay.experiment import read
+from assay.fleet.hosts.local import Local
+from assay.machine import throttle
+from assay.records import State, VerdictState
+
+LIMIT = 50e6
+LEAST_S = 5
+TRIES = 3
+NOISE = {"N02", "W07"}
+"""What others on this machine do to a run; it says nothing of the laboratory."""
+HONEST = {
+    "buffered.write.bytes_per_s",
+    "buffered.read.bytes_per_s",
+    "direct.write.bytes_per_s",
+    "direct.read.bytes_per_s",
+    "spots.random_read.bytes_per_s",
+}
+LIES = {
+    "warm.read.bytes_per_s",
+    "soon_warm.read.bytes_per_s",
+    "overwritten.write.bytes_per_s",
+    "unflushed.write.bytes_per_s",
+}
+CHARGED = {"unflushed.write.bytes_per_s"}
+REPORTED = 67.1e6
+TEXT = """
+title = "A disk of known speed"
+question = "Is any figure above what the disk can do called sound?"
+repeats = 1
+
+[targets.disk]
+kind = "loopfs"
+filesystem = "ext4"
+size = "1536 MiB"
+limit = { read_bytes_per_s = "50 MB/s", write_bytes_per_s = "50 MB/s" }
+
+[workloads]
+buffered = { kind = "bulk_io", size = "272 MiB", record_size = "1 MiB", flush = "end", cache = "cold" }
+direct = { kind = "bulk_io", size = "272 MiB", record_size = "1 MiB", direct = true, cache = "cold" }
+spots = { kind = "bulk_io", operations = ["random_read"], size = "64 MiB", record_size = "64 KiB", direct = true, ops = 4400 }
+warm = { kind = "bulk_io", operations = ["read"], size = "64 MiB", record_size = "1 MiB", cache = "warm", duration = "5 s" }
+soon_warm = { kind = "bulk_io", operations = ["read"], size = "128 MiB", record_size = "1 MiB", cache = "cold", duration = "5 s" }
+overwritten = { kind = "bulk_io", operations = ["write"], size = "32 MiB", record_size = "1 MiB", duration = "5 s" }
+
+[workloads.unflushed]           # 320 MiB from a tool of its own, which then sleeps: 67 MB/s, and not all of it written
+kind = "command"
+argv = ["sh", "-c", "dd if=/dev/urandom of=big bs=1M count=320 && sleep 5 && echo wrote 67.1 MB/s"]
+parse = "regex"
+pattern = "wrote ([0-9.]+)"
+unit = "MB/s"
+direction = "write"
+data_files = ["big"]
+
+[measures]
+"buffered.write.bytes_per_s" = { claim = { tier = "device", durability = "stable-media" } }
+"buffered.read.bytes_per_s" = { claim = { tier = "device", regime = "cold" } }
+"direct.write.bytes_per_s" = { claim = { tier = "device" } }
+"direct.read.bytes_per_s" = { claim = { tier = "device", regime = "cold" } }
+"spots.random_read.bytes_per_s" = { claim = { tier = "device" } }
+"warm.read.bytes_per_s" = { claim = { tier = "device" } }
+"soon_warm.read.bytes_per_s" = { claim = { tier = "device" } }
+"overwritten.write.bytes_per_s" = { claim = { tier = "device" } }
+"unflushed.write.bytes_per_s" = { claim = { tier = "device" } }
+"""
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory):
+    """Measure -> what was said of it and how long its phase took, from the least disturbed of at most three runs."""
+    host = Local()
+    if not host.is_root() or not host.exists("/dev/loop-control"):
+        pytest.skip("needs root and loop devices")
+    if (why := throttle.obstacle(host)) is not None:
+        pytest.skip(why)
+    experiment = read.parse(TEXT, "known_disk.toml")
+    for attempt in range(TRIES):
+        lab = tmp_path_factory.mktemp(f"lab{attempt}")
+        (run,) = measured(experiment, TEXT, lab).runs[-1:]
+        lengths = {phase.name: (phase.end_ns - phase.start_ns) / 1e9 for phase in run.run.phases}
+        found = {name: (verdict, lengths[phase_of(verdict)]) for name, verdict in run.verdicts.items()}
+        if not any(failed(found[name][0]) & NOISE for name in HONEST):
+            break
+    return found
+
+
+def phase_of(verdict):
+    return next(finding.phase for finding in verdict.findings if finding.phase)
+
+
+def failed(verdict):
+    return {finding.rule for finding in verdict.findings if finding.state is State.FAIL}
+
+
+def bound(seconds):
+    """The speed, 3 % for the accounting of slices, and one slice of 100 ms on credit."""
+    return 1.03 * LIMIT + 0.1 * LIMIT / seconds
+
+
+@pytest.mark.slow
+@pytest.mark.root
+@pytest.mark.parametrize("name", sorted(HONEST | LIES))
+def test_nothing_above_the_disk_is_sound(told, name):
+    verdict, seconds = told[name]
+    assert seconds >= LEAST_S
+    assert verdict.state is not VerdictState.SOUND or verdict.value <= bound(seconds), verdict.label
+
+
+@pytest.mark.slow
+@pytest.mark.root
+@pytest.mark.parametrize("name", sorted(HONEST))
+def test_what_is_honest_comes_out_at_the_disks_speed_and_names_the_limiter(told, name):
+    verdict, seconds = told[name]
+    assert 0.95 * LIMIT <= verdict.value <= bound(seconds), verdict.label
+    assert "limited by the declared 50 MB/s" in verdict.label
+    others = failed(verdict)
+    assert verdict.state is VerdictState.SOUND or (others and others <= NOISE), verdict.label
+
+
+@pytest.mark.slow
+@pytest.mark.root
+@pytest.mark.parametrize("name", sorted(LIES - CHARGED))
+def test_the_lies_are_called_what_they_are(told, name):
+    verdict, _ = told[name]
+    assert verdict.state is VerdictState.INVALID, verdict.label
+    assert failed(verdict) & {"T01", "L04"}, verdict.label
+
+
+@pytest.mark.slow
+@pytest.mark.root
+@pytest.mark.parametrize("name", sorted(CHARGED))
+def test_what_was_still_in_memory_is_charged_with_its_way_to_the_disk(told, name):
+    verdict, seconds = told[name]
+    assert verdict.value <= bound(seconds) < REPORTED
+    assert "charged (67.1 MB/s without)" in verdict.label
