@@ -80,3 +80,14 @@ def test_nothing_seen_is_unverified():
 
 def test_writes_are_not_its_business():
     assert RULE.applies(case_of(Made(operation="write"), "T01")) == "not a read"
+
+
+@pytest.mark.parametrize(("calls", "state"), [(4096, State.UNVERIFIED), (64 * MIB, State.FAIL)])
+def test_a_command_that_read_its_own_libraries_alone_is_not_accused(calls, state):
+    made = Made(values={"read.elapsed_ns": 5e9}, seen=Seen(call_bytes=calls, storage_bytes=0))
+    assert RULE.check(case_of(made, "T01")).state is state
+
+
+def test_a_command_that_tells_its_few_bytes_is_held_to_them():
+    made = Made(values={"read.bytes": 1.0 * MIB}, seen=Seen(call_bytes=MIB, storage_bytes=0))
+    assert RULE.check(case_of(made, "T01")).state is State.FAIL

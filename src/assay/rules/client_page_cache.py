@@ -37,6 +37,9 @@ def check(case: Case) -> Finding:
         statement = f"Others read so much from {read.device} that hits in memory cannot be told from reads."
         return found(RULE, case, State.UNVERIFIED, statement, observed={"foreign_bytes": read.foreign_bytes})
     hits = 1 - min(1.0, read.raw_bytes / asked)
+    if hits > limit and is_guess(case) and asked < case.thresholds["least_bytes"]:
+        statement = f"A command that tells no bytes made calls for {measures.with_unit(asked, Unit.BYTES)}: its own libraries."
+        return found(RULE, case, State.UNVERIFIED, statement, observed=figures(case, hits, asked))
     if case.claim.tier is Tier.CLIENT_CACHE or case.claim.regime is Regime.WARM:
         return from_memory(case, hits, asked)
     return served_from_cache(case, hits, asked) if hits > limit else from_below(case, hits, asked)
@@ -62,6 +65,11 @@ def by_residence(case: TrialCase, resident: float) -> Finding:
         threshold={"resident_share": limit},
         relabel=f"read{told_rate(case)} with {measures.percent(resident)} of the data in memory beforehand",
     )
+
+
+def is_guess(case: TrialCase) -> bool:
+    """Whether the bytes asked are those of a foreign command's calls, since it does not tell them itself."""
+    return bool(case.phase.values) and not any(name.endswith(".bytes") for name in case.phase.values)
 
 
 def counted(case: TrialCase) -> ladder.Step | None:
