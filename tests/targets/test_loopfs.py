@@ -70,6 +70,7 @@ def test_life_of_a_target(undo, scratch, filesystem):
         TARGET.chill(HOST, place)
         assert HOST.syscalls.cachestat(str(data)).cached == 0
         assert data.read_bytes() == b"x" * MIB
+        assert dict(TARGET.facts(HOST, place)) == told, "what a trial finds after its work is what stood there before it"
         TARGET.teardown(HOST, given, place)
         assert image.exists()
     TARGET.remove(HOST, given)

@@ -116,13 +116,13 @@ def chill(host: Host, place: Place) -> None:
 def facts(host: Host, place: Place) -> tuple[tuple[str, str], ...]:
     """Features of the file system, the options in effect, and the proofs: direct I/O, no unwritten part of the image."""
     loop, path = str(place.private["loop"]), str(place.private["image"])
-    found = [*features(host, FILESYSTEMS[str(place.filesystem)], f"/dev/{loop}")]
-    found.append(("mount.options", ",".join(mount_of(host, place.address).options)))
-    found.append(("loop.direct_io", str(int(image.direct_io(host, loop)))))
-    found.append(("image.filesystem", mount_of(host, path).filesystem))
+    found = [("image.filesystem", mount_of(host, path).filesystem), ("loop.direct_io", str(int(image.direct_io(host, loop))))]
     if host.syscalls is not None:
+        host.syscalls.syncfs(place.address)  # what the mount adds to the features, btrfs writes with its first commit
         extents = host.syscalls.fiemap(path)
         found.append(("image.unwritten_bytes", str(extents.unwritten_bytes + extents.hole_bytes)))
+    found += features(host, FILESYSTEMS[str(place.filesystem)], f"/dev/{loop}")
+    found.append(("mount.options", ",".join(mount_of(host, place.address).options)))
     found += [("limit", f"{limit.direction.value} {limit.bytes_per_s} bytes/s {limit.ops_per_s} ops/s") for limit in place.limits]
     return tuple(found)
 
