@@ -98,12 +98,15 @@ def observers(experiment: Experiment) -> tuple[catalogue.Observer, ...]:
 
 
 def due(campaign: Campaign) -> Iterator[Trial]:
-    """The trials still to run, in the order of the schedule, block by block until the rule for stopping says enough."""
-    for (sitting, block), trials in groupby(campaign.plan.trials, key=lambda trial: (trial.sitting, trial.block)):
-        if campaign.sitting not in (None, sitting):
-            continue
+    """The trials still to run, in the order of the schedule; a block that was begun is completed, whatever was said since."""
+    over: set[int] = set()
+    for (sitting, block), members in groupby(campaign.plan.trials, key=lambda trial: (trial.sitting, trial.block)):
+        trials = list(members)
         left = [trial for trial in trials if trial.id not in campaign.finished]
-        if not left or enough(campaign, sitting, block):
+        if campaign.sitting not in (None, sitting) or sitting in over or not left:
+            continue
+        if len(left) == len(trials) and enough(campaign, sitting, block):
+            over.add(sitting)
             continue
         yield from left
 

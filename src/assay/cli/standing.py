@@ -3,37 +3,45 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from datetime import datetime
+from itertools import pairwise
 from pathlib import Path
 
 from assay.analysis import cells, compare
 from assay.experiment.plan import Standing
 from assay.notebook import read as notebook
-from assay.records import Comparison, Experiment, Run
+from assay.records import Comparison, Experiment, Outcome, Precision, Run
 
 SECOND_NS = 1_000_000_000
 
 
 def standing(folder: Path, experiment: Experiment, sitting: int) -> Standing:
-    """The standing of one sitting; time runs from its first trial's start over all sessions."""
+    """The standing of one sitting; its time is that of its trials and of what lies between them, over all sessions."""
+    runs = [run for run in notebook.runs(folder) if run.trial.sitting == sitting]
     blocks: dict[int, list[Run]] = defaultdict(list)
-    for run in notebook.runs(folder):
-        if run.trial.sitting == sitting:
-            blocks[run.trial.block].append(run)
-    spans = [span_ns(runs) for runs in blocks.values()]
+    for run in runs:
+        blocks[run.trial.block].append(run)
+    ended = [block for block in blocks.values() if any(run.outcome is not Outcome.INTERRUPTED for run in block)]
     return Standing(
-        blocks_done=len(blocks),
-        elapsed_ns=sum(spans),
-        longest_block_ns=max(spans, default=0),
-        half_width_share=half_width(folder, experiment),
+        blocks_done=len(ended),
+        elapsed_ns=worked_ns(runs),
+        longest_block_ns=max(map(worked_ns, ended), default=0),
+        half_width_share=half_width(folder, experiment) if isinstance(experiment.repeats, Precision) else None,
     )
 
 
-def span_ns(runs: list[Run]) -> int:
-    """How long a block took: from the first start to the last end of its runs."""
-    start = min(datetime.fromisoformat(run.started_utc) for run in runs)
-    end = max(datetime.fromisoformat(run.ended_utc) for run in runs)
-    return int((end - start).total_seconds() * SECOND_NS)
+def worked_ns(runs: Sequence[Run]) -> int:
+    """How long these runs took with the time between them; a gap longer than the longest of them is a break between sessions."""
+    spans = sorted((seconds(run.started_utc), seconds(run.ended_utc)) for run in runs)
+    longest = max((end - start for start, end in spans), default=0.0)
+    gaps = (after[0] - before[1] for before, after in pairwise(spans))
+    return int((sum(end - start for start, end in spans) + sum(gap for gap in gaps if 0 < gap <= longest)) * SECOND_NS)
+
+
+def seconds(utc: str) -> float:
+    """A stored time as seconds since the epoch."""
+    return datetime.fromisoformat(utc).timestamp()
 
 
 def half_width(folder: Path, experiment: Experiment) -> float | None:
