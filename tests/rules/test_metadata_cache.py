@@ -1,8 +1,10 @@
 """T12: stat of the same tree twice."""
 
-from assay.records import Claim, Regime, Severity, State, Tier
+from dataclasses import replace
+
+from assay.records import Claim, Direction, Regime, Rung, Severity, State, Tier
 from assay.rules.metadata_cache import RULE
-from audit.case_builder import Made, Seen, case_of
+from audit.case_builder import Made, Seen, case_of, reading
 
 COLD = Claim(regime=Regime.COLD)
 
@@ -36,3 +38,13 @@ def test_applies_to_lookups_and_device_claims():
     assert RULE.applies(case_of(Made(operation="create"), "T12"))
     assert RULE.applies(case_of(Made(operation="read"), "T12"))
     assert RULE.applies(case_of(Made(operation="stat"), "T12")) is None
+
+
+def test_inodes_that_others_dropped_accuse_nobody():
+    """The process itself read enough for 20,000 inodes, yet the host's caches grew by 900 only."""
+    made = Made(operation="stat", count=20_000, record_bytes=0, figure="ops_per_s", claim=COLD, seen=Seen(inodes=(1_000, 1_900)))
+    case = case_of(made, "T12")
+    for read_bytes, state in ((20_000 * 256, State.UNVERIFIED), (900 * 512, State.FAIL)):
+        storage = reading(Rung.CLIENT_CACHE, "pid:100", Direction.READ, (read_bytes, 0))
+        seen = replace(case.observations, readings=(*case.observations.readings, storage))
+        assert RULE.check(replace(case, observations=seen)).state is state

@@ -6,9 +6,6 @@ use assay_clock::Clock;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Every 64th operation is stamped a second time, the 32nd of each 64: the first of all is seldom like the others.
-const SAMPLE_MASK: u64 = 63;
-const SAMPLE_AT: u64 = 31;
 /// After so many errors without one success in between, nothing more can be done.
 const HOPELESS: u64 = 100;
 /// Distinct (operation, errno) pairs that are told apart.
@@ -102,7 +99,7 @@ impl Recorder {
         body: impl FnOnce() -> rustix::io::Result<usize>,
     ) -> bool {
         let clock = self.clock;
-        let sampled = self.tallies[slot].count & SAMPLE_MASK == SAMPLE_AT;
+        let sampled = self.tallies[slot].count == self.tallies[slot].sample_at;
         let outer = if sampled { clock.now() } else { 0 };
         let from = clock.now();
         let outcome = body();
@@ -111,8 +108,7 @@ impl Recorder {
         match outcome {
             Ok(bytes) => {
                 if sampled {
-                    tally.sampled += clock.now().saturating_sub(outer);
-                    tally.sampled_count += 1;
+                    tally.sample(clock.now().saturating_sub(outer));
                 }
                 tally.record(bytes, from, to);
                 to < self.look_at || self.look(to)
@@ -227,6 +223,7 @@ fn is_final(errno: i32) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tally::sample_place;
     use rustix::io::Errno;
 
     fn recorder(clock: Clock) -> Recorder {
@@ -242,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn every_64th_operation_is_stamped_twice() {
+    fn one_of_64_operations_is_stamped_twice() {
         for clock in [Clock::choose(), Clock::gettime()] {
             check_samples(recorder(clock));
         }
@@ -266,6 +263,22 @@ mod tests {
             256
         );
         assert!(tally.min <= tally.max && tally.max <= tally.busy && tally.first < tally.last);
+    }
+
+    #[test]
+    fn the_stamped_one_keeps_no_step_with_what_comes_every_64th_time() {
+        let mut places = [0; 64];
+        for block in 0..6400 {
+            let place = sample_place(block);
+            assert_eq!(place / 64, block);
+            places[(place % 64) as usize] += 1;
+        }
+        assert!(places.iter().all(|times| (95..=105).contains(times)));
+        assert_ne!(
+            sample_place(0),
+            0,
+            "the first of all is seldom like the others"
+        );
     }
 
     #[test]

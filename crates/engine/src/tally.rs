@@ -2,6 +2,19 @@
 
 use assay_hist::Histogram;
 
+/// So many operations have one among them that is stamped a second time.
+const SAMPLE_BLOCK: u64 = 64;
+/// 2^64 over the golden ratio: its multiples, modulo 2^64, fill the range evenly and never come round.
+const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
+
+/// Which operation of a block of 64 is stamped a second time, counted from the very first operation.
+///
+/// Its place within the block moves from block to block. With a fixed one the stamps would keep step with whatever the
+/// target does once in 64 operations (a file system that reads 64 inodes at once), and see it always or never.
+pub const fn sample_place(block: u64) -> u64 {
+    block * SAMPLE_BLOCK + ((block + 1).wrapping_mul(GOLDEN) >> 58)
+}
+
 /// All that a worker knows of one operation; times in ticks.
 #[derive(Clone)]
 pub struct Tally {
@@ -15,6 +28,8 @@ pub struct Tally {
     pub max: u64,
     pub sampled_count: u64,
     pub sampled: u64,
+    /// The count at which the next operation is stamped a second time.
+    pub sample_at: u64,
     pub histogram: Histogram,
     in_a_row: u64,
     count_at_error: u64,
@@ -34,10 +49,19 @@ impl Tally {
             max: 0,
             sampled_count: 0,
             sampled: 0,
+            sample_at: sample_place(0),
             histogram: Histogram::new(),
             in_a_row: 0,
             count_at_error: 0,
         }
+    }
+
+    /// Counts a second stamp and says where the next one is due; before the operation itself is counted.
+    #[inline]
+    pub fn sample(&mut self, ticks: u64) {
+        self.sampled += ticks;
+        self.sampled_count += 1;
+        self.sample_at = sample_place(self.count / SAMPLE_BLOCK + 1);
     }
 
     /// Adds what another worker did of the same operation.
