@@ -1,15 +1,20 @@
 """What the tests of the whole line share: the command as a process of its own, and the traces it must not leave."""
 
+import contextlib
 import json
 import os
 import secrets
+import shlex
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import assay
 from targets_host import leftovers
 
 COMMAND = (sys.executable, "-c", "from assay.cli.main import main; main()")
@@ -23,13 +28,15 @@ class Bench:
 
     home: Path
     mark: str = field(default_factory=lambda: secrets.token_hex(8))
+    through: tuple[str, ...] = ()
+    """What the command is called through: as another user."""
 
     def environment(self, **more):
         return {**os.environ, MARK: self.mark, "HOME": str(self.home), "LC_ALL": "C.UTF-8", **more}
 
     def run(self, *words, timeout=300, cwd=None, env=None, **more):
         """Call `assay` and wait."""
-        command = [*COMMAND, *(str(word) for word in words)]
+        command = [*self.through, *COMMAND, *(str(word) for word in words)]
         given = {"capture_output": True, "text": True, **more}
         return subprocess.run(command, cwd=cwd or self.home, env=env or self.environment(), timeout=timeout, check=False, **given)
 
@@ -93,3 +100,39 @@ def wait_until(true, within_s=30.0, every_s=0.02):
         assert time.monotonic() < deadline, "waited in vain"
         time.sleep(every_s)
     return found
+
+
+NOBODY = 65534
+
+
+@contextlib.contextmanager
+def as_nobody(*needed):
+    """A bench in a directory of its own whose calls run as an ordinary user, with `needed` and this Python in reach.
+
+    Where the way to Python or Assay is closed to others, the calls see it open in a mount namespace of their own.
+    """
+    home = Path(tempfile.mkdtemp(prefix="assay-user-", dir="/tmp"))
+    os.chown(home, NOBODY, NOBODY)
+    paths = [Path(sys.prefix), Path(sys.base_prefix), Path(assay.__file__).parent.parent, *map(Path, needed)]
+    become = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
+    script = "\n".join(["set -e", *opened(paths), f'exec {shlex.join(become)} "$@"'])
+    through = ("unshare", "--mount", "--propagation", "private", "sh", "-c", script, "sh")
+    try:
+        yield Bench(home, through=through)
+    finally:
+        shutil.rmtree(home)
+
+
+def opened(paths):
+    """Commands that show these paths, and nothing else, below every directory that others may not enter."""
+    closed = {}
+    for path in paths:
+        if (gate := next((above for above in reversed(path.parents) if not above.stat().st_mode & 1), None)) is not None:
+            closed.setdefault(gate, set()).add(path)
+    for gate, inside in closed.items():
+        yield "mount -t tmpfs -o mode=755 none /mnt"
+        for number, path in enumerate(sorted(inside)):
+            yield f"mkdir /mnt/{number} && mount --bind {shlex.quote(str(path))} /mnt/{number}"
+        yield f"mount -t tmpfs -o mode=755 none {shlex.quote(str(gate))}"
+        for number, path in enumerate(sorted(inside)):
+            yield f"mkdir -p {shlex.quote(str(path))} && mount --bind /mnt/{number} {shlex.quote(str(path))}"

@@ -64,7 +64,8 @@ def entry(folder: Path) -> Entry:
         )
     known = notebook.rulesets(folder)
     seen = index.overview(folder, known[-1] if known else "")
-    if seen is None or sum(seen.outcomes.values()) != len(notebook.attempts(folder)):
+    cut = notebook.cut(folder)
+    if cut or seen is None or sum(seen.outcomes.values()) != len(notebook.attempts(folder)):
         seen = looked_at(folder)
     return Entry(
         experiment=folder.name,
@@ -74,6 +75,7 @@ def entry(folder: Path) -> Entry:
         trials=sum(trial.block < plan.blocks for trial in plan.trials),
         verdicts={state.value: seen.verdicts[state.value] for state in VerdictState if state.value in seen.verdicts},
         last_run_utc=seen.ended_utc,
+        damaged="; ".join(f"{name}: {why}" for name, why in cut.items()) or None,
     )
 
 

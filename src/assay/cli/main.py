@@ -1,7 +1,8 @@
 """The command line: one verb a function, each imports what it needs when it is called.
 
-Exit status: 0 done, whatever the verdict; 1 failed; 2 wrong usage; 3 with --gate when a verdict is TAINTED or INVALID
-(--gate strict: UNVERIFIED too); 4 with --gate when a requirement is not met (strict: undecided too); 130 interrupted.
+Exit status: 0 done, whatever the verdict; 1 failed, also where a trial did not finish; 2 wrong usage; 3 with --gate when a
+verdict is TAINTED or INVALID (--gate strict: UNVERIFIED too); 4 with --gate when a requirement is not met (strict: undecided
+too); 130 interrupted.
 """
 
 from __future__ import annotations

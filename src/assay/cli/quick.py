@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Sequence
 from importlib import resources
@@ -19,6 +20,7 @@ FULL_BYTES = 256 << 20
 LEAST_BYTES = 16 << 20
 SPARE_FACTOR = 8
 """The largest file is at most this part of the free space."""
+LONGEST_NAME = 40
 
 
 def quick(directories: Sequence[Path], lab: Path, *, as_json: bool, gate: Gate, progress: ProgressMode) -> int:
@@ -41,7 +43,7 @@ def experiment_text(directories: Sequence[Path]) -> str:
     text = text.replace('"256 MiB"', f'"{size >> 20} MiB"')
     names = target_names(directories)
     tables = [
-        f'\n[targets.{json.dumps(name)}]\nkind = "directory"\npath = {json.dumps(str(path.resolve()))}\n'
+        f'\n[targets.{quoted(name)}]\nkind = "directory"\npath = {quoted(str(path.resolve()))}\n'
         for name, path in zip(names, directories, strict=True)
     ]
     if len(names) > 1:
@@ -58,9 +60,22 @@ def check(directories: Sequence[Path]) -> None:
     ]
     if wrong:
         raise UsageError("; ".join(wrong) + "; expected a directory")
+    for path in directories:
+        try:
+            str(path.resolve()).encode()
+        except UnicodeEncodeError as error:
+            raise UsageError(
+                f"found {str(path)!r}, whose name is no UTF-8; expected one that an experiment file can hold: rename it"
+            ) from error
 
 
 def target_names(directories: Sequence[Path]) -> list[str]:
-    """Short names: the last part of each path, numbered where they are alike."""
-    names = [path.resolve().name or "root" for path in directories]
+    """Short names: the last part of each path as far as a target may be called so, numbered where they are alike."""
+    parts = [path.resolve().name or "root" for path in directories]
+    names = [re.sub(r"[^\w.+-]+", "-", part)[:LONGEST_NAME].strip("-") or "directory" for part in parts]
     return names if len(set(names)) == len(names) else [f"{name}-{number}" for number, name in enumerate(names, 1)]
+
+
+def quoted(text: str) -> str:
+    """A basic string of TOML 1.0: as in JSON, which leaves only DEL bare where TOML does not."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -6,6 +6,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from assay.cli import tables
 from assay.cli.campaign import Campaign, conduct
 from assay.cli.conclude import conclude, show
 from assay.cli.doctor import clean_quietly
@@ -16,9 +17,12 @@ from assay.experiment import plan as planning
 from assay.experiment import read as reading
 from assay.fleet.hosts.local import Local
 from assay.fleet.ledger import Ledger
+from assay.notebook import layout
 from assay.notebook import read as notebook
 from assay.notebook.store import Store
 from assay.records import Change, Experiment, Outcome, Plan
+
+NOT_ALL_MEASURED = 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,30 +46,37 @@ def run(request: Request) -> int:
 
 
 def carry_out(request: Request, experiment: Experiment, text: str, *, fresh: bool) -> int:
-    """Conduct what is left of the schedule, conclude and show it; the exit status."""
+    """Conduct what is left of the schedule, conclude and show it; the exit status, which is 1 where a trial did not finish."""
     for undone in clean_quietly(Ledger(), Local()):
         print(f"assay: {undone}", file=sys.stderr)
     with Store.create(request.lab, experiment, planning.plan(experiment), text, fresh=fresh) as store:
-        plan = store.plan
-        finished = done_before(store.folder, request)
-        sitting = chosen_sitting(experiment, plan, request.sitting, finished)
-        progress = Progress(request.progress, len(plan.trials) - len(finished))
-        campaign = Campaign(
-            experiment=experiment,
-            plan=plan,
-            store=store,
-            on_progress=progress,
-            sitting=sitting,
-            finished=finished,
-            attempts=attempts_before(store.folder),
-        )
         try:
-            conduct(campaign)
-        finally:
-            progress.close()
+            conduct_rest(request, store)
+        except UsageError:
+            store.withdraw()
+            raise
         results = conclude(store)
     show(results, store.folder, as_json=request.as_json)
-    return status(results, request.gate)
+    return NOT_ALL_MEASURED if tables.failed(results.runs) else status(results, request.gate)
+
+
+def conduct_rest(request: Request, store: Store) -> None:
+    """Conduct what is left of the schedule that the notebook holds, telling how far it is."""
+    finished = done_before(store.folder, request)
+    progress = Progress(request.progress, len(store.plan.trials) - len(finished))
+    campaign = Campaign(
+        experiment=store.experiment,
+        plan=store.plan,
+        store=store,
+        on_progress=progress,
+        sitting=chosen_sitting(store.experiment, store.plan, request.sitting, finished),
+        finished=finished,
+        attempts=attempts_before(store.folder),
+    )
+    try:
+        conduct(campaign)
+    finally:
+        progress.close()
 
 
 def done_before(folder: Path, request: Request) -> frozenset[int]:
@@ -81,10 +92,8 @@ def done_before(folder: Path, request: Request) -> frozenset[int]:
 
 def attempts_before(folder: Path) -> dict[int, int]:
     """Trial -> the last attempt that the notebook holds."""
-    last: dict[int, int] = {}
-    for run in notebook.runs(folder):
-        last[run.trial.id] = max(last.get(run.trial.id, 0), run.attempt)
-    return last
+    found = (layout.split_attempt(path) for path in notebook.attempts(folder))
+    return dict(sorted(found))  # damaged ones too: their numbers are taken
 
 
 def chosen_sitting(experiment: Experiment, plan: Plan, level: str | None, finished: frozenset[int]) -> int | None:

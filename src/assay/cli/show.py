@@ -8,7 +8,7 @@ from pathlib import Path
 from assay import measures
 from assay.audit import judge
 from assay.cli import tables
-from assay.errors import UsageError
+from assay.errors import DamagedError, UsageError
 from assay.notebook import layout
 from assay.notebook import read as notebook
 from assay.plain import to_plain
@@ -32,8 +32,11 @@ def find(folder: Path, run_id: str) -> Judged:
                 return judged
             verdicts = judge.judge_run(kept.experiment, judged.run, notebook.observations(folder, run_id))
             return Judged(run=judged.run, verdicts={verdict.subject.split(":", 2)[2]: verdict for verdict in verdicts})
+    place = str(layout.attempt_folder(folder, run_id).relative_to(folder))
+    if place in kept.damaged:
+        raise DamagedError(f"run {run_id} cannot be shown: {kept.damaged[place]}; `assay run --resume` measures it anew")
     there = ", ".join(judged.id for judged in kept.runs) or "none"
-    damaged = "".join(f"; damaged: {name} ({why})" for name, why in kept.damaged.items())
+    damaged = f"; damaged: {', '.join(kept.damaged)}" if kept.damaged else ""
     raise UsageError(f"found no run {run_id} in {folder.name}; expected one of: {there}{damaged}")
 
 

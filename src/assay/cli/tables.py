@@ -14,6 +14,7 @@ from assay.records import (
     Estimate,
     Finding,
     Judged,
+    Outcome,
     RequirementState,
     Results,
     Severity,
@@ -73,9 +74,27 @@ def summary(results: Results) -> str:
         requirement_table(results),
         cell_table(results),
         reasons([*(one for judged in results.runs for one in judged.verdicts.values()), *results.comparison_verdicts.values()]),
+        failures(results.runs),
         damage(results.damaged),
     ]
     return "\n\n".join(part for part in parts if part)
+
+
+def failed(runs: Sequence[Judged]) -> tuple[Judged, ...]:
+    """The runs of trials of which no attempt finished."""
+    finished = {judged.run.trial.id for judged in runs if judged.run.outcome is Outcome.FINISHED}
+    return tuple(judged for judged in runs if judged.run.trial.id not in finished)
+
+
+def failures(runs: Sequence[Judged]) -> str:
+    """What was not measured and why, each different reason once with the runs that it ended."""
+    why: dict[str, list[str]] = {}
+    for judged in failed(runs):
+        why.setdefault(f"{judged.run.outcome.value}: {judged.run.error or 'no reason is known'}", []).append(judged.id)
+    return "\n".join(
+        f"{', '.join(names[:MOST_REASONS])}{' and more' if len(names) > MOST_REASONS else ''} {reason}"
+        for reason, names in why.items()
+    )
 
 
 def verdict_counts(runs: Iterable[Judged]) -> Mapping[str, int]:

@@ -72,6 +72,11 @@ def attempt_folder(folder: Path, run: str) -> Path:
     return folder / TRIALS / f"{trial:04d}" / f"attempt-{attempt}"
 
 
+def split_attempt(path: Path) -> tuple[int, int]:
+    """Trial and attempt of an attempt's folder."""
+    return int(path.parent.name), int(path.name.removeprefix("attempt-"))
+
+
 def derived_folder(folder: Path, ruleset: str) -> Path:
     """Where findings, verdicts and comparisons by a ruleset are; letters that no file name should have are replaced."""
     return folder / DERIVED / (re.sub(r"[^A-Za-z0-9._+-]", "_", ruleset) or "none")

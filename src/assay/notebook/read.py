@@ -96,6 +96,17 @@ def scan(folder: Path) -> Scan:
     return Scan(runs=tuple(runs), damaged=damaged)
 
 
+def cut(folder: Path) -> Mapping[str, str]:
+    """What is damaged as far as the lengths of files tell, as `Scan.damaged`; no run is read for it."""
+    damaged = {}
+    for path in attempts(folder):
+        try:
+            files.check_lengths(path)
+        except DamagedError as error:
+            damaged[str(path.relative_to(folder))] = str(error)
+    return damaged
+
+
 def attempts(folder: Path) -> tuple[Path, ...]:
     """The folders of attempts, in order of trial and attempt; what is named otherwise is none of ours."""
     found = []

@@ -124,6 +124,11 @@ class Store:
         with suppress(sqlite3.Error):
             index.put_live(self.database, row)
 
+    def withdraw(self) -> None:
+        """Remove the folder where it holds no run: what was asked was wrong from the start."""
+        if not read.attempts(self.folder):
+            shutil.rmtree(self.folder, ignore_errors=True)
+
     def close(self) -> None:
         """Let the folder go."""
         with suppress(sqlite3.Error):
@@ -180,7 +185,7 @@ def make_folder(folder: Path, experiment: Experiment, plan: Plan, text: str) -> 
 
 def refill(database: sqlite3.Connection, folder: Path) -> None:
     """List in the index what the files have and it has not, as after a loss of the index."""
-    there = {layout.run_id(int(path.parent.name), int(path.name.removeprefix("attempt-"))) for path in read.attempts(folder)}
+    there = {layout.run_id(*layout.split_attempt(path)) for path in read.attempts(folder)}
     if there == index.known(database):
         return
     for run in read.runs(folder):

@@ -60,6 +60,10 @@ class Table:
     rows: tuple[Row, ...]
 
 
+READING = frozenset({"SELECT", "EXPLAIN", "MULTI", "PRAGMA"})
+"""Kinds of statements that ask: WITH, FROM, SHOW, DESCRIBE and SUMMARIZE are SELECT to DuckDB, PIVOT is MULTI."""
+
+
 def sql(lab: Path, query: str) -> Table:
     """Ask all experiments of a lab. Raises UsageError with the database's words, and where there is no lab.
 
@@ -71,6 +75,9 @@ def sql(lab: Path, query: str) -> Table:
     try:
         fill(connection, lab, wanted(query))
         connection.execute("SET enable_external_access=false; SET lock_configuration=true")
+        others = {statement.type.name for statement in connection.extract_statements(query)} - READING
+        if others:
+            raise duckdb.PermissionException(f"{', '.join(sorted(others))}: the tables are made anew from files, only ask them")
         found = connection.execute(query if connection.extract_statements(query) else "an empty query")
         names = tuple(column[0] for column in found.description or ())
         return Table(columns=names, rows=tuple(found.fetchall()))

@@ -1,0 +1,325 @@
+"""Whatever is wrong is told: what was found, what was expected, what to do; with the right status, and nothing is lost."""
+
+import contextlib
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from assay.cli import quick
+from assay.experiment import read
+from assay_process import COMMAND, Bench, as_nobody, kill, wait_until
+
+SMALL = """
+title = "Small"
+question = "Does it say what is wrong?"
+repeats = {repeats}
+seed = 1
+observers = ["process_io", "environment"]
+[targets.here]
+kind = "{kind}"
+{target}
+[workloads.w]
+kind = "bulk_io"
+operations = ["write", "read"]
+size = "{size}"
+record_size = "1 MiB"
+quiesce = "0 s"
+{more}
+[measures]
+"w.read.bytes_per_s" = {{}}
+"""
+SLOW = 'filesystem = "ext4"\nsize = "32 MiB"\nlimit.write_bytes_per_s = "10 MB/s"'
+ODD = "we \"ird'\nné: =,{}@%\\x"
+ROOT = os.geteuid() == 0
+needs_root = pytest.mark.skipif(not ROOT, reason="mounts, control groups and other users need root")
+
+
+@pytest.fixture
+def bench(tmp_path):
+    return Bench(tmp_path)
+
+
+def small(bench, *, path=None, repeats=1, size="4 MiB", more="", kind="directory", target=None):
+    text = json.dumps(str(path or bench.home), ensure_ascii=False)
+    given = SMALL.format(repeats=repeats, kind=kind, target=target or f"path = {text}", size=size, more=more)
+    (bench.home / "e.toml").write_text(given)
+    return "e.toml"
+
+
+@contextlib.contextmanager
+def mounted(directory, options):
+    directory.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", options, "none", str(directory)], check=True)
+    try:
+        yield directory
+    finally:
+        subprocess.run(["umount", str(directory)], check=True)
+
+
+def refused(done, status, *words):
+    """It ended with the status and one message that has these words and says what was expected; nothing was printed."""
+    assert done.returncode == status, done.stderr + done.stdout
+    assert done.stderr.startswith("assay: ")
+    assert "Traceback" not in done.stderr
+    assert all(word in done.stderr for word in ("found", "expected", *words)), done.stderr
+    assert done.stdout == ""
+
+
+def kept(bench):
+    """What a refused call left in the notebook."""
+    return sorted(path.name for path in bench.home.glob("lab/*"))
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"more": "sise = 3"}, ("e.toml:16:1", "'sise'", "did you mean 'size'")),
+        ({"size": "4 MB/s"}, ("'4 MB/s'", "bytes", "KiB")),
+        ({"size": "4k"}, ("'4k'", "KiB")),
+        ({"path": "/no/such/directory"}, ("/no/such/directory", "make it")),
+        ({"path": "/etc/passwd"}, ("regular file", "a directory")),
+        ({"kind": "loopfs", "target": 'filesystem = "zfs"\nsize = "64 MiB"'}, ("'zfs'", "ext4, xfs, btrfs")),
+        ({"more": "[factors]\nclients = [0]"}, ("0 clients", "from 1")),
+        ({"repeats": 1_000_000}, ("1,000,000 trials", "fewer")),
+        ({"repeats": 1000, "more": f"[factors]\nclients = {list(range(1, 1001))}"}, ("1,000,000 trials", "fewer")),
+        ({"size": "8000 TiB"}, ("bytes free", "expected")),
+    ],
+)
+def test_a_mistake_in_the_file(bench, change, words):
+    refused(bench.run("run", small(bench, **change)), 2, *words)
+    assert kept(bench) == []
+    assert bench.traces() == []
+
+
+def test_every_mistake_is_told_at_once(bench):
+    done = bench.run("run", small(bench, size="4 MB/s", more="sise = 3\n[factors]\nclients = [0]"))
+    refused(done, 2, "4 MB/s", "sise", "0 clients")
+
+
+@pytest.mark.parametrize("file", ["/bin/true", "/tmp", "no-such.toml"])
+def test_what_is_no_experiment_file(bench, file):
+    refused(bench.run("run", file), 2, file)
+
+
+@needs_root
+@pytest.mark.root
+def test_a_target_that_is_read_only_or_has_no_room(bench):
+    with mounted(bench.home / "ro", "size=64m,ro") as target:
+        refused(bench.run("run", small(bench, path=target)), 2, "read-only", "remount,rw")
+        refused(bench.run("quick", target), 1, "64 MiB free", "128 MiB")
+        refused(bench.run("run", small(bench), "--lab", target / "lab"), 1, "Read-only file system", "--lab")
+    with mounted(bench.home / "small", "size=3m") as target:
+        refused(bench.run("run", small(bench, path=target)), 2, "3145728 bytes free", "4613734")
+        assert list(target.iterdir()) == []
+    assert kept(bench) == []
+
+
+@needs_root
+@pytest.mark.root
+def test_a_notebook_whose_disk_fills_keeps_what_it_has_and_goes_on_when_there_is_room(bench):
+    with mounted(bench.home / "disk", "size=112k") as disk:
+        lab = disk / "lab"
+        refused(bench.run("run", small(bench, repeats=6), "--lab", lab), 1, "No space left", "--lab")
+        assert list(lab.rglob(".*")) == []
+        before = {path: path.read_bytes() for path in lab.glob("*/trials/*/attempt-*/*")}
+        assert bench.run("list", "--lab", lab).returncode == 0
+        subprocess.run(["mount", "-o", "remount,size=10m", str(disk)], check=True)
+        assert bench.run("run", "e.toml", "--resume", "--lab", lab).returncode == 0
+        assert {path: path.read_bytes() for path in before} == before
+        assert len(list(lab.glob("*/trials/*/attempt-*"))) == 6
+    assert bench.traces() == []
+
+
+def test_two_runs_on_one_notebook(bench):
+    first = bench.start("run", small(bench, repeats=40), "--progress", "json")
+    while '"finished"' not in first.stderr.readline():
+        assert first.poll() is None
+    refused(bench.run("run", "e.toml", "--resume"), 1, f"process {first.pid}", "wait for it")
+    refused(bench.run("audit"), 1, f"process {first.pid}")
+    assert bench.run("list").returncode == 0
+    assert bench.run("report").returncode == 0
+    kill(first.pid, 2)
+    first.communicate(timeout=30)
+    assert first.returncode == 130
+    again = bench.run("run", "e.toml")
+    refused(again, 2, "finished trials", "--resume")
+    assert len(kept(bench)) == 1
+    assert bench.traces() == []
+
+
+@needs_root
+@pytest.mark.root
+@pytest.mark.skipif(not Path("/sys/fs/cgroup/blkio/cgroup.procs").exists(), reason="control groups v1 are not mounted here")
+def test_a_throttle_that_would_be_escaped_from_a_child_group(bench):
+    group = Path(f"/sys/fs/cgroup/blkio/assay-test-{bench.mark}")
+    group.mkdir()
+    try:
+        enter = f'echo $$ > {group}/cgroup.procs && exec "$@"'
+        words = ["sh", "-c", enter, "sh", *COMMAND, "run", small(bench, kind="loopfs", target=SLOW)]
+        done = subprocess.run(words, cwd=bench.home, env=bench.environment(), capture_output=True, text=True, check=False)
+        refused(done, 2, f"/{group.name}", "escaped", "echo $$ >")
+    finally:
+        wait_until(lambda: removed(group))
+    assert kept(bench) == []
+    assert bench.traces() == []
+
+
+def removed(group):
+    with contextlib.suppress(OSError):
+        group.rmdir()
+    return not group.exists()
+
+
+@needs_root
+@pytest.mark.root
+def test_what_an_ordinary_user_may_not():
+    with as_nobody() as user:
+        refused(user.run("run", small(user, kind="loopfs", target=SLOW)), 2, "not root", "throttle", "kind directory")
+        refused(user.run("run", small(user, path="/usr")), 2, "may not write", "/usr")
+        refused(user.run("run", small(user), "--lab", "/usr/lab"), 1, "Permission denied", "--lab")
+        refused(user.run("quick", "/usr"), 2, "may not write", "/usr")
+        assert kept(user) == []
+        assert user.run("doctor").returncode == 0
+
+
+@pytest.fixture(scope="module")
+def notebook(tmp_path_factory):
+    bench = Bench(tmp_path_factory.mktemp("whole"))
+    done = bench.run("run", small(bench, repeats=3))
+    assert done.returncode == 0, done.stderr
+    return bench
+
+
+@pytest.fixture
+def damaged(notebook, tmp_path):
+    subprocess.run(["cp", "-r", f"{notebook.home}/lab", f"{notebook.home}/e.toml", str(tmp_path)], check=True)
+    (folder,) = (tmp_path / "lab").iterdir()
+    series, run = (folder / f"trials/{name}" for name in ("0001/attempt-1/series.parquet", "0002/attempt-1/run.json"))
+    os.truncate(series, series.stat().st_size - 20)
+    os.truncate(run, 100)
+    return Bench(tmp_path)
+
+
+@pytest.mark.parametrize("verb", ["list", "audit"])
+def test_damaged_trials_are_named_and_left_out(damaged, verb):
+    done = damaged.run(verb)
+    assert done.returncode == 0, done.stderr
+    assert all(f"trials/{name}" in done.stdout for name in ("0001/attempt-1", "0002/attempt-1"))
+    assert "n = 1" in done.stdout or "1/3" in done.stdout
+    assert done.stderr == ""
+
+
+def test_the_report_of_a_damaged_notebook_names_the_trials(damaged):
+    done = damaged.run("report")
+    assert done.returncode == 0, done.stderr
+    page = (damaged.home / done.stdout.strip()).read_text()
+    assert all(f"trials/{name}" in page for name in ("0001/attempt-1", "0002/attempt-1"))
+
+
+def test_a_damaged_run_is_not_shown_and_the_others_are(damaged):
+    refused(damaged.run("show", "0002/1"), 1, "run.json", "--resume")
+    assert damaged.run("show", "0003/1").returncode == 0
+    answer = damaged.run("sql", "SELECT trial FROM runs", "--json")
+    assert json.loads(answer.stdout) == [{"trial": 3}]
+
+
+def test_damaged_trials_are_measured_anew_beside_what_is_left_of_them(damaged):
+    done = damaged.run("run", "e.toml", "--resume")
+    assert done.returncode == 0, done.stderr
+    answer = damaged.run("sql", "SELECT trial, attempt FROM runs ORDER BY trial", "--json")
+    assert [(row["trial"], row["attempt"]) for row in json.loads(answer.stdout)] == [(1, 2), (2, 2), (3, 1)]
+
+
+def test_a_damaged_plan_costs_its_experiment_only(damaged):
+    (folder,) = (damaged.home / "lab").iterdir()
+    os.truncate(folder / "plan.json", 100)
+    for verb in ("report", "audit", "compare"):
+        refused(damaged.run(verb), 1, "plan.json")
+    listed = damaged.run("list")
+    assert listed.returncode == 0
+    assert "DAMAGED" in listed.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "part"),
+    [
+        (["show", "9999/1"], 2, "0001/1, 0002/1, 0003/1"),
+        (["show", "nonsense"], 2, "0007/1"),
+        (["sql", "drop table runs"], 2, "DROP"),
+        (["sql", "copy runs to 'evil.csv'"], 2, "COPY"),
+        (["sql", "select nothing"], 2, "nothing"),
+        (["sql", ""], 2, "query"),
+        (["compare"], 2, "nothing compared"),
+        (["report", "no-such-experiment"], 2, "small-"),
+        (["report", "--lab", "nowhere"], 2, "nowhere"),
+        (["report", "--chart", "no-such-chart"], 2, "chart"),
+    ],
+)
+def test_wrong_words(notebook, words, status, part):
+    refused(notebook.run(*words), status, part)
+    assert not (notebook.home / "evil.csv").exists()
+
+
+def test_an_empty_notebook(bench):
+    (bench.home / "lab").mkdir()
+    refused(bench.run("report"), 2, "assay quick")
+    assert bench.run("list").stdout == "no experiments in lab\n"
+
+
+@pytest.mark.parametrize("words", [["list"], ["sql", "SELECT * FROM facts"], ["catalogue"], ["doctor"]])
+def test_a_reader_that_goes_away_early(notebook, words):
+    process = notebook.start(*words, stdout=subprocess.PIPE)
+    process.stdout.close()
+    _, complaint = process.communicate(timeout=60)
+    assert complaint == ""
+    assert process.returncode in (0, 1)
+
+
+def test_a_command_that_fails_every_time_is_told_and_fails(bench):
+    small(bench, repeats=2)
+    text = (bench.home / "e.toml").read_text().replace("bulk_io", "command").replace("w.read.bytes_per_s", "w.command.elapsed_ns")
+    lines = [line for line in text.splitlines() if not line.startswith(("operations", "size", "record_size"))]
+    (bench.home / "e.toml").write_text("\n".join(lines).replace("quiesce", 'argv = ["false"]\nquiesce'))
+    done = bench.run("run", "e.toml")
+    assert done.returncode == 1
+    assert "0001/1, 0002/1 failed: phase w.run: client 0: the command ended with status 1" in done.stdout
+    assert bench.traces() == []
+
+
+NAMES = [ODD, "with space", "dot.ted", "日本", "😀", "del\x7f", "-dash", "x" * 200, "[0]", "true", "100%", "tab\t", "*"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_quick_takes_a_directory_of_any_name(tmp_path, name):
+    (tmp_path / name).mkdir()
+    experiment = read.parse(quick.experiment_text([tmp_path / name]), "quick.toml")
+    assert experiment.targets[0].knobs["path"] == str(tmp_path / name)
+
+
+def test_quick_tells_two_directories_of_like_names_apart(tmp_path):
+    for name in ("a b", "a:b"):
+        (tmp_path / name).mkdir()
+    assert quick.target_names([tmp_path / "a b", tmp_path / "a:b"]) == ["a-b-1", "a-b-2"]
+
+
+def test_quick_refuses_a_name_that_no_file_can_hold(tmp_path):
+    path = os.fsencode(tmp_path) + b"/bad\xff"
+    Path(os.fsdecode(path)).mkdir()
+    done = subprocess.run(
+        [*(os.fsencode(word) for word in COMMAND), b"quick", path], cwd=tmp_path, capture_output=True, check=False
+    )
+    assert done.returncode == 2
+    assert b"no UTF-8" in done.stderr
+
+
+def test_a_directory_with_an_odd_name_is_measured(bench):
+    (bench.home / ODD).mkdir()
+    text = quick.quoted(str(bench.home / ODD))
+    done = bench.run("run", small(bench, target=f"path = {text}"), "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["runs"][0]["run"]["outcome"] == "finished"
+    assert list((bench.home / ODD).iterdir()) == []
+    assert bench.traces() == []
