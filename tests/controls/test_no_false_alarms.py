@@ -9,11 +9,11 @@ import sys
 
 import pytest
 
-from assay.cli.control import measured
+from assay.cli.control import accuses, measured
 from assay.experiment import read
 from assay.fleet.hosts.local import Local
 from assay.machine import throttle
-from assay.records import Severity, State
+from assay.records import State
 
 pytestmark = [
     pytest.mark.slow,
@@ -148,7 +148,7 @@ def accusations(results):
         f"{finding.rule} of {measure}: {finding.statement}"
         for measure, verdict in run.verdicts.items()
         for finding in verdict.findings
-        if (finding.state, finding.severity) == (State.FAIL, Severity.INVALIDATES) and not finding.rule.startswith("N")
+        if accuses(finding)
     ]
 
 

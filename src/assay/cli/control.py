@@ -17,7 +17,7 @@ from assay.experiment.read import Control
 from assay.fleet.hosts.local import Local
 from assay.machine import throttle
 from assay.notebook.store import Store
-from assay.records import Experiment, Finding, Results, Scope, State, Value
+from assay.records import Experiment, Finding, Results, Scope, Severity, State, Value
 
 BLKIO = "/sys/fs/cgroup/blkio"
 
@@ -29,6 +29,8 @@ class Heard:
     control: Control
     of_lie: tuple[Finding, ...]
     of_twin: tuple[Finding, ...]
+    false_alarms: tuple[Finding, ...] = ()
+    """What other rules wrongly say of the twin's runs: every failure that invalidates and is no noise of the platform."""
 
     @property
     def caught(self) -> bool:
@@ -69,6 +71,7 @@ def run_control(path: Path, lab: Path) -> Heard:
         control=control,
         of_lie=tuple(findings(lie, control, control.fail)),
         of_twin=tuple(findings(twin, control, control.passes)),
+        false_alarms=tuple(false_alarms(twin, control)),
     )
 
 
@@ -105,6 +108,20 @@ def findings(results: Results, control: Control, levels: Mapping[str, Value]) ->
         found = [results.comparison_verdicts[subject] for subject in subjects(results, control, levels)]
     for verdict in found:
         yield from (finding for finding in verdict.findings if finding.rule == control.rule)
+
+
+def false_alarms(results: Results, control: Control) -> Iterator[Finding]:
+    """What invalidates any measure of the last attempt of a twin's runs, though nothing is wrong with them."""
+    last = {run.run.trial.id: run for run in results.runs}
+    for run in last.values():
+        if matches(run.run.trial.levels, control.passes):
+            yield from (one for verdict in run.verdicts.values() for one in verdict.findings if accuses(one))
+
+
+def accuses(finding: Finding) -> bool:
+    """Whether a finding says that a number is not what it is called; rules of noise speak of the platform."""
+    failed = (finding.state, finding.severity) == (State.FAIL, Severity.INVALIDATES)
+    return failed and not finding.rule.startswith("N")
 
 
 def by_name(name: str) -> catalogue.Rule:
