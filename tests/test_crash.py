@@ -16,7 +16,7 @@ import pytest
 from assay_process import Bench, announced, kill, wait_until
 
 POINTS = 20
-LATEST_S = 7.0
+LATEST_S = 5.5
 """The random moments lie between the start and this: start, images, preparing, every phase, removal of several trials."""
 EARLY_S = 0.5
 RATE = 399_999_007
