@@ -1,0 +1,80 @@
+"""The wheel in an empty environment, without Rust and without privileges: `assay quick` runs from it."""
+
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from assay_process import Bench, as_nobody
+
+REPOSITORY = Path(__file__).parent.parent
+ENGINE = "assay/bin/assay-engine"
+BARE_PATH = "/usr/bin:/bin"
+
+
+def done(*words, **more):
+    return subprocess.run([str(word) for word in words], capture_output=True, text=True, check=False, **more)
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    """What `make dist` builds, built beside the tree's own `dist/`."""
+    tools = [Path(sys.prefix) / "bin" / "maturin", REPOSITORY / "src" / ENGINE]
+    if lacking := [str(tool) for tool in tools if not tool.exists()]:
+        pytest.skip(f"not here: {', '.join(lacking)} (make build, and the group dev)")
+    out = tmp_path_factory.mktemp("dist")
+    built = done(tools[0], "build", "--release", "--locked", "--quiet", "--out", out, cwd=REPOSITORY)
+    assert built.returncode == 0, built.stderr
+    (found,) = out.glob("assay_lab-*.whl")
+    return found
+
+
+@pytest.fixture(scope="module")
+def place(wheel, tmp_path_factory):
+    """The environment that has the wheel, and the bench of a user who may call it."""
+    if os.geteuid() != 0:
+        yield installed(wheel, tmp_path_factory.mktemp("venv") / "venv"), Bench(tmp_path_factory.mktemp("home"))
+        return
+    with as_nobody() as bench:
+        venv = installed(wheel, bench.home / "venv")
+        yield venv, bench
+
+
+def installed(wheel, venv):
+    made = done(sys.executable, "-m", "venv", venv)
+    assert made.returncode == 0, made.stdout + made.stderr
+    got = done(venv / "bin" / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", wheel)
+    if got.returncode != 0 and any(word in got.stderr for word in ("onnection", "Temporary failure", "timed out")):
+        pytest.skip(f"no registry can be reached: {got.stderr.strip().splitlines()[-1]}")
+    assert got.returncode == 0, got.stderr
+    return venv
+
+
+@pytest.mark.slow
+def test_the_engine_travels_in_the_wheel_executable_and_static(wheel, tmp_path):
+    with zipfile.ZipFile(wheel) as archive:
+        assert archive.getinfo(ENGINE).external_attr >> 16 & 0o111 == 0o111
+        engine = Path(archive.extract(ENGINE, tmp_path))
+        assert not [name for name in archive.namelist() if name.startswith(("tests/", "weigh/")) or name.endswith(".rs")]
+    assert b"/lib64/ld-linux" not in engine.read_bytes(), "no loader is asked for"
+
+
+@pytest.mark.slow
+def test_quick_runs_from_it(place):
+    venv, bench = place
+    environment = {"PATH": BARE_PATH, "HOME": str(bench.home)}
+    for tool in ("cargo", "rustc"):
+        assert not any(Path(folder, tool).exists() for folder in BARE_PATH.split(":"))
+    work = bench.home / "work"
+    work.mkdir()
+    if os.geteuid() == 0:
+        os.chown(work, 65534, 65534)
+    ran = done(*bench.through, venv / "bin" / "assay", "quick", cwd=work, env=environment)
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stderr == ""
+    assert "stream.read.bytes_per_s" in ran.stdout
+    (report,) = work.glob("lab/*/report.html")
+    assert 0 < report.stat().st_size < 2_000_000
