@@ -67,3 +67,24 @@ def test_samples_that_miss_the_long_waits_of_a_throttle_accuse_nobody():
     finding = RULE.check(replace(case, observations=replace(case.observations, histograms=(slices,))))
     assert finding.state is State.PASS
     assert "sum of all latencies" in finding.statement
+
+
+def test_one_stamped_operation_that_lost_its_processor_accuses_nobody():
+    """10,000 fast operations, one of which waited a hundredth of the whole time and was stamped: it stands for 64."""
+    case = case_of(Made(count=10_000, record_bytes=4096, workers=1, sampled_share=1.6), "L07")
+    (client,) = case.phase.clients
+    (total,) = client.operations
+    mean = total.busy_ns / total.count
+    preempted = Histogram(
+        phase=case.phase.name,
+        host="local",
+        subject="client:0",
+        operation="read",
+        upper_ns=array("q", [round(mean), round(100 * mean)]),
+        count=array("q", [9_999, 1]),
+    )
+    found = RULE.check(replace(case, observations=replace(case.observations, histograms=(preempted,))))
+    assert found.state is State.PASS
+    quiet = replace(preempted, upper_ns=array("q", [round(mean)]), count=array("q", [10_000]))
+    lie = RULE.check(replace(case, observations=replace(case.observations, histograms=(quiet,))))
+    assert lie.severity is Severity.INVALIDATES

@@ -58,7 +58,10 @@ def check(case: Case) -> Finding:
     gap = balance.gap
     observed = {"gap_share": gap, "workers": float(balance.workers), "busy_workers": balance.workers * (1 - gap)}
     how = "by independently stamped operations" if balance.independent else "by the sum of all latencies"
-    said = f"{balance.workers} workers; rate times latency accounts for {balance.workers * (1 - gap):.3g} of them, {how}"
+    if balance.workers == 1:
+        said = f"Rate times latency accounts for {measures.percent(1 - gap)} of the one worker's time, {how}"
+    else:
+        said = f"Rate times latency accounts for {balance.workers * (1 - gap):.3g} of {balance.workers} workers, {how}"
     if abs(gap) <= tolerance:
         return found(RULE, case, State.PASS, f"{said}.", observed=observed)
     return out_of_balance(case, gap, said, {**observed, "tolerance": tolerance})
@@ -117,10 +120,13 @@ def error_of(case: TrialCase, total: OperationTotal) -> float:
     """Standard error of count x mean latency, in ns, from the spread and mean of all latencies and the number of samples.
 
     Not from the mean of the samples: where one operation in a hundred waits for long (a throttle that gives out slices),
-    every 64th may miss all that wait, and would then seem sure of itself.
+    every 64th may miss all that wait, and would then seem sure of itself. And not less than what makes three of it the weight
+    of one sample: an operation that lost its processor once, and happened to be stamped, stands for 64 that did not.
     """
-    spread = latency.spread(latency.merged(case.observations, case.phase.name, total.operation))
-    return spread * total.busy_ns / math.sqrt(total.sampled_count)
+    buckets = latency.merged(case.observations, case.phase.name, total.operation)
+    longest = buckets[-1][0] if buckets else 0
+    normal = latency.spread(buckets) * total.busy_ns / math.sqrt(total.sampled_count)
+    return max(normal, total.count / total.sampled_count * longest / 3)
 
 
 RULE = Rule(

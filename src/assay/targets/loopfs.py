@@ -123,7 +123,7 @@ def facts(host: Host, place: Place) -> tuple[tuple[str, str], ...]:
         found.append(("image.unwritten_bytes", str(extents.unwritten_bytes + extents.hole_bytes)))
     found += features(host, FILESYSTEMS[str(place.filesystem)], f"/dev/{loop}")
     found.append(("mount.options", ",".join(mount_of(host, place.address).options)))
-    found += [("limit", f"{limit.direction.value} {limit.bytes_per_s} bytes/s {limit.ops_per_s} ops/s") for limit in place.limits]
+    found += [(f"limit.{one.direction.value}", f"{one.bytes_per_s} bytes/s {one.ops_per_s} ops/s") for one in place.limits]
     return tuple(found)
 
 
