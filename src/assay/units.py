@@ -148,7 +148,7 @@ def human(value: float, unit: Unit) -> str:
         return f"{_digits(value * 100)} %"
     scales = [(name, float(size)) for name, size in UNITS[unit].items() if "i" not in name]
     name, size = max((scale for scale in scales if scale[1] <= abs(value)), key=lambda scale: scale[1], default=scales[0])
-    return f"{_digits(value / size)} {name}"
+    return f"{_digits(value / size)} {'µs' if name == 'us' else name}"
 
 
 def _digits(value: float) -> str:

@@ -36,12 +36,14 @@ def test_a_difference_that_matters():
     assert found.ratio is not None
     assert found.ratio.value == pytest.approx(1.2)
     assert found.ratio.n == 5
-    assert found.statement == "xfs / ext4 = 1.200 (1.200 to 1.200): xfs better, different and matters"
+    assert found.statement == (
+        "spool create: operations per second: xfs is faster: 1.200 times the rate of ext4 (95 % interval 1.200 to 1.200)"
+    )
 
 
 def test_lower_is_better_for_latencies():
     asked, plan, runs = experiment_of(lambda t, _: 100.0 + 20 * (t.levels["target"] == "xfs"), measures=(made.LATENCY,))
-    assert "ext4 better" in answer(asked, plan, runs)[0].statement
+    assert "xfs is slower: it takes 1.200 times as long as ext4" in answer(asked, plan, runs)[0].statement
 
 
 def test_pairs_take_out_what_blocks_share():

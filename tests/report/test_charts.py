@@ -123,7 +123,7 @@ def test_unknown_chart_names_those_that_are_there(results, tmp_path):
 def test_markdown_has_the_answer_and_escapes(results):
     text = markdown.render(results)
     assert text.startswith("# A mail spool on ext4 or xfs")
-    assert "times as fast as" in text
+    assert "times the rate of ext4" in text
     assert "| not met" in text or "| undecided" in text
     hostile = markdown.render(fixture.hostile("<script>alert(1)</script> | a"))
     assert "<script>" not in hostile

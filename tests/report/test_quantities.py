@@ -13,13 +13,15 @@ THIN = quantities.NARROW
     ("value", "unit", "text"),
     [
         (4.1e9, "bytes/s", f"4.10{THIN}GB/s"),
-        (12345.6, "1/s", f"12,346{THIN}/s"),
+        (12345.6, "1/s", "12,346/s"),
         (1.9e6, "ns", f"1.90{THIN}ms"),
         (0.3412, "share", f"34.1{THIN}%"),
         (0.0, "bytes/s", f"0{THIN}B/s"),
         (1.38, "", "1.38"),
         (None, "ns", "–"),
-        (1_234_567.0, "1/s", f"1.23{THIN}million/s"),
+        (1_234_567.0, "1/s", "1,234,567/s"),
+        (2.5e4, "ns", f"25{THIN}µs"),
+        (0.058, "share", f"5.8{THIN}%"),
     ],
 )
 def test_show(value, unit, text):
@@ -30,6 +32,7 @@ def test_ranges_share_a_scale_and_may_be_open():
     assert quantities.show_range(9.8e8, 1.1e9, "bytes/s") == f"0.980 to 1.10{THIN}GB/s"
     assert quantities.show_range(None, 8.2e7, "bytes/s") == f"at most 82.0{THIN}MB/s"
     assert quantities.show_range(8.2e7, None, "bytes/s") == f"at least 82.0{THIN}MB/s"
+    assert quantities.show_range(4813.0, 7390.0, "1/s") == "4,813 to 7,390/s"
     assert quantities.show_range(None, None, "bytes/s") == ""
 
 

@@ -69,8 +69,8 @@ def test_a_quiet_cold_start_passes():
         ({"dirty": 5 * MIB}, "dirty or being written"),
         ({"writeback": 5 * MIB}, "dirty or being written"),
         ({"before": 2 * MIB}, "by something else"),
-        ({"share": 1.0, "proved": CacheState.WARM}, "100.0% of the data files was in memory, though cold"),
-        ({"share": 0.4, "proved": None}, "40.0% of the data files"),
+        ({"share": 1.0, "proved": CacheState.WARM}, "100 % of the data files was in memory, though cold"),
+        ({"share": 0.4, "proved": None}, "40 % of the data files"),
     ],
 )
 def test_each_thing_left_over_fails_and_says_which(more, words):

@@ -25,7 +25,7 @@ def test_readahead_beyond_what_was_asked_is_no_hit():
 def test_warm_read_is_relabelled_and_bounded():
     finding = judged(storage_bytes=round(256 * MIB * 0.02))
     assert (finding.state, finding.severity) == (State.FAIL, Severity.INVALIDATES)
-    assert finding.relabel == ("warm read 4.10 GB/s: page-cache bandwidth; device share 2.0 %; device rate at most 82.0 MB/s")
+    assert finding.relabel == ("warm read 4.10 GB/s: page-cache bandwidth; device share 2 %; device rate at most 82.0 MB/s")
     assert finding.bound.high == pytest.approx(0.02 * 256 * MIB / 0.0655, rel=1e-3)
 
 

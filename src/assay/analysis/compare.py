@@ -53,8 +53,8 @@ def comparisons(experiment: Experiment, plan: Plan, cells: Sequence[Cell], runs:
     """All comparisons of the factor that the experiment compares; none where it compares nothing."""
     del plan  # the order that counts is the one in which the runs were made, and they carry their trials
     by_id = {judged.id: judged for judged in runs}
-    found = [compare(experiment, arms) for arms in pairs_of_cells(experiment, cells, by_id)]
-    return corrected(found)
+    found = corrected([compare(arms, experiment.matters_share) for arms in pairs_of_cells(experiment, cells, by_id)])
+    return tuple(replace(one, statement=wording.statement(one, measure_of(experiment, one.measure))) for one in found)
 
 
 def pairs_of_cells(experiment: Experiment, cells: Sequence[Cell], runs: Mapping[str, Judged]) -> Iterator[Arms]:
@@ -70,13 +70,12 @@ def pairs_of_cells(experiment: Experiment, cells: Sequence[Cell], runs: Mapping[
             yield Arms(factor=factor, baseline=base, candidate=cell, runs=runs)
 
 
-def compare(experiment: Experiment, arms: Arms) -> Comparison:
-    """One comparison, not yet corrected for the others."""
+def compare(arms: Arms, matters_share: float) -> Comparison:
+    """One comparison, not yet corrected for the others nor put in words."""
     cell, path = arms.candidate, arms.factor.path
     outcome = contrast(arms)
-    measure = measure_of(experiment, cell.measure)
     positive = [found for found in outcome.contrasts if found.n]
-    ratio, conclusion = conclude(positive, outcome.method, experiment.matters_share)
+    ratio, conclusion = conclude(positive, outcome.method, matters_share)
     comparison = Comparison(
         measure=cell.measure,
         factor=path,
@@ -86,15 +85,14 @@ def compare(experiment: Experiment, arms: Arms) -> Comparison:
         ratio=ratio,
         conclusion=conclusion,
         statement="",
-        matters_share=experiment.matters_share,
+        matters_share=matters_share,
         detectable_share=None,
         provable_share=None,
         interleaved=arms.factor.change is Change.AUTOMATIC and is_interleaved(*counted_runs(arms)),
         excluded={**arms.baseline.excluded, **cell.excluded, **outcome.excluded},
         p_value=max((p_value(found) for found in positive), default=None),
     )
-    comparison = with_effects(comparison, positive)
-    return replace(comparison, statement=wording.statement(comparison, measure, positive))
+    return with_effects(comparison, positive)
 
 
 def counted_runs(arms: Arms) -> tuple[list[Judged], list[Judged]]:
@@ -188,14 +186,13 @@ def corrected(found: Sequence[Comparison]) -> tuple[Comparison, ...]:
     """The comparisons with adjusted p-values; a difference that Holm's correction takes away is not claimed."""
     tested = [comparison for comparison in found if comparison.p_value is not None]
     adjusted = dict(zip(map(id, tested), holm([one.p_value or 0.0 for one in tested]), strict=True))
-    return tuple(demoted(replace(one, adjusted_p_value=adjusted.get(id(one))), len(tested)) for one in found)
+    return tuple(demoted(replace(one, adjusted_p_value=adjusted.get(id(one)))) for one in found)
 
 
-def demoted(comparison: Comparison, contrasts: int) -> Comparison:
+def demoted(comparison: Comparison) -> Comparison:
     """A comparison that does not claim a difference its adjusted p-value does not support."""
     less = {Conclusion.MATTERS: Conclusion.UNDECIDED, Conclusion.IMMATERIAL: Conclusion.EQUIVALENT}
     p = comparison.adjusted_p_value
     if p is None or p <= LEVEL or comparison.conclusion not in less:
         return comparison
-    note = f"not established among {contrasts} contrasts looked at (Holm p = {p:.2g})"
-    return replace(comparison, conclusion=less[comparison.conclusion], statement=f"{comparison.statement}; {note}")
+    return replace(comparison, conclusion=less[comparison.conclusion])

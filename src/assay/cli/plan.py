@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from assay import catalogue
+from assay import catalogue, measures
 from assay.catalogue import Host
 from assay.experiment import plan as planning
 from assay.experiment.outlook import Effect, Outlook
@@ -162,7 +162,7 @@ def _effect(effect: Effect) -> str:
 
 
 def _percent(share: float | None) -> str:
-    return "nothing" if share is None else f"{share:.1%}".replace("%", " %")
+    return "nothing" if share is None else measures.percent(share)
 
 
 def _blind(rules: tuple[str, ...]) -> list[str]:

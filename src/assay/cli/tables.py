@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from assay import measures
 from assay.audit import arms
+from assay.measures import sentence
 from assay.records import (
     Cell,
     Comparison,
@@ -24,6 +25,7 @@ from assay.records import (
     VerdictState,
     worst,
 )
+from assay.report.reasons import why
 
 GAP = "  "
 MOST_REASONS = 8
@@ -120,7 +122,7 @@ def comparison_table(results: Results) -> str:
                 *ratio_text(one.ratio),
                 one.conclusion.value,
             ),
-            note=one.statement,
+            note="; ".join(part for part in (sentence.note(one), *doubts(results, one)) if part),
         )
         for one in results.comparisons
     ]
@@ -133,12 +135,17 @@ def comparison_state(results: Results, comparison: Comparison) -> str:
     return verdict.state.value if verdict else "-"
 
 
+def doubts(results: Results, comparison: Comparison) -> tuple[str, ...]:
+    """Why the comparison is not SOUND, in a few words each."""
+    return why(results, comparison, results.comparison_verdicts.get(arms.subject(comparison)))
+
+
 def ratio_text(ratio: Estimate | None) -> tuple[str, str]:
     """A ratio and its interval."""
     if ratio is None:
         return "-", "n = 0"
-    interval = f"n = {ratio.n}" if ratio.low is None or ratio.high is None else f"{ratio.low:.3f} to {ratio.high:.3f}"
-    return f"{ratio.value:.3f}", interval
+    value, low, high = sentence.digits(ratio)
+    return value, f"{low} to {high}" if low else f"n = {ratio.n}"
 
 
 def requirement_table(results: Results) -> str:

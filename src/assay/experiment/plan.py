@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from assay.experiment.outlook import History, Outlook, outlook
 from assay.experiment.read import DEFAULT_REPEATS, MOST_TRIALS
 from assay.experiment.schedule import combinations, manual, sittings, trials
+from assay.measures import percent
 from assay.records import Experiment, Plan, PlanNote, Precision
 
 DRAWN_BLOCKS = 1000
@@ -57,7 +58,7 @@ def reason_to_stop(experiment: Experiment, standing: Standing) -> str | None:
     if isinstance(experiment.repeats, Precision) and standing.blocks_done >= LEAST_BLOCKS:
         wanted, reached = experiment.repeats.half_width_share, standing.half_width_share
         if reached is not None and reached <= wanted:
-            return f"every contrast is known to ±{reached:.1%} (asked: ±{wanted:.1%})"
+            return f"every contrast is known to ±{percent(reached)} (asked: ±{percent(wanted)})"
     if experiment.budget_ns is not None and standing.blocks_done > 0:
         left = experiment.budget_ns // len(sittings(experiment)) - standing.elapsed_ns
         if standing.longest_block_ns > left:

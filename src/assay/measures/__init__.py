@@ -2,16 +2,19 @@
 
 from assay.measures.curves import CurvePoint, curve
 from assay.measures.figures import FIGURES, Better, Figure, Kind, client_operations, figure_kind, phase_of, value
+from assay.measures.sentence import Answer, answer
 from assay.measures.text import percent, with_unit
 from assay.measures.windows import Window, common_window, overlap_share, whole_window
 
 __all__ = [
     "FIGURES",
+    "Answer",
     "Better",
     "CurvePoint",
     "Figure",
     "Kind",
     "Window",
+    "answer",
     "client_operations",
     "common_window",
     "curve",

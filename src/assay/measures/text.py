@@ -11,10 +11,11 @@ def with_unit(value: float, unit: str) -> str:
 
 
 def percent(share: float) -> str:
-    """`2.0 %`, `98.4 %`, `0.04 %`: a share as a percentage, without digits that nobody needs."""
+    """`2 %`, `98.4 %`, `0.04 %`: a share as a percentage, without digits that nobody needs."""
     number = 100 * share
     if number == 0 or abs(number) >= 99.95:
         return f"{number:.0f} %"
     if abs(number) < 0.01:
         return "under 0.01 %"
-    return f"{number:.2g} %" if abs(number) < 1 else f"{number:.1f} %"
+    digits = f"{number:.2g}" if abs(number) < 1 else f"{number:.1f}".removesuffix(".0")
+    return f"{digits} %"

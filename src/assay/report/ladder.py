@@ -27,6 +27,8 @@ _NAMES: dict[Rung, str] = {
     Rung.UPPER_DEVICE: "Device",
     Rung.LOWEST_DEVICE: "Lowest device",
 }
+OPERATIONS = "operations"
+"""The direction of ladders that count operations, not bytes."""
 _DEVICES = (Rung.UPPER_DEVICE, Rung.LOWEST_DEVICE)
 _REMOTE = (Rung.CLIENT_NIC, Rung.SERVER_NIC, Rung.SERVER_PROCESS, Rung.SERVER_CACHE)
 """Rungs that the bytes pass only where the target is on another host; otherwise their counters hold others' traffic."""
@@ -60,6 +62,8 @@ class Ladder:
     direction: str
     run: str
     levels: str
+    total: float
+    """Bytes, or operations, of the application."""
     steps: tuple[Step, ...]
     full: float
     """What the full width of the picture stands for, as a share of what the application moved: 1 or more."""
@@ -100,9 +104,10 @@ def _ladder(judged: Judged, phase: Phase, direction: Direction, seen: Observatio
     return Ladder(
         phase=phase.name,
         operation=", ".join(operations),
-        direction="operations" if metadata else direction.value,
+        direction=OPERATIONS if metadata else direction.value,
         run=judged.id,
         levels=words.levels(judged.run.trial.levels),
+        total=total,
         steps=steps,
         full=max(1.0, *((one.amount + one.late) / total for one in shown)),
         foot=tuple(_foot(phase, seen.readings, metadata=metadata)),
@@ -164,7 +169,7 @@ def _steps(shown: Sequence[_Rung], total: float, unit: str, direction: Direction
                 part="" if blind else share(part),
                 width=None if blind else part,
                 late=one.late / total,
-                late_text=f"+ {show(one.late, unit)} later" if one.late / total > 0.005 else "",
+                late_text=f"+ {_late(one.late, unit)} later" if one.late / total > 0.005 else "",
                 remark="" if blind or unit == "count" else _remark(one, above, part, direction),
                 device=device,
                 first_device=device and not seen_device,
@@ -173,6 +178,10 @@ def _steps(shown: Sequence[_Rung], total: float, unit: str, direction: Direction
         seen_device = seen_device or device
         above = above if blind else part
     return tuple(steps)
+
+
+def _late(amount: float, unit: str) -> str:
+    return show(amount, unit) if unit == "bytes" else f"{round(amount):,}"
 
 
 def _amount(one: _Rung, unit: str) -> str:

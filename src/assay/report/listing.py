@@ -9,6 +9,7 @@ from assay.records import Cell, Finding, Judged, Measure, Results, State, Verdic
 from assay.report import answer, words
 from assay.report.charts import cells
 from assay.report.charts.figure import Figure
+from assay.report.headlines import subject
 from assay.report.quantities import show, show_range
 
 LISTED = 60
@@ -144,11 +145,11 @@ def _groups(results: Results) -> Iterable[VerdictGroup]:
     compared = [
         (one, results.comparison_verdicts[name])
         for one in results.comparisons
-        if (name := answer.subject(one)) in results.comparison_verdicts
+        if (name := subject(one)) in results.comparison_verdicts
     ]
     rows = tuple(_row(one.measure, words.levels({one.factor: one.candidate, **one.within}), verdict) for one, verdict in compared)
     if rows:
-        yield _group("Comparisons", rows, [(answer.subject(one), verdict) for one, verdict in compared])
+        yield _group("Comparisons", rows, [(subject(one), verdict) for one, verdict in compared])
 
 
 def _group(title: str, rows: Sequence[VerdictRow], here: Sequence[tuple[str, Verdict]]) -> VerdictGroup:

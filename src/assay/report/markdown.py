@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from assay.records import Results
-from assay.report import answer, listing, words
+from assay.report import answer, forest, headlines, listing, words
 from assay.report.quantities import show, show_range
 
 
@@ -42,7 +42,16 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 def _headlines(results: Results) -> str:
     if not results.runs:
         return f"There is no answer yet: no run has been made of {words.count(len(results.plan.trials), 'trial')}."
-    return "\n".join(f"- **{escape(text)}** ({state.value})" for text, state in answer.headlines(results))
+    return "\n".join(
+        f"- **{escape(group.title)}, {escape(group.figure)}:** {escape(line.text)} ({because(line)})"
+        for group in headlines.headlines(results)
+        for line in group.lines
+    )
+
+
+def because(line: headlines.Line) -> str:
+    """The verdict with its causes."""
+    return line.state.value + (f": {escape('; '.join(line.why))}" if line.why else "")
 
 
 def _requirements(results: Results) -> str:
@@ -70,7 +79,7 @@ def _figures(results: Results) -> str:
 def _comparisons(results: Results) -> str:
     rows = [
         (group.title, row.condition, row.text, row.interval, row.comparison.conclusion.value, row.state.value)
-        for group in answer.ratios(results)
+        for group in forest.ratios(results)
         for row in group.rows
     ]
     return _titled("Comparisons", table(("measure", "what", "ratio", "interval", "conclusion", "verdict"), rows))
@@ -82,8 +91,11 @@ def _verdicts(results: Results) -> str:
 
 
 def _doubts(results: Results) -> str:
-    said = [f"- **{one.rule} {escape(one.name)}** ({one.state.value}): {escape(one.statement)}" for one in answer.doubts(results)]
-    said += [f"- {escape(one)}" for one in answer.losses(results)]
+    said = [f"- {escape(one)}" for one in answer.losses(results)]
+    said += [
+        f"- **{one.rule} {escape(one.name)}** ({one.state.value}): {escape(one.statement)}" for one in answer.doubts(results)
+    ]
+    said += [f"- {escape(one)}" for one in answer.reservations(results)]
     return _titled("What to distrust", "\n".join(said))
 
 

@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from assay.records import Bound, Estimate, Judged, Observations, Results
-from assay.report import answer, bundle, facts, ladder, listing, schedule, selection, sketch, words
+from assay.records import Bound, Estimate, Observations, Results
+from assay.report import answer, bundle, facts, forest, headlines, ladders, listing, schedule, selection, words
 from assay.report.charts import curves, latency, theme, timeline
 from assay.report.charts.figure import Figure
 from assay.report.inputs import Pictures
@@ -55,8 +55,7 @@ def render(results: Results, load: Load, pictures: Pictures) -> str:
         "drawn": drawn,
         "bundle": _safe(bundle.read()) if drawn else "",
         "boot": _safe((HERE / "templates" / "boot.js").read_text(encoding="utf-8")),
-        "ladders": _ladders(observed),
-        "paired": len(observed),
+        "ladders": ladders.ladders(observed),
         "measures": measures,
         "bare": not results.comparisons and not any(one.figure and one.figure.panels for one in measures),
         "galleries": galleries,
@@ -71,25 +70,19 @@ def render(results: Results, load: Load, pictures: Pictures) -> str:
     return text
 
 
-def _ladders(observed: Sequence[tuple[Judged, Observations]]) -> list[sketch.Sketch]:
-    """The ladders of all runs, those of the same phase beside each other."""
-    drawn = [sketch.sketch(one) for judged, seen in observed for one in ladder.ladders(judged, seen)]
-    places = list(dict.fromkeys((one.ladder.phase, one.ladder.direction) for one in drawn))
-    return sorted(drawn, key=lambda one: places.index((one.ladder.phase, one.ladder.direction)))
-
-
 def opening(results: Results) -> dict[str, object]:
     """What the first screen needs."""
     counts = answer.counts(results)
     return {
-        "headlines": answer.headlines(results),
+        "headlines": headlines.headlines(results),
         "figures_now": () if results.comparisons else listing.figures(results),
         "counts": counts,
         "total": sum(n for _, n in counts),
         "doubts": answer.doubts(results),
         "losses": answer.losses(results),
-        "ratios": answer.ratios(results),
-        "axis": answer.axis(results),
+        "reservations": answer.reservations(results),
+        "ratios": forest.ratios(results),
+        "axis": forest.axis(results),
         "matters": results.experiment.matters_share,
         "requirements": answer.requirements(results),
         "started": min((judged.run.started_utc for judged in results.runs), default="")[:16].replace("T", " "),

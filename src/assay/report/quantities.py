@@ -6,6 +6,9 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from assay import measures
+from assay.units import Unit
+
 DASH = "–"
 NARROW = "\u202f"
 """Narrow no-break space: between a number and its unit."""
@@ -23,9 +26,9 @@ _STEPS: Mapping[str, tuple[tuple[float, str], ...]] = {
     "ns": ((1, "ns"), (1e3, "µs"), (1e6, "ms"), (1e9, "s"), (6e10, "min")),
     "bytes": ((1, "B"), (1e3, "kB"), (1e6, "MB"), (1e9, "GB"), (1e12, "TB")),
     "bytes/s": ((1, "B/s"), (1e3, "kB/s"), (1e6, "MB/s"), (1e9, "GB/s")),
-    "1/s": ((1, "/s"), (1e6, "million/s"), (1e9, "billion/s")),
+    "1/s": ((1, "/s"),),
     "share": ((0.01, "%"),),
-    "count": ((1, ""), (1e6, "million"), (1e9, "billion")),
+    "count": ((1, ""),),
 }
 
 
@@ -56,12 +59,16 @@ def in_scale(value: float | None, scale: Scale) -> str:
 
 
 def show(value: float | None, unit: str) -> str:
-    """The number with its unit, in the scale that suits it; a dash where there is none."""
+    """The number with its unit as the terminal writes it; a dash where there is none."""
     if value is None:
         return DASH
-    scale = scale_for(unit, (value,))
-    text = number(value / scale.divisor)
-    return f"{text}{NARROW}{scale.label}" if scale.label else text
+    known = unit in list(Unit) and unit != Unit.NONE
+    return measures.with_unit(value, unit).replace(" ", NARROW) if known else number(value) + after(unit)
+
+
+def after(label: str) -> str:
+    """What follows a number: its unit, behind a narrow space but for `/s`."""
+    return label if label in ("", "/s") else f"{NARROW}{label}"
 
 
 def show_range(low: float | None, high: float | None, unit: str) -> str:
@@ -69,7 +76,7 @@ def show_range(low: float | None, high: float | None, unit: str) -> str:
     if low is None and high is None:
         return ""
     scale = scale_for(unit, [value for value in (low, high) if value is not None])
-    tail = f"{NARROW}{scale.label}" if scale.label else ""
+    tail = after(scale.label)
     if low is None:
         return f"at most {in_scale(high, scale)}{tail}"
     if high is None:
@@ -79,8 +86,4 @@ def show_range(low: float | None, high: float | None, unit: str) -> str:
 
 def share(value: float) -> str:
     """A share of 0..1 in percent; tiny shares are said to be under a tenth of a percent, never rounded to nothing."""
-    percent = value * 100
-    if 0 < percent < 0.1:
-        return f"<{NARROW}0.1{NARROW}%"
-    digits = 1 if percent < 9.95 and abs(percent - round(percent)) > 0.05 else 0
-    return f"{percent:,.{digits}f}{NARROW}%"
+    return f"<{NARROW}0.1{NARROW}%" if 0 < value < 0.001 else measures.percent(value).replace(" ", NARROW)

@@ -2,11 +2,27 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
 from assay import measures
-from assay.records import Claim, Conclusion, Measure, RequirementState, Tier, Value, VerdictState
+from assay.measures.words import figure, level, levels, measure, operation
+from assay.records import Claim, Conclusion, RequirementState, Tier, VerdictState
+
+__all__ = [
+    "CONCLUSION_CLASS",
+    "HOLLOW",
+    "MEANING",
+    "REQUIREMENT_MARKS",
+    "SHAPES",
+    "claim",
+    "count",
+    "figure",
+    "level",
+    "levels",
+    "lower_is_better",
+    "measure",
+    "operation",
+]
 
 MEANING: Mapping[VerdictState, str] = {
     VerdictState.SOUND: "the number is what it claims to be",
@@ -42,51 +58,6 @@ CONCLUSION_CLASS: Mapping[Conclusion, str] = {
     Conclusion.UNDECIDED: "undecided",
 }
 
-_FIGURES: Mapping[str, str] = {
-    "ops_per_s": "operations per second",
-    "busy_ops_per_s": "operations per second of busy time",
-    "bytes_per_s": "throughput",
-    "busy_bytes_per_s": "throughput over busy time",
-    "latency_mean_ns": "mean latency",
-    "latency_max_ns": "longest latency",
-    "latency_p50_ns": "median latency",
-    "elapsed_ns": "elapsed time",
-    "cpu_share": "processor share",
-    "cpu_ns_per_op": "processor time per operation",
-    "bytes": "bytes moved",
-    "count": "operations done",
-    "errors": "errors",
-}
-
-
-def figure(name: str) -> str:
-    """The figure of a measure in words: `latency_p999_ns` is the 99.9th percentile of the latency."""
-    host, _, plain = name.rpartition(".")
-    percentile = re.fullmatch(r"latency_p(\d+)_ns", plain)
-    if plain in _FIGURES:
-        text = _FIGURES[plain]
-    elif percentile:
-        text = f"latency, {_ordinal(percentile[1])} percentile"
-    else:
-        text = plain.replace("_", " ")
-    return f"{text} of host {host.removeprefix('@')}" if host else text
-
-
-def _ordinal(digits: str) -> str:
-    """`99` is 99th, `999` is 99.9th."""
-    return f"{digits[:2]}.{digits[2:]}th" if len(digits) > 2 else f"{digits}th"
-
-
-def measure(one: Measure) -> str:
-    """`spool create: operations per second`."""
-    return f"{operation(one.workload, one.operation)}: {figure(one.figure)}"
-
-
-def operation(workload: str, name: str) -> str:
-    """`spool create`; the workload once where the operation begins with its name (`random`, `random_read`)."""
-    plain = name.replace("_", " ")
-    return plain if plain.startswith(workload.replace("_", " ")) else f"{workload} {plain}"
-
 
 def lower_is_better(name: str) -> bool:
     """Whether a smaller figure is the better one; figures that the lab does not know count as better when higher."""
@@ -101,22 +72,6 @@ def claim(one: Claim) -> str:
         *(part.value for part in (one.regime, one.durability, one.load, one.path) if part is not None),
     ]
     return ", ".join(parts)
-
-
-def level(value: Value) -> str:
-    """One level of a factor."""
-    if value is None:
-        return "none"
-    if isinstance(value, bool):
-        return "on" if value else "off"
-    if isinstance(value, tuple):
-        return ", ".join(level(item) for item in value)
-    return f"{value:,}" if isinstance(value, int) else str(value)
-
-
-def levels(values: Mapping[str, Value]) -> str:
-    """A combination of levels: the bare name of the target, `factor = level` for the others."""
-    return ", ".join(level(value) if path == "target" else f"{path} = {level(value)}" for path, value in values.items())
 
 
 def count(number: int, noun: str) -> str:

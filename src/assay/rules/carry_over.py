@@ -104,7 +104,8 @@ def caches(case: TrialCase) -> Left:
         return Left(observed=observed, unknown="how much of the data files was in memory before the start")
     if case.phase.cache_proved is claimed:
         return Left(observed=observed)
-    return Left(observed=observed, wrong=f"{share:.1%} of the data files was in memory, though {claimed} caches are claimed")
+    part = measures.percent(share)
+    return Left(observed=observed, wrong=f"{part} of the data files was in memory, though {claimed} caches are claimed")
 
 
 def moved_bytes(case: TrialCase) -> float:

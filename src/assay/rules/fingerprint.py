@@ -19,6 +19,8 @@ OF_THE_TARGET = ("target.", "mount.", "filesystem.", "device.0.ext4_options")
 OF_THE_STACK = ("device.", "limit.")
 """Facts that follow from it only where it stands on other devices."""
 MOST_SHOWN = 12
+MOST_LETTERS = 60
+"""Longer values are cut in statements."""
 NOT_THERE = "not there"
 ALTERNATIVES = (
     "A fact that follows of itself from the factor (a driver, a path): what also differs between two runs of one arm is noise.",
@@ -43,9 +45,37 @@ class Difference:
         return f"{self.key}: {shown(self.baseline)} against {shown(self.candidate)}"
 
 
+@dataclass(frozen=True, kw_only=True, order=True)
+class Drift:
+    """One fact that became another during a run."""
+
+    key: str
+    was: str
+    now: str
+
+    def __str__(self) -> str:
+        return f"{self.key} ({change(self.was, self.now)})"
+
+
 def shown(values: tuple[str, ...]) -> str:
     """The values of one arm, shortened."""
-    return " or ".join(value if len(value) <= 60 else f"{value[:57]}..." for value in values)
+    return " or ".join(shortened(value) for value in values)
+
+
+def shortened(value: str) -> str:
+    """A value with at most MOST_LETTERS letters."""
+    return value if len(value) <= MOST_LETTERS else f"{value[: MOST_LETTERS - 1]}\u2026"
+
+
+def change(was: str, now: str) -> str:
+    """What a fact was and became; of long lists of words those that came and went."""
+    if max(len(was), len(now)) <= MOST_LETTERS:
+        return f"{was} -> {now}"
+    before, after = was.split(), now.split()
+    came, went = ([word for word in one if word not in other] for one, other in ((after, before), (before, after)))
+    parts = [f"{sign} {' '.join(words)}" for sign, words in (("with", came), ("without", went)) if words]
+    listed = len(before) > 2 and parts and len(came) + len(went) < len(before)
+    return shortened(f"now {', '.join(parts)}") if listed else f"{shortened(was)} -> {shortened(now)}"
 
 
 def applies(case: Case) -> str | None:
@@ -64,7 +94,7 @@ def check(case: Case) -> Finding:
     all_of_them = list(differences(case.baseline, case.candidate))
     implied = [one for one in all_of_them if is_implied(case, one.key)]
     alien = [one for one in all_of_them if one not in implied]
-    drifted = sorted({key for _, observations in (*case.baseline, *case.candidate) for key in drift(observations)})
+    drifted = sorted({one for _, observations in (*case.baseline, *case.candidate) for one in drift(observations)})
     bundle = is_bundle(case)
     failed = bool(drifted or (alien and not bundle))
     return found(
@@ -74,22 +104,23 @@ def check(case: Case) -> Finding:
         said(case, alien, implied, drifted),
         severity=Severity.INVALIDATES if alien and not bundle else Severity.QUALIFIES if drifted else RULE.severity,
         observed={"differing": len(alien), "implied": len(implied), "drifted": len(drifted)}
-        | {one.key: str(one) for one in alien},
+        | {one.key: str(one) for one in alien}
+        | {f"{one.key} during a run": f"{one.was} -> {one.now}" for one in drifted},
         threshold={"differing": 0},
         relabel="comparison of bundles: the arms differ in more than the factor" if alien else None,
         evidence=(
             *map(str, alien),
-            *(f"changed during a run: {key}" for key in drifted),
+            *(f"changed during a run: {one}" for one in drifted),
             *(f"implied: {one}" for one in implied),
         ),
     )
 
 
-def said(case: ComparisonCase, alien: list[Difference], implied: list[Difference], drifted: list[str]) -> str:
+def said(case: ComparisonCase, alien: list[Difference], implied: list[Difference], drifted: list[Drift]) -> str:
     """The finding in words."""
     factor = case.comparison.factor
     follow = f" {len(implied)} further facts differ because the factor {factor} differs." if implied else ""
-    changed = f" During a run these changed: {', '.join(drifted[:MOST_SHOWN])}." if drifted else ""
+    changed = f" During a run these changed: {', '.join(map(str, drifted[:MOST_SHOWN]))}." if drifted else ""
     if not alien:
         return f"No fact that matters differs between the arms besides the factor {factor}.{changed}{follow}"
     more = f"; and {len(alien) - MOST_SHOWN} more" if len(alien) > MOST_SHOWN else ""
@@ -129,13 +160,13 @@ def facts_of(run: Run, observations: Observations) -> dict[str, str]:
     }
 
 
-def drift(observations: Observations) -> Iterator[str]:
+def drift(observations: Observations) -> Iterator[Drift]:
     """Facts of the class performance that were another thing after the last phase than before the first."""
     before = {(fact.host, fact.key): fact.value for fact in observations.facts if fact.when is When.BEFORE}
     for fact in observations.facts:
         was = before.get((fact.host, fact.key), fact.value)
         if fact.when is When.AFTER and fact.fact_class is FactClass.PERFORMANCE and was != fact.value:
-            yield f"{fact.key} ({was} -> {fact.value})"
+            yield Drift(key=fact.key, was=was, now=fact.value)
 
 
 def is_bundle(case: ComparisonCase) -> bool:

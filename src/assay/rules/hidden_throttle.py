@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from assay.catalogue import Case, Rule, TrialCase
 from assay.findings import found
-from assay.measures import Better, figure_kind
+from assay.measures import Better, figure_kind, percent
 from assay.records import Bound, Direction, Finding, Rung, Scope, Series, Severity, State
 
 METRICS = {
@@ -85,7 +85,7 @@ def said(state: State, limits: list[Throttle], reached: list[Throttle], missing:
 
 def words(one: Throttle) -> str:
     """One limit, how far it was used, and who declared it."""
-    used = () if one.used_share is None else (f"{one.used_share:.0%} of it used",)
+    used = () if one.used_share is None else (f"{percent(one.used_share)} of it used",)
     named = (*used, *(() if one.declared is None else (f"declared by {one.declared}",)))
     return one.text + (f" ({'; '.join(named)})" if named else "")
 
@@ -116,7 +116,7 @@ def stopped_groups(case: TrialCase) -> Iterator[Throttle]:
         share = (under_clock(case, stood) if stood else 0.0) / max(1, case.phase.end_ns - case.phase.start_ns)
         group = series.subject.removeprefix("cgroup:") or "/"
         yield Throttle(
-            text=f"processor quota of control group {group}, stopped {times:.0f} times for {share:.1%} of the time",
+            text=f"processor quota of control group {group}, stopped {times:.0f} times for {percent(share)} of the time",
             source=f"{series.source}:{group}/cpu.stat",
             used_share=None,
             declared=next(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from assay import measures
 from assay.catalogue import Case, Rule, TrialCase
 from assay.findings import found
 from assay.records import ABSOLUTE, Finding, Phase, Scope, Series, Severity, State
@@ -57,7 +58,7 @@ def check(case: Case) -> Finding:
         severity=severity if over else RULE.severity,
         observed={"steal_share": worst.steal, "worst_second_share": worst.worst_second, "run_delay_share": worst.waiting},
         threshold=dict(case.thresholds),
-        evidence=tuple(f"cpu:/proc/stat on {one.host}: steal {one.steal:.2%} of processor time" for one in losses),
+        evidence=tuple(f"cpu:/proc/stat on {one.host}: steal {measures.percent(one.steal)} of processor time" for one in losses),
     )
 
 
@@ -67,24 +68,25 @@ def said(worst: Losses, over: list[str]) -> str:
         return (
             f"The trial did not have its processors to itself: {'; '.join(over)}. The figure is that much worse than the system."
         )
-    second = "" if worst.worst_second is None else f", at most {worst.worst_second:.1%} in any second"
-    waiting = "" if worst.waiting is None else f"; its threads waited at least {worst.waiting:.1%} of the time for a processor"
-    return f"Others took {worst.steal:.2%} of the processor time under the clock{second}{waiting}."
+    second = "" if worst.worst_second is None else f", at most {measures.percent(worst.worst_second)} in any second"
+    waited = "" if worst.waiting is None else measures.percent(worst.waiting)
+    waiting = f"; its threads waited at least {waited} of the time for a processor" if waited else ""
+    return f"Others took {measures.percent(worst.steal)} of the processor time under the clock{second}{waiting}."
 
 
 def exceeded(one: Losses, case: TrialCase) -> tuple[str, ...]:
     """Which thresholds a host is over, in words."""
     limits = case.thresholds
     lost = (
-        (one.steal, limits["steal_share"], "the hypervisor took {:.1%} of the processor time"),
-        (one.worst_second, limits["window_share"], "it took {:.1%} in the worst second"),
+        (one.steal, limits["steal_share"], "the hypervisor took {} of the processor time"),
+        (one.worst_second, limits["window_share"], "it took {} in the worst second"),
         (
             one.waiting,
             limits["run_delay_share"],
-            "the load's threads stood ready without a processor for at least {:.1%} of the time",
+            "the load's threads stood ready without a processor for at least {} of the time",
         ),
     )
-    return tuple(words.format(share) for share, limit, words in lost if share is not None and share > limit)
+    return tuple(words.format(measures.percent(share)) for share, limit, words in lost if share is not None and share > limit)
 
 
 def unseen(case: TrialCase) -> Finding:

@@ -11,7 +11,7 @@ from assay.report.charts import dots
 from assay.report.charts.figure import Figure, Panel, Table, end_labels
 from assay.report.charts.roles import Roles, heading, in_order, nearest, positions, roles
 from assay.report.charts.theme import Row
-from assay.report.quantities import NARROW, Scale, in_scale, scale_for, show, show_range
+from assay.report.quantities import NARROW, Scale, after, in_scale, scale_for, show, show_range
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,7 +81,7 @@ class _Axis:
 
     def shown(self, value: float) -> str:
         """The figure with its unit."""
-        return f"{in_scale(value, self.scale)}{NARROW}{self.scale.label}".strip()
+        return in_scale(value, self.scale) + after(self.scale.label)
 
     def plot(self, means: Sequence[Row], runs: Sequence[Row]) -> dots.Plot:
         """All that is drawn in one panel."""

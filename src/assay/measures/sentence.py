@@ -1,0 +1,148 @@
+"""A comparison in a sentence that needs no statistics to be read: who is better, by how much, how sure."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from assay.measures import words
+from assay.measures.figures import Better, figure_kind
+from assay.measures.text import percent
+from assay.records import Comparison, Conclusion, Estimate
+from assay.units import Unit
+
+LEVEL = 0.05
+"""A difference whose p-value, adjusted for all that were looked at, is above it is not claimed."""
+LEAST_PAIRS = 3
+"""Fewer pairs give no interval."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """The parts of the sentence; `str()` joins them."""
+
+    said: str
+    """`xfs is slower`."""
+    size: str
+    """`0.61 times the rate of ext4`, `1.00 times` where no difference is claimed; empty where there is no ratio."""
+    sure: str
+    """`95 % interval 0.54 to 0.68`; empty where there is none."""
+    note: str
+    """What could not be seen, or why nothing was decided; empty where all is said."""
+
+    def __str__(self) -> str:
+        sure = f" ({self.sure})" if self.sure else ""
+        return f"{self.said}: {self.size}{sure}".rstrip(": ") + (f"; {self.note}" if self.note else "")
+
+
+def answer(one: Comparison, figure: str) -> Answer:
+    """What a comparison says of the figure with this name (`ops_per_s`)."""
+    return Answer(said=said(one, figure), size=size(one, figure), sure=sure(one), note=note(one))
+
+
+def said(one: Comparison, figure: str) -> str:
+    """The conclusion."""
+    candidate, baseline = words.level(one.candidate), words.level(one.baseline)
+    if one.conclusion is Conclusion.EQUIVALENT:
+        return f"{candidate} and {baseline} are equivalent"
+    if one.conclusion is Conclusion.UNDECIDED:
+        return f"{candidate} against {baseline} is undecided"
+    better = f"{candidate} is {direction(one, figure)}"
+    return f"{better}, too little to matter" if one.conclusion is Conclusion.IMMATERIAL else better
+
+
+def direction(one: Comparison, figure: str) -> str:
+    """`faster`, `slower`, `better` or `worse`; `higher` or `lower` where the figure has no better side."""
+    kind = figure_kind(figure)
+    above = one.ratio is not None and one.ratio.value > 1
+    if kind is None:
+        return "higher" if above else "lower"
+    good = above == (kind.better is Better.HIGHER)
+    if kind.unit in (Unit.PER_S, Unit.BYTES_PER_S, Unit.NANOSECONDS) and figure != "cpu_ns_per_op":
+        return "faster" if good else "slower"
+    return "better" if good else "worse"
+
+
+def size(one: Comparison, figure: str) -> str:
+    """The ratio in words, bare where no difference is claimed; empty where there is none."""
+    return "" if one.ratio is None else sized(one, figure, digits(one.ratio)[0])
+
+
+def sized(one: Comparison, figure: str, times: str) -> str:
+    """So many times what: `0.61 times the rate of ext4`, `it takes 0.41 times as long as ext4`."""
+    if one.conclusion in (Conclusion.EQUIVALENT, Conclusion.UNDECIDED):
+        return f"{times} times"
+    kind, baseline = figure_kind(figure), words.level(one.baseline)
+    if kind is not None and kind.unit is Unit.NANOSECONDS and figure != "cpu_ns_per_op":
+        return f"it takes {times} times as long as {baseline}"
+    nouns = {Unit.PER_S: "rate", Unit.BYTES_PER_S: "throughput"}
+    noun = nouns.get(kind.unit, words.figure(figure)) if kind else words.figure(figure)
+    return f"{times} times the {noun} of {baseline}"
+
+
+def sure(one: Comparison) -> str:
+    """The interval, with what matters where that is the point of the conclusion."""
+    ratio = one.ratio
+    if ratio is None or ratio.low is None or ratio.high is None:
+        return ""
+    _, low, high = digits(ratio)
+    text = f"{percent(ratio.confidence)} interval {low} to {high}"
+    decided = one.conclusion in (Conclusion.EQUIVALENT, Conclusion.IMMATERIAL)
+    return f"{text}; {percent(one.matters_share)} would matter" if decided else text
+
+
+def note(one: Comparison) -> str:
+    """Why nothing was decided and what could have been seen; empty for a conclusion."""
+    if one.adjusted_p_value is not None and one.p_value is not None and one.p_value <= LEVEL < one.adjusted_p_value:
+        return f"a difference is not established among all that were looked at (Holm p = {one.adjusted_p_value:.2g})"
+    if one.conclusion is not Conclusion.UNDECIDED:
+        return ""
+    return missing(one) if one.ratio is None else undecided(one, one.ratio)
+
+
+def undecided(one: Comparison, ratio: Estimate) -> str:
+    """Why a ratio decides nothing."""
+    if ratio.low is None or ratio.high is None:
+        counted = "1 pair of runs" if ratio.n == 1 else f"{ratio.n} pairs of runs"
+        return f"{counted}, fewer than {LEAST_PAIRS} give no interval"
+    if ratio.low > 1 or ratio.high < 1:
+        return f"there is a difference, but whether it is more than {percent(one.matters_share)} is open"
+    return unseen(one.detectable_share)
+
+
+def unseen(limit: float | None) -> str:
+    """The smallest difference that could have been seen."""
+    if limit is None or not math.isfinite(limit):
+        return "too few runs"
+    least = percent(limit) if limit < 1 else f"a factor of {1 + limit:.2g}"
+    return f"a difference under {least} could not have been seen"
+
+
+def missing(one: Comparison) -> str:
+    """Why there is no ratio."""
+    if one.excluded:
+        runs = "1 run excluded" if len(one.excluded) == 1 else f"{len(one.excluded)} runs excluded"
+        return f"no ratio, for no runs of both count ({runs})"
+    return "no ratio, for no runs of both count or a value is 0"
+
+
+def digits(ratio: Estimate) -> tuple[str, str, str]:
+    """Ratio, low and high with as many decimals as the interval bears: two, three where it is narrow."""
+    ends = [end for end in (ratio.value, ratio.low, ratio.high) if end is not None]
+    places = decimals(min(ends), max(ends) - min(ends) if ratio.low is not None else 1.0)
+    value, low, high = (decimal(end, places) for end in (ratio.value, ratio.low, ratio.high))
+    return value, low, high
+
+
+def decimal(value: float | None, places: int) -> str:
+    """The number with so many decimals, two at most from 2 on; empty where there is none."""
+    return "" if value is None else f"{value:,.{min(places, 2) if value >= 2 else places}f}"
+
+
+def decimals(smallest: float, width: float) -> int:
+    """Digits behind the point: two significant ones of the smallest end at least."""
+    if smallest >= 10:
+        return 1 if smallest < 100 else 0
+    if 0 < smallest < 0.1:
+        return min(6, 1 - math.floor(math.log10(smallest)))
+    return 3 if width < 0.03 else 2

@@ -1,0 +1,70 @@
+"""Measures in words that a reader without the manual understands: `spool create: operations per second`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from assay.records import Measure, Value
+
+_FIGURES: Mapping[str, str] = {
+    "ops_per_s": "operations per second",
+    "busy_ops_per_s": "operations per second of busy time",
+    "bytes_per_s": "throughput",
+    "busy_bytes_per_s": "throughput over busy time",
+    "latency_mean_ns": "mean latency",
+    "latency_max_ns": "longest latency",
+    "latency_p50_ns": "median latency",
+    "elapsed_ns": "elapsed time",
+    "cpu_share": "processor share",
+    "cpu_ns_per_op": "processor time per operation",
+    "bytes": "bytes moved",
+    "count": "operations done",
+    "errors": "errors",
+}
+
+
+def figure(name: str) -> str:
+    """The figure of a measure in words: `latency_p999_ns` is the 99.9th percentile of the latency."""
+    host, _, plain = name.rpartition(".")
+    percentile = re.fullmatch(r"latency_p(\d+)_ns", plain)
+    if plain in _FIGURES:
+        text = _FIGURES[plain]
+    elif percentile:
+        text = f"latency, {_ordinal(percentile[1])} percentile"
+    else:
+        text = plain.replace("_", " ")
+    return f"{text} of host {host.removeprefix('@')}" if host else text
+
+
+def _ordinal(digits: str) -> str:
+    """`99` is 99th, `999` is 99.9th."""
+    return f"{digits[:2]}.{digits[2:]}th" if len(digits) > 2 else f"{digits}th"
+
+
+def measure(one: Measure) -> str:
+    """`spool create: operations per second`."""
+    return f"{operation(one.workload, one.operation)}: {figure(one.figure)}"
+
+
+def operation(workload: str, name: str) -> str:
+    """`spool create`; the workload once where the operation begins with its name (`random`, `random_read`)."""
+    plain = name.replace("_", " ")
+    return plain if plain.startswith(workload.replace("_", " ")) else f"{workload} {plain}"
+
+
+def level(value: Value) -> str:
+    """One level of a factor."""
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    if isinstance(value, tuple):
+        return ", ".join(level(item) for item in value)
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def levels(values: Mapping[str, Value]) -> str:
+    """A combination of levels: the bare name of the target first, `factor = level` for the others."""
+    order = sorted(values, key=lambda path: path != "target")
+    return ", ".join(level(values[path]) if path == "target" else f"{path} = {level(values[path])}" for path in order)

@@ -1,0 +1,81 @@
+"""Why a comparison is not sound, in a few words: its own rules, and the runs that it rests on."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+
+from assay.records import Comparison, Finding, Judged, Results, Severity, State, Verdict, VerdictState
+
+SHORT: Mapping[str, str] = {
+    "C06": "the arms were loaded unlike",
+    "D01": "dirty when the clock stopped",
+    "D02": "not flushed",
+    "E01": "evidence missing",
+    "E05": "evidence contradicts",
+    "L04": "above the link's limit",
+    "L06": "throttled",
+    "L07": "workers idle",
+    "L08": "counts disagree",
+    "N02": "processor taken by others",
+    "S02": "interval too wide",
+    "S04": "order shows",
+    "T01": "answered from memory",
+    "T03": "cached below",
+    "T05": "fits in memory",
+    "T06": "holes read",
+    "T12": "tier of metadata not known",
+    "W01": "too short",
+    "W04": "clients not together",
+    "W04c": "clients not together",
+    "W07": "device busy before the start",
+}
+"""Rule -> what it found, where its name does not say so."""
+MOST = 3
+
+
+def why(results: Results, one: Comparison, verdict: Verdict | None) -> tuple[str, ...]:
+    """The causes of a verdict that is not SOUND; empty for one that is, or where none was given."""
+    if verdict is None or verdict.state is VerdictState.SOUND:
+        return ()
+    own = [short(finding) for finding in verdict.findings if matters(finding, verdict.state)]
+    return tuple(dict.fromkeys((*own, *of_runs(runs_in(results, one), one.measure))))[:MOST]
+
+
+def matters(finding: Finding, state: VerdictState) -> bool:
+    """Whether a finding holds something against the comparison; what is unverified only where nothing worse is known."""
+    if finding.severity is Severity.NOTES:
+        return False
+    return finding.state is State.FAIL or (finding.state is State.UNVERIFIED and state is VerdictState.UNVERIFIED)
+
+
+def short(finding: Finding) -> str:
+    """`interval too wide (S02)`."""
+    if finding.rule == "C01" and finding.state is State.FAIL:
+        differing = finding.observed.get("differing")
+        words = "more than the factor differs" if differing else "a setting changed during a run"
+    else:
+        words = SHORT.get(finding.rule, finding.name.replace("-", " "))
+    if finding.rule == "S02" and finding.bound is None:
+        words = "too few runs"
+    return f"{words} ({finding.rule})"
+
+
+def runs_in(results: Results, one: Comparison) -> Iterable[Judged]:
+    """The runs that count in the two arms."""
+    for judged in results.runs:
+        levels = judged.run.trial.levels
+        here = levels.get(one.factor) in (one.baseline, one.candidate)
+        if here and judged.id not in one.excluded and all(levels.get(path) == level for path, level in one.within.items()):
+            yield judged
+
+
+def of_runs(runs: Iterable[Judged], measure: str) -> Iterable[str]:
+    """`3 of 8 runs TAINTED: processor taken by others (N02)`, for each state that is not sound, the worst first."""
+    verdicts = [judged.verdicts[measure] for judged in runs if measure in judged.verdicts]
+    for state in VerdictState:
+        here = [verdict for verdict in verdicts if verdict.state is state]
+        if here and state is not VerdictState.SOUND:
+            causes = Counter(short(finding) for verdict in here for finding in verdict.findings if matters(finding, state))
+            most = f": {causes.most_common(1)[0][0]}" if causes else ""
+            yield f"{len(here)} of {len(verdicts)} runs {state.value}{most}"
