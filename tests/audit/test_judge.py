@@ -55,9 +55,7 @@ def test_cold_device_read_is_sound():
 def test_warm_read_is_invalid_bounded_and_corrected():
     verdict = judged(but(COLD_DEVICE, seconds=0.0655, storage_bytes=round(0.02 * 256 * MIB), lower_bytes=round(0.02 * 256 * MIB)))
     assert verdict.state is VerdictState.INVALID
-    assert verdict.label.startswith(
-        "warm read 4.10 GB/s: page-cache bandwidth; device share 2 %; device rate at most 82.0 MB/s"
-    )
+    assert verdict.label.startswith("warm read 4.10 GB/s: page-cache bandwidth; device share 2 %; device rate at most 82.0 MB/s")
     assert verdict.corrected == verdict.bound.high == pytest.approx(82e6, rel=0.01)
 
 
