@@ -44,7 +44,7 @@ class Progress:
         if news.get("event") == "finished":
             self._done.add(news.get("trial"))
         now_ns = time.monotonic_ns()
-        if now_ns - self._told_ns < SECOND_NS and news.get("event") not in ("started", "finished"):
+        if now_ns - self._told_ns < SECOND_NS and news.get("event") not in ("started", "finished", "enough"):
             return
         self._told_ns = now_ns
         if self._mode is ProgressMode.JSON:

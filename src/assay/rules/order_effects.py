@@ -15,9 +15,13 @@ from statistics import fmean
 from assay import measures
 from assay.catalogue import Case, ComparisonCase, Rule
 from assay.findings import found
-from assay.records import Bound, Change, Finding, Run, Scope, Severity, State, Value
+from assay.records import Bound, Change, Conclusion, Finding, Run, Scope, Severity, State, Value
+from assay.statistics.contrast import Contrast
+from assay.statistics.contrast import interval as limits
+from assay.statistics.four_way import four_way
 from assay.statistics.group_effect import group_effect
 from assay.statistics.trend import Trend, correlation, trend
+from assay.statistics.welch_ratio import welch_ratio
 
 ALTERNATIVES = (
     "A treatment that really changes the system for what comes after it (a server that one arm warms): wash it out between runs.",
@@ -27,6 +31,12 @@ ADVICE = (
     "Let the schedule mix the levels in randomised blocks, at least four of them. Where a person must change the level, go back "
     "to the first one at the end (`returns = 1`): what differs then is drift."
 )
+DRIFTED = {
+    Conclusion.MATTERS: ": a drift that matters by itself.",
+    Conclusion.IMMATERIAL: ": a drift, but too small to matter.",
+    Conclusion.EQUIVALENT: ": no drift that matters.",
+    Conclusion.UNDECIDED: ": whether there was a drift that matters is not decided.",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,6 +44,7 @@ class Point:
     """One run that counts: its arm, when it started (s), the logarithm of its value less its arm's mean, what ran before."""
 
     arm: int
+    sitting: int
     started_s: float
     residual: float
     before: Value
@@ -51,8 +62,7 @@ def check(case: Case) -> Finding:
     if len({point.arm for point in points}) < 2:
         return found(RULE, case, State.UNVERIFIED, "The order cannot be judged: no run of one arm counts.")
     if by_hand(case):
-        statement = "The arms were measured in sittings of their own: a drift between sittings would look like a difference."
-        return found(RULE, case, State.FAIL, statement, severity=Severity.QUALIFIES, bound=interval(case))
+        return in_sittings(case, [point for point in points if point.arm == 0])
     apart = abs(correlation([float(place) for place in places(points)], [float(point.arm) for point in points]))
     if len(points) > 2 and (apart > case.thresholds["separation"] or not case.comparison.interleaved):
         statement = "The arms were measured one after the other and not mixed: a drift would look like a difference."
@@ -90,6 +100,34 @@ def judged(case: ComparisonCase, drift: Trend | None, before: float | None) -> F
     )
 
 
+def in_sittings(case: ComparisonCase, baseline: Sequence[Point]) -> Finding:
+    """The finding on arms that a person changed, with the drift from the first to the last sitting of the baseline."""
+    groups: dict[int, list[float]] = {}
+    for point in baseline:
+        groups.setdefault(point.sitting, []).append(math.exp(point.residual))
+    drift = welch_ratio(groups[min(groups)], groups[max(groups)]) if len(groups) > 1 else None
+    return found(
+        RULE,
+        case,
+        State.FAIL,
+        f"The arms were not interleaved but measured in sittings of their own. {said_of(drift, case)}",
+        severity=Severity.QUALIFIES,
+        observed={"drift_share": math.expm1(drift.difference)} if drift else {},
+        threshold={"drift_share": case.comparison.matters_share},
+        bound=interval(case),
+    )
+
+
+def said_of(drift: Contrast | None, case: ComparisonCase) -> str:
+    """What going back to the first level showed, in words."""
+    if drift is None:
+        return "A drift between the sittings would look like a difference, and nothing would show it."
+    wide = limits(drift, 0.95)
+    conclusion = four_way(wide, limits(drift, 0.90), case.comparison.matters_share)
+    change, low, high = (measures.percent(math.expm1(end)) for end in (drift.difference, *wide))
+    return f"Back at {case.comparison.baseline}, the figure had changed by {change} ({low} to {high}){DRIFTED[conclusion]}"
+
+
 def by_hand(case: ComparisonCase) -> bool:
     """Whether a person changes the compared factor."""
     return any(factor.path == case.comparison.factor and factor.change is Change.MANUAL for factor in case.experiment.factors)
@@ -115,6 +153,7 @@ def arm(case: ComparisonCase, number: int, runs: Sequence[tuple[Run, object]]) -
     return [
         Point(
             arm=number,
+            sitting=run.trial.sitting,
             started_s=datetime.fromisoformat(run.started_utc).timestamp(),
             residual=values[name] - centre,
             before=levels.get(run.trial.position - 1),

@@ -1,0 +1,79 @@
+"""A budget of time and a wanted precision end the schedule, really run; numbered repeats are no licence to overrun."""
+
+import json
+
+import pytest
+
+from assay_process import Bench
+
+TEXT = """
+title = "Until it is enough"
+question = "When does it stop?"
+{asked}
+observers = ["environment", "cpu", "memory", "process_io"]
+
+[targets.here]
+kind = "directory"
+path = "."
+
+[workloads.w]
+kind = "command"
+argv = ["sleep", "{sleep}"]
+direction = "metadata"
+quiesce = "0 s"
+
+[measures]
+"w.command.elapsed_ns" = {{}}
+"""
+
+
+@pytest.fixture
+def bench(tmp_path):
+    return Bench(tmp_path)
+
+
+def conducted(bench, asked, *words, sleep="0.1"):
+    """The trials that were run, with the news of the progress."""
+    path = bench.home / "enough.toml"
+    path.write_text(TEXT.format(asked=asked, sleep=sleep))
+    done = bench.run("run", path, "--lab", "lab", "--json", "--progress", "json", *words)
+    assert done.returncode == 0, done.stderr
+    news = [json.loads(line) for line in done.stderr.splitlines() if line.startswith("{")]
+    runs = [run["run"] for run in json.loads(done.stdout)["runs"]]
+    return runs, news
+
+
+def reasons(news):
+    return [item["reason"] for item in news if item.get("event") == "enough"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("asked", ['budget = "8 s"', 'repeats = 200\nbudget = "8 s"'])
+def test_a_block_starts_only_if_the_longest_so_far_fits_the_rest_of_the_budget(bench, asked):
+    runs, news = conducted(bench, asked, sleep="1")
+    (reason,) = reasons(news)
+    assert "left of the budget" in reason
+    assert 2 <= len({run["trial"]["id"] for run in runs}) <= 7
+
+
+@pytest.mark.slow
+def test_a_budget_that_is_not_used_up_leaves_the_repeats_as_they_are(bench):
+    runs, news = conducted(bench, 'repeats = 3\nbudget = "10 min"')
+    assert {run["trial"]["id"] for run in runs} == {1, 2, 3}
+    assert reasons(news) == []
+
+
+@pytest.mark.slow
+def test_repeats_end_when_the_interval_is_narrow_enough(bench):
+    runs, news = conducted(bench, 'repeats = "until 10 %"\nbudget = "2 min"', sleep="0.3")
+    (reason,) = reasons(news)
+    assert "every contrast is known to" in reason
+    assert 3 <= len({run["trial"]["id"] for run in runs}) < 30
+
+
+@pytest.mark.slow
+def test_resume_asks_again_and_runs_nothing_where_it_was_enough(bench):
+    before, _ = conducted(bench, 'repeats = "until 10 %"\nbudget = "2 min"', sleep="0.3")
+    after, news = conducted(bench, 'repeats = "until 10 %"\nbudget = "2 min"', "--resume", sleep="0.3")
+    assert [run["trial"]["id"] for run in after] == [run["trial"]["id"] for run in before]
+    assert len(reasons(news)) == 1

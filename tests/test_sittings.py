@@ -1,0 +1,134 @@
+"""Sittings really run one after the other into one notebook: A/A is bounded, and a planted drift is seen on the way back."""
+
+import json
+import shlex
+
+import pytest
+
+from assay_process import Bench
+
+TEXT = """
+title = "Two systems"
+question = "Is the new system slower?"
+compare = "system"
+repeats = 5
+matters = "10 %"
+seed = 4
+observers = ["environment", "cpu", "memory", "process_io"]
+
+[targets.here]
+kind = "directory"
+path = "."
+
+[workloads.w]
+kind = "command"
+argv = ["sh", "-c", {script}]
+direction = "metadata"
+quiesce = "0 s"
+
+[factors.system]
+levels = ["old", "new"]
+change = "manual"
+returns = 1
+
+[measures]
+"w.command.elapsed_ns" = {{}}
+"""
+
+
+@pytest.fixture
+def bench(tmp_path):
+    return Bench(tmp_path)
+
+
+def written(bench):
+    """The experiment's file: the system under test takes as long as a file says that a person can change."""
+    path = bench.home / "two.toml"
+    if not path.exists():
+        (bench.home / "pace").write_text("0.2")
+        script = json.dumps(f"sleep $(cat {shlex.quote(str(bench.home / 'pace'))})")
+        path.write_text(TEXT.format(script=script))
+    return path
+
+
+def sit(bench, level, *words):
+    """One sitting; its answer as the command says it in JSON."""
+    done = bench.run("run", written(bench), "--lab", "lab", "--sitting", level, "--json", *words)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def order_effects(answer):
+    (verdict,) = answer["comparison_verdicts"].values()
+    (finding,) = [finding for finding in verdict["findings"] if finding["rule"] == "S04"]
+    return verdict, finding
+
+
+@pytest.mark.slow
+def test_the_same_system_twice_is_bounded_and_said_to_be_not_interleaved(bench):
+    first = sit(bench, "old")
+    assert [comparison["ratio"] for comparison in first["comparisons"]] == [None], "there is nothing to compare with yet"
+    sit(bench, "new")
+    last = sit(bench, "old")
+    trials = {run["run"]["trial"]["id"]: run["run"]["trial"]["sitting"] for run in last["runs"]}
+    assert list(trials.values()) == [0] * 5 + [1] * 5 + [2] * 5
+    (comparison,) = last["comparisons"]
+    assert "not interleaved" in comparison["statement"]
+    assert comparison["conclusion"] != "different and matters"
+    verdict, finding = order_effects(last)
+    assert verdict["state"] not in ("SOUND", "INVALID")
+    assert "not interleaved" in finding["statement"]
+    assert abs(finding["observed"]["drift_share"]) < 0.1
+    assert "matters by itself" not in finding["statement"]
+
+
+@pytest.mark.slow
+def test_a_drift_between_the_sittings_is_seen_when_the_first_level_returns(bench):
+    sit(bench, "old")
+    (bench.home / "pace").write_text("0.24")
+    (comparison,) = sit(bench, "new")["comparisons"]
+    assert comparison["conclusion"] == "different and matters", "so far it looks like the system"
+    (bench.home / "pace").write_text("0.28")
+    answer = sit(bench, "old")
+    _, finding = order_effects(answer)
+    assert finding["observed"]["drift_share"] == pytest.approx(0.4, abs=0.15)
+    assert "a drift that matters by itself" in finding["statement"]
+    (comparison,) = answer["comparisons"]
+    assert comparison["conclusion"] == "undecided"
+    assert comparison["ratio"]["low"] < 1 < comparison["ratio"]["high"]
+
+
+@pytest.mark.slow
+def test_a_level_that_is_not_there_and_a_sitting_too_many_are_refused(bench):
+    path = written(bench)
+    path.write_text(path.read_text().replace("repeats = 5", "repeats = 1").replace("returns = 1", "returns = 0"))
+    for words, told in (
+        (("--sitting", "newer"), "found --sitting newer; expected one of: old, new"),
+        ((), "found no --sitting; expected one of: old, new"),
+    ):
+        refused = bench.run("run", path, "--lab", "lab", *words)
+        assert (refused.returncode, refused.stdout) == (2, "")
+        assert told in " ".join(refused.stderr.split())
+    sit(bench, "new")
+    again = bench.run("run", path, "--lab", "lab", "--sitting", "new")
+    assert again.returncode == 2
+    assert "found every trial of sitting new finished" in " ".join(again.stderr.split())
+    assert {run["run"]["trial"]["sitting"] for run in sit(bench, "old")["runs"]} == {0, 1}
+
+
+@pytest.mark.slow
+def test_a_sitting_goes_on_where_it_was_interrupted(bench):
+    path = written(bench)
+    (bench.home / "pace").write_text("1")
+    going = bench.start("run", path, "--lab", "lab", "--sitting", "old", "--progress", "json")
+    for line in going.stderr:
+        if '"trial": 2' in line or '"trial":2' in line:
+            break
+    going.send_signal(2)
+    going.communicate(timeout=60)
+    assert going.returncode == 130
+    (bench.home / "pace").write_text("0.2")
+    answer = sit(bench, "old")
+    finished = {run["run"]["trial"]["id"] for run in answer["runs"] if run["run"]["outcome"] == "finished"}
+    assert finished == {1, 2, 3, 4, 5}
+    assert bench.traces() == []
