@@ -30,6 +30,10 @@ class Details(TypedDict, total=False):
     evidence: tuple[str, ...]
 
 
+MOST_LETTERS = 60
+"""Longer values are cut in statements."""
+
+
 def found(rule: Rule, case: Case, state: State, statement: str, **details: Unpack[Details]) -> Finding:
     """One finding about the case's subject; a failure carries what else could cause it and what to do."""
     failed = state is State.FAIL
@@ -86,3 +90,19 @@ def knob(case: TrialCase, name: str, workload: str | None = None) -> Value:
     if f"{owner}.{name}" in case.run.trial.levels:
         return case.run.trial.levels[f"{owner}.{name}"]
     return next((spec.knobs.get(name) for spec in case.experiment.workloads if spec.name == owner), None)
+
+
+def shortened(value: str) -> str:
+    """A value with at most MOST_LETTERS letters."""
+    return value if len(value) <= MOST_LETTERS else f"{value[: MOST_LETTERS - 1]}\u2026"
+
+
+def change(was: str, now: str) -> str:
+    """What a fact was and became; of long lists of words those that came and went."""
+    if max(len(was), len(now)) <= MOST_LETTERS:
+        return f"{was} -> {now}"
+    before, after = was.split(), now.split()
+    came, went = ([word for word in one if word not in other] for one, other in ((after, before), (before, after)))
+    parts = [f"{sign} {' '.join(words)}" for sign, words in (("with", came), ("without", went)) if words]
+    listed = len(before) > 2 and parts and len(came) + len(went) < len(before)
+    return shortened(f"now {', '.join(parts)}") if listed else f"{shortened(was)} -> {shortened(now)}"

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from assay.catalogue import Case, ComparisonCase, Rule
-from assay.findings import found
+from assay.findings import change, found, shortened
 from assay.records import Change, FactClass, Finding, Observations, Run, Scope, Severity, State, When
 
 OF_THE_TARGET = ("target.", "mount.", "filesystem.", "device.0.ext4_options")
@@ -19,8 +19,6 @@ OF_THE_TARGET = ("target.", "mount.", "filesystem.", "device.0.ext4_options")
 OF_THE_STACK = ("device.", "limit.")
 """Facts that follow from it only where it stands on other devices."""
 MOST_SHOWN = 12
-MOST_LETTERS = 60
-"""Longer values are cut in statements."""
 NOT_THERE = "not there"
 ALTERNATIVES = (
     "A fact that follows of itself from the factor (a driver, a path): what also differs between two runs of one arm is noise.",
@@ -60,22 +58,6 @@ class Drift:
 def shown(values: tuple[str, ...]) -> str:
     """The values of one arm, shortened."""
     return " or ".join(shortened(value) for value in values)
-
-
-def shortened(value: str) -> str:
-    """A value with at most MOST_LETTERS letters."""
-    return value if len(value) <= MOST_LETTERS else f"{value[: MOST_LETTERS - 1]}\u2026"
-
-
-def change(was: str, now: str) -> str:
-    """What a fact was and became; of long lists of words those that came and went."""
-    if max(len(was), len(now)) <= MOST_LETTERS:
-        return f"{was} -> {now}"
-    before, after = was.split(), now.split()
-    came, went = ([word for word in one if word not in other] for one, other in ((after, before), (before, after)))
-    parts = [f"{sign} {' '.join(words)}" for sign, words in (("with", came), ("without", went)) if words]
-    listed = len(before) > 2 and parts and len(came) + len(went) < len(before)
-    return shortened(f"now {', '.join(parts)}") if listed else f"{shortened(was)} -> {shortened(now)}"
 
 
 def applies(case: Case) -> str | None:
