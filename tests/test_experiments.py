@@ -1,0 +1,56 @@
+"""The shipped experiments that are quick are really run, one block of each; every figure must be what it is said to be.
+
+What others do to this machine (steal, writes of theirs) may taint a figure here; nothing else may. That all of them are
+planned is tested in tests/experiment/test_shipped.py; the disk of known speed has tests of its own.
+"""
+
+import json
+import os
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from assay_process import Bench
+
+FOLDER = Path(__file__).parents[1] / "experiments"
+NOISE = {"N02", "W07"}
+TOOLS = {"foreign_tool": "fio", "filesystems": "mkfs.btrfs"}
+
+
+def once(name, home):
+    """The experiment with a single block, where the test may write."""
+    text, count = re.subn(r"(?m)^repeats = \d+$", "repeats = 1", (FOLDER / f"{name}.toml").read_text())
+    assert count == 1
+    path = home / f"{name}.toml"
+    path.write_text(text)
+    return path
+
+
+def doubts(verdict):
+    """The rules that failed and could not even bound the figure."""
+    failed = [finding for finding in verdict["findings"] if finding["state"] == "fail" and finding["severity"] != "notes"]
+    return {finding["rule"] for finding in failed if finding["bound"] is None}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name", ["memory_test", "foreign_tool", "overwriters", pytest.param("filesystems", marks=pytest.mark.root)]
+)
+def test_a_quick_experiment_finishes_and_every_figure_is_what_it_is_said_to_be(name, tmp_path):
+    if name == "filesystems" and os.geteuid() != 0:
+        pytest.skip("needs root, to attach and mount")
+    if name in TOOLS and shutil.which(TOOLS[name]) is None:
+        pytest.skip(f"needs the tool {TOOLS[name]}")
+    bench = Bench(tmp_path)
+    done = bench.run("run", once(name, tmp_path), "--lab", "lab", "--json")
+    assert done.returncode == 0, done.stderr
+    runs = json.loads(done.stdout)["runs"]
+    assert {run["run"]["outcome"] for run in runs} == {"finished"}
+    for run in runs:
+        assert run["verdicts"]
+        for measure, verdict in run["verdicts"].items():
+            told = f"{measure}: {verdict['state']} {verdict['label']}"
+            assert verdict["state"] in ("SOUND", "BOUNDED") or doubts(verdict) <= NOISE, told
+    assert bench.traces() == []
