@@ -1,4 +1,7 @@
 import json
+import re
+import shlex
+from pathlib import Path
 
 import pytest
 
@@ -29,3 +32,16 @@ def test_wrong_words(lab):
         sql(lab, QUERY, as_json=True, as_csv=True)
     with pytest.raises(UsageError, match="expected SQL over runs"):
         sql(lab, "SELECT nothing FROM nowhere", as_json=False, as_csv=False)
+
+
+README = Path(__file__).parents[2] / "README.md"
+
+
+def test_what_the_readme_asks_is_answered(lab, capsys):
+    asked = [shlex.split(line)[2] for line in re.findall(r"^assay sql .*", README.read_text(), re.MULTILINE)]
+    assert asked
+    for query in asked:
+        assert sql(lab, query, as_json=True, as_csv=False) == 0
+        assert {"trial": 1, "measure": "spool.create.ops_per_s", "value": 1500.0} in [
+            {key: row[key] for key in ("trial", "measure", "value")} for row in json.loads(capsys.readouterr().out)
+        ]

@@ -60,6 +60,12 @@ def test_every_table_answers(lab, query, expected):
     assert [*tables.sql(lab, query).rows] == expected
 
 
+def test_every_table_with_runs_names_trial_and_attempt(lab):
+    for name in (*tables.RUN_ROWS, "facts", "verdicts", "findings", *tables.PARQUET, "series_rows", "histogram_rows"):
+        found = tables.sql(lab, f"SELECT DISTINCT run, trial, attempt FROM {name} ORDER BY run").rows
+        assert found == (("0001/1", 1, 1), ("0002/1", 2, 1)), name
+
+
 def test_columns_are_named_and_every_table_is_listed(lab):
     found = tables.sql(lab, "SELECT 1 AS one, 'x' AS two")
     assert found == tables.Table(columns=("one", "two"), rows=((1, "x"),))

@@ -30,19 +30,25 @@ PARQUET: Mapping[str, tuple[str, str, Mapping[str, str]]] = {
 }
 """Name in a query -> table, file, columns."""
 
+OF_RUN = (
+    "experiment VARCHAR, run VARCHAR, trial INTEGER AS (CAST(split_part(run, '/', 1) AS INTEGER)), "
+    "attempt INTEGER AS (CAST(split_part(run, '/', 2) AS INTEGER))"
+)
+"""The first columns of every table that has `run`: its two parts are worked out from it, and NULL where it is."""
+
 COLUMNS: Mapping[str, str] = {
-    "runs": "experiment VARCHAR, run VARCHAR, trial INTEGER, attempt INTEGER, outcome VARCHAR, levels JSON, replicate INTEGER, "
+    "runs": f"{OF_RUN}, outcome VARCHAR, levels JSON, replicate INTEGER, "
     "block INTEGER, sitting INTEGER, position INTEGER, started_utc VARCHAR, ended_utc VARCHAR, error VARCHAR, versions JSON",
-    "phases": "experiment VARCHAR, run VARCHAR, phase VARCHAR, workload VARCHAR, measured BOOLEAN, cache_asked VARCHAR, "
+    "phases": f"{OF_RUN}, phase VARCHAR, workload VARCHAR, measured BOOLEAN, cache_asked VARCHAR, "
     "cache_proved VARCHAR, cached_share_before DOUBLE, start_ns BIGINT, end_ns BIGINT, drain_ns BIGINT, quiesce_ns BIGINT, "
     "quiet BOOLEAN, figures JSON",
-    "clients": "experiment VARCHAR, run VARCHAR, phase VARCHAR, client INTEGER, host VARCHAR, pid INTEGER, role VARCHAR, "
+    "clients": f"{OF_RUN}, phase VARCHAR, client INTEGER, host VARCHAR, pid INTEGER, role VARCHAR, "
     "workers INTEGER, armed_ns BIGINT, started_ns BIGINT, first_ns BIGINT, last_ns BIGINT, stopped_by VARCHAR, "
     "operation VARCHAR, count BIGINT, bytes BIGINT, errors BIGINT, busy_ns BIGINT",
-    "facts": "experiment VARCHAR, run VARCHAR, host VARCHAR, moment VARCHAR, key VARCHAR, value VARCHAR, class VARCHAR",
-    "verdicts": "experiment VARCHAR, run VARCHAR, subject VARCHAR, measure VARCHAR, value DOUBLE, unit VARCHAR, "
+    "facts": f"{OF_RUN}, host VARCHAR, moment VARCHAR, key VARCHAR, value VARCHAR, class VARCHAR",
+    "verdicts": f"{OF_RUN}, subject VARCHAR, measure VARCHAR, value DOUBLE, unit VARCHAR, "
     "corrected DOUBLE, state VARCHAR, label VARCHAR, tier VARCHAR, low DOUBLE, high DOUBLE",
-    "findings": "experiment VARCHAR, run VARCHAR, subject VARCHAR, rule VARCHAR, name VARCHAR, state VARCHAR, "
+    "findings": f"{OF_RUN}, subject VARCHAR, rule VARCHAR, name VARCHAR, state VARCHAR, "
     "severity VARCHAR, part VARCHAR, statement VARCHAR, observed JSON, threshold JSON, advice VARCHAR",
     "cells": "experiment VARCHAR, measure VARCHAR, levels JSON, value DOUBLE, low DOUBLE, high DOUBLE, unit VARCHAR, "
     "n INTEGER, smallest DOUBLE, largest DOUBLE, excluded JSON",
@@ -103,7 +109,7 @@ def fill(connection: duckdb.DuckDBPyConnection, lab: Path, names: frozenset[str]
             insert(connection, name, [row for folder, results in experiments for row in rows(name, folder, results)])
     for name, (table, file, kinds_of) in PARQUET.items():
         kinds = ", ".join(f'"{column}" {kind}' for column, kind in kinds_of.items())
-        connection.execute(f"CREATE TABLE {table} (experiment VARCHAR, run VARCHAR, {kinds})")
+        connection.execute(f"CREATE TABLE {table} ({OF_RUN}, {kinds})")
         if name in names:
             for folder, results in experiments:
                 fill_parquet(connection, table, folder, [(judged.id, file) for judged in results.runs])
@@ -164,7 +170,7 @@ def run_rows(run: Run) -> Iterator[Row]:
     """One row."""
     trial = run.trial
     yield (
-        *(layout.run_id(trial.id, run.attempt), trial.id, run.attempt, run.outcome.value, to_text(trial.levels)),
+        *(layout.run_id(trial.id, run.attempt), run.outcome.value, to_text(trial.levels)),
         *(trial.replicate, trial.block, trial.sitting, trial.position),
         *(run.started_utc, run.ended_utc, run.error, to_text(run.versions)),
     )
