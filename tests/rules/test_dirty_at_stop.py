@@ -1,5 +1,7 @@
 """D01: 128 MiB written in 0.108 s without a flush, then the same with the drain timed, then with fsync."""
 
+from dataclasses import replace
+
 import pytest
 
 from assay.records import Claim, Durability, Severity, State, Tier
@@ -56,3 +58,10 @@ def test_applies_to_what_writes():
     assert RULE.applies(case_of(Made(), "D01")) == "not a write"
     assert RULE.applies(case_of(Made(operation="create"), "D01"))
     assert RULE.applies(case_of(Made(operation="create", claim=STABLE), "D01")) is None
+
+
+def test_a_file_that_was_made_within_the_clock_had_nothing_dirty_before_it():
+    case = case_of(UNSYNCED, "D01")
+    late = tuple(replace(series, at_ns=series.at_ns[1:], value=series.value[1:]) for series in case.observations.series)
+    finding = RULE.check(replace(case, observations=replace(case.observations, series=late)))
+    assert (finding.state, finding.observed["dirty_bytes"]) == (State.FAIL, 128 * MIB)

@@ -1,5 +1,8 @@
 """T06: a truncated file, a fallocated file, a real one."""
 
+from array import array
+from dataclasses import replace
+
 import pytest
 
 from assay.records import Claim, Severity, State, Tier
@@ -38,3 +41,13 @@ def test_unknown_extents_are_unverified():
 
 def test_metadata_is_not_its_business():
     assert RULE.applies(case_of(Made(operation="stat"), "T06"))
+
+
+@pytest.mark.parametrize(("operation", "state"), [("write", State.PASS), ("read", State.FAIL)])
+def test_files_made_within_the_clock_accuse_only_those_who_read_them(operation, state):
+    made = Made(operation=operation, claim=Claim(tier=Tier.DEVICE), seen=Seen(hole_bytes=256 * MIB))
+    case = case_of(made, "T06")
+    late = tuple(replace(series, at_ns=array("q", [10**9] * len(series.at_ns))) for series in case.observations.series)
+    finding = RULE.check(replace(case, observations=replace(case.observations, series=late)))
+    assert finding.state is state
+    assert "makes the files" in finding.statement or state is State.FAIL

@@ -167,6 +167,11 @@ def value_after(series: Series, when_ns: int) -> float | None:
     return found[0] if found else (series.value[-1] if series.value else None)
 
 
+def value_before(series: Series, when_ns: int) -> float | None:
+    """A gauge's last sample at or before a time; None where there was nothing to look at yet, such as a file not made yet."""
+    return value_at(series, when_ns) if series.at_ns and series.at_ns[0] <= when_ns else None
+
+
 def rise(series: Series, from_ns: int, to_ns: int) -> float:
     """By how much a cumulative series or a gauge rose between the samples that enclose two times."""
     before, after = value_at(series, from_ns), value_after(series, to_ns)
@@ -181,8 +186,8 @@ def gauges(phase: Phase, observations: Observations, layer: str, metric: str, ki
 
 
 def at_arming(phase: Phase, series: Iterable[Series]) -> float | None:
-    """The sum of gauges just before the clock started; None where there is no sample."""
-    return total(value_at(item, phase.start_ns) for item in series)
+    """The sum of gauges just before the clock started; None where nothing had a sample by then, later ones never stand in."""
+    return total(value_before(item, phase.start_ns) for item in series)
 
 
 def at_stop(phase: Phase, series: Iterable[Series]) -> float | None:

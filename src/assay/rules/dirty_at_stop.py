@@ -48,14 +48,17 @@ def check(case: Case) -> Finding:
 
 
 def dirty_rise(case: TrialCase) -> float | None:
-    """Bytes of data and image files dirty or under writeback at the stop, minus those at arming; None where not known."""
+    """Bytes of data and image files dirty or under writeback at the stop, minus those at arming; None where not known.
+
+    A file that did not exist at arming had nothing dirty then.
+    """
     series = [
         item
         for metric in ("dirty_bytes", "writeback_bytes")
         for item in ladder.gauges(case.phase, case.observations, "page_cache", metric)
     ]
     before, after = ladder.at_arming(case.phase, series), ladder.at_stop(case.phase, series)
-    return None if before is None or after is None else after - before
+    return None if after is None else after - (before or 0.0)
 
 
 def drain(phase: Phase) -> float | None:

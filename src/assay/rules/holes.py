@@ -24,6 +24,8 @@ def check(case: Case) -> Finding:
     """Holes and unwritten bytes over the size of the data files before the clock."""
     assert isinstance(case, TrialCase)
     holes, unwritten, size = (before(case, metric) for metric in ("hole_bytes", "unwritten_bytes", "file_bytes"))
+    if size is None and known_later(case):
+        return found(RULE, case, State.PASS, "The data files did not exist before the clock: this phase makes the files.")
     if holes is None or unwritten is None or size is None:
         return found(RULE, case, State.UNVERIFIED, "The extents of the data files are not known.")
     if not size:
@@ -39,17 +41,32 @@ def check(case: Case) -> Finding:
     return never_written(case, share, observed)
 
 
+def reads(case: TrialCase) -> bool:
+    """Whether the operation reads."""
+    return case.phase.directions[case.measure.operation] is Direction.READ
+
+
 def before(case: TrialCase, metric: str) -> float | None:
-    """A figure of the data files' extents just before the clock, summed over the files."""
-    return ladder.at_arming(case.phase, ladder.gauges(case.phase, case.observations, "extents", metric, "path"))
+    """A figure of the data files' extents just before the clock, summed over the files.
+
+    Of files that are read, but were made within the clock, what they were at the first look.
+    """
+    series = list(ladder.gauges(case.phase, case.observations, "extents", metric, "path"))
+    if not reads(case):
+        return ladder.at_arming(case.phase, series)
+    return ladder.total(ladder.value_at(item, case.phase.start_ns) for item in series)
+
+
+def known_later(case: TrialCase) -> bool:
+    """Whether the files were looked at, though not before the clock."""
+    return any(item.value for item in ladder.gauges(case.phase, case.observations, "extents", "file_bytes", "path"))
 
 
 def never_written(case: TrialCase, share: float, observed: dict[str, float]) -> Finding:
     """The failure, by what was done with the files."""
-    reads = case.phase.directions[case.measure.operation] is Direction.READ
     size = measures.with_unit(observed["file_bytes"], Unit.BYTES)
     device = case.claim.tier is Tier.DEVICE
-    decisive = Severity.INVALIDATES if reads else Severity.QUALIFIES
+    decisive = Severity.INVALIDATES if reads(case) else Severity.QUALIFIES
     return found(
         RULE,
         case,
@@ -57,13 +74,17 @@ def never_written(case: TrialCase, share: float, observed: dict[str, float]) -> 
         f"{measures.percent(share)} of the {size} had never been written:"
         f" {measures.with_unit(observed['hole_bytes'], Unit.BYTES)} are holes and"
         f" {measures.with_unit(observed['unwritten_bytes'], Unit.BYTES)} are allocated but unwritten."
-        + (" The file system answers such reads with zeros, no device is asked." if reads else " Writing them allocates space."),
+        + (
+            " The file system answers such reads with zeros, no device is asked."
+            if reads(case)
+            else " Writing them allocates space."
+        ),
         severity=decisive if device else Severity.NOTES,
         observed={**observed},
         threshold={"hole_share": case.thresholds["hole_share"]},
         relabel=(
             f"reads of zeros: {measures.percent(share)} of the file was never written"
-            if reads
+            if reads(case)
             else "writes that also allocate space: the file had holes"
         ),
         evidence=("L7 FIEMAP",),
