@@ -31,9 +31,22 @@ def test_every_entry_has_a_source_and_carries_less_than_its_line():
         assert found.payload_bytes_per_s <= found.line_bits_per_s / 8
 
 
-@pytest.mark.parametrize("text", ["", "carrier pigeon", "3 x", "50 MB/s"])
+@pytest.mark.parametrize("text", ["", "carrier pigeon", "3 x", "50 MB/s", "SATA-3 x0", "0 x 1GbE"])
 def test_unknown_links(text):
     assert links.find(text) is None
+
+
+@pytest.mark.parametrize(("text", "rate"), [("100 MB/s", 100e6), ("100 Mbit/s", 12.5e6), ("SATA-3", 600e6)])
+def test_a_limit_is_a_link_or_a_rate(text, rate):
+    assert links.capacity(text) == pytest.approx(rate)
+
+
+@pytest.mark.parametrize("text", ["", "bar", "SATA-3 x0", "0 B/s", "100 Mbps", "5 ms"])
+def test_what_is_neither_a_link_nor_a_rate_is_no_limit(text):
+    refusal = links.capacity(text)
+    assert not isinstance(refusal, float)
+    assert refusal.found
+    assert refusal.expected
 
 
 @pytest.mark.parametrize(("ratio", "words"), [(8.02, "bits"), (1.0486, "MiB"), (1.0737, "GiB"), (1.25, "8b/10b"), (1.99, "both")])

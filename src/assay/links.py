@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import difflib
 import functools
 import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import resources
+
+from assay.units import Refusal, Unit, attempt
 
 WRITTEN = re.compile(r"^\s*(?:(?P<count>\d+)\s*[x×*]\s*)?(?P<name>[A-Za-z0-9./-]+?)(?:\s*[x×](?P<lanes>\d+))?\s*$")
 """`2GFC`, `2 x 2GFC`, `PCIe-3 x4`."""
@@ -56,6 +59,8 @@ def find(text: str) -> Link | None:
         return None
     entry = table()[name]
     count = int(written["count"] or 1) * int(written["lanes"] or 1)
+    if count == 0:
+        return None
     baud = count * _number(entry["baud"])
     share = _ratio(entry["coding"]) * _ratio(entry["frame"])
     return Link(
@@ -65,6 +70,21 @@ def find(text: str) -> Link | None:
         payload_bytes_per_s=baud / 8 * share,
         source=str(entry["source"]),
     )
+
+
+def capacity(text: str) -> float | Refusal:
+    """Bytes a second that a link (`2 x 2GFC`) or a rate (`100 MB/s`, `1 Gbit/s`) lets through one way, or why it is neither."""
+    link = find(text)
+    if link is not None:
+        return link.payload_bytes_per_s
+    rate = attempt(text, Unit.BYTES_PER_S)
+    if isinstance(rate, Refusal):
+        near = difflib.get_close_matches(text.strip().upper(), names(), n=1)
+        hint = f" (did you mean {near[0]!r}?)" if near else ""
+        return Refusal(found=rate.found, expected=f'a link such as "1GbE", "2 x 2GFC" or "PCIe-3 x4"{hint}, or {rate.expected}')
+    if rate == 0:
+        return Refusal(found=repr(text), expected="a rate above 0")
+    return float(rate)
 
 
 def unit_mistake(ratio: float, tolerance: float) -> str | None:

@@ -29,6 +29,8 @@ list_every = 100
 operations = ["create", "list"]
 """
 STREAM = '\n[workloads.stream]\nkind = "bulk_io"\noperations = ["write"]\nsize = "1 MiB"\n'
+FAR = '[hosts]\ns = { via = "ssh", address = "f.example" }\n'
+CUT = '[[workloads.spool.events]]\nphase = "create"\nat = "10 ms"\nrun = ["true"]\n'
 
 
 def mistakes(text: str) -> tuple[Mistake, ...]:
@@ -59,7 +61,7 @@ def test_a_whole_file_is_read() -> None:
         + '[measures]\n"spool.create.ops_per_s" = { claim = { tier = "device", regime = "cold" } }\n'
         + '[require]\n"spool.create.ops_per_s" = [">= 100 /s", "not worse than 5 %"]\n'
         + '"spool.list.latency_p99_ns" = ["<= 50 ms"]\n'
-        + '[hosts]\nfiler = { via = "ssh", address = "f.example" }\n[limits]\n"filer.eth0" = "1GbE"\n',
+        + '[hosts]\nfiler = { via = "ssh", address = "f.example" }\n[limits]\n"filer.eth0" = "1GbE"\n"local.sda" = "100 MB/s"\n',
         "x.toml",
     )
     assert experiment.matters_share == 0.025
@@ -167,10 +169,22 @@ BODY = [
     (ONE + SPOOL + '[measures]\n"spol.create.ops_per_s" = {}\n', '"spol', "'spol'", "spool"),
     (ONE + SPOOL + '[measures]\n"spool.create" = {}\n', '"spool.create', "'spool.create'", "WORKLOAD.OPERATION.FIGURE"),
     (ONE + SPOOL + '[measures]\n"spool.create.@x.cpu_share" = {}\n', '"spool', "host 'x'", "local"),
+    (ONE + SPOOL + '[measures]\n"spool.create.@local.cpu" = {}\n', '"spool', "figure 'cpu', observed", "cpu_share"),
     (ONE + SPOOL + '[require]\n"spool.list.latency_p99_ns" = ["< 5 ms"]\n', '"< 5', "'< 5 ms'", '"<= X"'),
     (ONE + SPOOL + '[require]\n"spool.list.latency_p99_ns" = ["<= 5 MB"]\n', '"<= 5', "5 MB", "a time such as"),
     (ONE + SPOOL + '[hosts]\nfiler = { via = "shh" }\n', '"shh', "'shh'", "did you mean 'ssh'"),
-    (ONE + SPOOL + '[[workloads.spool.events]]\nphase = "p"\nat = "10"\nrun = ["x"]\n', '"10"', "'10'", "a unit behind"),
+    (ONE.replace("path", 'host = "s"\npath') + SPOOL + FAR, '"s"', "host 's', which is reached by ssh", "other hosts yet"),
+    (ONE + SPOOL + 'hosts = { load = ["s"] }\n' + FAR, '"s"]', "reached by ssh", "local: this version"),
+    (ONE + SPOOL + CUT.replace("run", 'host = "s"\nrun') + FAR, '"s"', "reached by ssh", "local: this version"),
+    (ONE + SPOOL + '[factors]\nhosts = ["local", "s"]\n' + FAR, '"s"', "reached by ssh", "local: this version"),
+    (ONE + SPOOL + '[measures]\n"spool.create.@s.cpu_share" = {}\n' + FAR, '"spool', "reached by ssh", "local: this version"),
+    (ONE + SPOOL + '[limits]\n"local.sda" = "bar"\n', '"bar"', "'bar' for 'local.sda'", "a link such as"),
+    (ONE + SPOOL + '[limits]\n"local.sda" = "SATA-3 x0"\n', '"SATA', "'SATA-3 x0'", "a link such as"),
+    (ONE + SPOOL + '[limits]\n"local.sda" = "100 Mbps"\n', '"100', "'100 Mbps'", "Mbit/s"),
+    (ONE + SPOOL + '[limits]\nvda = "SATA-3"\n', "vda", "limit 'vda'", "HOST.NAME"),
+    (ONE + SPOOL + '[limits]\n"foo.vda" = "SATA-3"\n', '"foo', "limit 'foo.vda'", "HOST is local"),
+    (ONE + SPOOL + '[hosts]\nlocal = { via = "ssh", address = "x" }\n', '"ssh', "host 'local' by ssh", "another name"),
+    (ONE + SPOOL + '[[workloads.spool.events]]\nphase = "create"\nat = "10"\nrun = ["x"]\n', '"10"', "'10'", "a unit behind"),
 ]
 
 
@@ -206,6 +220,11 @@ def test_a_file_without_targets_and_workloads_says_what_to_add() -> None:
         "at least one table [targets.NAME]",
         "at least one table [workloads.NAME]",
     }
+
+
+def test_what_a_host_shows_is_a_measure_and_may_be_required() -> None:
+    text = HEAD + ONE + SPOOL + '[require]\n"spool.create.@local.cpu_share" = ["<= 50 %"]\n'
+    assert read.parse(text, "x.toml").requirements[0].bound == 0.5
 
 
 def test_a_million_trials_are_refused_with_the_arithmetic() -> None:

@@ -59,5 +59,16 @@ def test_declared_wire():
     assert "s.eth0 (1GbE)" in finding.statement
 
 
+@pytest.mark.parametrize(("text", "state"), [("100 Mbit/s", State.FAIL), ("800 Mbit/s", State.PASS), ("SATA-3", State.PASS)])
+def test_a_declared_rate_or_link_of_the_device_is_held_against_the_figure(text, state):
+    made = Made(
+        count=800, record_bytes=1 << 20, seconds=16.0, claim=Claim(tier=Tier.DEVICE), experiment_limits={"local.vda": text}
+    )
+    case = case_of(made, "L04")
+    assert case.run.places[0].host == "local"
+    assert "vda" in case.run.places[0].devices
+    assert RULE.check(case).state is state
+
+
 def test_no_limit_is_not_its_business():
     assert "no limit" in RULE.applies(case_of(Made(), "L04"))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from assay.catalogue import Workload
 from assay.experiment.document import Document, Path, Point, one_of, shown
 from assay.experiment.knobs import lookup, resolve
-from assay.experiment.parts import RESERVED, Part
+from assay.experiment.parts import RESERVED, Part, unreached
 from assay.experiment.shape import FactorShape, check
 from assay.records import Change, Factor, HostSpec, Value
 from assay.units import Refusal
@@ -114,7 +114,7 @@ def _resolver(path: str, change: Change, scene: Scene) -> Resolver | Refusal:
         "target": _name_of(tuple(scene.targets)),
         "workload": _name_of(tuple(scene.workloads)),
         "clients": _count,
-        "hosts": _hosts_of(tuple(host.name for host in scene.hosts)),
+        "hosts": _hosts_of(scene.hosts),
     }
     if path in reserved:
         return reserved[path]
@@ -146,12 +146,16 @@ def _count(raw: object) -> Value | Refusal:
     return Refusal(found=f"{shown(raw)} clients", expected="a whole number of clients from 1 to 100,000")
 
 
-def _hosts_of(names: tuple[str, ...]) -> Resolver:
+def _hosts_of(known: tuple[HostSpec, ...]) -> Resolver:
+    names = tuple(host.name for host in known)
+
     def read(raw: object) -> Value | Refusal:
         wanted = raw if isinstance(raw, list) else [raw]
-        if wanted and all(isinstance(name, str) and name in names for name in wanted):
-            return tuple(wanted)
-        return Refusal(found=shown(raw), expected=f"a host or a list of hosts: {one_of(names, str(raw))}")
+        chosen = tuple(name for name in wanted if isinstance(name, str) and name in names)
+        if not chosen or len(chosen) < len(wanted):
+            return Refusal(found=shown(raw), expected=f"a host or a list of hosts: {one_of(names, str(raw))}")
+        refusals = (unreached(name, known) for name in chosen)
+        return next((refusal for refusal in refusals if refusal is not None), chosen)
 
     return read
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,8 +9,9 @@ from dataclasses import dataclass
 from assay.catalogue import Workload
 from assay.experiment.document import Document, Path, Point, one_of
 from assay.experiment.factors import variants
-from assay.experiment.parts import Part
+from assay.experiment.parts import Part, unreached
 from assay.experiment.shape import FileShape
+from assay.measures.figures import FIGURES, OBSERVED
 from assay.records import Claim, Factor, HostSpec, Measure, Requirement, RequirementKind
 from assay.units import EXAMPLES, Refusal, Unit, attempt
 
@@ -103,26 +102,26 @@ def document_workloads(document: Document) -> tuple[str, ...]:
 
 def _figure_exists(document: Document, at: Path, figure: str, scene: Known, own: str) -> bool:
     """An observed figure names its host; the others are those that `measures` computes, or the workload's own."""
-    name = figure
     if figure.startswith("@"):
-        host, _, name = figure[1:].partition(".")
-        names = tuple(spec.name for spec in scene.hosts)
-        if host not in names:
-            document.wrong(at, f"host {host!r} in figure {figure!r}", one_of(names, host), Point.KEY)
-            return False
-    figures = _computed()
-    if figures and name not in figures and name != own:
-        document.wrong(at, f"figure {name!r}", one_of(sorted({*figures, own}), name), Point.KEY)
-        return False
-    return True
+        refusal = _observed(figure, scene.hosts)
+    elif figure in FIGURES or figure == own:
+        refusal = None
+    else:
+        refusal = Refusal(found=f"figure {figure!r}", expected=one_of(sorted({*FIGURES, own}), figure))
+    if refusal is not None:
+        document.wrong(at, refusal.found, refusal.expected, Point.KEY)
+    return refusal is None
 
 
-def _computed() -> Mapping[str, object]:
-    """The figures that can be computed from raw data."""
-    if importlib.util.find_spec("assay.measures") is None:
-        return {}
-    figures: Mapping[str, object] = importlib.import_module("assay.measures").FIGURES
-    return figures
+def _observed(figure: str, hosts: tuple[HostSpec, ...]) -> Refusal | None:
+    """What is wrong with `@HOST.FIGURE`."""
+    host, _, name = figure[1:].rpartition(".")
+    names = tuple(spec.name for spec in hosts)
+    if host not in names:
+        return Refusal(found=f"host {host!r} in figure {figure!r}", expected=one_of(names, host))
+    if name not in OBSERVED:
+        return Refusal(found=f"figure {name!r}, observed on a host", expected=one_of(OBSERVED, name))
+    return unreached(host, hosts)
 
 
 def requirements(document: Document, shape: FileShape, found: tuple[Measure, ...]) -> tuple[Requirement, ...]:

@@ -44,6 +44,8 @@ def hosts(document: Document, shapes: Mapping[str, HostShape]) -> tuple[HostSpec
         _check_name(document, at, name)
         if shape.via not in HOST_KINDS:
             document.wrong((*at, "via"), shown(shape.via), one_of(HOST_KINDS, shape.via))
+        elif name == "local" and shape.via != "local":
+            document.wrong((*at, "via"), f"host 'local' by {shape.via}", 'via = "local", or another name')
         elif shape.via == "ssh" and not shape.address:
             document.wrong(at, f"no 'address' for host {name!r}", 'a line address = "..." (as ssh takes it)', Point.KEY)
         if name != "local":
@@ -143,7 +145,22 @@ def _host(document: Document, at: Path, found: object, known: tuple[HostSpec, ..
     if not isinstance(found, str) or found not in names:
         document.wrong(at, f"host {shown(found)}", one_of(names, str(found)))
         return "local"
+    out_of_reach = unreached(found, known)
+    if out_of_reach is not None:
+        document.wrong(at, out_of_reach.found, out_of_reach.expected)
     return found
+
+
+def unreached(name: str, known: tuple[HostSpec, ...]) -> Refusal | None:
+    """Why nothing can be done or seen on a host yet: all that runs, runs here. None for `local`.
+
+    Work that is meant for another machine and is done on this one gives a figure of the wrong machine.
+    """
+    if name == "local":
+        return None
+    ways = {"ssh": "is reached by ssh", "dask": "is reached by dask"}
+    way = next((ways.get(spec.via) for spec in known if spec.name == name), None) or "is not `local`"
+    return Refusal(found=f"host {name!r}, which {way}", expected="local: this version cannot work on other hosts yet")
 
 
 def _roles(document: Document, at: Path, found: object, known: tuple[HostSpec, ...]) -> dict[str, tuple[str, ...]]:

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from assay import catalogue
+from assay import catalogue, links
 from assay.errors import UsageError
 from assay.experiment import factors as varying
 from assay.experiment import figures, parts
@@ -20,7 +20,7 @@ from assay.experiment.digest import digest
 from assay.experiment.document import Document, Point, load, one_of, shown
 from assay.experiment.factors import Scene
 from assay.experiment.shape import FileShape, check
-from assay.records import Experiment, Factor, Precision, TargetSpec, Value, WorkloadSpec
+from assay.records import Experiment, Factor, HostSpec, Precision, TargetSpec, Value, WorkloadSpec
 from assay.units import Refusal, Unit, attempt
 
 DEFAULT_REPEATS = 5
@@ -147,7 +147,7 @@ def _assemble(document: Document, shape: FileShape) -> Experiment:
         budget_ns=_budget(document, shape.budget),
         seed=shape.seed,
         hosts=scene.hosts,
-        limits=_limits(document, shape.limits),
+        limits=_limits(document, shape.limits, scene.hosts),
         observers=_observers(document, shape.observers),
     )
 
@@ -204,10 +204,17 @@ def _budget(document: Document, text: str | None) -> int | None:
     return int(time)
 
 
-def _limits(document: Document, limits: Mapping[str, str]) -> Mapping[str, str]:
+def _limits(document: Document, limits: Mapping[str, str], hosts: tuple[HostSpec, ...]) -> Mapping[str, str]:
+    """What is known of links and devices: HOST.NAME is a link or a rate that can be held against a figure."""
+    names = tuple(spec.name for spec in hosts)
     for name, text in limits.items():
-        if not text.strip():
-            document.wrong(("limits", name), shown(text), 'a link or a rate such as "1GbE" or "100 MB/s"')
+        host = next((one for one in names if name.startswith(f"{one}.")), None)
+        if host is None or not name.removeprefix(f"{host}.").strip():
+            wanted = f'HOST.NAME in quotes, such as "local.sda" or "local.eth0"; HOST is {one_of(names)}'
+            document.wrong(("limits", name), f"limit {name!r}", wanted, Point.KEY)
+        capacity = links.capacity(text)
+        if isinstance(capacity, Refusal):
+            document.wrong(("limits", name), f"{capacity.found} for {name!r}", capacity.expected)
     return dict(limits)
 
 

@@ -96,10 +96,10 @@ def lines(case: TrialCase) -> Iterator[Line]:
         if limit.ops_per_s and unmerged(case):
             rate = window.count / window.seconds
             yield throttle(case, limit.device, (rate, limit.ops_per_s, Unit.PER_S), window.seconds)
-    for name, link in declared_links(case):
-        allowed = link.payload_bytes_per_s * case.thresholds["above_share"]
+    for name, capacity in declared(case):
+        allowed = capacity * case.thresholds["above_share"]
         if bytes_per_s:
-            yield Line(name=name, rate=bytes_per_s, limit=link.payload_bytes_per_s, allowed=allowed, unit=Unit.BYTES_PER_S)
+            yield Line(name=name, rate=bytes_per_s, limit=capacity, allowed=allowed, unit=Unit.BYTES_PER_S)
 
 
 def throttle(case: TrialCase, device: str, numbers: tuple[float, float, Unit], seconds: float) -> Line:
@@ -114,13 +114,13 @@ def unmerged(case: TrialCase) -> bool:
     return bool(knob(case, "direct"))
 
 
-def declared_links(case: TrialCase) -> Iterator[tuple[str, links.Link]]:
-    """The [limits] of the experiment that stand for a device of this trial, or for a wire where one is claimed."""
+def declared(case: TrialCase) -> Iterator[tuple[str, float]]:
+    """The [limits] of the experiment, in bytes a second, of devices of this trial, or of a wire where one is claimed."""
     devices = {f"{place.host}.{device}" for place in case.run.places for device in place.devices}
     for name, text in case.experiment.limits.items():
-        link = links.find(text)
-        if link is not None and (name in devices or case.claim.path is Path.WIRE):
-            yield f"{name} ({text})", link
+        capacity = links.capacity(text)
+        if isinstance(capacity, float) and (name in devices or case.claim.path is Path.WIRE):
+            yield f"{name} ({text})", capacity
 
 
 RULE = Rule(
