@@ -12,6 +12,7 @@ from assay.measures import sentence
 from assay.records import (
     Cell,
     Comparison,
+    Direction,
     Estimate,
     Finding,
     Judged,
@@ -25,7 +26,10 @@ from assay.records import (
     VerdictState,
     worst,
 )
+from assay.report.instead import instead
 from assay.report.reasons import why
+from assay.soundness import required_rules
+from assay.units import Unit
 
 GAP = "  "
 MOST_REASONS = 8
@@ -152,10 +156,26 @@ def requirement_table(results: Results) -> str:
     """The requirements; empty where there are none."""
     order = list(RequirementState)
     rows = [
-        Row(cells=(one.verdict.value, one.state.value, one.measure, one.text, levels_text(one.levels)))
+        Row(
+            cells=(
+                *(one.verdict.value, one.state.value, one.measure, one.text, levels_text(one.levels)),
+                *required_estimate(one.estimate),
+            )
+        )
         for one in sorted(results.requirements, key=lambda one: order.index(one.state), reverse=True)
     ]
-    return table(("verdict", "requirement", "measure", "asked", "at"), rows) if rows else ""
+    header = ("verdict", "requirement", "measure", "asked", "at", "found", "95 % interval or n")
+    return table(header, rows, (5,)) if rows else ""
+
+
+def required_estimate(estimate: Estimate | None) -> tuple[str, str]:
+    """What a requirement was held against: a figure with its unit, or a ratio to the baseline; each with its interval."""
+    if estimate is None:
+        return "-", "n = 0"
+    if estimate.unit in list(Unit):
+        return measures.with_unit(estimate.value, estimate.unit), estimate_text(estimate)
+    value, interval = ratio_text(estimate)
+    return f"{value} times", interval if estimate.low is None else f"{interval}, n = {estimate.n}"
 
 
 def cell_table(results: Results) -> str:
@@ -167,7 +187,6 @@ def cell_table(results: Results) -> str:
 
 def cell_row(cell: Cell, runs: Mapping[str, Judged]) -> Row:
     """One cell: the worst verdict of the runs it stands on; of those excluded where none counts."""
-    shown = cell.estimate or cell.unfiltered
     names = list(cell.values) or list(cell.excluded)
     verdicts = [verdict for run in names if run in runs and (verdict := runs[run].verdicts.get(cell.measure))]
     state = worst(verdict.state for verdict in verdicts) if verdicts else VerdictState.UNVERIFIED
@@ -178,12 +197,19 @@ def cell_row(cell: Cell, runs: Mapping[str, Judged]) -> Row:
             state.value,
             cell.measure,
             levels_text(cell.levels),
-            measures.with_unit(shown.value, shown.unit) if shown else "-",
-            estimate_text(shown),
+            value_text(cell),
+            estimate_text(cell.estimate),
             tier(verdicts),
         ),
-        note="; ".join(part for part in (*labels[:1], excluded) if part),
+        note="; ".join(part for part in (*labels[:1], excluded, "" if cell.estimate else instead(verdicts)) if part),
     )
+
+
+def value_text(cell: Cell) -> str:
+    """The mean of the runs that count; where none does, that of those found INVALID in brackets."""
+    if cell.estimate:
+        return measures.with_unit(cell.estimate.value, cell.estimate.unit)
+    return f"({measures.with_unit(cell.unfiltered.value, cell.unfiltered.unit)})" if cell.unfiltered else "-"
 
 
 def estimate_text(estimate: Estimate | None) -> str:
@@ -204,7 +230,15 @@ def tier(verdicts: Sequence[Verdict]) -> str:
     states = {finding.state for verdict in verdicts for finding in verdict.findings if finding.part == "tier" and counts(finding)}
     if State.FAIL in states:
         return f"not {claimed}"
-    return f"{claimed}?" if any(verdict.state is VerdictState.UNVERIFIED for verdict in verdicts) else claimed
+    return f"{claimed}?" if any(is_open(verdict) for verdict in verdicts) else claimed
+
+
+def is_open(verdict: Verdict) -> bool:
+    """Whether a part of the claim could not be confirmed, also where the verdict says something worse."""
+    if verdict.state in (VerdictState.UNVERIFIED, VerdictState.BOUNDED, VerdictState.SOUND):
+        return verdict.state is VerdictState.UNVERIFIED
+    needed = {rule for direction in Direction for rule in required_rules(verdict.claim, direction)}
+    return any(finding.state is State.UNVERIFIED and finding.rule in needed for finding in verdict.findings)
 
 
 def counts(finding: Finding) -> bool:

@@ -10,6 +10,7 @@ from assay.report import answer, words
 from assay.report.charts import cells
 from assay.report.charts.figure import Figure
 from assay.report.headlines import subject
+from assay.report.instead import instead
 from assay.report.quantities import show, show_range
 
 LISTED = 60
@@ -105,30 +106,39 @@ def measures(results: Results) -> Iterable[Section]:
 
 
 def figures(results: Results) -> tuple[FigureRow, ...]:
-    """Each measure at each combination of levels with its estimate and the worst verdict of its runs."""
+    """Each measure at each combination of levels with its estimate and the worst verdict of its runs.
+
+    Where no run counts, those found INVALID stand there with their value in brackets.
+    """
     known = {measure.name: measure for measure in results.experiment.measures}
-    return tuple(_figure(results, known[cell.measure], cell) for cell in results.cells if cell.estimate and cell.measure in known)
+    there = [cell for cell in results.cells if (cell.estimate or cell.unfiltered) and cell.measure in known]
+    return tuple(_figure(results, known[cell.measure], cell) for cell in there)
 
 
 def _figure(results: Results, measure: Measure, cell: Cell) -> FigureRow:
-    assert cell.estimate is not None
-    here = [
-        judged.verdicts[cell.measure] for judged in results.runs if judged.id in cell.values and cell.measure in judged.verdicts
-    ]
+    one = cell.estimate or cell.unfiltered
+    assert one is not None
+    names = cell.values or cell.excluded
+    here = [judged.verdicts[cell.measure] for judged in results.runs if judged.id in names and cell.measure in judged.verdicts]
     state = worst(verdict.state for verdict in here) if here else VerdictState.UNVERIFIED
-    one = cell.estimate
-    interval = show_range(one.low, one.high, one.unit) or f"n = {one.n}"
-    if one.n > 1 and one.low is None:
-        interval = f"{show_range(cell.low, cell.high, one.unit)}, n = {one.n}"
     return FigureRow(
         name=words.measure(measure),
         levels=words.levels(cell.levels),
         claim=words.claim(measure.claim),
-        value=show(one.value, one.unit),
-        interval=interval,
+        value=show(one.value, one.unit) if cell.estimate else f"({show(one.value, one.unit)})",
+        interval=_interval(cell) if cell.estimate else "; ".join(part for part in ("n = 0", instead(here)) if part),
         state=state,
         label=next((verdict.label for verdict in here if verdict.state is state), ""),
     )
+
+
+def _interval(cell: Cell) -> str:
+    """The interval of the estimate; smallest and largest value where there are too few for one."""
+    one = cell.estimate
+    assert one is not None
+    if one.n > 1 and one.low is None:
+        return f"{show_range(cell.low, cell.high, one.unit)}, n = {one.n}"
+    return show_range(one.low, one.high, one.unit) or f"n = {one.n}"
 
 
 def verdicts(results: Results) -> dict[str, object]:
