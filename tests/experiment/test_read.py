@@ -147,6 +147,8 @@ BODY = [
     (ONE + SPOOL.replace("1000", "0"), "0", "0 for 'count'", "at least 1"),
     (ONE + SPOOL.replace("1000", "true"), "true", "true for 'count'", "a whole number"),
     (ONE + SPOOL.replace("100\n", "5000\n"), "spool", "list_every 5000", "at most count"),
+    (ONE + "cpus = 1\n" + SPOOL, "cpus", "unknown knob 'cpus'", "path"),
+    (ONE + 'memory = "1 GiB"\n' + SPOOL, "memory", "unknown knob 'memory'", "path"),
     (ONE + SPOOL + "cpus = [0, 0]\n", "[0, 0]", "[0, 0] for 'cpus'", "a list of CPU numbers"),
     (ONE + SPOOL + 'memory = "1 g"\n', '"1 g"', "'1 g'", "GiB (2^30 bytes)"),
     (ONE + STREAM.replace('"1 MiB"', "4096"), "4096", "4096 for 'size'", "as a text"),

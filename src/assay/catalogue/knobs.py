@@ -44,7 +44,7 @@ PLACEMENT = (
     Knob(name="cpus", kind=KnobKind.CPUS, help="CPUs to run on: a count or a list of numbers"),
     Knob(name="memory", kind=KnobKind.QUANTITY, unit=Unit.BYTES, help="memory limit of the cgroup it runs in"),
 )
-"""Knobs that every workload and target has."""
+"""Knobs that every workload has."""
 
 TIMING = (
     Knob(

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from assay import units
-from assay.catalogue import PLACEMENT, Knob, KnobKind
+from assay.catalogue import Knob, KnobKind
 from assay.experiment.document import Document, Path, Point, one_of, shown
 from assay.records import Value
 from assay.units import EXAMPLES, Refusal, Unit, attempt
@@ -24,8 +24,8 @@ class Settings:
 
 
 def declared(knobs: tuple[Knob, ...]) -> dict[str, Knob]:
-    """The knobs by name, with those that everything has."""
-    return {knob.name: knob for knob in (*PLACEMENT, *knobs)}
+    """The knobs by name."""
+    return {knob.name: knob for knob in knobs}
 
 
 def lookup(knobs: Mapping[str, Knob], name: str) -> Knob | None:

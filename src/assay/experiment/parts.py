@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from assay import catalogue
-from assay.catalogue import TIMING, Knob, Target, Workload
+from assay.catalogue import PLACEMENT, TIMING, Knob, Target, Workload
 from assay.experiment.document import Document, Path, Point, one_of, shown
 from assay.experiment.knobs import Settings, declared, settings
 from assay.experiment.shape import EventShape, FileShape, HostShape, check
@@ -85,7 +85,7 @@ def workloads(document: Document, shape: FileShape, known: tuple[HostSpec, ...],
         roles = _roles(document, (*at, "hosts"), table.get("hosts", {}), known)
         events = _events(document, (*at, "events"), table.get("events", []), known)
         if plug is not None:
-            knobs = declared((*plug.knobs, *TIMING))
+            knobs = declared((*PLACEMENT, *plug.knobs, *TIMING))
             chosen = settings(document, at, knobs, _without(table, "kind", "hosts", "events"), varied(name))
             spec = WorkloadSpec(name=name, kind=plug.name, knobs=chosen.values, hosts=roles, events=events)
             parts[name] = Part(name=name, at=at, knobs=knobs, settings=chosen, spec=spec, plug=plug)

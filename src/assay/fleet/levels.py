@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Mapping
 
-from assay.catalogue import PLACEMENT, Knob
+from assay.catalogue import Knob
 from assay.errors import UsageError
 from assay.records import Experiment, TargetSpec, Trial, Value, WorkloadSpec
 
@@ -47,7 +47,7 @@ def clients_of(trial: Trial, spec: WorkloadSpec) -> int:
 
 def complete(knobs: Mapping[str, Value], declared: Iterable[Knob]) -> dict[str, Value]:
     """The knobs with the defaults of those that the file leaves out."""
-    defaults = {knob.name: knob.default for knob in (*declared, *PLACEMENT) if knob.default is not None}
+    defaults = {knob.name: knob.default for knob in declared if knob.default is not None}
     return {**defaults, **knobs}
 
 

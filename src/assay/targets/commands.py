@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Mapping
 
-from assay.catalogue import PLACEMENT, Host, Knob, KnobKind, Setting, Target
+from assay.catalogue import Host, Knob, KnobKind, Setting, Target
 from assay.errors import EvidenceError, RefusedError, TrialError, UsageError
 from assay.machine.placeholders import substitute, unknown
 from assay.machine.stack import mount_of, stack
@@ -153,7 +153,6 @@ TARGET = Target(
         _step_knob("facts", "argument list that prints `key = value` lines for the fingerprint"),
         _step_knob("teardown", "argument list that undoes `prepare`; also run after an interruption"),
         Knob(name="variables.*", kind=KnobKind.TEXT, help="free values for {variables.NAME}; each can be a factor"),
-        *PLACEMENT,
     ),
     endpoint=EndpointKind.DIRECTORY,
     check=check,

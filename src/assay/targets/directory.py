@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import posixpath
 
-from assay.catalogue import PLACEMENT, Host, Knob, KnobKind, Setting, Target
+from assay.catalogue import Host, Knob, KnobKind, Setting, Target
 from assay.errors import EvidenceError, RefusedError, UsageError
 from assay.machine import image, marks
 from assay.machine.stack import Mount, mount_of, stack
@@ -125,7 +125,7 @@ def remove(_host: Host, _setting: Setting) -> None:
 
 TARGET = Target(
     name="directory",
-    knobs=(Knob(name="path", kind=KnobKind.PATH, required=True, help="existing directory or mount to measure"), *PLACEMENT),
+    knobs=(Knob(name="path", kind=KnobKind.PATH, required=True, help="existing directory or mount to measure"),),
     endpoint=EndpointKind.DIRECTORY,
     check=check,
     install=install,

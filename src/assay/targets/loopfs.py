@@ -10,7 +10,7 @@ import hashlib
 import posixpath
 from collections.abc import Mapping
 
-from assay.catalogue import PLACEMENT, Host, Knob, KnobKind, Setting, Target, Undo, Unit
+from assay.catalogue import Host, Knob, KnobKind, Setting, Target, Undo, Unit
 from assay.errors import AssayError, BusyError, TrialError, UsageError
 from assay.machine import image, marks, throttle, tools
 from assay.machine.filesystems import FILESYSTEMS, features, make, mount
@@ -184,7 +184,6 @@ TARGET = Target(
         Knob(name="image", kind=KnobKind.CHOICE, choices=("written", "sparse"), default="written", help="sparse misleads"),
         Knob(name="scratch", kind=KnobKind.PATH, help="directory for the image; the experiment's scratch where not set"),
         *throttle.KNOBS,
-        *PLACEMENT,
     ),
     endpoint=EndpointKind.DIRECTORY,
     check=check,
