@@ -180,6 +180,8 @@ BODY = [
     (ONE + SPOOL + CUT.replace("run", 'host = "s"\nrun') + FAR, '"s"', "reached by ssh", "local: this version"),
     (ONE + SPOOL + '[factors]\nhosts = ["local", "s"]\n' + FAR, '"s"', "reached by ssh", "local: this version"),
     (ONE + SPOOL + '[measures]\n"spool.create.@s.cpu_share" = {}\n' + FAR, '"spool', "reached by ssh", "local: this version"),
+    (ONE + SPOOL + CUT.replace("create", "layout"), '"layout', "event of phase 'layout', which workload 'spool'", "create"),
+    (ONE + SPOOL + 'memory = "1 GiB"\n' + STREAM, '"1 GiB', "memory = 1 GiB, stream.memory = no limit", "the same memory"),
     (ONE + SPOOL + '[limits]\n"local.sda" = "bar"\n', '"bar"', "'bar' for 'local.sda'", "a link such as"),
     (ONE + SPOOL + '[limits]\n"local.sda" = "SATA-3 x0"\n', '"SATA', "'SATA-3 x0'", "a link such as"),
     (ONE + SPOOL + '[limits]\n"local.sda" = "100 Mbps"\n', '"100', "'100 Mbps'", "Mbit/s"),
@@ -244,6 +246,22 @@ def test_two_factors_by_hand_are_refused() -> None:
 def test_knobs_are_checked_for_every_combination_of_levels() -> None:
     text = HEAD + ONE + SPOOL + '[factors]\n"spool.list_every" = [100, 2000]\n'
     assert "list_every 2000" in the_mistake(text).found
+
+
+def test_an_event_that_would_happen_in_some_arms_only_is_refused() -> None:
+    text = HEAD + ONE + SPOOL.replace("list_every = 100\n", "") + CUT.replace("create", "stat")
+    text += '[factors]\n"spool.operations" = [["create", "stat"], ["create"]]\n'
+    assert "phase 'stat', which workload 'spool' does not have with every level" in the_mistake(text).found
+    assert len(read.parse(text.replace('["create"]]', '["create", "stat", "unlink"]]'), "x").workloads[0].events) == 1
+
+
+def test_workloads_of_one_trial_have_one_memory_limit_with_every_level() -> None:
+    text = HEAD + ONE + SPOOL + 'memory = "1 GiB"\n' + STREAM + 'memory = "1 GiB"\n'
+    assert len(read.parse(text, "x").workloads) == 2
+    varied = text + '[factors]\n"stream.memory" = ["1 GiB", "2 GiB"]\n'
+    assert "spool.memory = 1 GiB, stream.memory = 2 GiB in one trial" in the_mistake(varied).found
+    apart = varied.replace("[factors]\n", '[factors]\nworkload = ["spool", "stream"]\n')
+    assert len(read.parse('compare = "workload"\n' + apart, "x").factors) == 2
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:

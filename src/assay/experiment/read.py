@@ -15,7 +15,7 @@ from pathlib import Path
 from assay import catalogue, links
 from assay.errors import UsageError
 from assay.experiment import factors as varying
-from assay.experiment import figures, parts
+from assay.experiment import figures, fitting, parts
 from assay.experiment.digest import digest
 from assay.experiment.document import Document, Point, load, one_of, shown
 from assay.experiment.factors import Scene
@@ -130,6 +130,8 @@ def _assemble(document: Document, shape: FileShape) -> Experiment:
     scene, factors = _scene(document, shape)
     parts.endpoints_fit(document, scene.targets, scene.workloads)
     varying.knobs_fit(document, scene.workloads, factors)
+    fitting.events_fit(document, scene.workloads, factors)
+    fitting.memory_fits(document, scene.workloads, factors)
     measures = figures.measures(document, shape, figures.known(scene.workloads, factors, scene.hosts))
     repeats = _repeats(document, shape)
     _count_trials(document, factors, repeats)

@@ -28,6 +28,8 @@ class Events:
     """(ns after T, argument list)."""
     facts: list[Fact] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
+    _begun: int = 0
+    """How many of them, by time, have been started."""
     _over: threading.Event = field(default_factory=threading.Event)
     _thread: threading.Thread | None = None
 
@@ -38,17 +40,20 @@ class Events:
             self._thread.start()
 
     def finish(self) -> None:
-        """What is not due yet does not happen any more; what has begun is waited for."""
+        """What is not due yet does not happen any more, and each such event is a failure; what has begun is waited for."""
         self._over.set()
         if self._thread is not None:
             self._thread.join(2 * LONGEST_S)
             self._thread = None
+        for at_ns, argv in sorted(self.commands)[self._begun :]:
+            self.failures.append(f"phase {self.phase} ended before its event {' '.join(argv)!r} at {at_ns / 1e9:g} s")
+        self._begun = len(self.commands)
 
     def _run(self, start_ns: int) -> None:
         for number, (at_ns, argv) in enumerate(sorted(self.commands)):
             if self._over.wait(max(0.0, (start_ns + at_ns - self.host.monotonic_ns()) / 1e9)):
-                self.failures.append(f"phase {self.phase} ended before its event {' '.join(argv)!r} at {at_ns / 1e9:g} s")
                 return
+            self._begun += 1
             began_ns = self.host.monotonic_ns() - start_ns
             status = self._do(argv)
             value = f"at {began_ns / 1e9:.3f} s: {' '.join(argv)}: {status}"
