@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from assay.analysis import wording
+from assay.analysis import quantities, wording
 from assay.analysis.counting import measure_of
 from assay.analysis.order import is_interleaved
 from assay.records import Cell, Change, Comparison, Conclusion, Estimate, Experiment, Factor, Judged, Plan
@@ -54,7 +54,11 @@ def comparisons(experiment: Experiment, plan: Plan, cells: Sequence[Cell], runs:
     del plan  # the order that counts is the one in which the runs were made, and they carry their trials
     by_id = {judged.id: judged for judged in runs}
     found = corrected([compare(arms, experiment.matters_share) for arms in pairs_of_cells(experiment, cells, by_id)])
-    return tuple(replace(one, statement=wording.statement(one, measure_of(experiment, one.measure))) for one in found)
+    told = quantities.telling(experiment)
+    return tuple(
+        replace(one, statement=wording.statement(quantities.compared(one, told), measure_of(experiment, one.measure)))
+        for one in found
+    )
 
 
 def pairs_of_cells(experiment: Experiment, cells: Sequence[Cell], runs: Mapping[str, Judged]) -> Iterator[Arms]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from assay.cli import tables
 from assay.cli.gate import Gate, status
 from assay.cli.judging import current
+from assay.cli.readable import readable
 from assay.errors import UsageError
 from assay.notebook import read as notebook
 from assay.plain import to_plain
@@ -29,6 +30,7 @@ def compare(lab: Path, which: str | None, *, as_json: bool, gate: Gate) -> int:
         }
         print(json.dumps(answer, sort_keys=True))
     else:
+        results = readable(results)
         why = tables.reasons(results.comparison_verdicts.values())
         parts = (tables.comparison_table(results), tables.requirement_table(results), why, tables.damage(results.damaged))
         print("\n\n".join(part for part in parts if part))

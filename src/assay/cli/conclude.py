@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 from assay.cli.judging import current
+from assay.cli.readable import readable
 from assay.notebook import read as notebook
 from assay.notebook.store import Store
 from assay.plain import to_plain
@@ -27,7 +28,7 @@ def write_report(folder: Path, results: Results) -> Path:
     from assay.cli.report import pictures
     from assay.report import page
 
-    path = folder / REPORT
+    path, results = folder / REPORT, readable(results)
     page.write(results, notebook.load(folder), path, pictures(folder, results))
     return path
 
@@ -39,5 +40,5 @@ def show(results: Results, folder: Path, *, as_json: bool) -> None:
     if as_json:
         print(json.dumps(to_plain(results), sort_keys=True))
     else:
-        print(tables.summary(results))
+        print(tables.summary(readable(results)))
         print(f"report: {folder / REPORT}")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from assay.analysis import curves as analysis
 from assay.cli.judging import current
+from assay.cli.readable import readable
 from assay.errors import UsageError
 from assay.notebook import read as notebook
 from assay.records import Direction, Results, Run
@@ -26,7 +27,7 @@ def report(
     if fmt not in FORMATS:
         raise UsageError(f"found format {fmt!r}; expected one of: {', '.join(FORMATS)}")
     folder = notebook.choose(lab, experiment)
-    results = current(folder)
+    results = readable(current(folder))
     path = _write_chart(folder, results, chart, out) if chart else _write(folder, results, out, fmt)
     print(path)
     if open:

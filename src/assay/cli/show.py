@@ -6,8 +6,9 @@ import json
 from pathlib import Path
 
 from assay import measures
+from assay.analysis import quantities
 from assay.audit import judge
-from assay.cli import tables
+from assay.cli import readable, tables
 from assay.errors import DamagedError, UsageError
 from assay.notebook import layout
 from assay.notebook import read as notebook
@@ -18,8 +19,10 @@ from assay.units import Unit
 
 def show(lab: Path, which: str | None, run_id: str, *, as_json: bool) -> int:
     """Show a run of an experiment by today's rules. Raises UsageError naming the runs that there are, DamagedError."""
-    judged = find(notebook.choose(lab, which), layout.run_id(*layout.split_run_id(run_id)))
-    print(json.dumps(to_plain(judged), sort_keys=True) if as_json else told(judged))
+    folder = notebook.choose(lab, which)
+    judged = find(folder, layout.run_id(*layout.split_run_id(run_id)))
+    levels = quantities.telling(notebook.read_plan(folder)[0])
+    print(json.dumps(to_plain(judged), sort_keys=True) if as_json else told(readable.judged(judged, levels)))
     return 0
 
 
