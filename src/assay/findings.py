@@ -74,6 +74,12 @@ def at_most(case: TrialCase, share: float) -> Bound | None:
     return Bound(low=None, high=rate[0] * share, unit=rate[1]) if rate else None
 
 
+def at_least(case: TrialCase, share: float) -> Bound | None:
+    """The bound of a rate of which only this share is certain; None where the value is no rate."""
+    rate = rate_of(case)
+    return Bound(low=rate[0] * share, high=rate[0], unit=rate[1]) if rate else None
+
+
 def in_words(bound: Bound | None) -> str:
     """`at most 82.0 MB/s`, `between 80 MB/s and 98 MB/s`; empty where nothing is known."""
     if bound is None or (bound.low is None and bound.high is None):

@@ -1,8 +1,13 @@
 """E05: bytes that vanish on the way down, operations that failed."""
 
-from assay.records import Severity, State
+from array import array
+from dataclasses import replace
+
+import pytest
+
+from assay.records import Claim, Durability, Severity, State
 from assay.rules.contradiction import RULE
-from audit.case_builder import MIB, Made, Seen, but, case_of
+from audit.case_builder import MIB, SECOND, Made, Seen, but, case_of, gauge
 
 
 def judged(made):
@@ -77,3 +82,62 @@ def test_a_command_whose_calls_or_storage_bear_it_out():
 def test_calls_that_nobody_counts_contradict_nothing():
     assert judged(but(TOLD, call_bytes=MIB, storage_bytes=0)).state is State.PASS
     assert judged(but(TOLD, call_bytes=None, storage_bytes=0)).state is State.PASS
+
+
+FIO = but(READ, seconds=10.0, values={"read.bytes": 256.0 * MIB, "read.bytes_per_s": 256.0 * MIB / 9, "read.elapsed_ns": 9e9})
+
+
+def over_time(made, times, values, metric="read_bytes"):
+    case = case_of(made, "E05")
+    sampled = replace(
+        gauge("block", "device:vda", metric, (0.0,), 1.0),
+        at_ns=array("q", [round(at * SECOND) for at in times]),
+        value=array("d", [value * MIB for value in values]),
+    )
+    return RULE.check(replace(case, observations=replace(case.observations, series=(*case.observations.series, sampled))))
+
+
+def faster(made, times):
+    told = {name: value / times if name.endswith("_ns") else value for name, value in made.values.items()}
+    return but(made, values={**told, "read.bytes_per_s": made.values["read.bytes_per_s"] * times})
+
+
+def test_bytes_and_time_that_the_rate_denies():
+    assert judged(FIO).state is State.PASS
+    finding = judged(but(FIO, values={**FIO.values, "read.bytes_per_s": 2560.0 * MIB / 9}))
+    assert (finding.state, finding.severity) == (State.FAIL, Severity.INVALIDATES)
+    assert finding.statement == "The command says 268 MB in 9 s, but 298 MB/s."
+
+
+def test_a_time_in_which_the_device_delivered_less():
+    evenly = [256 * second / 9 for second in range(10)]
+    assert over_time(FIO, range(10), evenly).state is State.PASS
+    finding = over_time(faster(FIO, 1.5), range(10), evenly)
+    assert finding.state is State.FAIL
+    assert "but that took at least" in finding.statement
+
+
+def test_a_time_that_is_a_small_part_of_the_command_is_nobody_elses():
+    finding = judged(faster(FIO, 10))
+    assert finding.state is State.UNVERIFIED
+    assert finding.bound.low == pytest.approx(256 * MIB / 10)
+
+
+def test_a_rate_alone_is_held_against_the_bytes_of_the_calls():
+    bare = but(FIO, values={"read.bytes_per_s": 256.0 * MIB / 10}, call_bytes=256 * MIB)
+    assert judged(bare).state is State.PASS
+    finding = judged(but(bare, values={"read.bytes_per_s": 9.999e9}))
+    assert finding.state is State.UNVERIFIED
+    assert finding.statement.startswith("The figure is of a part of the time that nobody saw: 10.00 GB/s is told")
+
+
+GONE = but(WRITE, storage_bytes=256 * MIB, lower_bytes=MIB, drain_bytes=0, claim=Claim(durability=Durability.STABLE_MEDIA))
+
+
+def test_dirtied_bytes_that_no_device_took():
+    own = judged(but(GONE, operation="random_write"))
+    assert (own.state, "dirtied" in own.statement) == (State.FAIL, True)
+    told = judged(but(GONE, values={"write.bytes": 256.0 * MIB}))
+    assert (told.state, "dirtied" in told.statement) == (State.UNVERIFIED, True)
+    assert judged(but(GONE, values={"write.bytes": 256.0 * MIB}, lower_bytes=256 * MIB)).state is State.PASS
+    assert judged(but(GONE, operation="random_write", claim=Claim())).state is State.PASS

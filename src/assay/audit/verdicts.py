@@ -49,8 +49,13 @@ def unverified(findings: Sequence[Finding], required: Iterable[str]) -> list[str
 
 
 def common_bound(findings: Iterable[Finding]) -> Bound | None:
-    """Between which values the figure lies by all failed findings that say so; where they exclude each other, all they span."""
+    """Between which values the figure lies by all failed findings that say so; where they exclude each other, all they span.
+
+    Where none failed, what those that could not be verified leave possible.
+    """
+    findings = tuple(findings)
     bounds = [finding.bound for finding in failures(findings) if finding.bound is not None]
+    bounds = bounds or [f.bound for f in findings if f.state is State.UNVERIFIED and f.bound is not None]
     if not bounds or len({bound.unit for bound in bounds}) > 1:
         return bounds[0] if bounds else None
     lows = [bound.low for bound in bounds if bound.low is not None]

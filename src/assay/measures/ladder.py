@@ -130,6 +130,12 @@ def lowest_device(phase: Phase, observations: Observations, direction: Direction
     return passed(phase, observations, Rung.LOWEST_DEVICE, direction, span)
 
 
+def taken(phase: Phase, observations: Observations) -> Step | None:
+    """What the lowest device wrote while the clock ran and in the drain; None where nobody counted it."""
+    clock = lowest_device(phase, observations, Direction.WRITE)
+    return clock and both(clock, lowest_device(phase, observations, Direction.WRITE, Span.DRAIN))
+
+
 def has(phase: Phase, observations: Observations, key: str) -> bool:
     """Whether there is evidence of a key (`L2.read`, `page_cache.dirty_bytes`, `fact:kernel.*`) in a phase."""
     kind, _, rest = key.partition(":")

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 from assay import measures
 from assay.catalogue import Case, Rule, TrialCase
-from assay.findings import found, knob
-from assay.measures import ladder, latency
+from assay.findings import at_least, found, knob
+from assay.measures import figures, foreign, ladder, latency
 from assay.records import Direction, Finding, Rung, Scope, Severity, Span, State, StopRule
 from assay.units import Unit
 
@@ -37,6 +37,9 @@ def check(case: Case) -> Finding:
         return found(
             RULE, case, State.FAIL, statement, severity=severity, observed=observed, threshold=limits(case), relabel=label
         )
+    for statement, share in unproved(case):
+        bound = at_least(case, share)
+        return found(RULE, case, State.UNVERIFIED, statement, observed=observed, threshold=limits(case), bound=bound)
     return found(
         RULE, case, State.PASS, "What was counted at neighbouring rungs agrees, and no operation failed.", observed=observed
     )
@@ -44,7 +47,7 @@ def check(case: Case) -> Finding:
 
 def limits(case: TrialCase) -> dict[str, float | str | None]:
     """The thresholds, for the finding."""
-    return {name: case.thresholds[name] for name in ("disagreement_share", "error_share", "noted_error_share")}
+    return {name: case.thresholds[name] for name in ("disagreement_share", "unseen_share", "error_share", "noted_error_share")}
 
 
 def error_share(case: TrialCase) -> float:
@@ -65,6 +68,9 @@ def contradictions(case: TrialCase) -> Iterator[str]:
         return
     yield from unasked_calls(case, direction, asked)
     yield from overstated(case, direction, asked)
+    yield from foreign.denied(case.phase, case.observations, case.measure.operation, asked, case.thresholds["disagreement_share"])
+    if not case.phase.values and case.phase.drain_ns is not None:
+        yield from (statement for statement, _ in vanished(case))
     yield from unread(case, asked) if direction is Direction.READ else unwritten(case, asked)
 
 
@@ -115,11 +121,34 @@ def unwritten(case: TrialCase, asked: float) -> Iterator[str]:
     """Writes of distinct bytes that, with the drain and what is still dirty, the device below never took."""
     if not distinct(case) or case.phase.drain_ns is None or compressed(case):
         return
-    clock = ladder.highest_device(case.phase, case.observations, Direction.WRITE, Span.CLOCK)
+    clock = ladder.highest_device(case.phase, case.observations, Direction.WRITE)
     drain = ladder.highest_device(case.phase, case.observations, Direction.WRITE, Span.DRAIN)
     taken = ladder.both(clock, drain)
     if taken is not None and drain is not None and short(case, taken.raw_bytes, asked):
         yield f"{said(asked)} were written and drained, but {taken.device} took only {said(taken.raw_bytes)}."
+
+
+def unproved(case: TrialCase) -> Iterator[tuple[str, float]]:
+    """What can be neither confirmed nor denied, each with the share of the figure that is certain."""
+    direction = case.phase.directions.get(case.measure.operation)
+    if direction in (Direction.READ, Direction.WRITE):
+        asked = ladder.asked_bytes(case.phase, case.observations, direction) or 0.0
+        least = (1 / (1 + case.thresholds["disagreement_share"]), case.thresholds["unseen_share"])
+        yield from foreign.unseen(case.phase, case.measure.operation, asked, least)
+    yield from vanished(case)
+
+
+def vanished(case: TrialCase) -> Iterator[tuple[str, float]]:
+    """Bytes that the processes dirtied and that the lowest device never took, under a claim that it did."""
+    direction = case.phase.directions.get(case.measure.operation)
+    dirtied = ladder.passed(case.phase, case.observations, Rung.CLIENT_CACHE, Direction.WRITE)
+    taken = ladder.taken(case.phase, case.observations)
+    media = direction is Direction.WRITE and figures.claims_media(case.claim, direction)
+    if not media or dirtied is None or taken is None or dirtied.bytes < case.thresholds["least_bytes"] or compressed(case):
+        return
+    if short(case, taken.raw_bytes, dirtied.bytes - dirtied.uncertainty_bytes):
+        below = f"{taken.device} took only {said(taken.raw_bytes)}"
+        yield f"The processes dirtied {said(dirtied.bytes)}, but {below}, drain included.", taken.raw_bytes / dirtied.bytes
 
 
 def short(case: TrialCase, below: float, above: float) -> bool:
@@ -140,17 +169,14 @@ def distinct(case: TrialCase) -> bool:
 
 def compressed(case: TrialCase) -> bool:
     """Whether the file system stores the data encoded, in fewer bytes."""
-    found_bytes = ladder.at_stop(case.phase, ladder.gauges(case.phase, case.observations, "extents", "encoded_bytes", "path"))
-    return bool(found_bytes)
+    return bool(ladder.at_stop(case.phase, ladder.gauges(case.phase, case.observations, "extents", "encoded_bytes", "path")))
 
 
 def has_holes(case: TrialCase) -> bool:
     """Whether the files have space that no device is asked for: then T06 explains it."""
     kinds = ("hole_bytes", "unwritten_bytes")
-    every = (
-        ladder.at_arming(case.phase, ladder.gauges(case.phase, case.observations, "extents", kind, "path")) for kind in kinds
-    )
-    return any(every)
+    each = (ladder.gauges(case.phase, case.observations, "extents", kind, "path") for kind in kinds)
+    return any(ladder.at_arming(case.phase, series) for series in each)
 
 
 RULE = Rule(

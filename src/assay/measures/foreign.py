@@ -1,0 +1,123 @@
+"""What a foreign tool tells of its bytes and its time, and the shortest time in which counters saw so much move."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from assay.measures.text import with_unit
+from assay.records import Direction, Observations, Phase, Series
+from assay.units import Unit
+
+MILLISECOND_S = 0.001
+"""Tools tell their times in whole milliseconds, so two of their times agree when they are no further apart."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Told:
+    """A tool's rate in bytes/s with its bytes and its time in s; None where it does not tell them."""
+
+    rate: float
+    bytes: float | None
+    seconds: float | None
+
+    def implied_s(self, seen_bytes: float) -> float:
+        """The time in s that the rate implies, by the tool's own bytes, else by those that were seen."""
+        return (seen_bytes if self.bytes is None else self.bytes) / self.rate
+
+    def agrees(self, clients: int, share: float) -> bool:
+        """Whether rate, bytes and time fit together, within a share or a millisecond.
+
+        Of several clients rates are added and the longest time counts, so there the time may be longer, never shorter.
+        """
+        if self.bytes is None or self.seconds is None:
+            return True
+        apart = self.bytes / self.rate - self.seconds
+        return (apart if clients > 1 else abs(apart)) <= max(share * self.seconds, MILLISECOND_S)
+
+
+def told(phase: Phase, operation: str) -> Told | None:
+    """What the tool tells of one operation; None where it tells no rate of bytes."""
+    rate = phase.values.get(f"{operation}.bytes_per_s")
+    if not rate or rate <= 0:
+        return None
+    elapsed = phase.values.get(f"{operation}.elapsed_ns")
+    return Told(rate=rate, bytes=phase.values.get(f"{operation}.bytes"), seconds=elapsed / 1e9 if elapsed else None)
+
+
+def denied(phase: Phase, observations: Observations, operation: str, asked: float, share: float) -> Iterator[str]:
+    """In words: a rate that the tool's own bytes and time deny, or a time in which counters saw less than so many bytes move."""
+    tool = told(phase, operation)
+    if tool is None or tool.bytes is None:
+        return
+    if not tool.agrees(len(phase.clients), share):
+        yield f"The command says {_bytes(tool.bytes)} in {_time(tool.seconds or 0)}, but {_rate(tool.rate)}."
+    least = shortest_s(phase, observations, phase.directions[operation], (1 - share) * asked)
+    claimed = min(tool.implied_s(asked), tool.seconds or tool.implied_s(asked))
+    if claimed < (1 - share) * least:
+        yield f"The command says it moved {_bytes(asked)} in {_time(claimed)}, but that took at least {_time(least)}."
+
+
+def unseen(phase: Phase, operation: str, asked: float, limits: tuple[float, float]) -> Iterator[tuple[str, float]]:
+    """In words, with the certain share: a rate that holds for only a part of the command's time, which nobody else timed.
+
+    `limits` are the least shares of that time for tools that tell a rate alone, and for those that tell their bytes too.
+    """
+    tool = told(phase, operation)
+    whole = (phase.end_ns - phase.start_ns) / 1e9
+    if tool is None or whole <= 0:
+        return
+    known = min(1.0, tool.implied_s(asked) / whole)
+    if known < limits[0 if tool.bytes is None else 1]:
+        yield (
+            (
+                f"The figure is of a part of the time that nobody saw: {_rate(tool.rate)} is told,"
+                f" {_bytes(asked)} in the {_time(whole)} of the whole command are {_rate(tool.rate * known)}."
+            ),
+            known,
+        )
+
+
+def _bytes(count: float) -> str:
+    return with_unit(count, Unit.BYTES)
+
+
+def _time(seconds: float) -> str:
+    return with_unit(seconds * 1e9, Unit.NANOSECONDS)
+
+
+def _rate(rate: float) -> str:
+    return with_unit(rate, Unit.BYTES_PER_S)
+
+
+def shortest_s(phase: Phase, observations: Observations, direction: Direction, moved: float) -> float:
+    """The shortest time in s in which so many bytes can have moved by any counter sampled over time; 0 where none tells.
+
+    A byte counted between two samples may have moved right at the inner one, so the intervals at both ends count nothing.
+    What others moved makes the time only shorter. Devices take buffered writes later, so they speak of reads alone.
+    """
+    return max((enclosed_s(series, moved) for series in counters(phase, observations, direction)), default=0.0)
+
+
+def counters(phase: Phase, observations: Observations, direction: Direction) -> Iterator[Series]:
+    """The cumulative bytes of one direction: of the process where there is only one, of devices for reads."""
+    if direction not in (Direction.READ, Direction.WRITE):
+        return
+    if len(phase.clients) == 1:
+        yield from observations.over_time(phase.name, "process", f"{direction}_bytes")
+    if direction is Direction.READ:
+        yield from observations.over_time(phase.name, "block", "read_bytes")
+
+
+def enclosed_s(series: Series, moved: float) -> float:
+    """The least time in s between the inner samples of all stretches in which so many bytes moved; 0 where there is none."""
+    at, value = series.at_ns, series.value
+    found = []
+    last = 0
+    for first in range(len(at)):
+        while last < len(at) and value[last] - value[first] < moved:
+            last += 1
+        if last == len(at):
+            break
+        found.append(max(0, at[last - 1] - at[first + 1]) / 1e9)
+    return min(found, default=0.0)
