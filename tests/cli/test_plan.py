@@ -1,19 +1,26 @@
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+import cli_notebook
+import notebook_records as made
 from assay.catalogue import Host
 from assay.cli import plan as verb
+from assay.cli.history import history, spreads
 from assay.errors import InputErrors
 from assay.experiment import read
+from assay.experiment.plan import History
 from assay.fleet.hosts.local import Local
+from assay.records import Cell
 
 FOLDER = Path(__file__).parents[2] / "experiments"
+NO_LAB = Path("/no/such/lab")
 
 
 def test_the_plan_says_trials_schedule_and_effects(capsys: pytest.CaptureFixture[str]) -> None:
-    assert verb.plan(FOLDER / "filesystems.toml", as_json=False) == 0
+    assert verb.plan(FOLDER / "filesystems.toml", NO_LAB, as_json=False) == 0
     shown = capsys.readouterr().out
     assert "15 = 3 target x 5 blocks" in shown
     assert "2 contrasts a measure, paired arms; 10 % matters" in shown
@@ -22,7 +29,7 @@ def test_the_plan_says_trials_schedule_and_effects(capsys: pytest.CaptureFixture
 
 
 def test_json_is_the_same_with_the_schedule(capsys: pytest.CaptureFixture[str]) -> None:
-    verb.plan(FOLDER / "filesystems.toml", as_json=True)
+    verb.plan(FOLDER / "filesystems.toml", NO_LAB, as_json=True)
     told = json.loads(capsys.readouterr().out)
     assert told["outlook"]["trials"] == len(told["plan"]["trials"]) == 15
     assert len(told["schedule"]) == 64
@@ -41,4 +48,33 @@ def test_mistakes_pass_through(tmp_path: Path) -> None:
     path = tmp_path / "x.toml"
     path.write_text("title = 1\n")
     with pytest.raises(InputErrors):
-        verb.plan(path, as_json=False)
+        verb.plan(path, NO_LAB, as_json=False)
+
+
+def test_time_and_spread_come_from_the_notebook(tmp_path: Path) -> None:
+    lab = cli_notebook.lab(tmp_path / "lab")
+    asked = replace(made.experiment(), digest="cd" * 32, title="Once more", repeats=3)
+    known = history(lab, asked)
+    assert known is not None
+    assert known.trial_ns == 500_000_000
+    assert known.cv == {made.RATE: pytest.approx(0.00158, rel=0.02)}
+    assert history(lab, made.experiment(levels=("ext4", "btrfs"))) is None
+    assert history(tmp_path / "none", asked) is None
+
+
+def test_what_is_known_is_said_in_the_plan() -> None:
+    experiment = read.read(FOLDER / "filesystems.toml")
+    known = History(trial_ns=2_000_000_000, cv={measure.name: 0.02 for measure in experiment.measures})
+    preview = verb.preview_of(experiment, Local(), known)
+    told = verb.text(experiment, preview)
+    assert "about 30 s (as earlier trials took)" in told
+    assert f"CV 2 % ({experiment.measures[0].name}, seen before)" in told
+    assert "CV 10 %" not in told
+
+
+def test_the_spread_is_pooled_over_cells_and_unknown_where_nothing_varies() -> None:
+    def cell(measure: str, *values: float) -> Cell:
+        return Cell(measure=measure, levels={}, estimate=None, values={str(n): value for n, value in enumerate(values)})
+
+    cells = (cell("a", 90.0, 100.0, 110.0), cell("a", 5.0, 5.0), cell("b", 1.0, 1.0), cell("c", 1.0), cell("d", 0.0, 1.0))
+    assert spreads(cells) == {"a": pytest.approx((2 * 0.01 / 3) ** 0.5)}

@@ -64,13 +64,14 @@ def quick(
 
 
 @app.command()
-def plan(file: FileArgument, as_json: JsonOption = False) -> None:
+def plan(file: FileArgument, lab: LabOption = Path("lab"), as_json: JsonOption = False) -> None:
     """Show schedule, duration and what can be shown.
 
-    Also the evidence that will be missing, the effect it can detect and the one it can prove to matter."""
+    Also the evidence that will be missing, the effect it can detect and the one it can prove to matter: by the spread and the
+    time of earlier runs where the notebook has some."""
     from assay.cli.plan import plan as verb
 
-    finish(lambda: verb(file, as_json))
+    finish(lambda: verb(file, lab, as_json))
 
 
 @app.command()

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from assay import catalogue, measures
 from assay.catalogue import Host
+from assay.cli.history import history
 from assay.experiment import plan as planning
 from assay.experiment.outlook import Effect, Outlook
 from assay.experiment.read import read
@@ -46,24 +47,24 @@ class Preview:
     """Rules whose evidence nobody can give here."""
 
 
-def plan(file: Path, as_json: bool) -> int:
-    """Print the plan of an experiment file for this machine. Raises InputErrors, UsageError."""
+def plan(file: Path, lab: Path, as_json: bool) -> int:
+    """Print the plan of an experiment file for this machine, with what the lab knows of it. Raises InputErrors, UsageError."""
     experiment = read(file)
-    preview = preview_of(experiment, Local())
+    preview = preview_of(experiment, Local(), history(lab, experiment))
     print(json.dumps(told(preview), indent=2) if as_json else text(experiment, preview))
     return 0
 
 
-def preview_of(experiment: Experiment, host: Host) -> Preview:
-    """Draw the schedule, size it, and ask the observers what they will see on this host."""
-    schedule = planning.plan(experiment)
+def preview_of(experiment: Experiment, host: Host, known: planning.History | None = None) -> Preview:
+    """Draw the schedule, size it by what is known of earlier runs, and ask the observers what they will see on this host."""
+    schedule = planning.plan(experiment, history=known)
     missing, given = evidence(experiment, host)
     return Preview(
         title=experiment.title,
         digest=experiment.digest,
         schedule=schedule_digest(schedule),
         plan=schedule,
-        outlook=planning.outlook(experiment, schedule),
+        outlook=planning.outlook(experiment, schedule, known),
         missing=missing,
         unverified=blind_rules(missing, given),
     )
