@@ -1,11 +1,13 @@
 """The life of a trial with the real engine on a real directory: bytes are conserved, all is undone, failures are runs."""
 
 import os
+import platform
 import signal
 import subprocess
 import sys
 import threading
 import time
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -69,6 +71,13 @@ def test_it_finishes_and_leaves_nothing(two_clients):
     assert left == ([], ())
     assert [phase.name for phase in finished.phases] == ["w.write", "w.read"]
     assert finished.versions["assay-engine"]
+
+
+def test_what_ran_the_lab_is_kept(two_clients):
+    finished, observations, _, _ = two_clients
+    assert finished.versions["assay"] == metadata.version("assay-lab")
+    assert finished.versions["python"] == platform.python_version()
+    assert not [fact for fact in observations.facts if fact.key.startswith("program.")], "the engine is no foreign program"
 
 
 def test_bytes_are_conserved_from_the_application_to_the_system_calls(two_clients):
@@ -481,3 +490,16 @@ def test_workloads_of_one_trial_share_their_memory(laboratory):
     failed, _ = run(laboratory, bulk("a", memory=64 * MIB), bulk("b"))
     assert failed.outcome is Outcome.FAILED
     assert "expected the same memory" in failed.error
+
+
+def test_cpus_that_this_host_has_not_are_told_before_anything_is_set_up(laboratory):
+    factors = (Factor(path="w.cpus", levels=((99_998,), (0, 99_999), 1)),)
+    lab = laboratory.lab(bulk(), command("c", "true", cpus=(99_997,)), factors=factors)
+    with pytest.raises(UsageError) as caught:
+        lab.install()
+    lines = str(caught.value).splitlines()
+    assert [line.partition("; expected")[0] for line in lines] == [
+        "workload w: found cpus = [99998]",
+        "workload w: found cpus = [0, 99999]",
+        "workload c: found cpus = [99997]",
+    ]

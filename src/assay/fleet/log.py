@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from assay.errors import AssayError
+from assay.fleet import programs
 from assay.fleet.phase import Performed
 from assay.fleet.protocol import ClientState
 from assay.records import (
@@ -50,7 +51,7 @@ class Log:
     facts: list[Fact] = field(default_factory=list)
     missing: dict[str, str] = field(default_factory=dict)
     gaps: dict[str, int] = field(default_factory=dict)
-    versions: dict[str, str] = field(default_factory=dict)
+    versions: dict[str, str] = field(default_factory=programs.versions)
     clock: HostClock | None = None
 
     def take(self, performed: Performed) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from assay.catalogue import Host, Undo
 from assay.errors import RefusedError, UsageError
 from assay.machine import cgroups
-from assay.records import Value
+from assay.records import Experiment, Value
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,13 +74,34 @@ def cpus(host: Host, wanted: Value) -> tuple[int, ...] | None:
     numbers = tuple(int(str(item)) for item in wanted) if isinstance(wanted, Sequence) and not isinstance(wanted, str) else ()
     strange = [number for number in numbers if number not in allowed]
     if strange or not numbers:
-        raise UsageError(f"found cpus = {wanted!r}; expected numbers among {_ranges(allowed)}, which {host.name} allows us")
+        raise UsageError(
+            f"found cpus = {_written(wanted)}; expected numbers among {_ranges(allowed)}, which {host.name} allows us"
+        )
     return numbers
+
+
+def mistakes(host: Host, experiment: Experiment) -> tuple[str, ...]:
+    """What is wrong with the knob `cpus` of any workload, at any level, on this host; changes nothing."""
+    found: list[str] = []
+    for spec in experiment.workloads:
+        path = f"{spec.name}.cpus"
+        varied = next((factor.levels for factor in experiment.factors if factor.path == path), None)
+        for wanted in (spec.knobs.get("cpus"),) if varied is None else varied:
+            try:
+                cpus(host, wanted)
+            except (UsageError, RefusedError) as error:
+                found.append(f"workload {spec.name}: {error}")
+    return tuple(dict.fromkeys(found))
 
 
 def siblings(host: Host, numbers: Sequence[int]) -> tuple[tuple[str, str], ...]:
     """For each CPU which others share its core: facts that say whether two clients were on one core."""
     return tuple((f"cpu.{number}.siblings", ",".join(map(str, _threads(host, number)))) for number in numbers)
+
+
+def _written(wanted: Value) -> str:
+    """The knob as it stands in the file."""
+    return f"[{', '.join(map(str, wanted))}]" if isinstance(wanted, tuple) else str(wanted)
 
 
 def _spread(host: Host, allowed: Sequence[int], count: int) -> tuple[int, ...]:

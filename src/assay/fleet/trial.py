@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 
 from assay import catalogue
 from assay.catalogue import Host, Observer, Order, Setting, Target, Undo, Workload
 from assay.errors import TrialError, UsageError
-from assay.fleet import levels, placement, sampler
+from assay.fleet import levels, placement, programs, sampler
 from assay.fleet.clients import Crew
 from assay.fleet.dialogue import Dialogue
 from assay.fleet.interrupts import Interrupts
@@ -158,6 +158,16 @@ def _facts(attempt: Attempt, site: _Site, loads: tuple[_Load, ...], when: When) 
     attempt.log.facts += [
         Fact(host=host.name, when=when, key=key, value=value, fact_class=FactClass.PERFORMANCE) for key, value in pairs
     ]
+    if when is When.BEFORE:
+        attempt.log.facts += _programs(attempt, site, loads)
+
+
+def _programs(attempt: Attempt, site: _Site, loads: tuple[_Load, ...]) -> Iterator[Fact]:
+    """Which file each foreign command is, before it can have changed."""
+    for load in loads:
+        matters = programs.fact_class(load.spec, attempt.trial.levels)
+        for key, value in programs.programs(attempt.host, load.workload, load.spec, site.endpoints[0]):
+            yield Fact(host=attempt.host.name, when=When.BEFORE, key=key, value=value, fact_class=matters)
 
 
 def _run(attempt: Attempt, site: _Site, load: _Load) -> None:

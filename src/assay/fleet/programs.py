@@ -1,0 +1,63 @@
+"""Which programs make a run: Assay itself, and the file that a foreign command is, so that another build of it shows."""
+
+from __future__ import annotations
+
+import platform
+import posixpath
+from collections.abc import Iterator, Mapping, Sequence
+
+from assay.catalogue import Host, Order, Workload
+from assay.errors import AssayError
+from assay.records import Endpoint, FactClass, Value, WorkloadSpec
+
+DISTRIBUTION = "assay-lab"
+CHOOSES = ("argv", "env", "variables.")
+"""Knobs of a foreign command that decide which program it is."""
+
+
+def versions() -> dict[str, str]:
+    """What runs the lab: Assay and Python."""
+    from importlib import metadata  # not needed where nothing is run
+
+    try:
+        own = metadata.version(DISTRIBUTION)
+    except metadata.PackageNotFoundError:
+        own = "not installed"
+    return {"assay": own, "python": platform.python_version()}
+
+
+def programs(host: Host, workload: Workload, spec: WorkloadSpec, endpoint: Endpoint) -> Iterator[tuple[str, str]]:
+    """`program.WORKLOAD` -> path and size of what a foreign command starts; nothing for an engine of our own.
+
+    The path is the one that its links lead to. The directory of the trial has another name in every trial and is left out.
+    """
+    if workload.parse is None:
+        return
+    order = Order(workload=spec.name, knobs=spec.knobs, endpoints=(endpoint,), seed=0)
+    for plan in workload.phases(order):
+        argv, env = plan.settings[0].get("argv"), plan.settings[0].get("env")
+        if isinstance(argv, Sequence) and argv:
+            path = _found(host, str(argv[0]), endpoint.address, env if isinstance(env, Mapping) else {})
+            yield f"program.{spec.name}", _told(host, path, endpoint.address) if path else f"{argv[0]}: not found"
+
+
+def fact_class(spec: WorkloadSpec, levels: Mapping[str, Value]) -> FactClass:
+    """A program that a factor chooses is the difference that was asked for; any other is one that counts."""
+    chosen = any(path.startswith(f"{spec.name}.{knob}") for path in levels for knob in CHOOSES)
+    return FactClass.IDENTITY if chosen or "workload" in levels else FactClass.PERFORMANCE
+
+
+def _found(host: Host, name: str, directory: str, env: Mapping[str, str]) -> str | None:
+    """Where the command lies, as execvp looks for it from its directory; None where it is not there."""
+    folders = [""] if "/" in name else (env.get("PATH") or host.run(["printenv", "PATH"]).stdout.strip()).split(":")
+    paths = (posixpath.join(directory, folder, name) for folder in folders)
+    return next((path for path in paths if host.run(["test", "-f", path, "-a", "-x", path], check=False).status == 0), None)
+
+
+def _told(host: Host, path: str, directory: str) -> str:
+    try:
+        real = host.real_path(path)
+        size = host.run(["stat", "-L", "-c", "%s", "--", real]).stdout.strip()
+    except (AssayError, OSError) as error:
+        return f"{path}: unknown: {error}"
+    return f"{real.replace(host.real_path(directory), '{directory}')}, {size} bytes"
