@@ -15,7 +15,10 @@ from assay.units import Unit
 LIMITERS = ("L04", "L06")
 """Rules that name a limiter when they pass."""
 CARRY_OVER = "W07"
+PAGE_CACHE, HOLES = "T01", "T06"
 NOUNS = {"random_read": "random reads", "random_write": "random writes", "fsync": "syncs", "list": "listings"}
+COUNTED = frozenset({"create", "read", "reread", "rewrite", "stat", "trim", "unlink", "write"})
+"""Operations whose plural is their name with an s; a foreign tool's own names are told as they are."""
 
 
 def label(case: TrialCase, figure: Figure | None, findings: Sequence[Finding]) -> str:
@@ -23,7 +26,7 @@ def label(case: TrialCase, figure: Figure | None, findings: Sequence[Finding]) -
     failed = failures(findings)
     disturbed = [finding for finding in failed if from_outside(finding)]
     if len(failed) > len(disturbed):
-        others = [finding for finding in failed if not from_outside(finding)]
+        others = explained([finding for finding in failed if not from_outside(finding)])
         return "; ".join(dict.fromkeys(finding.relabel or finding.statement for finding in others[:2]))
     if unverified(findings, required(case)):
         words = f"{seen_by_client(case, findings)}; {not_known(case, findings)}"
@@ -37,6 +40,12 @@ def label(case: TrialCase, figure: Figure | None, findings: Sequence[Finding]) -
 def from_outside(finding: Finding) -> bool:
     """Whether it speaks of the platform (rules N, and what an earlier trial left): that leaves what the number is."""
     return finding.part == "noise" or finding.rule == CARRY_OVER
+
+
+def explained(findings: Sequence[Finding]) -> list[Finding]:
+    """Without hits in memory where the files have holes: reads of zeros ask no device, and no cache answers them."""
+    zeros = any(finding.rule == HOLES for finding in findings)
+    return [finding for finding in findings if not (zeros and finding.rule == PAGE_CACHE)]
 
 
 def required(case: TrialCase) -> tuple[str, ...]:
@@ -56,15 +65,17 @@ def is_as_is(case: TrialCase) -> bool:
 
 
 def noun(operation: str) -> str:
-    """The operation in the plural: `reads`, `random writes`, `creates`."""
-    return NOUNS.get(operation, f"{operation}s")
+    """The operation in the plural: `reads`, `random writes`; `operation rr` where its name is no word that is known here."""
+    return NOUNS.get(operation, f"{operation}s" if operation in COUNTED else f"operation {operation}")
 
 
 def seen_by_client(case: TrialCase, findings: Sequence[Finding]) -> str:
     """An as-is figure, with what the evidence adds to it."""
-    known = [finding.relabel for finding in notes(findings) if finding.relabel]
+    known = [finding.relabel for finding in explained(notes(findings)) if finding.relabel]
     regime = f"{case.claim.regime} " if case.claim.regime in (Regime.COLD, Regime.WARM) else ""
-    return "; ".join([f"{regime}{noun(case.measure.operation)} as the client saw them", *known[:1]])
+    operations = noun(case.measure.operation)
+    them = "it" if operations.startswith("operation ") else "them"
+    return "; ".join([f"{regime}{operations} as the client saw {them}", *known[:1]])
 
 
 def not_known(case: TrialCase, findings: Sequence[Finding]) -> str:

@@ -1,0 +1,30 @@
+"""What a number is, in words."""
+
+from dataclasses import replace
+
+import pytest
+
+from assay.audit import labels
+from assay.records import Claim, Regime
+from assay.workloads import bulk_io, metadata
+from audit.case_builder import Made, case_of
+
+
+@pytest.mark.parametrize(
+    ("operation", "words"),
+    [
+        ("rr", "cold operation rr as the client saw it"),
+        ("get_p50", "cold operation get_p50 as the client saw it"),
+        ("read", "cold reads as the client saw them"),
+        ("random_read", "cold random reads as the client saw them"),
+    ],
+)
+def test_only_known_words_are_put_into_the_plural(operation, words):
+    case = case_of(Made(claim=Claim(regime=Regime.COLD)), "E01")
+    case = replace(case, measure=replace(case.measure, operation=operation))
+    assert labels.seen_by_client(case, ()) == words
+
+
+def test_every_operation_of_the_own_engine_is_a_known_word():
+    own = (*metadata.OPERATIONS, *bulk_io.WRITES, *bulk_io.READS)
+    assert [name for name in own if labels.noun(name).startswith("operation ")] == []
