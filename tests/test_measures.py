@@ -83,6 +83,19 @@ def test_foreign_figures_are_taken_and_charged():
 
 
 @pytest.mark.parametrize(
+    ("told", "seconds"),
+    [({}, 10.0), ({"write.elapsed_ns": 4e9}, 4.0), ({"write.bytes": 400.0}, 4.0)],
+    ids=["rate", "time", "bytes"],
+)
+def test_the_drain_of_a_foreign_tool_is_charged_over_its_own_time_where_it_tells_it(told, seconds):
+    stable = Claim(durability=Durability.STABLE_MEDIA)
+    made = Made(operation="write", seconds=10.0, drain_s=1.0, values={"write.bytes_per_s": 100.0, **told}, claim=stable)
+    charged = figure(made)
+    assert charged.value == pytest.approx(100 * seconds / (seconds + 1))
+    assert ("over the command's whole time" in charged.treatment) is (not told)
+
+
+@pytest.mark.parametrize(
     ("name", "expected"),
     [
         ("busy_ops_per_s", 256.0),

@@ -237,3 +237,18 @@ def test_noise_leaves_what_the_number_is_and_says_what_disturbed_it():
     noisy = replace(finding, state=State.FAIL, severity=Severity.QUALIFIES, statement="The host was busy. Much of it.")
     others = [one for one in judged(COLD_DEVICE).findings if one.rule != "N02"]
     assert label(case, None, [*others, noisy]) == "cold reads served by the device vda; but the host was busy"
+
+
+@pytest.mark.parametrize("tier", [Tier.DEVICE, Tier.AS_IS])
+def test_reads_of_zeros_are_not_also_called_reads_of_the_page_cache(tier):
+    lie = but(COLD_DEVICE, storage_bytes=0, lower_bytes=0, hole_bytes=256 * MIB, claim=Claim(tier=tier))
+    verdict = judged(lie)
+    assert "reads of zeros" in verdict.label
+    assert "page-cache" not in verdict.label
+
+
+def test_what_could_not_be_verified_still_bounds_the_figure():
+    made = Made(seconds=10.0, values={"read.bytes_per_s": 512.0 * MIB}, seen=Seen(call_bytes=256 * MIB, storage_bytes=256 * MIB))
+    verdict = judged(made)
+    assert verdict.state is VerdictState.UNVERIFIED
+    assert (verdict.bound.low, verdict.bound.high) == (pytest.approx(25.6 * MIB), 512 * MIB)

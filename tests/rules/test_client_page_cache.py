@@ -91,3 +91,16 @@ def test_a_command_that_read_its_own_libraries_alone_is_not_accused(calls, state
 def test_a_command_that_tells_its_few_bytes_is_held_to_them():
     made = Made(values={"read.bytes": 1.0 * MIB}, seen=Seen(call_bytes=MIB, storage_bytes=0))
     assert RULE.check(case_of(made, "T01")).state is State.FAIL
+
+
+def test_a_read_mostly_from_storage_is_called_a_mixture():
+    finding = judged(claim=Claim(), storage_bytes=round(256 * MIB * 0.926))
+    assert (finding.state, finding.severity) == (State.FAIL, Severity.NOTES)
+    assert finding.relabel.startswith("read 4.10 GB/s: a mixture of 7.4 % memory and 92.6 % storage; device rate at most")
+
+
+def test_direct_reads_are_not_called_reads_of_the_page_cache():
+    finding = RULE.check(case_of(Made(claim=DEVICE, knobs={"direct": True}, seen=Seen(storage_bytes=0)), "T01"))
+    assert finding.state is State.FAIL
+    assert "page-cache" not in finding.relabel
+    assert finding.statement.startswith("Direct reads pass the client's page cache by, yet of 268 MB asked")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from assay.records import Severity, State
+from assay.records import Claim, Durability, Severity, State
 from assay.rules.start_skew import RULE
 from audit.case_builder import Made, case_of
 
@@ -36,3 +36,18 @@ def test_never_together_has_no_bound():
 
 def test_one_client_is_not_its_business():
     assert RULE.applies(case_of(Made(), "W04"))
+
+
+def test_a_foreign_tools_clients_give_no_bound_since_nobody_counted_inside():
+    made = Made(starts=(0.0, 2.0), ends=(10.0, 12.0), values={"read.bytes_per_s": 1e8})
+    finding = RULE.check(case_of(made, "W04"))
+    assert (finding.state, finding.bound) == (State.FAIL, None)
+    assert "0 B/s" not in finding.statement
+
+
+def test_a_charged_drain_is_in_the_bound_too():
+    claim = Claim(durability=Durability.STABLE_MEDIA)
+    made = Made(operation="write", starts=(0.0, 2.0), ends=(10.0, 12.0), drain_s=4.0, claim=claim)
+    case = case_of(made, "W04")
+    bound = RULE.check(case).bound
+    assert bound.low == pytest.approx(case.value) == pytest.approx(2 * 256 * (1 << 20) / 16)

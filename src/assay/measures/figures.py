@@ -152,17 +152,31 @@ def amount(window: Window, unit: str) -> float:
 
 
 def charged_report(phase: Phase, measure: Measure, reported: float) -> Figure:
-    """A foreign tool's own figure, its rates and times stretched by the drain where the claim asks for it."""
+    """A foreign tool's own figure, its rates and times stretched by the drain where the claim asks for it.
+
+    The time that is stretched is the tool's own (its elapsed time, else its bytes over its rate); where it tells none, the
+    whole time of the command, and the treatment says so.
+    """
     kind = FIGURES.get(measure.figure)
     unit = kind.unit if kind else Unit.NONE
     timed = measure.figure in ("ops_per_s", "bytes_per_s", "elapsed_ns")
-    seconds = (phase.end_ns - phase.start_ns) / 1e9
+    own = told_seconds(phase, measure.operation)
+    seconds = own or (phase.end_ns - phase.start_ns) / 1e9
     if phase.drain_ns is None or not timed or seconds <= 0 or not charges_drain(phase, measure):
         return Figure(value=reported, unit=unit)
     stretch = 1 + phase.drain_ns / 1e9 / seconds
     figure = reported * stretch if unit == Unit.NANOSECONDS else reported / stretch
-    treatment = f"the drain of {with_unit(phase.drain_ns, Unit.NANOSECONDS)} is charged"
+    over = "" if own else ", over the command's whole time"
+    treatment = f"the drain of {with_unit(phase.drain_ns, Unit.NANOSECONDS)} is charged{over}"
     return Figure(value=figure, unit=unit, raw=reported, treatment=treatment)
+
+
+def told_seconds(phase: Phase, operation: str) -> float | None:
+    """How long a foreign tool says that it worked, in s: its elapsed time, else bytes over rate; None where it says neither."""
+    elapsed, moved, speed = (phase.values.get(f"{operation}.{name}") for name in ("elapsed_ns", "bytes", "bytes_per_s"))
+    if elapsed:
+        return elapsed / 1e9
+    return moved / speed if moved and speed else None
 
 
 def busy_rate(phase: Phase, _observations: Observations, measure: Measure) -> Figure | None:

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from assay import measures
 from assay.catalogue import Case, Rule, TrialCase
-from assay.findings import at_most, found, in_words, told_rate
+from assay.findings import at_most, found, in_words, knob, told_rate
 from assay.measures import ladder
 from assay.records import Direction, Finding, Regime, Rung, Scope, Severity, State, Tier
 from assay.units import Unit
 
+MOSTLY = 0.5
+"""Below this share of hits a read is not one of memory: its label speaks of both."""
 BELOW_CACHE = (Tier.DEVICE, Tier.SERVER_CACHE)
 
 
@@ -96,12 +98,18 @@ def served_from_cache(case: TrialCase, hits: float, asked: float) -> Finding:
     bound = at_most(case, 1 - hits)
     rate = f"; device rate {in_words(bound)}" if bound else ""
     device = f"device share {measures.percent(1 - hits)}{rate}" if hits < 1 else "nothing came from the device"
+    answered = f"The client's page cache answered: {words(asked, hits)}."
     label = f"warm read{told_rate(case)}: page-cache bandwidth; {device}"
+    if knob(case, "direct") is True:
+        answered = f"Direct reads pass the client's page cache by, yet {words(asked, hits)}."
+        label = f"direct read{told_rate(case)} that storage did not answer; {device}"
+    elif hits < MOSTLY:
+        label = mixture(case, hits) + rate
     return found(
         RULE,
         case,
         State.FAIL,
-        f"The client's page cache answered: {words(asked, hits)}.",
+        answered,
         severity=Severity.INVALIDATES if wrong else Severity.NOTES,
         part="tier" if case.claim.tier in BELOW_CACHE else "regime",
         observed=figures(case, hits, asked),
@@ -126,8 +134,13 @@ def from_memory(case: TrialCase, hits: float, asked: float) -> Finding:
         severity=Severity.INVALIDATES if hits <= limit else Severity.QUALIFIES,
         observed=figures(case, hits, asked),
         threshold={"miss_share": limit},
-        relabel=f"read{told_rate(case)}: a mixture of {measures.percent(hits)} memory and {measures.percent(1 - hits)} storage",
+        relabel=mixture(case, hits),
     )
+
+
+def mixture(case: TrialCase, hits: float) -> str:
+    """The label of a read that neither memory nor storage answered alone."""
+    return f"read{told_rate(case)}: a mixture of {measures.percent(hits)} memory and {measures.percent(1 - hits)} storage"
 
 
 def from_below(case: TrialCase, hits: float, asked: float) -> Finding:

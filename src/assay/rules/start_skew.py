@@ -9,6 +9,7 @@ from __future__ import annotations
 from assay import measures
 from assay.catalogue import Case, Rule, TrialCase
 from assay.findings import found, in_words, rate_of
+from assay.measures.figures import charges_drain
 from assay.records import Bound, Finding, Scope, Severity, State
 from assay.units import Unit
 
@@ -60,14 +61,19 @@ def apart(case: TrialCase, overlap: float, observed: dict[str, float]) -> Findin
 
 
 def bracket(case: TrialCase) -> Bound | None:
-    """The rates of the common window and of the whole time; None where the value is no rate or they never ran together."""
+    """The rates of the common window and of the whole time, with the drain where it is charged.
+
+    None where the value is no rate, where the clients never ran together, and where a foreign tool did the counting: the
+    engine knows nothing of what it moved when.
+    """
     rate = rate_of(case)
     common = measures.common_window(case.phase, case.observations, case.measure.operation)
     whole = measures.whole_window(case.phase, case.measure.operation)
-    if rate is None or common is None or whole is None or common.reason or common.seconds <= 0:
+    if case.phase.values or rate is None or common is None or whole is None or common.reason or common.seconds <= 0:
         return None
+    drain = (case.phase.drain_ns or 0) / 1e9 if charges_drain(case.phase, case.measure) else 0.0
     by_bytes = rate[1] is Unit.BYTES_PER_S
-    rates = [(window.bytes if by_bytes else window.count) / window.seconds for window in (common, whole)]
+    rates = [(window.bytes if by_bytes else window.count) / (window.seconds + drain) for window in (common, whole)]
     return Bound(low=min(rates), high=max(rates), unit=rate[1])
 
 
