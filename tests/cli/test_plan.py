@@ -58,6 +58,8 @@ def test_time_and_spread_come_from_the_notebook(tmp_path: Path) -> None:
     assert known is not None
     assert known.trial_ns == 500_000_000
     assert known.cv == {made.RATE: pytest.approx(0.00158, rel=0.02)}
+    further = replace(asked.targets[0], knobs={**asked.targets[0].knobs, "unset": None})
+    assert history(lab, replace(asked, targets=(further, *asked.targets[1:]))) == known
     assert history(lab, made.experiment(levels=("ext4", "btrfs"))) is None
     assert history(tmp_path / "none", asked) is None
 

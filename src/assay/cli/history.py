@@ -13,7 +13,7 @@ from statistics import mean, median, variance
 from assay.errors import AssayError
 from assay.experiment.outlook import History
 from assay.notebook import read as notebook
-from assay.records import Cell, Experiment, Outcome, Results, Run
+from assay.records import Cell, Experiment, Outcome, Results, Run, Value
 
 
 def history(lab: Path, experiment: Experiment) -> History | None:
@@ -38,10 +38,22 @@ def whole(folder: Path) -> Results | None:
 
 
 def same_trials(experiment: Experiment) -> Experiment:
-    """The experiment without what decides only how many trials there are, in which order, and how they are judged."""
+    """The experiment without what decides only how many trials there are, in which order, and how they are judged.
+
+    Knobs that are not set are left out: another version may have others.
+    """
+    bare = replace(experiment, title="", question="", digest="", repeats=None, budget_ns=None, seed=1, matters_share=0.0)
     return replace(
-        experiment, title="", question="", digest="", repeats=None, budget_ns=None, seed=1, matters_share=0.0, requirements=()
+        bare,
+        requirements=(),
+        targets=tuple(replace(one, knobs=chosen(one.knobs)) for one in experiment.targets),
+        workloads=tuple(replace(one, knobs=chosen(one.knobs)) for one in experiment.workloads),
     )
+
+
+def chosen(knobs: Mapping[str, Value]) -> dict[str, Value]:
+    """The knobs that have a value."""
+    return {name: value for name, value in knobs.items() if value is not None}
 
 
 def length_ns(run: Run) -> int:
