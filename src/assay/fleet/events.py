@@ -67,7 +67,9 @@ class Events:
             self.failures.append(f"event {' '.join(argv)!r}: {error}")
             return str(error)
         if done.status != 0:
-            self.failures.append(f"event {' '.join(argv)!r}: exit status {done.status}: {done.stderr.strip()}")
+            self.failures.append(
+                f"event {' '.join(argv)!r}: " + ": ".join(filter(None, (f"exit status {done.status}", done.stderr.strip())))
+            )
         return f"exit status {done.status}"
 
 
