@@ -19,7 +19,7 @@ SHORT: Mapping[str, str] = {
     "L08": "counts disagree",
     "N02": "processor taken by others",
     "S02": "interval too wide",
-    "S04": "order shows",
+    "S04": "drifts with the order of runs",
     "T01": "answered from memory",
     "T03": "cached below",
     "T05": "fits in memory",

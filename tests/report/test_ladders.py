@@ -1,0 +1,35 @@
+"""Ladders side by side: those of one phase together, metadata that stayed in memory as one line."""
+
+from dataclasses import replace
+
+from assay.records import Direction
+from assay.report import ladders
+from report import fixture
+
+
+def observed(count):
+    results = fixture.results()
+    load = fixture.loader(results)
+    return [(judged, load(judged.id)) for judged in results.runs[:count]]
+
+
+def test_one_run_stands_in_one_grid_and_several_by_phase():
+    (only,) = ladders.ladders(observed(1)).groups
+    assert (only.phase, len(only.sketches) > 1) == ("", True)
+    several = ladders.ladders(observed(3)).groups
+    assert all(group.phase and len(group.sketches) == 3 for group in several)
+
+
+def test_metadata_that_hardly_reached_storage_is_folded():
+    runs = [(judged, replace(seen, readings=())) for judged, seen in observed(2)]
+    found = ladders.ladders(runs)
+    metadata = [
+        phase.name for phase in runs[0][0].run.phases if phase.measured and Direction.METADATA in phase.directions.values()
+    ]
+    assert metadata
+    assert [group.phase for group in found.folded] == metadata
+    assert "operations answered from memory" in found.folded[0].said
+
+
+def test_nothing_observed_is_no_section():
+    assert ladders.ladders([]) is None
