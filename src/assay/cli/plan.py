@@ -11,9 +11,11 @@ from pathlib import Path
 from assay import catalogue, measures
 from assay.catalogue import Host
 from assay.cli.history import history
+from assay.errors import UsageError
 from assay.experiment import plan as planning
 from assay.experiment.outlook import Effect, Outlook
 from assay.experiment.read import read
+from assay.fleet import placement
 from assay.fleet.hosts.local import Local
 from assay.plain import to_plain
 from assay.records import Experiment, Plan, Precision
@@ -56,7 +58,13 @@ def plan(file: Path, lab: Path, as_json: bool) -> int:
 
 
 def preview_of(experiment: Experiment, host: Host, known: planning.History | None = None) -> Preview:
-    """Draw the schedule, size it by what is known of earlier runs, and ask the observers what they will see on this host."""
+    """Draw the schedule, size it by what is known of earlier runs, and ask the observers what they will see on this host.
+
+    Raises UsageError where the workloads ask for processors that it has not.
+    """
+    mistakes = placement.mistakes(host, experiment)
+    if mistakes:
+        raise UsageError("\n".join(mistakes))
     schedule = planning.plan(experiment, history=known)
     missing, given = evidence(experiment, host)
     return Preview(

@@ -56,6 +56,20 @@ def asked_bytes(phase: Phase, observations: Observations, direction: Direction) 
     return calls.bytes if calls and calls.bytes and phase.values else None
 
 
+def written_bytes(phase: Phase, observations: Observations, least_bytes: float) -> float:
+    """Bytes that were surely written in the clock: dirtied, and no more than the system calls moved where they are counted.
+
+    What the kernel charges as dirtied (L2) is no more than a hint: one page of a large folio dirties all of it. Calls that
+    moved less than `least_bytes` are taken for uncounted ones (io_uring, mmap).
+    """
+    dirtied = passed(phase, observations, Rung.CLIENT_CACHE, Direction.WRITE)
+    calls = passed(phase, observations, Rung.SYSCALL, Direction.WRITE)
+    if dirtied is None:
+        return 0.0
+    sure = dirtied.bytes - dirtied.uncertainty_bytes
+    return min(sure, calls.bytes) if calls is not None and calls.bytes >= least_bytes else sure
+
+
 def done_operations(phase: Phase, direction: Direction) -> int:
     """How many operations of this direction all clients completed."""
     return sum(t.count for c in phase.clients for t in c.operations if phase.directions.get(t.operation) == direction)
