@@ -139,10 +139,7 @@ def unproved(case: TrialCase) -> Iterator[tuple[str, float]]:
 
 
 def vanished(case: TrialCase) -> Iterator[tuple[str, float]]:
-    """Bytes that were written and that the lowest device never took, under a claim that it did.
-
-    What the kernel charges as dirtied is no more than a hint: one page of a large folio dirties all of it.
-    """
+    """Bytes that were surely written and that the lowest device never took, under a claim that it did."""
     direction = case.phase.directions.get(case.measure.operation)
     media = direction is Direction.WRITE and figures.claims_media(case.claim, direction)
     taken = ladder.taken(case.phase, case.observations)
