@@ -30,6 +30,15 @@ def test_too_long_latencies_contradict():
     assert "cannot both be right" in finding.statement
 
 
+@pytest.mark.parametrize(("turns", "state"), [(0, State.FAIL), (10_000, State.PASS)])
+def test_turns_of_other_threads_between_the_stamps_accuse_nobody(turns, state):
+    case = case_of(Made(count=64_000, record_bytes=4096, workers=4, sampled_share=1.5), "L07")
+    (client,) = case.phase.clients
+    cost = EngineCost(cpu_user_ns=0, cpu_system_ns=0, involuntary_switches=turns)
+    phase = replace(case.phase, clients=(replace(client, cost=cost),))
+    assert RULE.check(replace(case, phase=phase)).state is state
+
+
 def test_user_time_explains_idleness_but_never_an_excess():
     made = Made(count=64_000, record_bytes=4096, workers=4, busy_share=0.90)
     case = case_of(made, "L07")
