@@ -99,6 +99,8 @@ pub struct PhaseResult {
     pub stopped_by: &'static str,
     pub operations: BTreeMap<String, OperationResult>,
     pub errors: Vec<ErrorCount>,
+    pub load: Option<LoadResult>,
+    pub queue: Option<QueueResult>,
     pub cost: Cost,
     pub io: Io,
     pub clock: ClockResult,
@@ -143,8 +145,28 @@ pub struct Curve {
 pub struct ErrorCount {
     pub operation: String,
     pub errno: i32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub what: Option<&'static str>,
     pub count: u64,
     pub path: String,
+}
+
+/// What an open loop fell behind by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct LoadResult {
+    pub late: u64,
+    pub unstarted: u64,
+    pub backlog_max_ns: u64,
+}
+
+/// How queued operations were really done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct QueueResult {
+    pub depth: u64,
+    pub registered: bool,
+    pub punted: bool,
+    pub punted_threads: u64,
+    pub submissions: u64,
 }
 
 /// What the load itself used; null where the machine does not tell.
@@ -172,6 +194,19 @@ pub struct Io {
     pub read_bytes: u64,
     pub write_bytes: u64,
     pub cancelled_write_bytes: u64,
+}
+
+impl QueueResult {
+    /// Two workers' queues as one.
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            depth: self.depth + other.depth,
+            registered: self.registered && other.registered,
+            punted: self.punted || other.punted,
+            punted_threads: self.punted_threads + other.punted_threads,
+            submissions: self.submissions + other.submissions,
+        }
+    }
 }
 
 /// What the stamps were read from, and by how much its rate moved against `CLOCK_MONOTONIC`.
@@ -218,6 +253,19 @@ impl Fault {
             errno: Some(code),
             message: errno_text(code),
         }
+    }
+
+    /// All that is wrong with settings, of what may be.
+    pub fn of_settings(checks: &[(bool, &str)]) -> Result<(), Self> {
+        let found: Vec<&str> = checks
+            .iter()
+            .filter(|(is_wrong, _)| *is_wrong)
+            .map(|(_, text)| *text)
+            .collect();
+        if found.is_empty() {
+            return Ok(());
+        }
+        Err(Self::settings(found.join("; ")))
     }
 
     /// Settings that do not fit.

@@ -3,6 +3,7 @@
 use crate::aligned::Aligned;
 use crate::block_data::{Offsets, fill, mix, mix_text};
 use crate::engines::{Armed, Worker};
+use crate::load::Load;
 use crate::protocol::{Config, Fault};
 use crate::recorder::Recorder;
 use crate::regions::{Access, Region, Span, open, resolve};
@@ -93,6 +94,7 @@ pub fn arm(config: &Config) -> Result<Armed, Fault> {
         operations,
         workers,
         duration_ns: settings.duration_ns,
+        load: Load::default(),
     })
 }
 

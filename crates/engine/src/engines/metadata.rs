@@ -2,6 +2,7 @@
 
 use crate::block_data::{fill, mix, mix_text};
 use crate::engines::{Armed, Worker};
+use crate::load::Load;
 use crate::objects::{
     LIST_BUFFER, Name, Object, create_directory, create_file, list, look_up, remove,
 };
@@ -75,6 +76,7 @@ pub fn arm(config: &Config) -> Result<Armed, Fault> {
         operations,
         workers: vec![Box::new(worker)],
         duration_ns: None,
+        load: Load::default(),
     })
 }
 
