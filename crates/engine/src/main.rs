@@ -13,6 +13,7 @@ mod failures;
 mod lifetime;
 mod load;
 mod objects;
+mod order;
 mod pacer;
 mod perf;
 mod phase;

@@ -76,9 +76,14 @@ impl Pacer {
         })
     }
 
+    /// Whether latencies count from when an operation was due.
+    pub fn is_open(&self) -> bool {
+        matches!(self.pace, Pace::Open { .. })
+    }
+
     /// What an open loop fell behind by; None in a closed one.
     pub fn backlog(&self) -> Option<Backlog> {
-        matches!(self.pace, Pace::Open { .. }).then_some(self.backlog)
+        self.is_open().then_some(self.backlog)
     }
 
     /// When the next operation may begin, in ticks; None at the end of the schedule or of the phase.
@@ -119,6 +124,12 @@ impl Pacer {
     /// Waits for the next operation, and begins it; None where there is none any more.
     #[inline]
     pub fn wait(&mut self) -> Option<u64> {
+        let now = self.idle()?;
+        Some(self.take(now))
+    }
+
+    /// Waits until the next operation is due; gives the time, or None where there is none any more.
+    pub fn idle(&mut self) -> Option<u64> {
         let due = self.due()?;
         let mut now = self.start.clock.now();
         while now < due {
@@ -129,7 +140,7 @@ impl Pacer {
             }
             now = self.start.clock.now();
         }
-        Some(self.take(now))
+        Some(now)
     }
 
     /// Sleeps for most of so many ticks; None where the phase has been ended from outside.

@@ -1,13 +1,16 @@
 //! The whole loop without a system call: what the engine itself costs.
 
-use crate::block_data::{Offsets, mix};
+use crate::block_data::mix;
 use crate::engines::{Armed, Worker};
 use crate::load::Load;
+use crate::order::Random;
 use crate::protocol::{Config, Fault};
 use crate::recorder::Recorder;
 use serde::Deserialize;
 use std::hint::black_box;
 
+/// Records of the file that is not there.
+const RECORDS: u64 = 1 << 20;
 /// Threads of one process.
 const MOST_WORKERS: u64 = 4096;
 
@@ -28,7 +31,7 @@ fn one() -> u64 {
 }
 
 struct Null {
-    offsets: Offsets,
+    offsets: Random,
     ops: u64,
 }
 
@@ -49,7 +52,7 @@ pub fn arm(config: &Config) -> Result<Armed, Fault> {
     settings.load.check()?;
     let worker = |index: u64| {
         let worker = Null {
-            offsets: Offsets::new(config.seed ^ mix(index), 1 << 20, 4096, 0),
+            offsets: Random::new(config.seed ^ mix(index)),
             ops: settings.ops.unwrap_or(u64::MAX),
         };
         Box::new(worker) as Box<dyn Worker>
@@ -65,7 +68,7 @@ pub fn arm(config: &Config) -> Result<Armed, Fault> {
 impl Worker for Null {
     fn run(&mut self, recorder: &mut Recorder) {
         for _ in 0..self.ops {
-            let offset = self.offsets.random();
+            let offset = self.offsets.below(RECORDS) * 4096;
             if !recorder.measure(0, || {
                 black_box(offset);
                 Ok(0)
