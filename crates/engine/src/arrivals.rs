@@ -163,7 +163,10 @@ mod tests {
         let gap = Some((u128::from(20_000_u64) << FRACTION) / 3);
         let end = 20_000_000_000;
         let due = all(Arrivals::even(0, vec![Step { end, gap }], 0, 1));
-        assert_eq!(due.len(), 3_000_000);
+        assert!(
+            due.len() - 3_000_000 <= 1,
+            "the last one may fall on the very end"
+        );
         assert!(due[2_999_999].abs_diff(end - 6_667) <= 1);
     }
 

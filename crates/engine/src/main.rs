@@ -10,6 +10,8 @@ mod drain;
 mod driver;
 mod engines;
 mod failures;
+mod fault;
+mod folders;
 mod lifetime;
 mod load;
 mod objects;

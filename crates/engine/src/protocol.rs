@@ -1,5 +1,6 @@
 //! The lines that come in and go out: `docs/engine-protocol.md` as types.
 
+pub use crate::fault::Fault;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -226,62 +227,12 @@ pub struct CommandResult {
     pub truncated: bool,
 }
 
-/// Why a phase cannot be armed or run.
-#[derive(Debug)]
-pub struct Fault {
-    pub what: &'static str,
-    pub path: Option<String>,
-    pub errno: Option<i32>,
-    pub message: String,
-}
-
 impl Config {
     /// The engine's own settings, of the type that it wants. Every unknown or missing name is refused.
     pub fn settings<T: serde::de::DeserializeOwned>(&self) -> Result<T, Fault> {
         serde_json::from_value(self.settings.clone())
             .map_err(|error| Fault::settings(error.to_string()))
     }
-}
-
-impl Fault {
-    /// A system call that failed on a path.
-    pub fn call(what: &'static str, path: &str, errno: rustix::io::Errno) -> Self {
-        let code = errno.raw_os_error();
-        Self {
-            what,
-            path: Some(path.to_owned()),
-            errno: Some(code),
-            message: errno_text(code),
-        }
-    }
-
-    /// All that is wrong with settings, of what may be.
-    pub fn of_settings(checks: &[(bool, &str)]) -> Result<(), Self> {
-        let found: Vec<&str> = checks
-            .iter()
-            .filter(|(is_wrong, _)| *is_wrong)
-            .map(|(_, text)| *text)
-            .collect();
-        if found.is_empty() {
-            return Ok(());
-        }
-        Err(Self::settings(found.join("; ")))
-    }
-
-    /// Settings that do not fit.
-    pub fn settings(message: impl Into<String>) -> Self {
-        Self {
-            what: "settings",
-            path: None,
-            errno: None,
-            message: message.into(),
-        }
-    }
-}
-
-fn errno_text(code: i32) -> String {
-    let text = std::io::Error::from_raw_os_error(code).to_string();
-    text.split(" (os error").next().unwrap_or(&text).to_owned()
 }
 
 /// Writes one line; the process ends where nobody reads any more.

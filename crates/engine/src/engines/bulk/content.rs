@@ -6,6 +6,9 @@ use serde::Deserialize;
 
 /// The stretch within which a record compresses by its ratio: what most file systems compress at least at once.
 const STRETCH: usize = 4096;
+/// What a compressor needs to say that the rest of a stretch is zeros, and to step from one to the other: some 30 bytes of it for
+/// zlib, some 10 for zstd and lz4. So much less is left uncompressible, and all of them come near the ratio.
+const SEAM: usize = 20;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -102,7 +105,7 @@ impl Content {
         let zeros = of(shares.zeros);
         let shaped = shares.compressible > 1.0 || data.repeats();
         let shape = shaped.then(|| Shape {
-            dense: (STRETCH as f64 / shares.compressible).round() as usize,
+            dense: dense(shares.compressible),
             base,
             record_size,
             order: Permutation::new(records, seed),
@@ -119,6 +122,16 @@ impl Content {
             None => fill(block, self.seed ^ mix(offset)),
             Some(shape) => shape.make(block, self.seed, offset),
         }
+    }
+}
+
+/// Bytes of a stretch that do not compress, for this ratio.
+fn dense(ratio: f64) -> usize {
+    let kept = (STRETCH as f64 / ratio).round() as usize;
+    if kept == STRETCH {
+        kept
+    } else {
+        kept.saturating_sub(SEAM)
     }
 }
 

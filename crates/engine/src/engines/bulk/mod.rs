@@ -19,6 +19,7 @@ mod mmap;
 mod pattern;
 mod psync;
 mod punting;
+mod refusals;
 mod requests;
 mod ring;
 mod settings;

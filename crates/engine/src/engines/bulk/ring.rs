@@ -1,4 +1,4 @@
-//! An io_uring with its buffers: made, registered, filled with requests.
+//! An `io_uring` with its buffers: made, registered, filled with requests.
 
 use crate::aligned::Aligned;
 use crate::protocol::Fault;

@@ -2,7 +2,7 @@
 
 use super::requests::{Request, Requests};
 use super::ring::{self, Kind, Target};
-use super::settings::{FlushCall, Register, Settings, Verify};
+use super::settings::{Register, Settings, Verify};
 use super::{Job, punting};
 use crate::block_data::fill;
 use crate::engines::{Finished, Worker};
@@ -13,6 +13,8 @@ use io_uring::IoUring;
 use io_uring::squeue::SubmissionQueue;
 use io_uring::types::{SubmitArgs, Timespec};
 use rustix::io::Errno;
+
+mod reap;
 
 pub struct Uring {
     job: Job,
@@ -112,7 +114,7 @@ impl Uring {
         } else {
             (Kind::Read, 0)
         };
-        request.made &= (request.kind == kind) & (request.length == length);
+        request.made = request.made && request.kind == kind && request.length == length;
         request.kind = kind;
         request.slot = slot;
         request.offset = step.offset;
@@ -185,87 +187,6 @@ impl Uring {
             Err(error) if !may_pass(&error) => Err(error),
             _ => Ok(()),
         }
-    }
-
-    /// Notes all that is complete. False = stop.
-    #[inline]
-    fn reap(&mut self, ring: &mut IoUring, target: &mut Target, recorder: &mut Recorder) -> bool {
-        let to = recorder.now();
-        let mut goes_on = true;
-        for completion in ring.completion() {
-            let number = completion.user_data() as usize;
-            self.in_flight -= 1;
-            let request = &self.requests.list[number];
-            if completion.result() != request.rest as i32 {
-                goes_on &= self.incomplete(recorder, number, completion.result(), to);
-                continue;
-            }
-            let (slot, length) = (usize::from(request.slot), request.length as usize);
-            goes_on &= recorder.complete(slot, length, request.from, to);
-            if self.follows && self.follow(target, recorder, number) {
-                continue;
-            }
-            if self.at_once && goes_on {
-                goes_on = self.next(target, number);
-                if goes_on {
-                    self.requests.fresh.push(number);
-                }
-            } else {
-                self.requests.free.push(number);
-            }
-        }
-        if let Some(pacer) = recorder.pacer() {
-            pacer.ended(to);
-        }
-        goes_on
-    }
-
-    /// What comes after a completion: a look at what was read, or the flush of what was written, which takes the request over.
-    #[inline(never)]
-    fn follow(&mut self, target: &mut Target, recorder: &mut Recorder, number: usize) -> bool {
-        let request = &mut self.requests.list[number];
-        match request.kind {
-            Kind::Read => {
-                let block = target.buffer(number, request.length as usize);
-                self.job.check(recorder, block, request.start());
-            }
-            Kind::Write if self.job.flushing.is_due() => {
-                let kind = match self.job.flushing.call {
-                    FlushCall::Fsync => Kind::Fsync,
-                    FlushCall::Fdatasync => Kind::Fdatasync,
-                };
-                *request = Request::flush(kind, self.job.flushing.slot);
-                self.requests.fresh.push(number);
-                return true;
-            }
-            _ => {}
-        }
-        false
-    }
-
-    /// What was done in part goes on, what was only interrupted is tried again, the rest is an error.
-    #[cold]
-    fn incomplete(&mut self, recorder: &mut Recorder, number: usize, result: i32, to: u64) -> bool {
-        let request = &mut self.requests.list[number];
-        let errno = match (result, request.kind) {
-            (1.., _) => {
-                request.rest -= result as u32;
-                request.offset += result as u64;
-                request.made = false;
-                self.requests.stamped.push(number);
-                return true;
-            }
-            (0, Kind::Read) => libc::ENODATA,
-            (0, _) => libc::ENOSPC,
-            (negative, _) => -negative,
-        };
-        if matches!(errno, libc::EINTR | libc::EAGAIN) {
-            self.requests.stamped.push(number);
-            return true;
-        }
-        let slot = usize::from(request.slot);
-        self.requests.free.push(number);
-        recorder.fail(slot, errno, to)
     }
 
     /// Works until nothing is left or the ring fails; false where requests may still be in flight.
