@@ -1,7 +1,6 @@
 """Drives the real load engine, line by line."""
 
 import hashlib
-import json
 import os
 import signal
 import subprocess

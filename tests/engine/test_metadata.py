@@ -36,7 +36,7 @@ def test_all_of_it_on_files(engine, tmp_path):
     assert names(folder) == sorted(numbered("o") + numbered("l") + numbered("s"))
     first = folder / "o00000000"
     assert os.getxattr(first, "user.assay") == b"01234567"
-    assert (first.stat().st_nlink, os.readlink(folder / "s00000000")) == (2, "o00000000")
+    assert (first.stat().st_nlink, (folder / "s00000000").readlink().name) == (2, "o00000000")
     assert run(engine, folder, ["rename"]) == {"rename": 100}
     assert names(folder) == sorted(numbered("r") + numbered("l") + numbered("s"))
     for letter in "rls":

@@ -76,7 +76,9 @@ def test_cached_reads_are_not_punted_and_flushes_are(uring, tmp_path):
     assert (result["queue"]["punted"], result["queue"]["punted_threads"]) == (False, 0)
 
 
-@pytest.mark.parametrize(("direct", "register", "expected"), [(False, "probe", False), (False, "on", True), (True, "probe", True)])
+@pytest.mark.parametrize(
+    ("direct", "register", "expected"), [(False, "probe", False), (False, "on", True), (True, "probe", True)]
+)
 def test_registration_pays_with_direct_io(uring, tmp_path, direct, register, expected):
     write(uring, tmp_path / "f", flush="end")
     settings = bulk(tmp_path / "f", "random_read", path="io_uring", depth=8, direct=direct, register=register)
@@ -171,8 +173,8 @@ def forbid_io_uring():
 def test_a_kernel_without_io_uring_is_a_fault_with_its_reason(tmp_path):
     (tmp_path / "f").write_bytes(bytes(MIB))
     config = {"type": "config", "engine": "bulk", "phase": "p", "settings": bulk(tmp_path / "f", "read", path="io_uring")}
-    # The engine ends when the thread that started it does; the input stays open until the answer is there.
-    with subprocess.Popen([ENGINE], stdin=-1, stdout=-1, stderr=-3, text=True, preexec_fn=forbid_io_uring) as process:
+    filtered = {"preexec_fn": forbid_io_uring}  # before exec: a filter cannot be taken off again
+    with subprocess.Popen([ENGINE], stdin=-1, stdout=-1, stderr=-3, text=True, **filtered) as process:
         process.stdout.readline()
         process.stdin.write(json.dumps(config) + "\n")
         process.stdin.flush()

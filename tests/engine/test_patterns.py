@@ -30,7 +30,12 @@ def test_what_rewrites_needs_a_file_and_keeps_its_size(engine, tmp_path, operati
     assert sum(noted["count"] for noted in result["operations"].values()) == 256
     written = [number for number, block in enumerate(blocks(tmp_path / "f")) if any(block)]
     assert len(blocks(tmp_path / "f")) == 512
-    expected = {"rewrite": range(256, 257), "record_rewrite": range(1, 2), "random_write": range(120, 200), "random_mix": range(70, 140)}
+    expected = {
+        "rewrite": range(256, 257),
+        "record_rewrite": range(1, 2),
+        "random_write": range(120, 200),
+        "random_mix": range(70, 140),
+    }
     assert len(written) in expected[operation]
     assert max(written) < 256
 

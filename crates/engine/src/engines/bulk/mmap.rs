@@ -45,8 +45,8 @@ impl Worker for Mmap {
         let job = &mut self.job;
         recorder.path.clone_from(&job.path);
         while let Some(step) = job.pattern.next() {
-            let block = &mut buffer[..step.length];
-            let goes_on = if step.writes {
+            let block = &mut buffer[..step.shape.length()];
+            let goes_on = if step.shape.writes() {
                 job.make(block, step.offset);
                 recorder.measure(job.write_slot, || mapping.write(block, step.offset))
                     && (!job.flushing.is_due()

@@ -5,12 +5,35 @@ use crate::block_data::mix;
 use crate::order::{Permutation, Random};
 use crate::regions::{Layout, Span};
 
+/// What is to be done with a record, as one word: bytes, and whether it is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape(u64);
+
+impl Shape {
+    /// Like no other.
+    pub const NONE: Self = Self(u64::MAX);
+
+    /// A read or a write of so many bytes.
+    pub fn of(writes: bool, length: u64) -> Self {
+        Self(length << 1 | u64::from(writes))
+    }
+
+    #[inline]
+    pub fn writes(self) -> bool {
+        self.0 & 1 != 0
+    }
+
+    #[inline]
+    pub fn length(self) -> usize {
+        (self.0 >> 1) as usize
+    }
+}
+
 /// One record to be moved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
-    pub writes: bool,
     pub offset: u64,
-    pub length: usize,
+    pub shape: Shape,
 }
 
 /// The order in which a worker's own records 0 .. count come.
@@ -39,9 +62,7 @@ const AHEAD: usize = 64;
 
 /// What one worker does, step by step.
 pub struct Pattern {
-    ahead: [u64; AHEAD],
-    /// Of each of them one bit: whether it writes.
-    writing: u64,
+    steps: [Step; AHEAD],
     next: usize,
     known: usize,
     sequence: Sequence,
@@ -52,6 +73,8 @@ pub struct Pattern {
     pitch: u64,
     end: u64,
     record_size: u64,
+    /// Whether some steps write and some read, or some record is shorter than the others.
+    differs: bool,
     /// Of 2^32 operations so many are reads, and what decides.
     reads: u64,
     choice: Random,
@@ -71,9 +94,16 @@ impl Pattern {
             Layout::Interleaved => (span.offset + span.part * size, size * span.parts),
             _ => (span.offset, size),
         };
+        let end = if shared {
+            u64::MAX
+        } else {
+            span.offset + span.size
+        };
         Self {
-            ahead: [0; AHEAD],
-            writing: if reads > 0.0 { 0 } else { u64::MAX },
+            steps: [Step {
+                offset: 0,
+                shape: Shape::NONE,
+            }; AHEAD],
             next: 0,
             known: 0,
             sequence: Sequence::new(settings, count, seed),
@@ -86,12 +116,9 @@ impl Pattern {
             left: settings.ops.unwrap_or(all),
             base,
             pitch,
-            end: if shared {
-                u64::MAX
-            } else {
-                span.offset + span.size
-            },
+            end,
             record_size: size,
+            differs: (reads > 0.0 && reads < 1.0) || end - base < count * size,
             reads: (reads * (1_u64 << 32) as f64) as u64,
             choice: Random::new(mix(seed)),
         }
@@ -108,14 +135,9 @@ impl Pattern {
         if self.next >= self.known && !self.look_ahead() {
             return None;
         }
-        let at = self.next % AHEAD;
+        let step = self.steps[self.next % AHEAD];
         self.next += 1;
-        let offset = self.base + self.ahead[at] * self.pitch;
-        Some(Step {
-            writes: self.writing >> at & 1 != 0,
-            offset,
-            length: self.record_size.min(self.end - offset) as usize,
-        })
+        Some(step)
     }
 
     /// Works out the next steps; false where there are none.
@@ -124,19 +146,31 @@ impl Pattern {
         self.next = 0;
         self.known = self.left.min(AHEAD as u64) as usize;
         self.left -= self.known as u64;
-        self.sequence
-            .number(&mut self.ahead[..self.known], self.count);
+        let mut numbers = [0; AHEAD];
+        let numbers = &mut numbers[..self.known];
+        self.sequence.number(numbers, self.count);
         if let Some(Dealt { part, parts, of }) = &self.dealt {
-            for number in &mut self.ahead[..self.known] {
+            for number in &mut *numbers {
                 *number = of.at(*number * parts + part);
             }
         }
-        if !matches!(self.reads, 0 | 0x1_0000_0000) {
-            self.writing = (0..AHEAD).fold(0, |bits, at| {
-                bits | u64::from(self.choice.below(1 << 32) >= self.reads) << at
-            });
+        let shape = Shape::of(self.reads == 0, self.record_size);
+        for (step, number) in self.steps.iter_mut().zip(numbers) {
+            step.offset = self.base + *number * self.pitch;
+            step.shape = shape;
+        }
+        if self.differs {
+            self.shape();
         }
         self.known > 0
+    }
+
+    /// Says of each step by itself whether it writes, and how much.
+    fn shape(&mut self) {
+        for step in &mut self.steps[..self.known] {
+            let writes = self.choice.below(1 << 32) >= self.reads;
+            step.shape = Shape::of(writes, self.record_size.min(self.end - step.offset));
+        }
     }
 }
 

@@ -58,8 +58,8 @@ impl Worker for Psync {
         };
         recorder.path.clone_from(&self.job.path);
         while let Some(step) = self.job.pattern.next() {
-            let block = &mut buffer[..step.length];
-            let goes_on = if step.writes {
+            let block = &mut buffer[..step.shape.length()];
+            let goes_on = if step.shape.writes() {
                 self.write(recorder, block, step.offset)
             } else {
                 self.read(recorder, block, step.offset)

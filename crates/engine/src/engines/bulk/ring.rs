@@ -22,7 +22,6 @@ pub struct Target {
     buffers: Aligned,
     /// Bytes from one buffer to the next.
     pitch: usize,
-    entries: Vec<Entry>,
     pub registered: bool,
 }
 
@@ -60,7 +59,6 @@ impl Target {
             descriptor: file.as_raw_fd(),
             buffers: Aligned::new(depth * pitch)?,
             pitch,
-            entries: vec![opcode::Nop::new().build(); depth],
             registered: false,
         })
     }
@@ -95,9 +93,8 @@ impl Target {
         Ok(())
     }
 
-    /// Makes the entry of a request: from `done` bytes of its buffer on, so many bytes.
-    #[cold]
-    pub fn make_entry(&mut self, kind: Kind, request: usize, done: usize, length: u32) {
+    /// The entry of a request: from `done` bytes of its buffer on, so many bytes; its offset is still to be set.
+    pub fn entry(&mut self, kind: Kind, request: usize, done: usize, length: u32) -> Entry {
         let fd = Fd(self.descriptor);
         let start = self.buffer(request, done + length as usize)[done..].as_mut_ptr();
         let index = request as u16;
@@ -109,15 +106,6 @@ impl Target {
             (Kind::Fsync, _) => opcode::Fsync::new(fd).build(),
             (Kind::Fdatasync, _) => opcode::Fsync::new(fd).flags(FsyncFlags::DATASYNC).build(),
         };
-        self.entries[request] = entry.user_data(request as u64);
-    }
-
-    /// The entry of a request at this offset of the file.
-    #[inline]
-    pub fn entry(&mut self, request: usize, offset: u64) -> &Entry {
-        let entry = &mut self.entries[request];
-        // SAFETY: the second eight bytes of a submission entry are its offset, by the kernel's interface (io_uring_enter(2)).
-        unsafe { (&raw mut *entry).cast::<u64>().add(1).write(offset) };
-        entry
+        entry.user_data(request as u64)
     }
 }

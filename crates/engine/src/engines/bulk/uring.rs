@@ -1,6 +1,7 @@
 //! Many requests in flight through an `io_uring`: all that are free go in one call, all that are done come out at once.
 
-use super::requests::{Request, Requests};
+use super::pattern::Step;
+use super::requests::Requests;
 use super::ring::{self, Kind, Target};
 use super::settings::{Register, Settings, Verify};
 use super::{Job, punting};
@@ -10,7 +11,7 @@ use crate::pacer::Pacer;
 use crate::protocol::{Fault, QueueResult};
 use crate::recorder::Recorder;
 use io_uring::IoUring;
-use io_uring::squeue::SubmissionQueue;
+use io_uring::squeue::{Entry, SubmissionQueue};
 use io_uring::types::{SubmitArgs, Timespec};
 use rustix::io::Errno;
 
@@ -97,50 +98,44 @@ impl Uring {
     }
 
     /// Makes the next request of the pattern; false where there is none, and the request is free again.
-    #[expect(
-        clippy::inline_always,
-        reason = "half of its instructions are saved within the loop over completions"
-    )]
-    #[inline(always)]
     fn next(&mut self, target: &mut Target, number: usize) -> bool {
         let Some(step) = self.job.pattern.next() else {
             self.requests.free.push(number);
             return false;
         };
-        let length = step.length as u32;
-        let request = &mut self.requests.list[number];
-        let (kind, slot) = if step.writes {
-            (Kind::Write, self.job.write_slot as u8)
-        } else {
-            (Kind::Read, 0)
-        };
-        request.made = request.made && request.kind == kind && request.length == length;
-        request.kind = kind;
-        request.slot = slot;
-        request.offset = step.offset;
-        request.length = length;
-        request.rest = length;
-        if step.writes {
-            self.make_data(target, number);
-        }
+        self.prepare_step(target, number, step);
         true
     }
 
+    /// Makes the entry of a request that does something else than before, and the data of a write.
     #[inline(never)]
-    fn make_data(&self, target: &mut Target, number: usize) {
-        let Request { offset, length, .. } = self.requests.list[number];
-        let block = target.buffer(number, length as usize);
-        self.job.make(block, offset);
+    fn prepare_step(&mut self, target: &mut Target, number: usize, step: Step) {
+        let (kind, slot) = if step.shape.writes() {
+            (Kind::Write, self.job.write_slot)
+        } else {
+            (Kind::Read, 0)
+        };
+        let length = step.shape.length();
+        let request = &mut self.requests.list[number];
+        let entry = target.entry(kind, number, 0, length as u32);
+        request.change(kind, slot, length as u32, entry);
+        request.go(step.offset);
+        if step.shape.writes() {
+            self.job.make(target.buffer(number, length), step.offset);
+        } else {
+            request.shape = step.shape;
+        }
     }
 
     /// Puts what waits into the ring, under one stamp.
     #[inline]
-    fn push(&mut self, ring: &mut IoUring, target: &mut Target, recorder: &Recorder) {
-        if !self.requests.are_waiting() {
+    fn push(&mut self, ring: &mut IoUring, recorder: &Recorder) {
+        if self.requests.waiting() == 0 {
             return;
         }
         let stamp = recorder.now();
         let mut queue = ring.submission();
+        self.in_flight += self.requests.waiting();
         let Requests {
             list,
             fresh,
@@ -148,19 +143,12 @@ impl Uring {
             ..
         } = &mut self.requests;
         for number in fresh.drain() {
-            let request = &mut list[*number as usize];
+            let request = &mut list[usize::from(*number)];
             request.from = stamp;
-            submit(&mut queue, target, request, *number as usize);
-            self.in_flight += 1;
+            submit(&mut queue, &request.entry);
         }
         for number in stamped.drain() {
-            submit(
-                &mut queue,
-                target,
-                &mut list[*number as usize],
-                *number as usize,
-            );
-            self.in_flight += 1;
+            submit(&mut queue, &list[usize::from(*number)].entry);
         }
     }
 
@@ -194,7 +182,7 @@ impl Uring {
         let mut goes_on = true;
         loop {
             goes_on = goes_on && self.gather(target, recorder);
-            self.push(ring, target, recorder);
+            self.push(ring, recorder);
             if self.in_flight == 0 {
                 if !goes_on {
                     return true;
@@ -215,13 +203,7 @@ impl Uring {
 
 /// Puts one request into the queue of submissions.
 #[inline]
-fn submit(queue: &mut SubmissionQueue, target: &mut Target, request: &mut Request, number: usize) {
-    if !request.made {
-        let done = request.length - request.rest;
-        target.make_entry(request.kind, number, done as usize, request.rest);
-        request.made = done == 0;
-    }
-    let entry = target.entry(number, request.offset);
+fn submit(queue: &mut SubmissionQueue, entry: &Entry) {
     // SAFETY: buffers and file outlive the request: they are dropped when none is in flight.
     let full = unsafe { queue.push(entry) }.is_err();
     debug_assert!(!full, "the ring has an entry for each request");

@@ -41,7 +41,7 @@ fn each_pattern_has_its_order() {
 fn only_the_last_record_of_a_sequence_is_shorter() {
     let mut pattern = Pattern::new(&settings(&json!({})), Span::alone(0, 250), 1, 2);
     let lengths: Vec<usize> = std::iter::from_fn(|| pattern.next())
-        .map(|step| step.length)
+        .map(|step| step.shape.length())
         .collect();
     assert_eq!(lengths, [100, 100, 50]);
     let random = json!({"operation": "random_read", "ops": 1000});
@@ -77,7 +77,8 @@ fn workers_that_share_a_region_have_every_record_once() {
             };
             let mut pattern = Pattern::new(&settings(&json!({})), span, part, 9);
             seen.extend(
-                std::iter::from_fn(|| pattern.next()).map(|step| (step.offset, step.length)),
+                std::iter::from_fn(|| pattern.next())
+                    .map(|step| (step.offset, step.shape.length())),
             );
         }
         seen.sort_unstable();
@@ -93,7 +94,7 @@ fn a_mix_has_its_share_of_reads() {
             settings(&json!({"operation": "random_mix", "read_share": share, "ops": 100_000}));
         let mut pattern = Pattern::new(&mix, Span::alone(0, 100_000), 1, 2);
         let writes = std::iter::from_fn(|| pattern.next())
-            .filter(|step| step.writes)
+            .filter(|step| step.shape.writes())
             .count();
         assert!(
             (writes as f64 / 100_000.0 - (1.0 - share)).abs() < 0.008,

@@ -1,7 +1,7 @@
 //! What becomes of requests that the kernel says are complete.
 
 use super::Uring;
-use crate::engines::bulk::requests::Request;
+use crate::engines::bulk::pattern::Shape;
 use crate::engines::bulk::ring::{Kind, Target};
 use crate::engines::bulk::settings::FlushCall;
 use crate::recorder::Recorder;
@@ -18,27 +18,30 @@ impl Uring {
     ) -> bool {
         let to = recorder.now();
         let mut goes_on = true;
-        for completion in ring.completion() {
+        let plain = self.at_once && !self.follows;
+        let completions = ring.completion();
+        self.in_flight -= completions.len();
+        for completion in completions {
             let number = completion.user_data() as usize;
-            self.in_flight -= 1;
-            let request = &self.requests.list[number];
+            let request = &mut self.requests.list[number];
             if completion.result() != request.rest as i32 {
-                goes_on &= self.incomplete(recorder, number, completion.result(), to);
+                goes_on &= self.incomplete(target, recorder, number, completion.result(), to);
                 continue;
             }
-            let (slot, length) = (usize::from(request.slot), request.length as usize);
-            goes_on &= recorder.complete(slot, length, request.from, to);
-            if self.follows && self.follow(target, recorder, number) {
-                continue;
-            }
-            if self.at_once && goes_on {
-                goes_on = self.next(target, number);
-                if goes_on {
-                    self.requests.fresh.push(number);
+            let length = request.length as usize;
+            goes_on &= recorder.complete(request.slot, length, request.from, to);
+            if plain
+                && goes_on
+                && let Some(step) = self.job.pattern.next()
+            {
+                request.go(step.offset);
+                if request.shape != step.shape {
+                    self.prepare_step(target, number, step);
                 }
-            } else {
-                self.requests.free.push(number);
+                self.requests.fresh.push(number);
+                continue;
             }
+            goes_on &= self.go_on(target, recorder, number, goes_on);
         }
         if let Some(pacer) = recorder.pacer() {
             pacer.ended(to);
@@ -46,21 +49,45 @@ impl Uring {
         goes_on
     }
 
-    /// What comes after a completion: a look at what was read, or the flush of what was written, which takes the request over.
+    /// What a request does next after a completion that has consequences, or where operations are held back.
     #[inline(never)]
+    fn go_on(
+        &mut self,
+        target: &mut Target,
+        recorder: &mut Recorder,
+        number: usize,
+        goes_on: bool,
+    ) -> bool {
+        if self.follows && self.follow(target, recorder, number) {
+            return true;
+        }
+        if !self.at_once || !goes_on {
+            self.requests.free.push(number);
+            return true;
+        }
+        if !self.next(target, number) {
+            return false;
+        }
+        self.requests.fresh.push(number);
+        true
+    }
+
+    /// What comes after a completion: a look at what was read, or the flush of what was written, which takes the request over.
     fn follow(&mut self, target: &mut Target, recorder: &mut Recorder, number: usize) -> bool {
         let request = &mut self.requests.list[number];
         match request.kind {
             Kind::Read => {
                 let block = target.buffer(number, request.length as usize);
-                self.job.check(recorder, block, request.start());
+                let start = request.start();
+                self.job.check(recorder, block, start);
             }
             Kind::Write if self.job.flushing.is_due() => {
                 let kind = match self.job.flushing.call {
                     FlushCall::Fsync => Kind::Fsync,
                     FlushCall::Fdatasync => Kind::Fdatasync,
                 };
-                *request = Request::flush(kind, self.job.flushing.slot);
+                let entry = target.entry(kind, number, 0, 0);
+                request.change(kind, self.job.flushing.slot, 0, entry);
                 self.requests.fresh.push(number);
                 return true;
             }
@@ -71,13 +98,22 @@ impl Uring {
 
     /// What was done in part goes on, what was only interrupted is tried again, the rest is an error.
     #[cold]
-    fn incomplete(&mut self, recorder: &mut Recorder, number: usize, result: i32, to: u64) -> bool {
+    fn incomplete(
+        &mut self,
+        target: &mut Target,
+        recorder: &mut Recorder,
+        number: usize,
+        result: i32,
+        to: u64,
+    ) -> bool {
         let request = &mut self.requests.list[number];
         let errno = match (result, request.kind) {
             (1.., _) => {
                 request.rest -= result as u32;
-                request.offset += result as u64;
-                request.made = false;
+                let done = request.length - request.rest;
+                request.entry = target.entry(request.kind, number, done as usize, request.rest);
+                request.shape = Shape::NONE;
+                request.go(request.offset + result as u64);
                 self.requests.stamped.push(number);
                 return true;
             }
@@ -89,7 +125,7 @@ impl Uring {
             self.requests.stamped.push(number);
             return true;
         }
-        let slot = usize::from(request.slot);
+        let slot = request.slot;
         self.requests.free.push(number);
         recorder.fail(slot, errno, to)
     }
