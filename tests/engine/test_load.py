@@ -102,7 +102,8 @@ def test_steps_and_ramps_follow_each_other(engine):
     start_ns = result["started_ns"]
     points = zip(noted["checkpoints"]["at_ns"], noted["checkpoints"]["count"], strict=True)
     pause = [count for at_ns, count in points if 0.22 * SECOND < at_ns - start_ns < 0.29 * SECOND]
-    assert set(pause) <= {200}
+    assert len(set(pause)) <= 1, "nothing begins in a pause"
+    assert set(pause) <= {200, 201}, "the one at the very end may be due on either side"
 
 
 @pytest.mark.parametrize("depth", [1, 16])

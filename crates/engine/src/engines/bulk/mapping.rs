@@ -9,14 +9,11 @@ use std::cell::Cell;
 use std::sync::Once;
 
 thread_local! {
-    /// The mapping of this thread: first address, bytes.
-    static MAPPED: Cell<(usize, usize)> = const { Cell::new((0, 0)) };
+    /// The mapping of this thread: first address, bytes, bytes of a page.
+    static MAPPED: Cell<(usize, usize, usize)> = const { Cell::new((0, 0, 1)) };
     /// Whether an access has failed since the last look.
     static FAILED: Cell<bool> = const { Cell::new(false) };
 }
-
-/// The largest page that a kernel of ours has: a failed access is mended by so much.
-const PAGE: usize = 4096;
 
 pub struct Mapping {
     start: *mut u8,
@@ -35,7 +32,8 @@ impl Mapping {
             rustix::fs::ftruncate(file, offset + size)?;
         }
         watch_faults();
-        let first = offset - offset % PAGE as u64;
+        let page = page_size();
+        let first = offset - offset % page as u64;
         let length = (offset + size - first) as usize;
         let access = if writes {
             libc::PROT_READ | libc::PROT_WRITE
@@ -57,7 +55,7 @@ impl Mapping {
         if start == libc::MAP_FAILED {
             return Err(last_error());
         }
-        MAPPED.set((start as usize, length));
+        MAPPED.set((start as usize, length, page));
         FAILED.set(false);
         Ok(Self {
             start: start.cast(),
@@ -106,7 +104,7 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        MAPPED.set((0, 0));
+        MAPPED.set((0, 0, 1));
         // SAFETY: mapped by us and not used any more.
         unsafe { libc::munmap(self.start.cast(), self.length) };
     }
@@ -120,6 +118,11 @@ fn outcome(bytes: usize) -> rustix::io::Result<usize> {
         return Err(Errno::IO);
     }
     Ok(bytes)
+}
+
+fn page_size() -> usize {
+    // SAFETY: asks for a number.
+    unsafe { libc::sysconf(libc::_SC_PAGESIZE) as usize }
 }
 
 fn last_error() -> Errno {
@@ -146,14 +149,14 @@ fn watch_faults() {
 extern "C" fn mend(_signal: i32, info: *mut libc::siginfo_t, _context: *mut libc::c_void) {
     // SAFETY: the kernel gives a valid siginfo of a fault.
     let address = unsafe { (*info).si_addr() } as usize;
-    let (start, length) = MAPPED.get();
-    let page = (address - address % PAGE) as *mut libc::c_void;
+    let (start, length, size) = MAPPED.get();
+    let page = (address - address % size) as *mut libc::c_void;
     if address.wrapping_sub(start) < length {
         FAILED.set(true);
         let access = libc::PROT_READ | libc::PROT_WRITE;
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED;
         // SAFETY: a page of this thread's own mapping is replaced.
-        if unsafe { libc::mmap(page, PAGE, access, flags, -1, 0) } == page {
+        if unsafe { libc::mmap(page, size, access, flags, -1, 0) } == page {
             return;
         }
     }
