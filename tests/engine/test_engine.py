@@ -1,7 +1,6 @@
 """Drives the real load engine, line by line."""
 
 import hashlib
-import json
 import os
 import signal
 import subprocess
@@ -13,59 +12,7 @@ from pathlib import Path
 import pytest
 
 ENGINE = Path(__file__).parent.parent.parent / "src" / "assay" / "bin" / "assay-engine"
-pytestmark = pytest.mark.skipif(not ENGINE.exists(), reason="the engine is not built: make build")
 MIB = 1 << 20
-
-
-class Engine:
-    """One engine process, spoken to by lines."""
-
-    def __init__(self):
-        self.process = subprocess.Popen(
-            [ENGINE], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-        )
-        self.hello = self.receive()
-        self.progress = []
-
-    def send(self, **message):
-        self.process.stdin.write(json.dumps(message) + "\n")
-        self.process.stdin.flush()
-
-    def receive(self):
-        line = self.process.stdout.readline()
-        return json.loads(line) if line else None
-
-    def arm(self, engine, settings, **envelope):
-        self.send(type="config", engine=engine, settings=settings, **{"phase": "p"} | envelope)
-        return self.receive()
-
-    def go(self, delay_ns=10_000_000):
-        at_ns = time.monotonic_ns() + delay_ns
-        self.send(type="go", at_ns=at_ns)
-        return at_ns
-
-    def result(self):
-        while (message := self.receive()) and message["type"] == "progress":
-            self.progress.append(message)
-        return message
-
-    def run(self, engine, settings, **envelope):
-        armed = self.arm(engine, settings, **envelope)
-        assert armed["type"] == "armed", armed
-        self.go()
-        return self.result()
-
-    def close(self):
-        self.process.stdin.close()
-        self.process.wait(10)
-        self.process.stdout.close()
-
-
-@pytest.fixture
-def engine():
-    started = Engine()
-    yield started
-    started.close()
 
 
 def bulk(path, operation="write", size=MIB, record_size=64 << 10, **more):

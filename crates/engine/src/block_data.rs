@@ -1,4 +1,4 @@
-//! Where operations go and what is written there: pseudo-random offsets and incompressible data.
+//! What is written: incompressible data, from a number that says where.
 
 const LANES: usize = 8;
 
@@ -16,37 +16,6 @@ pub fn mix_text(text: &str) -> u64 {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     });
     mix(hash)
-}
-
-/// Random offsets of records within a region.
-pub struct Offsets {
-    state: u64,
-    records: u64,
-    record_size: u64,
-    base: u64,
-}
-
-impl Offsets {
-    /// Offsets `base + k * record_size` with k below `records`.
-    pub fn new(seed: u64, records: u64, record_size: u64, base: u64) -> Self {
-        Self {
-            state: mix(seed),
-            records,
-            record_size,
-            base,
-        }
-    }
-
-    /// The next offset: the high half of a product takes the place of a division (Lemire, ACM TOMACS 29:1, 2019, without his
-    /// rejection: the bias is at most records / 2^64).
-    #[inline]
-    pub fn random(&mut self) -> u64 {
-        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let value = (self.state ^ (self.state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let value = value ^ (value >> 29);
-        let record = (u128::from(value) * u128::from(self.records)) >> 64;
-        self.base + record as u64 * self.record_size
-    }
 }
 
 /// Fills a block with data that neither compresses nor repeats, from a seed that says which file and where in it.
@@ -112,30 +81,6 @@ fn next(one: &mut [u64; LANES], two: &mut [u64; LANES]) -> [u64; LANES] {
 mod tests {
     use super::*;
     use std::collections::HashSet;
-
-    #[test]
-    fn offsets_reach_every_record_and_no_further() {
-        let mut offsets = Offsets::new(7, 16, 4096, 1 << 20);
-        let seen: HashSet<u64> = (0..1000).map(|_| offsets.random()).collect();
-        assert_eq!(seen.len(), 16);
-        assert!(
-            seen.iter()
-                .all(|offset| offset % 4096 == 0
-                    && (1 << 20..(1 << 20) + 16 * 4096).contains(offset))
-        );
-    }
-
-    #[test]
-    fn offsets_are_spread_evenly() {
-        let mut offsets = Offsets::new(1, 64, 1, 0);
-        let mut counts = [0_u64; 64];
-        (0..64_000).for_each(|_| counts[offsets.random() as usize] += 1);
-        let chi_square: f64 = counts
-            .iter()
-            .map(|count| (*count as f64 - 1000.0).powi(2) / 1000.0)
-            .sum();
-        assert!(chi_square < 120.0, "{chi_square}");
-    }
 
     #[test]
     fn no_sector_is_written_twice_and_every_byte_is_equally_likely() {

@@ -1,6 +1,7 @@
 //! The load engine: one process for one client, one JSON object a line in and out.
 
 mod aligned;
+mod arrivals;
 mod block_data;
 mod checkpoints;
 mod control;
@@ -8,8 +9,14 @@ mod cost;
 mod drain;
 mod driver;
 mod engines;
+mod failures;
+mod fault;
+mod folders;
 mod lifetime;
+mod load;
 mod objects;
+mod order;
+mod pacer;
 mod perf;
 mod phase;
 mod protocol;
@@ -17,6 +24,7 @@ mod recorder;
 mod regions;
 mod result;
 mod tally;
+mod thread;
 mod transfer;
 
 use control::Control;

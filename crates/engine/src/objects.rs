@@ -19,18 +19,35 @@ pub enum Object {
 pub const LIST_BUFFER: usize = 32 * 1024;
 
 /// `o00000000` and the zero that ends it; the next name is found by counting in the digits.
-pub struct Name([u8; 10]);
+#[derive(Clone, Copy)]
+pub struct Name([u8; Self::LENGTH]);
 
 impl Name {
-    /// The name of the object of this number.
-    pub fn new(first: u64) -> Self {
+    /// Bytes of a name with its zero.
+    pub const LENGTH: usize = 10;
+
+    /// The name of the object of this number, with this letter before it.
+    pub fn new(first: u64, letter: u8) -> Self {
         let mut text = *b"o00000000\0";
         let mut rest = first;
         for digit in text[1..9].iter_mut().rev() {
             *digit = b'0' + (rest % 10) as u8;
             rest /= 10;
         }
-        Self(text)
+        Self(text).with(letter)
+    }
+
+    /// The name of the same number with another letter.
+    #[inline]
+    pub fn with(mut self, letter: u8) -> Self {
+        self.begin(letter);
+        self
+    }
+
+    /// Takes another letter.
+    #[inline]
+    pub fn begin(&mut self, letter: u8) {
+        self.0[0] = letter;
     }
 
     /// Goes on to the next.
@@ -83,6 +100,13 @@ pub fn look_up(parent: &OwnedFd, name: &CStr) -> rustix::io::Result<usize> {
     rustix::fs::statat(parent, name, AtFlags::SYMLINK_NOFOLLOW).map(|_| 0)
 }
 
+/// Opens an object for reading and closes it.
+#[inline]
+pub fn open_and_close(parent: &OwnedFd, name: &CStr) -> rustix::io::Result<usize> {
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+    rustix::fs::openat(parent, name, flags, Mode::empty()).map(|_| 0)
+}
+
 /// Removes an object.
 #[inline]
 pub fn remove(parent: &OwnedFd, name: &CStr, object: Object) -> rustix::io::Result<usize> {
@@ -93,14 +117,25 @@ pub fn remove(parent: &OwnedFd, name: &CStr, object: Object) -> rustix::io::Resu
     rustix::fs::unlinkat(parent, name, flags).map(|()| 0)
 }
 
-/// Reads the whole directory from a fresh open, as `ls` would, without looking at the objects; gives how many there are.
-pub fn list(parent: &OwnedFd, buffer: &mut [MaybeUninit<u8>]) -> rustix::io::Result<u64> {
+/// Reads the whole directory from a fresh open, as `ls` would, or with the attributes of each entry, as `ls -l` would; gives how
+/// many names begin with this letter.
+pub fn list(
+    parent: &OwnedFd,
+    buffer: &mut [MaybeUninit<u8>],
+    letter: u8,
+    attributes: bool,
+) -> rustix::io::Result<u64> {
     let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC;
     let directory = rustix::fs::openat(parent, c".", flags, Mode::empty())?;
     let mut entries = RawDir::new(&directory, buffer);
     let mut seen = 0;
     while let Some(entry) = entries.next() {
-        seen += u64::from(entry?.file_name().to_bytes().starts_with(b"o"));
+        let entry = entry?;
+        let name = entry.file_name();
+        seen += u64::from(name.to_bytes().starts_with(&[letter]));
+        if attributes {
+            rustix::fs::statat(&directory, name, AtFlags::SYMLINK_NOFOLLOW)?;
+        }
     }
     Ok(seen)
 }
@@ -111,12 +146,12 @@ mod tests {
 
     #[test]
     fn names_count_in_their_digits() {
-        let mut name = Name::new(98);
+        let mut name = Name::new(98, b'o');
         assert_eq!(name.text(), c"o00000098");
         name.advance();
         name.advance();
         assert_eq!(name.text(), c"o00000100");
-        let mut last = Name::new(9_999_999);
+        let mut last = Name::new(9_999_999, b'o');
         last.advance();
         assert_eq!(last.text(), c"o10000000");
     }

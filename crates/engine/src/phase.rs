@@ -1,29 +1,21 @@
 //! One phase: workers that wait for T, the thread that watches them, and what they did.
 
+use crate::block_data::mix;
 use crate::checkpoints::Checkpoints;
 use crate::control::Control;
 use crate::cost::{Meter, Usage};
-use crate::engines::{Armed, Finished, Worker};
+use crate::engines::{Armed, Worker};
 use crate::lifetime;
+use crate::load::Load;
 use crate::protocol::{Config, Fault, Moved, PhaseResult, Reply, send};
-use crate::recorder::{Live, Recorder, Schedule};
+use crate::recorder::Live;
 use crate::result;
-use assay_clock::{Anchor, Clock, Timebase, monotonic_ns, sleep_until};
+use crate::thread::{Done, Go, Thread};
+use assay_clock::{Anchor, Clock, Timebase, monotonic_ns};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
-
-/// How often a worker publishes its counters and asks whether to go on; slower operations do so each time.
-const LOOK_EVERY_NS: u64 = 1_000_000;
-/// The longest sleep before T in which a worker does not ask whether to go on.
-const DOZE_NS: u64 = 100_000_000;
-
-/// What a worker leaves behind.
-pub struct Done {
-    pub recorder: Recorder,
-    pub finished: Option<Finished>,
-}
 
 /// A phase that waits for its start.
 pub struct Phase {
@@ -34,6 +26,7 @@ pub struct Phase {
     pub control: Arc<Control>,
     pub armed_ns: u64,
     duration_ns: Option<u64>,
+    load: Load,
     live: Vec<Arc<[Live]>>,
     start: Vec<Sender<Go>>,
     done: Receiver<Done>,
@@ -55,14 +48,6 @@ pub struct Ended {
 /// Workers that have finished and whose threads wait, so that observers can still read what they used.
 pub struct Parked(#[allow(dead_code, reason = "dropping it lets the threads go")] Vec<Sender<Go>>);
 
-/// The start, as workers are told it.
-#[derive(Clone, Copy)]
-pub struct Go {
-    at_ns: u64,
-    end_ns: Option<u64>,
-    timebase: Timebase,
-}
-
 impl Phase {
     /// Starts the workers and waits until each is ready.
     pub fn arm(
@@ -81,7 +66,8 @@ impl Phase {
             calibrated: calibrated.1,
             control,
             armed_ns: 0,
-            duration_ns: armed.duration_ns,
+            duration_ns: armed.duration_ns.or_else(|| armed.load.lasts_ns()),
+            load: armed.load,
             live: Vec::new(),
             start: Vec::new(),
             done,
@@ -90,8 +76,8 @@ impl Phase {
             config,
         };
         let (ready, readiness) = channel();
-        for worker in armed.workers {
-            phase.spawn(worker, ready.clone(), finish.clone());
+        for (part, worker) in (0_u64..).zip(armed.workers) {
+            phase.spawn(part, worker, ready.clone(), finish.clone());
         }
         drop(ready);
         for _ in 0..phase.start.len() {
@@ -111,7 +97,8 @@ impl Phase {
 
     fn spawn(
         &mut self,
-        mut worker: Box<dyn Worker>,
+        part: u64,
+        worker: Box<dyn Worker>,
         ready: Sender<Result<(), Fault>>,
         finish: Sender<Done>,
     ) {
@@ -119,28 +106,16 @@ impl Phase {
         let live: Arc<[Live]> = self.operations.iter().map(|_| Live::default()).collect();
         self.start.push(start);
         self.live.push(Arc::clone(&live));
-        let (clock, control, cpus) = (
-            self.clock,
-            Arc::clone(&self.control),
-            self.config.cpus.clone(),
-        );
-        std::thread::spawn(move || {
-            let mut recorder = Recorder::new(clock, live, Arc::clone(&control));
-            let prepared = settle(cpus.as_deref()).and_then(|()| worker.prepare());
-            let failed = prepared.is_err();
-            let _ = ready.send(prepared);
-            if failed {
-                return;
-            }
-            if let Ok(go) = wait.recv() {
-                wake(&mut recorder, clock, &control, go).then(|| worker.run(&mut recorder));
-                recorder.publish();
-                let finished = worker.finish();
-                drop(worker); // its files must be closed before the result: the target may be unmounted then
-                let _ = finish.send(Done { recorder, finished });
-                let _ = wait.recv(); // parked: the thread's counters in /proc stay readable until the next phase
-            }
-        });
+        let thread = Thread {
+            clock: self.clock,
+            control: Arc::clone(&self.control),
+            cpus: self.config.cpus.clone(),
+            load: self.load.clone(),
+            seed: mix(self.config.seed ^ mix(self.config.client << 32 | part)),
+            part,
+            live,
+        };
+        std::thread::spawn(move || thread.serve(worker, &ready, &wait, &finish));
     }
 
     /// Runs the armed phase from `at_ns` to its end. The workers stay parked as long as what comes with the result lives.
@@ -156,6 +131,7 @@ impl Phase {
             at_ns,
             end_ns: self.duration_ns.map(|span| at_ns.saturating_add(span)),
             timebase: self.calibrated,
+            parts: self.workers() as u64,
         };
         self.meter.start();
         for start in &self.start {
@@ -241,37 +217,4 @@ impl Phase {
                 )
             })
     }
-}
-
-/// Pins the calling thread (and what it will start), and asks for timers without slack.
-fn settle(cpus: Option<&[usize]>) -> Result<(), Fault> {
-    // SAFETY: prctl with integer arguments only.
-    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1) };
-    let Some(cpus) = cpus else { return Ok(()) };
-    let most = rustix::thread::CpuSet::MAX_CPU;
-    if cpus.is_empty() || cpus.iter().any(|cpu| *cpu >= most) {
-        return Err(Fault::settings(format!(
-            "found cpus {cpus:?}; expected at least one, each below {most}"
-        )));
-    }
-    let mut set = rustix::thread::CpuSet::new();
-    for cpu in cpus {
-        set.set(*cpu);
-    }
-    rustix::thread::sched_setaffinity(None, &set)
-        .map_err(|errno| Fault::call("pin", &format!("cpus {cpus:?}"), errno))
-}
-
-/// Sleeps to T. False where there is nothing to be done any more.
-fn wake(recorder: &mut Recorder, clock: Clock, control: &Control, go: Go) -> bool {
-    while monotonic_ns() < go.at_ns && control.reason().is_none() {
-        sleep_until(go.at_ns.min(monotonic_ns() + DOZE_NS));
-    }
-    let started = clock.now();
-    let deadline = go.end_ns.map_or(u64::MAX, |end| go.timebase.ticks_at(end));
-    recorder.start(Schedule {
-        started,
-        deadline,
-        look_every: go.timebase.ticks_of(LOOK_EVERY_NS),
-    })
 }

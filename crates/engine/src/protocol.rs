@@ -1,5 +1,6 @@
 //! The lines that come in and go out: `docs/engine-protocol.md` as types.
 
+pub use crate::fault::Fault;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -99,6 +100,8 @@ pub struct PhaseResult {
     pub stopped_by: &'static str,
     pub operations: BTreeMap<String, OperationResult>,
     pub errors: Vec<ErrorCount>,
+    pub load: Option<LoadResult>,
+    pub queue: Option<QueueResult>,
     pub cost: Cost,
     pub io: Io,
     pub clock: ClockResult,
@@ -143,8 +146,28 @@ pub struct Curve {
 pub struct ErrorCount {
     pub operation: String,
     pub errno: i32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub what: Option<&'static str>,
     pub count: u64,
     pub path: String,
+}
+
+/// What an open loop fell behind by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct LoadResult {
+    pub late: u64,
+    pub unstarted: u64,
+    pub backlog_max_ns: u64,
+}
+
+/// How queued operations were really done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct QueueResult {
+    pub depth: u64,
+    pub registered: bool,
+    pub punted: bool,
+    pub punted_threads: u64,
+    pub submissions: u64,
 }
 
 /// What the load itself used; null where the machine does not tell.
@@ -174,6 +197,19 @@ pub struct Io {
     pub cancelled_write_bytes: u64,
 }
 
+impl QueueResult {
+    /// Two workers' queues as one.
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            depth: self.depth + other.depth,
+            registered: self.registered && other.registered,
+            punted: self.punted || other.punted,
+            punted_threads: self.punted_threads + other.punted_threads,
+            submissions: self.submissions + other.submissions,
+        }
+    }
+}
+
 /// What the stamps were read from, and by how much its rate moved against `CLOCK_MONOTONIC`.
 #[derive(Debug, Serialize)]
 pub struct ClockResult {
@@ -191,49 +227,12 @@ pub struct CommandResult {
     pub truncated: bool,
 }
 
-/// Why a phase cannot be armed or run.
-#[derive(Debug)]
-pub struct Fault {
-    pub what: &'static str,
-    pub path: Option<String>,
-    pub errno: Option<i32>,
-    pub message: String,
-}
-
 impl Config {
     /// The engine's own settings, of the type that it wants. Every unknown or missing name is refused.
     pub fn settings<T: serde::de::DeserializeOwned>(&self) -> Result<T, Fault> {
         serde_json::from_value(self.settings.clone())
             .map_err(|error| Fault::settings(error.to_string()))
     }
-}
-
-impl Fault {
-    /// A system call that failed on a path.
-    pub fn call(what: &'static str, path: &str, errno: rustix::io::Errno) -> Self {
-        let code = errno.raw_os_error();
-        Self {
-            what,
-            path: Some(path.to_owned()),
-            errno: Some(code),
-            message: errno_text(code),
-        }
-    }
-
-    /// Settings that do not fit.
-    pub fn settings(message: impl Into<String>) -> Self {
-        Self {
-            what: "settings",
-            path: None,
-            errno: None,
-            message: message.into(),
-        }
-    }
-}
-
-fn errno_text(code: i32) -> String {
-    let text = std::io::Error::from_raw_os_error(code).to_string();
-    text.split(" (os error").next().unwrap_or(&text).to_owned()
 }
 
 /// Writes one line; the process ends where nobody reads any more.

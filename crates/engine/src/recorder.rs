@@ -1,15 +1,12 @@
 //! What a worker notes of each operation: the only code of the driver that runs inside the clock.
 
 use crate::control::{Control, Stopped};
+use crate::failures::{Failures, HOPELESS, is_final};
+use crate::pacer::{Backlog, Pacer};
 use crate::tally::Tally;
 use assay_clock::Clock;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-
-/// After so many errors without one success in between, nothing more can be done.
-const HOPELESS: u64 = 100;
-/// Distinct (operation, errno) pairs that are told apart.
-const MOST_KINDS: usize = 32;
 
 /// Counters of one worker and one operation that the driver reads while they are written, on cache lines of their own.
 #[derive(Debug, Default)]
@@ -18,15 +15,6 @@ pub struct Live {
     pub count: AtomicU64,
     pub bytes: AtomicU64,
     pub busy: AtomicU64,
-}
-
-/// An error as the worker saw it: operation, errno, how often, where first.
-#[derive(Clone, Debug)]
-pub struct Failure {
-    pub slot: usize,
-    pub errno: i32,
-    pub count: u64,
-    pub path: String,
 }
 
 /// Cumulative work of every operation at one moment (ticks).
@@ -48,10 +36,11 @@ pub struct Schedule {
 pub struct Recorder {
     clock: Clock,
     pub tallies: Vec<Tally>,
-    pub failures: Vec<Failure>,
+    pub failures: Failures,
     pub marks: Vec<Mark>,
     pub stopped: Stopped,
     pub path: String,
+    pacer: Option<Box<Pacer>>,
     schedule: Schedule,
     look_at: u64,
     live: Arc<[Live]>,
@@ -64,10 +53,11 @@ impl Recorder {
         Self {
             clock,
             tallies: (0..live.len()).map(|_| Tally::new()).collect(),
-            failures: Vec::with_capacity(MOST_KINDS),
+            failures: Failures::new(),
             marks: Vec::new(),
             stopped: Stopped::Work,
             path: String::new(),
+            pacer: None,
             schedule: Schedule {
                 started: 0,
                 deadline: u64::MAX,
@@ -91,9 +81,39 @@ impl Recorder {
         self.schedule.started
     }
 
-    /// Does one operation under the clock; `body` gives the bytes that it moved. False = stop.
+    /// Holds operations back from now on.
+    pub fn pace(&mut self, pacer: Option<Pacer>) {
+        self.pacer = pacer.map(Box::new);
+    }
+
+    /// The pacer, where operations are held back.
+    #[inline]
+    pub fn pacer(&mut self) -> Option<&mut Pacer> {
+        self.pacer.as_deref_mut()
+    }
+
+    /// A stamp.
+    #[inline]
+    pub fn now(&self) -> u64 {
+        self.clock.now()
+    }
+
+    /// Does one operation under the clock, when it is due; `body` gives the bytes that it moved. False = stop.
     #[inline]
     pub fn measure(
+        &mut self,
+        slot: usize,
+        body: impl FnOnce() -> rustix::io::Result<usize>,
+    ) -> bool {
+        if self.pacer.is_some() {
+            return self.paced(slot, body);
+        }
+        self.follow(slot, body)
+    }
+
+    /// Does one operation under the clock at once: what belongs to the operation before it.
+    #[inline]
+    pub fn follow(
         &mut self,
         slot: usize,
         body: impl FnOnce() -> rustix::io::Result<usize>,
@@ -115,6 +135,61 @@ impl Recorder {
             }
             Err(errno) => self.fail(slot, errno.raw_os_error(), to),
         }
+    }
+
+    #[inline(never)]
+    fn paced(&mut self, slot: usize, body: impl FnOnce() -> rustix::io::Result<usize>) -> bool {
+        let Some(from) = self.pacer().and_then(Pacer::wait) else {
+            return self.out_of_time();
+        };
+        let outcome = body();
+        let to = self.clock.now();
+        if let Some(pacer) = self.pacer() {
+            pacer.ended(to);
+        }
+        match outcome {
+            Ok(bytes) => self.complete(slot, bytes, from, to),
+            Err(errno) => self.fail(slot, errno.raw_os_error(), to),
+        }
+    }
+
+    /// Notes an operation that was begun at one stamp and seen to be complete at another. False = stop.
+    #[inline]
+    pub fn complete(&mut self, slot: usize, bytes: usize, from: u64, to: u64) -> bool {
+        let clock = self.clock;
+        let tally = &mut self.tallies[slot];
+        if tally.count == tally.sample_at {
+            tally.sample(clock.now().saturating_sub(from));
+        }
+        tally.record(bytes, from, to);
+        to < self.look_at || self.look(to)
+    }
+
+    /// Nothing is due any more: the schedule is at its end, or the phase was ended during a wait. Always false.
+    #[cold]
+    pub fn out_of_time(&mut self) -> bool {
+        let reason = self.control.reason().unwrap_or(Stopped::Time);
+        self.stopped = self.stopped.max(reason);
+        false
+    }
+
+    /// Counts a record whose content is not what was written there; the transfer itself counts as done.
+    #[cold]
+    #[inline(never)]
+    pub fn refuse_content(&mut self, slot: usize) {
+        self.tallies[slot].record_error();
+        self.failures
+            .note(slot, libc::EILSEQ, Some("verify"), &self.path);
+    }
+
+    /// What an open loop fell behind by.
+    pub fn backlog(&mut self) -> Option<Backlog> {
+        let at_its_time = self.stopped == Stopped::Time;
+        let pacer = self.pacer()?;
+        if at_its_time {
+            pacer.close();
+        }
+        pacer.backlog()
     }
 
     /// Notes the work done so far of every operation, at this very moment.
@@ -164,12 +239,13 @@ impl Recorder {
         }
     }
 
+    /// Counts an operation that failed. False = stop.
     #[cold]
     #[inline(never)]
-    fn fail(&mut self, slot: usize, errno: i32, now: u64) -> bool {
+    pub fn fail(&mut self, slot: usize, errno: i32, now: u64) -> bool {
         let in_a_row = self.tallies[slot].record_error();
         let hopeless = is_final(errno) || in_a_row >= HOPELESS;
-        self.note(slot, errno);
+        self.failures.note(slot, errno, None, &self.path);
         if hopeless {
             self.give_up();
         }
@@ -181,131 +257,7 @@ impl Recorder {
         self.stopped = Stopped::Error;
         self.control.error.store(true, Ordering::Relaxed);
     }
-
-    fn note(&mut self, slot: usize, errno: i32) {
-        let known = self
-            .failures
-            .iter_mut()
-            .find(|failure| failure.slot == slot && failure.errno == errno);
-        if let Some(failure) = known {
-            failure.count += 1;
-        } else if self.failures.len() < MOST_KINDS {
-            self.failures.push(Failure {
-                slot,
-                errno,
-                count: 1,
-                path: self.path.clone(),
-            });
-        }
-    }
-}
-
-/// Errors after which the next try cannot do better.
-fn is_final(errno: i32) -> bool {
-    matches!(
-        errno,
-        libc::ENOSPC
-            | libc::EDQUOT
-            | libc::EROFS
-            | libc::EBADF
-            | libc::EINVAL
-            | libc::EFBIG
-            | libc::ENODATA
-            | libc::EACCES
-            | libc::EPERM
-            | libc::ENODEV
-            | libc::ENXIO
-            | libc::ESTALE
-            | libc::ENOTCONN
-    )
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::tally::sample_place;
-    use rustix::io::Errno;
-
-    fn recorder(clock: Clock) -> Recorder {
-        let live: Arc<[Live]> = (0..1).map(|_| Live::default()).collect();
-        let mut recorder = Recorder::new(clock, live, Arc::default());
-        let schedule = Schedule {
-            started: recorder.clock.now(),
-            deadline: u64::MAX,
-            look_every: 1,
-        };
-        assert!(recorder.start(schedule));
-        recorder
-    }
-
-    #[test]
-    fn one_of_64_operations_is_stamped_twice() {
-        for clock in [Clock::choose(), Clock::gettime()] {
-            check_samples(recorder(clock));
-        }
-    }
-
-    fn check_samples(mut recorder: Recorder) {
-        for _ in 0..256 {
-            assert!(recorder.measure(0, || Ok(10)));
-        }
-        let tally = &recorder.tallies[0];
-        assert_eq!(
-            (tally.count, tally.bytes, tally.sampled_count),
-            (256, 2560, 4)
-        );
-        assert_eq!(
-            tally
-                .histogram
-                .buckets()
-                .map(|(_, count)| count)
-                .sum::<u64>(),
-            256
-        );
-        assert!(tally.min <= tally.max && tally.max <= tally.busy && tally.first < tally.last);
-    }
-
-    #[test]
-    fn the_stamped_one_keeps_no_step_with_what_comes_every_64th_time() {
-        let mut places = [0; 64];
-        for block in 0..6400 {
-            let place = sample_place(block);
-            assert_eq!(place / 64, block);
-            places[(place % 64) as usize] += 1;
-        }
-        assert!(places.iter().all(|times| (95..=105).contains(times)));
-        assert_ne!(
-            sample_place(0),
-            0,
-            "the first of all is seldom like the others"
-        );
-    }
-
-    #[test]
-    fn an_error_that_may_pass_is_counted_and_work_goes_on() {
-        let mut recorder = recorder(Clock::choose());
-        assert!(recorder.measure(0, || Err(Errno::IO)));
-        assert!(recorder.measure(0, || Ok(1)));
-        assert_eq!(
-            (recorder.tallies[0].errors, recorder.tallies[0].count),
-            (1, 1)
-        );
-        assert_eq!(recorder.stopped, Stopped::Work);
-    }
-
-    #[test]
-    fn a_full_disk_ends_the_phase_for_all() {
-        let mut recorder = recorder(Clock::choose());
-        assert!(!recorder.measure(0, || Err(Errno::NOSPC)));
-        assert_eq!(recorder.stopped, Stopped::Error);
-        assert_eq!(recorder.control.reason(), Some(Stopped::Error));
-    }
-
-    #[test]
-    fn a_hundred_errors_in_a_row_end_the_phase() {
-        let mut recorder = recorder(Clock::choose());
-        let tried = (1..1000).find(|_| !recorder.measure(0, || Err(Errno::IO)));
-        assert_eq!(tried, Some(100));
-        assert_eq!(recorder.failures[0].count, 100);
-    }
-}
+mod tests;

@@ -2,19 +2,21 @@
 
 use crate::checkpoints::{Checkpoints, Sums};
 use crate::control::Stopped;
-use crate::engines::Finished;
-use crate::phase::{Done, Ended, Phase};
+use crate::engines::{Finished, Ran};
+use crate::phase::{Ended, Phase};
 use crate::protocol::{
-    Buckets, ClockResult, Cost, Curve, ErrorCount, Io, OperationResult, PhaseResult,
+    Buckets, ClockResult, Cost, Curve, ErrorCount, Io, LoadResult, OperationResult, PhaseResult,
+    QueueResult,
 };
 use crate::tally::Tally;
+use crate::thread::Done;
 use assay_clock::{Timebase, error_ppm};
 use std::collections::BTreeMap;
 
 /// The result of a phase that has ended.
 pub fn assemble(phase: &Phase, mut ended: Ended) -> PhaseResult {
-    let child = ended.done.iter_mut().find_map(|one| one.finished.take());
-    let (cost, io) = used(&ended, child.as_ref());
+    let (child, queue) = left(&mut ended.done);
+    let (cost, io) = used(&ended, child.as_deref());
     let tallies = merge_tallies(&ended.done, phase.operations.len());
     let during = ended.during;
     let stopped_by = stopped(phase, &ended.done).word();
@@ -36,6 +38,8 @@ pub fn assemble(phase: &Phase, mut ended: Ended) -> PhaseResult {
         stopped_by,
         operations: operations.collect(),
         errors,
+        load: load(&ended.done, &during),
+        queue,
         cost,
         io,
         clock: ClockResult {
@@ -46,8 +50,35 @@ pub fn assemble(phase: &Phase, mut ended: Ended) -> PhaseResult {
     }
 }
 
+/// The foreign command and the sum of the queues, where there were such.
+fn left(done: &mut [Done]) -> (Option<Box<Ran>>, Option<QueueResult>) {
+    let (mut child, mut sum) = (None, None::<QueueResult>);
+    for one in done {
+        match std::mem::replace(&mut one.finished, Finished::Nothing) {
+            Finished::Nothing => {}
+            Finished::Command(ran) => child = Some(ran),
+            Finished::Queue(queue) => sum = Some(sum.map_or(queue, |sum| sum.and(queue))),
+        }
+    }
+    (child, sum)
+}
+
+/// What all workers of an open loop fell behind by.
+fn load(done: &[Done], during: &Timebase) -> Option<LoadResult> {
+    done.iter()
+        .filter_map(|one| one.backlog)
+        .fold(None, |sum, backlog| {
+            let sum: LoadResult = sum.unwrap_or_default();
+            Some(LoadResult {
+                late: sum.late + backlog.late,
+                unstarted: sum.unstarted + backlog.unstarted,
+                backlog_max_ns: sum.backlog_max_ns.max(during.span_ns(backlog.longest)),
+            })
+        })
+}
+
 /// What the child used where there was one, else this process.
-fn used(ended: &Ended, child: Option<&Finished>) -> (Cost, Io) {
+fn used(ended: &Ended, child: Option<&Ran>) -> (Cost, Io) {
     let own = || {
         let cost = ended.meter.cost(&ended.at_start, &ended.at_end);
         (cost, ended.at_end.io.since(&ended.at_arming.io))
@@ -201,15 +232,16 @@ fn timeline(
 }
 
 fn errors(done: &[Done], operations: &[String]) -> Vec<ErrorCount> {
-    let mut counts: BTreeMap<(usize, i32, &str), u64> = BTreeMap::new();
-    for failure in done.iter().flat_map(|one| &one.recorder.failures) {
+    let mut counts: BTreeMap<(usize, i32, Option<&'static str>, &str), u64> = BTreeMap::new();
+    for failure in done.iter().flat_map(|one| &one.recorder.failures.0) {
         *counts
-            .entry((failure.slot, failure.errno, &failure.path))
+            .entry((failure.slot, failure.errno, failure.what, &failure.path))
             .or_default() += failure.count;
     }
-    let named = |((slot, errno, path), count): ((usize, i32, &str), u64)| ErrorCount {
+    let named = |((slot, errno, what, path), count): ((usize, _, _, &str), _)| ErrorCount {
         operation: operations[slot].clone(),
         errno,
+        what,
         count,
         path: path.to_owned(),
     };

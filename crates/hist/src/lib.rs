@@ -6,13 +6,16 @@
 /// Bits of a value that are kept.
 const BITS: u32 = 7;
 const LINEAR: u64 = 1 << BITS;
+/// Words that are left untouched before and after the counts: no other thread's memory is on a cache line (or on the neighbour
+/// that the CPU fetches with it) that recording writes.
+const MARGIN: usize = 16;
 /// Every `u64` has a bucket: 2 x 128 exact ones, then 128 for each further power of two.
 const BUCKETS: usize = ((64 - BITS as usize) + 1) << BITS;
 
 /// Counts of values, by buckets.
 #[derive(Clone)]
 pub struct Histogram {
-    counts: Box<[u64; BUCKETS]>,
+    counts: Box<[u64; BUCKETS + 2 * MARGIN]>,
 }
 
 impl Default for Histogram {
@@ -28,17 +31,17 @@ impl Histogram {
     /// Never: the length is the constant of the type.
     #[must_use]
     pub fn new() -> Self {
-        let counts = vec![0; BUCKETS]
+        let counts = vec![0; BUCKETS + 2 * MARGIN]
             .into_boxed_slice()
             .try_into()
-            .expect("the length is BUCKETS");
+            .expect("the length is that of the type");
         Self { counts }
     }
 
     /// Counts one value.
     #[inline]
     pub fn record(&mut self, value: u64) {
-        self.counts[index(value)] += 1;
+        self.counts[MARGIN + index(value)] += 1;
     }
 
     /// Adds another histogram's counts.
@@ -50,7 +53,7 @@ impl Histogram {
 
     /// Highest value and count of each bucket that has counts, ascending.
     pub fn buckets(&self) -> impl Iterator<Item = (u64, u64)> {
-        self.counts
+        self.counts[MARGIN..MARGIN + BUCKETS]
             .iter()
             .enumerate()
             .filter(|(_, count)| **count > 0)

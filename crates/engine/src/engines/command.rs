@@ -3,8 +3,9 @@
 use crate::control::Control;
 use crate::cost::read_io;
 use crate::drain::Drain;
-use crate::engines::{Armed, Finished, Worker};
+use crate::engines::{Armed, Finished, Ran, Worker};
 use crate::lifetime;
+use crate::load::Load;
 use crate::protocol::{CommandResult, Config, Cost, Fault};
 use crate::recorder::Recorder;
 use rustix::io::Errno;
@@ -56,6 +57,7 @@ pub fn arm(config: &Config) -> Result<Armed, Fault> {
         operations,
         workers: vec![Box::new(worker)],
         duration_ns: None,
+        load: Load::default(),
     })
 }
 
@@ -81,7 +83,7 @@ fn find(name: &str, settings: &Settings) -> Option<PathBuf> {
 struct Foreign {
     settings: Settings,
     program: PathBuf,
-    finished: Option<Finished>,
+    finished: Option<Ran>,
 }
 
 impl Worker for Foreign {
@@ -101,8 +103,10 @@ impl Worker for Foreign {
         recorder.recheck();
     }
 
-    fn finish(&mut self) -> Option<Finished> {
-        self.finished.take()
+    fn finish(&mut self) -> Finished {
+        self.finished
+            .take()
+            .map_or(Finished::Nothing, |ran| Finished::Command(Box::new(ran)))
     }
 }
 
@@ -178,7 +182,7 @@ fn wait_for_end(pid: i32) {
 
 impl Running {
     /// Ends what is left of the group, reads the counters of the zombie, reaps it.
-    fn reap(self) -> Finished {
+    fn reap(self) -> Ran {
         self.stdout.wait(GRACE);
         self.stderr.wait(GRACE);
         lifetime::kill_child_group();
@@ -194,7 +198,7 @@ impl Running {
             stderr,
             truncated: stdout_cut || stderr_cut,
         };
-        Finished { command, cost, io }
+        Ran { command, cost, io }
     }
 }
 

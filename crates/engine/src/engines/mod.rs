@@ -1,6 +1,7 @@
 //! The engines: one file each, one line each in `ENGINES`.
 
-use crate::protocol::{CommandResult, Config, Cost, Fault, Io};
+use crate::load::Load;
+use crate::protocol::{CommandResult, Config, Cost, Fault, Io, QueueResult};
 use crate::recorder::Recorder;
 
 mod bulk;
@@ -24,6 +25,7 @@ pub struct Armed {
     pub operations: Vec<String>,
     pub workers: Vec<Box<dyn Worker>>,
     pub duration_ns: Option<u64>,
+    pub load: Load,
 }
 
 /// One thread's work.
@@ -36,14 +38,21 @@ pub trait Worker: Send {
     /// Does all its operations through `recorder.measure`, until that says stop.
     fn run(&mut self, recorder: &mut Recorder);
 
-    /// What only a foreign command leaves behind.
-    fn finish(&mut self) -> Option<Finished> {
-        None
+    /// What is left to be said when the work has ended.
+    fn finish(&mut self) -> Finished {
+        Finished::Nothing
     }
 }
 
+/// What a worker leaves behind beside its operations.
+pub enum Finished {
+    Nothing,
+    Command(Box<Ran>),
+    Queue(QueueResult),
+}
+
 /// A foreign command that has ended, with what its whole tree used.
-pub struct Finished {
+pub struct Ran {
     pub command: CommandResult,
     pub cost: Cost,
     pub io: Io,

@@ -1,11 +1,18 @@
 //! The whole loop without a system call: what the engine itself costs.
 
-use crate::block_data::Offsets;
+use crate::block_data::mix;
 use crate::engines::{Armed, Worker};
+use crate::load::Load;
+use crate::order::Random;
 use crate::protocol::{Config, Fault};
 use crate::recorder::Recorder;
 use serde::Deserialize;
 use std::hint::black_box;
+
+/// Records of the file that is not there.
+const RECORDS: u64 = 1 << 20;
+/// Threads of one process.
+const MOST_WORKERS: u64 = 4096;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -13,37 +20,55 @@ struct Settings {
     operation: String,
     ops: Option<u64>,
     duration_ns: Option<u64>,
+    #[serde(default = "one")]
+    workers: u64,
+    #[serde(default)]
+    load: Load,
+}
+
+fn one() -> u64 {
+    1
 }
 
 struct Null {
-    offsets: Offsets,
+    offsets: Random,
     ops: u64,
 }
 
-/// One worker that does nothing `ops` times, or for `duration_ns`.
+/// Workers that do nothing `ops` times each, or for `duration_ns`.
 pub fn arm(config: &Config) -> Result<Armed, Fault> {
     let settings: Settings = config.settings()?;
-    if settings.ops.is_none() && settings.duration_ns.is_none() {
-        return Err(Fault::settings(
+    let lasting = settings.duration_ns.or(settings.load.lasts_ns());
+    Fault::of_settings(&[
+        (
+            settings.ops.is_none() && lasting.is_none(),
             "found neither ops nor duration_ns; expected at least one of them",
-        ));
-    }
-    let offsets = Offsets::new(config.seed, 1 << 20, 4096, 0);
-    let worker = Null {
-        offsets,
-        ops: settings.ops.unwrap_or(u64::MAX),
+        ),
+        (
+            !(1..=MOST_WORKERS).contains(&settings.workers),
+            "found workers outside 1 to 4096",
+        ),
+    ])?;
+    settings.load.check()?;
+    let worker = |index: u64| {
+        let worker = Null {
+            offsets: Random::new(config.seed ^ mix(index)),
+            ops: settings.ops.unwrap_or(u64::MAX),
+        };
+        Box::new(worker) as Box<dyn Worker>
     };
     Ok(Armed {
         operations: vec![settings.operation],
-        workers: vec![Box::new(worker)],
+        workers: (0..settings.workers).map(worker).collect(),
         duration_ns: settings.duration_ns,
+        load: settings.load,
     })
 }
 
 impl Worker for Null {
     fn run(&mut self, recorder: &mut Recorder) {
         for _ in 0..self.ops {
-            let offset = self.offsets.random();
+            let offset = self.offsets.below(RECORDS) * 4096;
             if !recorder.measure(0, || {
                 black_box(offset);
                 Ok(0)

@@ -1,0 +1,57 @@
+"""What the engine itself costs: user instructions per operation, clock and histogram on.
+
+Counted by callgrind as the difference of two operation counts, so that start-up falls out and no counter of the CPU is needed.
+"""
+
+import json
+import re
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+ENGINE = Path(__file__).parent.parent.parent / "src" / "assay" / "bin" / "assay-engine"
+VALGRIND = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", ENGINE]
+pytestmark = pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed")
+
+
+def instructions(kind, settings):
+    with subprocess.Popen(VALGRIND, stdin=-1, stdout=-1, stderr=-1, text=True) as process:
+        process.stdout.readline()
+        config = {"type": "config", "engine": kind, "phase": "p", "interval_ns": 10**12, "settings": settings}
+        process.stdin.write(json.dumps(config) + "\n")
+        process.stdin.flush()
+        answer = json.loads(process.stdout.readline())
+        if answer["type"] == "error":
+            process.stdin.close()
+            pytest.skip(answer["message"])
+        process.stdin.write(json.dumps({"type": "go", "at_ns": time.monotonic_ns()}) + "\n")
+        process.stdin.flush()
+        assert json.loads(process.stdout.readline())["errors"] == []
+        process.stdin.close()
+        return int(re.search(r"Collected : (\d+)", process.stderr.read())[1])
+
+
+def per_operation(kind, settings):
+    few, many = (instructions(kind, settings | {"ops": ops}) for ops in (50_000, 150_000))
+    return (many - few) / 100_000
+
+
+def read(file, /, **more):
+    file.write_bytes(bytes(4 << 20))
+    region = {"path": str(file), "size": 4 << 20}
+    return {"operation": "random_read", "regions": [region], "record_size": 4096} | more
+
+
+def test_the_null_engine_is_within_its_budget():
+    assert per_operation("null", {"operation": "null"}) <= 120
+
+
+def test_a_cached_pread_is_within_its_budget(tmp_path):
+    assert per_operation("bulk", read(tmp_path / "f")) <= 160
+
+
+def test_a_queued_read_is_within_its_budget(tmp_path):
+    assert per_operation("bulk", read(tmp_path / "f", path="io_uring", depth=32)) <= 160

@@ -1,0 +1,158 @@
+"""Think time, open loops and schedules: when operations begin, and from when they are late."""
+
+import os
+import signal
+import time
+
+import pytest
+
+SECOND = 1_000_000_000
+
+
+def null(**more):
+    return {"operation": "null"} | more
+
+
+def test_think_time_is_between_operations_and_not_in_them(engine):
+    noted = engine.run("null", null(ops=50, load={"think_ns": 2_000_000}))["operations"]["null"]
+    assert noted["last_ns"] - noted["first_ns"] >= 49 * 2_000_000
+    assert noted["busy_ns"] < 49 * 2_000_000
+
+
+def test_a_closed_loop_has_no_backlog(engine):
+    assert engine.run("null", null(ops=10))["load"] is None
+    assert engine.run("null", null(ops=10, load={"think_ns": 10}))["load"] is None
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_a_constant_rate_is_exact(engine, workers):
+    load = {"rate": 2000, "arrivals": "constant"}
+    result = engine.run("null", null(workers=workers, duration_ns=SECOND // 2, load=load))
+    assert result["stopped_by"] == "time"
+    assert result["operations"]["null"]["count"] + result["load"]["unstarted"] in range(998, 1003)
+
+
+def test_a_poisson_process_of_150_000_a_second_is_that_within_1_percent(engine):
+    load = {"rate": 150_000, "arrivals": "poisson"}
+    result = engine.run("null", null(duration_ns=2 * SECOND, load=load), seed=3)
+    due = result["operations"]["null"]["count"] + result["load"]["unstarted"]
+    assert due == pytest.approx(300_000, rel=0.01)
+
+
+def quantile(histogram, share):
+    wanted = share * sum(histogram["count"])
+    seen = 0
+    for upper, count in zip(histogram["upper_ns"], histogram["count"], strict=True):
+        seen += count
+        if seen >= wanted:
+            return upper
+    raise AssertionError
+
+
+@pytest.mark.parametrize("path", ["null", "psync", "io_uring"])
+def test_a_second_of_standstill_is_in_the_latencies_of_all_that_was_due(uring, tmp_path, path):
+    load = {"rate": 1000, "arrivals": "constant"}
+    if path == "null":
+        uring.arm("null", null(ops=4000, load=load))
+    else:
+        (tmp_path / "f").write_bytes(os.urandom(1 << 20))
+        region = {"path": str(tmp_path / "f"), "size": 1 << 20}
+        settings = {"operation": "random_read", "regions": [region], "record_size": 4096, "path": path, "ops": 4000}
+        uring.arm("bulk", settings | {"load": load} | ({"depth": 4} if path == "io_uring" else {}))
+    at_ns = uring.go()
+    time.sleep(1.5)
+    uring.process.send_signal(signal.SIGSTOP)
+    stopped_ns = time.monotonic_ns()
+    time.sleep(1)
+    going_ns = time.monotonic_ns()
+    uring.process.send_signal(signal.SIGCONT)
+    result = uring.result()
+    due = [at_ns + number * 1_000_000 for number in range(4000)]
+    waits = [going_ns - each for each in due if stopped_ns <= each < going_ns]
+    expected = sum(waits) / 4000
+    assert expected == pytest.approx(125_000_000, rel=0.1), "1,000 operations wait half a second on average"
+    noted = next(iter(result["operations"].values()))
+    mean = noted["busy_ns"] / noted["count"]
+    assert noted["count"] == 4000
+    assert expected * 0.98 - 1_000_000 <= mean <= expected * 1.3 + 5_000_000
+    assert quantile(noted["histogram"], 0.99) >= 0.95 * sorted(waits)[-40]
+    assert noted["max_ns"] >= 0.98 * max(waits)
+    assert result["load"]["late"] >= len(waits) - 5
+    assert result["load"]["backlog_max_ns"] >= 0.98 * max(waits)
+
+
+def test_what_was_never_started_is_counted(engine):
+    result = engine.run("null", null(duration_ns=SECOND // 10, load={"rate": 1e9}))
+    load = result["load"]
+    assert result["operations"]["null"]["count"] + load["unstarted"] == pytest.approx(1e8, rel=0.001)
+    assert load["unstarted"] > 0
+    assert load["backlog_max_ns"] > 0
+
+
+def test_steps_and_ramps_follow_each_other(engine):
+    stages = [
+        {"duration_ns": SECOND // 5, "rate": 1000},
+        {"duration_ns": SECOND // 10, "rate": 0},
+        {"duration_ns": SECOND // 5, "rate": 0, "to": 4000},
+    ]
+    result = engine.run("null", null(load={"schedule": stages}), interval_ns=20_000_000)
+    noted = result["operations"]["null"]
+    assert result["stopped_by"] == "time"
+    assert noted["count"] + result["load"]["unstarted"] == pytest.approx(200 + 0 + 400, abs=3)
+    start_ns = result["started_ns"]
+    points = zip(noted["checkpoints"]["at_ns"], noted["checkpoints"]["count"], strict=True)
+    pause = [count for at_ns, count in points if 0.22 * SECOND < at_ns - start_ns < 0.29 * SECOND]
+    assert len(set(pause)) <= 1, "nothing begins in a pause"
+    assert set(pause) <= {200, 201}, "the one at the very end may be due on either side"
+
+
+@pytest.mark.parametrize("depth", [1, 16])
+def test_an_open_loop_on_a_queue(uring, tmp_path, depth):
+    (tmp_path / "f").write_bytes(os.urandom(1 << 20))
+    region = {"path": str(tmp_path / "f"), "size": 1 << 20}
+    settings = {"operation": "random_read", "regions": [region], "record_size": 4096, "path": "io_uring", "depth": depth}
+    result = uring.run("bulk", settings | {"duration_ns": SECOND // 2, "load": {"rate": 5000, "arrivals": "poisson"}})
+    due = result["operations"]["random_read"]["count"] + result["load"]["unstarted"]
+    assert due == pytest.approx(2500, abs=250)
+    assert result["stopped_by"] == "time"
+
+
+def test_stop_ends_a_long_wait(engine):
+    engine.arm("null", null(ops=10, load={"rate": 0.01}))
+    engine.go()
+    time.sleep(0.1)
+    engine.send(type="stop")
+    result = engine.result()
+    assert (result["stopped_by"], result["operations"]["null"]["count"]) == ("stop", 1)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"rate": 0},
+        {"rate": -1},
+        {"rate": 1e10},
+        {"rate": 5, "think_ns": 5},
+        {"rate": 5, "schedule": [{"duration_ns": 1, "rate": 1}]},
+        {"schedule": [{"duration_ns": 0, "rate": 1}]},
+        {"schedule": [{"duration_ns": 5, "rate": -1}]},
+        {"arrivals": "poisson"},
+        {"arrivals": "bursts", "rate": 1},
+        {"speed": 1},
+    ],
+)
+def test_a_load_that_cannot_be_is_refused(engine, wrong):
+    answer = engine.arm("null", null(ops=10, load=wrong))
+    assert (answer["type"], answer["what"]) == ("error", "settings")
+
+
+def test_256_workers_are_armed_within_a_fifth_of_a_second(engine):
+    def seconds():
+        before = time.monotonic()
+        assert engine.arm("null", null(workers=256, ops=1000))["type"] == "armed"
+        return time.monotonic() - before
+
+    assert min(seconds() for _ in range(5)) < 0.2
+    engine.go()
+    result = engine.result()
+    assert (result["workers"], result["operations"]["null"]["count"]) == (256, 256_000)
