@@ -65,8 +65,8 @@ def comparison(value=0.605, low=0.541, high=0.676, conclusion=Conclusion.MATTERS
             comparison(1.15, 1.02, 1.3, Conclusion.UNDECIDED),
             "ops_per_s",
             (
-                "xfs against ext4 is undecided: 1.15 times (95 % interval 1.02 to 1.30);"
-                " there is a difference, but whether it is more than 10 % is open"
+                "xfs is faster, whether it matters is undecided: 1.15 times (95 % interval 1.02 to 1.30);"
+                " more than 10 % would matter"
             ),
         ),
         (

@@ -45,10 +45,23 @@ def said(one: Comparison, figure: str) -> str:
     candidate, baseline = words.level(one.candidate), words.level(one.baseline)
     if one.conclusion is Conclusion.EQUIVALENT:
         return f"{candidate} and {baseline} are equivalent"
-    if one.conclusion is Conclusion.UNDECIDED:
-        return f"{candidate} against {baseline} is undecided"
     better = f"{candidate} is {direction(one, figure)}"
+    if one.conclusion is Conclusion.UNDECIDED:
+        return f"{better}, whether it matters is undecided" if differs(one) else f"{candidate} against {baseline} is undecided"
     return f"{better}, too little to matter" if one.conclusion is Conclusion.IMMATERIAL else better
+
+
+def differs(one: Comparison) -> bool:
+    """Whether there is a difference, of whatever size."""
+    ratio = one.ratio
+    if ratio is None or ratio.low is None or ratio.high is None or taken_away(one):
+        return False
+    return ratio.low > 1 or ratio.high < 1
+
+
+def taken_away(one: Comparison) -> bool:
+    """Whether the difference is none any more among all that were looked at."""
+    return one.adjusted_p_value is not None and one.p_value is not None and one.p_value <= LEVEL < one.adjusted_p_value
 
 
 def direction(one: Comparison, figure: str) -> str:
@@ -93,7 +106,7 @@ def sure(one: Comparison) -> str:
 
 def note(one: Comparison) -> str:
     """Why nothing was decided and what could have been seen; empty for a conclusion."""
-    if one.adjusted_p_value is not None and one.p_value is not None and one.p_value <= LEVEL < one.adjusted_p_value:
+    if one.adjusted_p_value is not None and taken_away(one):
         return f"a difference is not established among all that were looked at (Holm p = {one.adjusted_p_value:.2g})"
     if one.conclusion is not Conclusion.UNDECIDED:
         return ""
@@ -105,8 +118,8 @@ def undecided(one: Comparison, ratio: Estimate) -> str:
     if ratio.low is None or ratio.high is None:
         counted = "1 pair of runs" if ratio.n == 1 else f"{ratio.n} pairs of runs"
         return f"{counted}, fewer than {LEAST_PAIRS} give no interval"
-    if ratio.low > 1 or ratio.high < 1:
-        return f"there is a difference, but whether it is more than {percent(one.matters_share)} is open"
+    if differs(one):
+        return f"more than {percent(one.matters_share)} would matter"
     return unseen(one.detectable_share)
 
 

@@ -75,8 +75,14 @@ def doubts(results: Results) -> tuple[Doubt, ...]:
         )
         for (rule, state), here in found.items()
     ]
-    grave = [Severity.INVALIDATES, Severity.QUALIFIES, Severity.NOTES]
-    return tuple(sorted(made, key=lambda one: (one.state is not State.FAIL, grave.index(one.severity), -one.runs, one.rule)))
+    return tuple(sorted(made, key=lambda one: (_gravity(one), -one.runs, one.rule)))
+
+
+def _gravity(one: Doubt) -> int:
+    """What invalidates first, then what qualifies, what is not known, what is only noted."""
+    if one.state is State.FAIL and one.severity is not Severity.NOTES:
+        return 0 if one.severity is Severity.INVALIDATES else 1
+    return 2 if one.severity is not Severity.NOTES else 3
 
 
 def _note(found: dict[tuple[str, State], list[tuple[str, Finding]]], measure: str, finding: Finding) -> None:

@@ -187,7 +187,7 @@ def _late(amount: float, unit: str) -> str:
 def _amount(one: _Rung, unit: str) -> str:
     if unit == "bytes":
         return show(one.amount, unit)
-    return f"{round(one.amount):,} {'operations' if one.rung is Rung.APPLICATION else 'requests'}"
+    return f"{round(one.amount):,} {'operations' if one.rung is Rung.APPLICATION else 'I/Os'}"
 
 
 def _remark(one: _Rung, above: float, part: float, direction: Direction) -> str:
