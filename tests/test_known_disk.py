@@ -140,4 +140,5 @@ def test_the_lies_are_called_what_they_are(told, name):
 def test_what_was_still_in_memory_is_charged_with_its_way_to_the_disk(told, name):
     verdict, seconds = told[name]
     assert verdict.value <= bound(seconds) < REPORTED
-    assert "charged" in verdict.label
+    told_in_words = ("drain of", "charged", "67.1 MB/s")
+    assert all(words in verdict.label for words in told_in_words), verdict.label
