@@ -100,6 +100,8 @@ class Made:
     sampled_share: float = 1.0
     """Independent latency over the one that follows from the rate."""
     timed: int | None = None
+    latencies_ns: tuple[int, ...] = ()
+    """Every client's latencies, one operation each; all alike where there are none."""
     drain_s: float | None = None
     flush_in_clock: bool = False
     figure: str = "bytes_per_s"
@@ -298,8 +300,8 @@ def observations_of(made: Made) -> Observations:
                 host="local",
                 subject=f"client:{index}",
                 operation=made.operation,
-                upper_ns=array("q", [upper]),
-                count=array("q", [timed]),
+                upper_ns=array("q", made.latencies_ns or [upper]),
+                count=array("q", [1] * len(made.latencies_ns) or [timed]),
             )
             for index in range(len(made.starts))
         ),

@@ -1,7 +1,13 @@
 """W04: clients that start two seconds apart."""
 
-import pytest
+import math
+from collections import Counter
 
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assay.measures import latency
 from assay.records import Claim, Durability, Severity, State
 from assay.rules.start_skew import RULE
 from audit.case_builder import Made, case_of
@@ -51,3 +57,23 @@ def test_a_charged_drain_is_in_the_bound_too():
     case = case_of(made, "W04")
     bound = RULE.check(case).bound
     assert bound.low == pytest.approx(case.value) == pytest.approx(2 * 256 * (1 << 20) / 16)
+
+
+def test_a_percentile_is_bracketed_by_two_of_all_operations():
+    made = Made(figure="latency_p99_ns", starts=(0.0, 2.0), ends=(10.0, 12.0), latencies_ns=tuple(range(1, 257)))
+    finding = RULE.check(case_of(made, "W04"))
+    assert (finding.state, finding.severity) == (State.FAIL, Severity.QUALIFIES)
+    # 0.8 of all operations lie in the common window: between the quantiles 0.99 x 0.8 and 0.99 x 0.8 + 0.2 of all.
+    assert (finding.bound.low, finding.bound.high) == (math.ceil(0.792 * 256), math.ceil(0.992 * 256))
+    assert "With all of them at work the percentile is between" in finding.statement
+
+
+@given(
+    inside=st.lists(st.integers(1, 1000), min_size=1, max_size=50),
+    outside=st.lists(st.integers(1, 1000), max_size=50),
+    share=st.sampled_from([0.5, 0.9, 0.99, 1.0]),
+)
+def test_the_bracket_holds_the_percentile_of_every_part(inside, outside, share):
+    of_all = sorted(Counter(inside + outside).items())
+    low, high = latency.bracket(of_all, share, len(inside) / (len(inside) + len(outside)))
+    assert low <= latency.percentile(sorted(Counter(inside).items()), share) <= high

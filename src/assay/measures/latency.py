@@ -7,6 +7,9 @@ from collections import Counter
 
 from assay.records import Observations
 
+ROUNDING = 1e-9
+"""More than the error of a few operations on doubles: no rank of a bound falls short by rounding."""
+
 
 def merged(observations: Observations, phase: str, operation: str) -> list[tuple[int, int]]:
     """(highest value of the bucket in ns, count) over all clients, ascending; empty where no latency was recorded."""
@@ -30,6 +33,20 @@ def percentile(buckets: list[tuple[int, int]], share: float) -> float | None:
         if seen >= rank:
             return float(upper)
     return float(buckets[-1][0])
+
+
+def bracket(buckets: list[tuple[int, int]], share: float, inside: float) -> tuple[float, float] | None:
+    """Between which latencies (ns) the percentile of a part of the operations lies, whichever those are.
+
+    `inside` is the part's share of all operations, 0..1. Where F is the distribution of all and G that of the part, F <= x
+    holds for at least (F(x) - (1 - inside)) / inside and at most F(x) / inside of the part, so the part's quantile of `share`
+    lies between the quantiles share x inside and share x inside + (1 - inside) of all. None where there are no operations.
+    """
+    if not buckets or inside <= 0:
+        return None
+    least, most = share * inside * (1 - ROUNDING), min(1.0, (share * inside + 1 - inside) * (1 + ROUNDING))
+    low, high = percentile(buckets, least), percentile(buckets, most)
+    return None if low is None or high is None else (low, high)
 
 
 def spread(buckets: list[tuple[int, int]]) -> float:

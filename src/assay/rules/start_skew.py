@@ -1,7 +1,8 @@
 """Finds clients that did not run together: only the time in which all of them work counts.
 
 The overlap is (earliest end - latest start) / (latest end - earliest start). The rate of the common window and the rate
-of the whole time bracket what that many clients can do at once.
+of the whole time bracket what that many clients can do at once; a percentile of the operations inside the common window is
+bracketed by two percentiles of all, from how many of them it holds.
 """
 
 from __future__ import annotations
@@ -9,9 +10,14 @@ from __future__ import annotations
 from assay import measures
 from assay.catalogue import Case, Rule, TrialCase
 from assay.findings import found, in_words, rate_of
-from assay.measures.figures import charges_drain
+from assay.measures import latency
+from assay.measures.figures import PERCENTILES, charges_drain
+from assay.measures.windows import Window
 from assay.records import Bound, Finding, Scope, Severity, State
 from assay.units import Unit
+
+AMOUNTS = {"ops_per_s": "count", "bytes_per_s": "bytes"}
+"""Which amount of a window a rate is made of."""
 
 
 def applies(case: Case) -> str | None:
@@ -44,7 +50,8 @@ def apart(case: TrialCase, overlap: float, observed: dict[str, float]) -> Findin
     clients = len(case.phase.clients)
     skew, tail = (measures.with_unit(observed[name], Unit.NANOSECONDS) for name in ("start_skew_ns", "end_skew_ns"))
     bound = bracket(case)
-    known = f" With all of them at work the rate is {in_words(bound)}." if bound else ""
+    what = "percentile" if case.measure.figure in PERCENTILES else "rate"
+    known = f" With all of them at work the {what} is {in_words(bound)}." if bound else ""
     return found(
         RULE,
         case,
@@ -61,20 +68,35 @@ def apart(case: TrialCase, overlap: float, observed: dict[str, float]) -> Findin
 
 
 def bracket(case: TrialCase) -> Bound | None:
-    """The rates of the common window and of the whole time, with the drain where it is charged.
+    """Between which values the figure lies while all clients are at work; None where that cannot be told.
 
-    None where the value is no rate, where the clients never ran together, and where a foreign tool did the counting: the
-    engine knows nothing of what it moved when.
+    So it is where the clients never ran together, and where a foreign tool did the counting: the engine knows nothing of
+    what it moved when.
     """
-    rate = rate_of(case)
     common = measures.common_window(case.phase, case.observations, case.measure.operation)
     whole = measures.whole_window(case.phase, case.measure.operation)
-    if case.phase.values or rate is None or common is None or whole is None or common.reason or common.seconds <= 0:
+    if case.phase.values or common is None or whole is None or common.reason or common.seconds <= 0:
+        return None
+    if case.measure.figure in PERCENTILES:
+        return percentiles(case, common.count / whole.count)
+    return rates(case, common, whole)
+
+
+def rates(case: TrialCase, common: Window, whole: Window) -> Bound | None:
+    """The rates of the common window and of the whole time, with the drain where it is charged."""
+    rate = rate_of(case)
+    if rate is None or case.measure.figure not in AMOUNTS:
         return None
     drain = (case.phase.drain_ns or 0) / 1e9 if charges_drain(case.phase, case.measure) else 0.0
-    by_bytes = rate[1] is Unit.BYTES_PER_S
-    rates = [(window.bytes if by_bytes else window.count) / (window.seconds + drain) for window in (common, whole)]
-    return Bound(low=min(rates), high=max(rates), unit=rate[1])
+    found = [getattr(window, AMOUNTS[case.measure.figure]) / (window.seconds + drain) for window in (common, whole)]
+    return Bound(low=min(found), high=max(found), unit=rate[1])
+
+
+def percentiles(case: TrialCase, inside: float) -> Bound | None:
+    """A percentile of the operations inside the common window: from how many they are, whichever they are."""
+    buckets = latency.merged(case.observations, case.phase.name, case.measure.operation)
+    found = latency.bracket(buckets, PERCENTILES[case.measure.figure], inside)
+    return Bound(low=found[0], high=found[1], unit=Unit.NANOSECONDS) if found else None
 
 
 RULE = Rule(
