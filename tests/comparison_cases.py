@@ -21,6 +21,7 @@ def case(
     *,
     measure: str = made.RATE,
     change: Change = Change.AUTOMATIC,
+    returns: int = 0,
     blocks: int = 6,
     apart: bool = False,
     phases: Callable[[Trial], Phase] | None = None,
@@ -28,7 +29,7 @@ def case(
     compare: str = "target",
 ) -> ComparisonCase:
     """The case of the first comparison; `apart` starts all runs of one arm before those of the other."""
-    asked = made.experiment(measures=(measure,), change=change)
+    asked = made.experiment(measures=(measure,), change=change, returns=returns)
     plan = made.plan(asked, blocks)
     runs = [made.judged(made.run(t, phases=[phases(t)] if phases else ()), {measure: values(t)}) for t in plan.trials]
     if apart:

@@ -1,6 +1,7 @@
 import math
 
 import numpy as np
+import pytest
 
 from assay import catalogue
 from assay.records import Change, Severity, State
@@ -29,6 +30,22 @@ def test_sittings_are_bounded_and_never_thrown_away():
     finding = RULE.check(case("S04", values(), change=Change.MANUAL))
     assert (finding.state, finding.severity) == (State.FAIL, Severity.QUALIFIES)
     assert finding.bound is not None
+
+
+def from_sitting_to_sitting(drift, seed=2):
+    draw = np.random.default_rng(seed)
+    return lambda t: 100 * math.exp(drift * t.sitting + draw.normal(0, 0.005))
+
+
+def test_going_back_shows_a_planted_drift():
+    finding = RULE.check(case("S04", from_sitting_to_sitting(0.1), change=Change.MANUAL, returns=1))
+    assert finding.observed["drift_share"] == pytest.approx(math.expm1(0.2), rel=0.02)
+    assert "a drift that matters by itself" in finding.statement
+
+
+def test_going_back_without_drift_says_so():
+    finding = RULE.check(case("S04", from_sitting_to_sitting(0.0), change=Change.MANUAL, returns=1))
+    assert "no drift that matters" in finding.statement
 
 
 def test_a_drift_qualifies_with_the_interval_as_bound():
