@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
 
@@ -503,3 +504,14 @@ def test_cpus_that_this_host_has_not_are_told_before_anything_is_set_up(laborato
         "workload w: found cpus = [0, 99999]",
         "workload c: found cpus = [99997]",
     ]
+
+
+def test_limits_of_devices_that_are_not_there_are_told_before_anything_is_set_up(tmp_path):
+    limits = {"local.lo": "1GbE", "local.loop77": "1 GB/s", "filer.sda": "SATA-3", "local.nosuchdisk": "100 MB/s"}
+    asked = replace(experiment(tmp_path, bulk()), limits=limits)
+    lab = Lab(experiment=asked, host=HOST, ledger=None, scratch=str(tmp_path), engine="x", observers=())
+    with pytest.raises(UsageError) as caught:
+        lab.install()
+    (line,) = str(caught.value).splitlines()
+    assert line.startswith('found limit "local.nosuchdisk"; expected a block device or a network interface of local: ')
+    assert ", lo" in line

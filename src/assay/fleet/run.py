@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from assay import catalogue
 from assay.catalogue import Host, Observer, Setting, Undo
 from assay.errors import TrialError, UsageError
-from assay.fleet import levels, placement, sampler
+from assay.fleet import levels, nominal, placement, sampler
 from assay.fleet.interrupts import Interrupts
 from assay.fleet.log import Log
 from assay.fleet.trial import Attempt, OnProgress, live
@@ -36,7 +36,7 @@ class Lab:
     def install(self) -> None:
         """Set up every target that a trial may ask for. Raises UsageError with all that is wrong, before anything is set up."""
         used = used_targets(self.experiment)
-        mistakes = list(placement.mistakes(self.host, self.experiment))
+        mistakes = [*placement.mistakes(self.host, self.experiment), *nominal.mistakes(self.host, self.experiment)]
         mistakes += [
             f"target {spec.name}: {mistake}"
             for spec in used
