@@ -15,6 +15,8 @@ class KnobKind(StrEnum):
     TEXT = "text"
     CHOICE = "choice"
     INTEGER = "integer"
+    NUMBER = "number"
+    """A number with or without a fraction (a ratio)."""
     QUANTITY = "quantity"
     SWITCH = "switch"
     TEXTS = "texts"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -87,6 +88,7 @@ _WORDS: Mapping[KnobKind, str] = {
     KnobKind.TEXT: "a text",
     KnobKind.CHOICE: "a text",
     KnobKind.INTEGER: "a whole number",
+    KnobKind.NUMBER: "a number such as 2 or 1.5",
     KnobKind.QUANTITY: "a quantity",
     KnobKind.SWITCH: "true or false",
     KnobKind.TEXTS: "a list of texts",
@@ -119,6 +121,12 @@ def _integer(knob: Knob, raw: object) -> Value | Refusal:
     if not isinstance(raw, int) or isinstance(raw, bool):
         return _no(knob, raw)
     return _in_range(knob, raw, shown(raw))
+
+
+def _number(knob: Knob, raw: object) -> Value | Refusal:
+    if not isinstance(raw, int | float) or isinstance(raw, bool) or not math.isfinite(raw):
+        return _no(knob, raw)
+    return _in_range(knob, float(raw), shown(raw))
 
 
 def _quantity(knob: Knob, raw: object) -> Value | Refusal:
@@ -167,6 +175,7 @@ _RESOLVERS: Mapping[KnobKind, Callable[[Knob, object], Value | Refusal]] = {
     KnobKind.TEXT: _text,
     KnobKind.CHOICE: _choice,
     KnobKind.INTEGER: _integer,
+    KnobKind.NUMBER: _number,
     KnobKind.QUANTITY: _quantity,
     KnobKind.SWITCH: _switch,
     KnobKind.TEXTS: _texts,
