@@ -17,10 +17,13 @@ from assay.records import (
     Client,
     Direction,
     EngineCost,
+    EngineError,
     Histogram,
+    LoadTotal,
     OperationTotal,
     Phase,
     PhasePlan,
+    QueueTotal,
     Reading,
     Rung,
     Series,
@@ -84,6 +87,7 @@ def harvest(answer: Answer, *, counts_io: bool = True) -> Harvest:
 def client_of(answer: Answer) -> Client:
     """The client with its totals and its own cost."""
     result = answer.result
+    load, queue = result.get("load"), result.get("queue")
     return Client(
         index=answer.client,
         host=answer.host,
@@ -98,6 +102,9 @@ def client_of(answer: Answer) -> Client:
         operations=tuple(total(answer, name, found) for name, found in result["operations"].items()),
         cost=cost(result.get("cost")),
         clock_source=result["clock"]["source"],
+        load=LoadTotal(**known(LoadTotal, load)) if load is not None else None,
+        queue=QueueTotal(**known(QueueTotal, queue)) if queue is not None else None,
+        errors=tuple(EngineError(**known(EngineError, one)) for one in result.get("errors", ())),
     )
 
 
@@ -121,8 +128,12 @@ def cost(found: Mapping[str, Any] | None) -> EngineCost | None:
     """What the engine itself used; None where it does not say."""
     if found is None:
         return None
-    known: dict[str, Any] = {field.name: found[field.name] for field in fields(EngineCost) if field.name in found}
-    return EngineCost(**known)
+    return EngineCost(**known(EngineCost, found))
+
+
+def known(kind: type, found: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a record that a message has."""
+    return {field.name: found[field.name] for field in fields(kind) if field.name in found}
 
 
 def application_readings(answer: Answer) -> Iterator[Reading]:

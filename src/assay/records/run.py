@@ -141,6 +141,45 @@ class EngineCost:
 
 
 @dataclass(frozen=True, kw_only=True)
+class LoadTotal:
+    """What an open loop fell behind by; a client of a closed loop has none."""
+
+    late: int
+    """Operations that began more than the knob `late` after they were due."""
+    unstarted: int
+    """Operations that were due before the end of the phase's time and never began."""
+    backlog_max_ns: int
+    """The longest that an operation was waiting to begin."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class QueueTotal:
+    """How requests went through io_uring, over all workers of a client; without io_uring there is none."""
+
+    depth: int
+    """Requests that could be in flight at once."""
+    registered: bool
+    """Whether files and buffers were registered with the kernel."""
+    punted: bool
+    """Whether threads of the kernel did requests, because the target cannot do them without waiting."""
+    punted_threads: int
+    submissions: int
+    """Calls that submitted requests and waited for completions."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class EngineError:
+    """One way in which operations failed, and how often."""
+
+    operation: str
+    errno: int
+    count: int
+    path: str
+    what: str | None = None
+    """`verify` where a record was read and is not what was written there; None where a call failed."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Client:
     """One client process in one phase."""
 
@@ -158,6 +197,9 @@ class Client:
     operations: tuple[OperationTotal, ...]
     cost: EngineCost | None
     clock_source: str = "CLOCK_MONOTONIC"
+    load: LoadTotal | None = None
+    queue: QueueTotal | None = None
+    errors: tuple[EngineError, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
