@@ -104,6 +104,7 @@ def test_the_drain_of_a_foreign_tool_is_charged_over_its_own_time_where_it_tells
         ("bytes", 256.0 * MIB),
         ("errors", 3.0),
         ("cpu_ns_per_op", SECOND / 10 / 256),
+        ("cpu_s_per_million_ops", 1e6 / 10 / 256),
     ],
 )
 def test_other_figures(name, expected):

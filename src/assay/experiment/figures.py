@@ -11,7 +11,7 @@ from assay.experiment.document import Document, Path, Point, one_of
 from assay.experiment.factors import variants
 from assay.experiment.parts import Part, unreached
 from assay.experiment.shape import FileShape
-from assay.measures.figures import FIGURES, OBSERVED
+from assay.measures.figures import FIGURES, OBSERVED, figure_kind
 from assay.records import Claim, Factor, HostSpec, Measure, Requirement, RequirementKind
 from assay.units import EXAMPLES, Refusal, Unit, attempt
 
@@ -46,8 +46,9 @@ def known(workloads: Mapping[str, Part], factors: tuple[Factor, ...], hosts: tup
 
 
 def unit_of(figure: str) -> Unit:
-    """The unit of a figure, which its name ends with; counts have none."""
-    return next((unit for end, unit in _UNITS if figure.endswith(end)), Unit.COUNT)
+    """The unit of a figure; of a foreign tool's own the one that its name ends with. Counts have none."""
+    kind = figure_kind(figure)
+    return kind.unit if kind else next((unit for end, unit in _UNITS if figure.endswith(end)), Unit.COUNT)
 
 
 def measures(document: Document, shape: FileShape, scene: Known) -> tuple[Measure, ...]:

@@ -1,5 +1,6 @@
 """From raw data to figures: the one place where a rate, a latency, a curve or a rung of the ladder is computed."""
 
+from assay.measures.cost import costs
 from assay.measures.curves import CurvePoint, curve
 from assay.measures.figures import FIGURES, Better, Figure, Kind, client_operations, figure_kind, phase_of, value
 from assay.measures.sentence import Answer, answer
@@ -17,6 +18,7 @@ __all__ = [
     "answer",
     "client_operations",
     "common_window",
+    "costs",
     "curve",
     "figure_kind",
     "overlap_share",

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from assay.measures import ladder, latency
+from assay.measures import cost, ladder, latency
 from assay.measures.text import with_unit
 from assay.measures.windows import Window, common_window, totals, whole_window
 from assay.records import ABSOLUTE, Claim, Client, Direction, Durability, Measure, Observations, OperationTotal, Phase, Run, Tier
@@ -61,7 +61,7 @@ FIGURES: Mapping[str, Kind] = {
     "count": Kind(unit=Unit.COUNT, better=Better.HIGHER),
     "bytes": Kind(unit=Unit.BYTES, better=Better.HIGHER),
     "errors": Kind(unit=Unit.COUNT, better=Better.LOWER),
-    "cpu_ns_per_op": Kind(unit=Unit.NANOSECONDS, better=Better.LOWER),
+    **{name: Kind(unit=unit, better=Better.LOWER) for name, unit in cost.UNITS.items()},
 }
 OBSERVED: Mapping[str, Kind] = {"cpu_share": Kind(unit=Unit.SHARE, better=Better.LOWER)}
 """Figures that follow `@HOST.`."""
@@ -222,13 +222,10 @@ def tally(phase: Phase, _observations: Observations, measure: Measure) -> Figure
     return Figure(value=float(sum(getattr(total, field) for total in found)), unit=FIGURES[field].unit)
 
 
-def cpu_per_operation(phase: Phase, _observations: Observations, _measure: Measure) -> Figure | None:
-    """CPU time of the clients over all operations of the phase; None where a client's cost is not known."""
-    costs = [client.cost for client in phase.clients if client.cost is not None]
-    count = sum(total.count for client in phase.clients for total in client.operations)
-    if not count or len(costs) != len(phase.clients):
-        return None
-    return Figure(value=sum(cost.cpu_user_ns + cost.cpu_system_ns for cost in costs) / count, unit=Unit.NANOSECONDS)
+def own_cost(phase: Phase, _observations: Observations, measure: Measure) -> Figure | None:
+    """What the load itself used, over all operations of the phase; None where a client does not tell."""
+    found = cost.cost(phase, measure.figure)
+    return None if found is None else Figure(value=found, unit=FIGURES[measure.figure].unit)
 
 
 def observed(phase: Phase, observations: Observations, figure: str) -> Figure | None:
@@ -258,5 +255,5 @@ COMPUTE: Mapping[str, Callable[[Phase, Observations, Measure], Figure | None]] =
     "count": tally,
     "bytes": tally,
     "errors": tally,
-    "cpu_ns_per_op": cpu_per_operation,
+    **dict.fromkeys(cost.UNITS, own_cost),
 }

@@ -1,0 +1,67 @@
+"""What the load generator itself used in a phase: instructions, cycles and processor time per operation, switches, faults.
+
+Summed over all clients and divided by all operations of the phase, whatever they were called: the engine does not count
+apart what it spent on each. What one client does not tell is not known of the phase (EngineCost; a foreign command's is that
+of the command and its children).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from operator import attrgetter
+
+from assay.records import EngineCost, Phase
+from assay.units import Unit
+
+COUNTERS = ("user_instructions", "kernel_instructions", "user_cycles", "kernel_cycles")
+"""What only a machine with hardware counters tells."""
+
+
+def processor_ns(cost: EngineCost) -> int:
+    """User and system time."""
+    return cost.cpu_user_ns + cost.cpu_system_ns
+
+
+def processor_s_per_million(cost: EngineCost) -> float:
+    """User and system time in seconds for a million times as much."""
+    return processor_ns(cost) / 1e3
+
+
+def faults(cost: EngineCost) -> int:
+    """Page faults, with and without a read of storage."""
+    return cost.minor_faults + cost.major_faults
+
+
+PER_OPERATION: Mapping[str, Callable[[EngineCost], float | None]] = {
+    "cpu_ns_per_op": processor_ns,
+    "cpu_s_per_million_ops": processor_s_per_million,
+    **{f"{name}_per_op": attrgetter(name) for name in COUNTERS},
+}
+IN_ALL: Mapping[str, Callable[[EngineCost], float | None]] = {
+    "voluntary_switches": attrgetter("voluntary_switches"),
+    "involuntary_switches": attrgetter("involuntary_switches"),
+    "faults": faults,
+}
+UNITS: Mapping[str, Unit] = {
+    **dict.fromkeys(PER_OPERATION, Unit.NONE),
+    **dict.fromkeys(IN_ALL, Unit.COUNT),
+    "cpu_ns_per_op": Unit.NANOSECONDS,
+}
+"""Every figure of the cost with its unit; seconds for a million operations are in the name. Counts may be zero."""
+
+
+def cost(phase: Phase, figure: str) -> float | None:
+    """One figure of the cost; None where a client did not tell, or nothing was done that it could be divided by."""
+    parts = [None if client.cost is None else (PER_OPERATION | IN_ALL)[figure](client.cost) for client in phase.clients]
+    known = [float(part) for part in parts if part is not None]
+    if not parts or len(known) < len(parts):
+        return None
+    if figure in IN_ALL:
+        return sum(known)
+    count = sum(total.count for client in phase.clients for total in client.operations)
+    return sum(known) / count if count else None
+
+
+def costs(phase: Phase) -> dict[str, float | None]:
+    """All figures of the cost of a phase."""
+    return {figure: cost(phase, figure) for figure in UNITS}
