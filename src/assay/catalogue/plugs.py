@@ -78,6 +78,8 @@ class Target:
     remove: Callable[[Host, Setting], None]
     limits: Callable[[Mapping[str, Value]], tuple[str, ...]] = lambda knobs: ()
     """Which of the limits are declared by these knobs, in words."""
+    read_only: bool = False
+    """Whether it belongs to others and is only read: workloads that write are refused."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,6 +110,8 @@ class Workload:
     """Mistakes between knobs (empty = none)."""
     engine: str | None = None
     parse: Callable[[Mapping[str, Value], str, int], Mapping[str, float]] | None = None
+    only_reads: Callable[[Mapping[str, Value]], bool] = lambda knobs: False
+    """Whether with these knobs nothing on the target is written, made, renamed or removed, a layout included."""
     space: Callable[[Mapping[str, Value]], int] = lambda knobs: 0
     """Bytes of space that it needs on the target."""
     seconds: Callable[[Mapping[str, Value]], float] = lambda knobs: 10.0

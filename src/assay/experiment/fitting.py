@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterator, Mapping
 
 from assay import units
-from assay.catalogue import Order, Workload
+from assay.catalogue import Order, Target, Workload
 from assay.experiment.document import Document, one_of
 from assay.experiment.factors import MOST_CHECKED, variants
 from assay.experiment.parts import Part
@@ -45,6 +45,17 @@ def _phases(name: str, plug: Workload, knobs: Mapping[str, Value]) -> tuple[str,
     """The names of the phases that one client would go through; nothing is done."""
     order = Order(workload=name, knobs=knobs, endpoints=(Endpoint(kind=plug.accepts[0], address="/"),), seed=0)
     return tuple(plan.name for plan in plug.phases(order))
+
+
+def writes_fit(document: Document, systems: Mapping[str, Part], loads: Mapping[str, Part], factors: tuple[Factor, ...]) -> None:
+    """On a target that is only read no workload writes, with no level."""
+    kept = [part.name for part in systems.values() if isinstance(part.plug, Target) and part.plug.read_only]
+    for load in loads.values() if kept else ():
+        if not load.settings.complete or not isinstance(load.plug, Workload):
+            continue
+        if not all(load.plug.only_reads(knobs) for knobs in variants(load, factors)):
+            found = f"workload {load.name!r}, which writes, on target {kept[0]!r}, which is only read"
+            document.wrong((*load.at, "kind"), found, "a workload that only reads there, or another target")
 
 
 def memory_fits(document: Document, workloads: Mapping[str, Part], factors: tuple[Factor, ...]) -> None:

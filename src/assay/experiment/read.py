@@ -131,6 +131,7 @@ def _assemble(document: Document, shape: FileShape) -> Experiment:
     parts.endpoints_fit(document, scene.targets, scene.workloads)
     varying.knobs_fit(document, scene.workloads, factors)
     fitting.events_fit(document, scene.workloads, factors)
+    fitting.writes_fit(document, scene.targets, scene.workloads, factors)
     fitting.memory_fits(document, scene.workloads, factors)
     measures = figures.measures(document, shape, figures.known(scene.workloads, factors, scene.hosts))
     repeats = _repeats(document, shape)

@@ -128,6 +128,11 @@ def _prepare(attempt: Attempt, loads: tuple[_Load, ...]) -> _Site:
         for load in loads
         if target.endpoint not in load.workload.accepts
     ]
+    mistakes += [
+        f"found workload {load.spec.name}, which writes, on target {setting.name}, which is only read; expected to only read"
+        for load in loads
+        if target.read_only and not load.workload.only_reads(load.spec.knobs)
+    ]
     if mistakes:
         raise UsageError("\n".join(mistakes))
     return _Site(target=target, setting=setting, place=target.prepare(attempt.host, setting))

@@ -8,8 +8,8 @@ from __future__ import annotations
 import posixpath
 
 from assay.catalogue import Host, Knob, KnobKind, Setting, Target
-from assay.errors import EvidenceError, RefusedError, UsageError
-from assay.machine import image, marks
+from assay.errors import EvidenceError, UsageError
+from assay.machine import cold, image, marks
 from assay.machine.stack import Mount, mount_of, stack
 from assay.records import Endpoint, EndpointKind, Place
 
@@ -75,20 +75,8 @@ def attach(_host: Host, place: Place, _client: int) -> Endpoint:
 
 
 def chill(host: Host, place: Place) -> None:
-    """Flush all, then give back the cached pages of each of our files. Inodes and names stay cached.
-
-    Raises RefusedError on a host without these system calls, and on one where pages are the only store.
-    """
-    if host.syscalls is None:
-        raise RefusedError(f"found no Assay on {host.name}; expected it there to drop cached files: install it or use as-left")
-    if place.filesystem in ("tmpfs", "ramfs"):
-        raise RefusedError(
-            f"found {place.filesystem}, whose files live in the page cache alone; expected another for cache = cold"
-        )
-    host.syscalls.syncfs(place.address)
-    listed = host.run(["find", place.address, "-xdev", "-type", "f", "-size", "+0", "-print0"]).stdout
-    for path in filter(None, listed.split("\0")):
-        host.syscalls.drop_file(path)
+    """Give back the cached pages of each of our files. Raises RefusedError where that cannot be done."""
+    cold.drop_files(host, place.address, place.filesystem)
 
 
 def facts(host: Host, place: Place) -> tuple[tuple[str, str], ...]:

@@ -193,6 +193,7 @@ WORKLOAD = Workload(
     phases=phases,
     check=check,
     engine="bulk",
+    only_reads=lambda knobs: knobs.get("file") is not None,
     space=space,
     seconds=seconds,
 )

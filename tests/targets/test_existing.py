@@ -1,0 +1,163 @@
+import os
+import stat
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from assay import catalogue
+from assay.errors import InputErrors, RefusedError, UsageError
+from assay.experiment import read
+from assay.fleet.hosts.local import Local
+from assay.fleet.ledger import Ledger
+from assay.fleet.run import Lab
+from assay.records import Direction, EndpointKind, Experiment, Outcome, Rung, TargetSpec
+from fleet_stage import bulk, engine, trial
+from targets_host import HOST, MIB, setting
+
+TARGET = catalogue.find("targets", "existing")
+ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="mounts need root")
+
+
+@pytest.fixture
+def tree(tmp_path):
+    (tmp_path / "tree" / "deep").mkdir(parents=True)
+    (tmp_path / "tree" / "deep" / "a b").write_bytes(os.urandom(MIB))
+    (tmp_path / "tree" / "c\nd").write_bytes(os.urandom(MIB))
+    return tmp_path / "tree"
+
+
+def seen(path):
+    """All that a write could change: names, sizes, times of change and of content, and the bytes."""
+    found = {}
+    for each in (path, *sorted(path.rglob("*"))):
+        told = each.stat()
+        content = each.read_bytes() if each.is_file() else b""
+        found[str(each)] = (told.st_ino, told.st_size, told.st_mtime_ns, told.st_ctime_ns, content)
+    return found
+
+
+def live(place, given):
+    endpoint = TARGET.attach(HOST, place, 1)
+    TARGET.detach(HOST, place, endpoint)
+    TARGET.teardown(HOST, given, place)
+    TARGET.remove(HOST, given)
+    return endpoint
+
+
+@pytest.mark.parametrize("inside", [".", "deep/a b"])
+def test_its_life_changes_nothing(tree, inside):
+    before, path = seen(tree), (tree / inside).resolve()
+    given = setting(None, tree, path=str(tree / inside))
+    assert TARGET.check(HOST, given) == ()
+    TARGET.install(HOST, given)
+    place = TARGET.prepare(HOST, given)
+    TARGET.chill(HOST, place)
+    assert live(place, given).address == place.address == str(path)
+    assert seen(tree) == before
+
+
+def test_a_link_is_followed_to_what_is_there(tree, tmp_path):
+    (tmp_path / "way").symlink_to(tree)
+    assert TARGET.prepare(HOST, setting(None, tree, path=str(tmp_path / "way"))).address == str(tree)
+
+
+def test_device_below_is_the_one_that_the_kernel_names(tree):
+    place = TARGET.prepare(HOST, setting(None, tree, path=str(tree / "c\nd")))
+    number = tree.stat().st_dev
+    entry = Path(f"/sys/dev/block/{os.major(number)}:{os.minor(number)}")
+    assert place.devices[:1] == ((entry.resolve().name,) if entry.exists() else ())
+    told = dict(TARGET.facts(HOST, place))
+    assert (told["filesystem"], told["kind"]) == (place.filesystem, "regular file")
+
+
+@pytest.mark.root
+@ROOT
+def test_a_block_device_is_read_as_itself(tree, tmp_path):
+    image = tmp_path / "image"
+    image.write_bytes(bytes(MIB))
+    done = subprocess.run(["losetup", "--find", "--show", "--read-only", str(image)], capture_output=True, text=True, check=False)
+    if done.returncode:
+        pytest.skip(f"no loop device: {done.stderr}")
+    device = done.stdout.strip()
+    try:
+        place = TARGET.prepare(HOST, setting(None, tree, path=device))
+        assert place.devices[0] == Path(device).name
+        assert place.filesystem is None
+        assert dict(TARGET.facts(HOST, place))["kind"] == "block special file"
+    finally:
+        subprocess.run(["losetup", "-d", device], check=True)
+
+
+def test_chill_makes_every_file_cold(tree):
+    files = [path for path in tree.rglob("*") if path.is_file()]
+    assert all(HOST.syscalls.cachestat(str(file)).cached for file in files)
+    TARGET.chill(HOST, TARGET.prepare(HOST, setting(None, tree, path=str(tree))))
+    assert [HOST.syscalls.cachestat(str(file)).cached for file in files] == [0, 0]
+
+
+def test_chill_without_system_calls_is_refused(tree, tmp_path):
+    place = TARGET.prepare(HOST, setting(None, tree, path=str(tree)))
+    with pytest.raises(RefusedError, match="as-left"):
+        TARGET.chill(Local("far", root=tmp_path), place)
+
+
+def test_what_cannot_be_read_is_refused(tree):
+    os.mkfifo(tree / "pipe")
+    for name, expected in (("nothing", "found nothing"), ("pipe", "found a fifo")):
+        given = setting(None, tree, path=str(tree / name))
+        assert expected in TARGET.check(HOST, given)[0]
+        with pytest.raises(UsageError, match=expected):
+            TARGET.prepare(HOST, given)
+    assert stat.S_ISFIFO((tree / "pipe").stat().st_mode)
+
+
+def lab(tree, tmp_path, workload):
+    target = TargetSpec(name="there", kind="existing", knobs={"path": str(tree)})
+    asked = Experiment(title="t", question="q", targets=(target,), workloads=(workload,), factors=(), measures=())
+    ledger = Ledger(tmp_path / "ledger")
+    return Lab(experiment=asked, host=HOST, ledger=ledger, scratch=str(tmp_path), engine=engine(), observers=())
+
+
+def test_a_file_of_others_is_read_where_it_is(tree, tmp_path):
+    file, before = tree / "deep" / "a b", seen(tree)
+    run, observations = lab(tree, tmp_path, bulk(operations=("read",), file=str(file), size=None, flush="none")).run(trial(), 1)
+    assert (run.outcome, run.error) == (Outcome.FINISHED, None)
+    assert sum(one.bytes for one in observations.rung("w.read", Rung.APPLICATION, Direction.READ)) == MIB
+    assert seen(tree) == before
+    assert run.places[0].kind is EndpointKind.DIRECTORY
+
+
+def test_a_workload_that_writes_is_refused_before_anything_is_done(tree, tmp_path):
+    before = seen(tree)
+    run, _ = lab(tree, tmp_path, bulk(operations=("read",), flush="none")).run(trial(), 1)
+    assert run.outcome is Outcome.FAILED
+    assert "found workload w, which writes, on target there, which is only read" in run.error
+    assert seen(tree) == before
+
+
+TEXT = """
+title = "t"
+[targets.there]
+kind = "existing"
+path = "/srv"
+[workloads.w]
+kind = "bulk_io"
+operations = ["read"]
+"""
+
+
+def test_a_workload_that_writes_is_refused_when_the_file_is_read():
+    with pytest.raises(InputErrors, match="workload 'w', which writes, on target 'there', which is only read"):
+        read.parse(TEXT, "x.toml")
+    assert read.parse(TEXT + 'file = "/srv/x"\n', "x.toml").targets[0].kind == "existing"
+
+
+def test_with_a_level_that_writes_too():
+    text = (
+        TEXT.replace('operations = ["read"]', 'operations = ["read"]\nfile = "/srv/x"')
+        + '[factors]\n"w.file" = ["/srv/x", "/srv/y"]\n'
+    )
+    assert read.parse(text, "x.toml")
+    with pytest.raises(InputErrors, match="only read"):
+        read.parse(TEXT + '[factors]\n"w.size" = ["1 MiB", "2 MiB"]\n', "x.toml")
