@@ -11,8 +11,11 @@ import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import dataclass, field
+import uuid
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+
+import pytest
 
 import assay
 from targets_host import leftovers
@@ -100,6 +103,28 @@ def wait_until(true, within_s=30.0, every_s=0.02):
         assert time.monotonic() < deadline, "waited in vain"
         time.sleep(every_s)
     return found
+
+
+def rebooted(bench, hostname="elsewhere"):
+    """A bench on the same files whose calls find another machine, or this one after a reboot.
+
+    Another host name, machine id and boot id, and a clock that began later, in namespaces of their own. Skips where the
+    kernel has no time namespaces, or lets us make none.
+    """
+    ids = {"/etc/machine-id": secrets.token_hex(16), "/proc/sys/kernel/random/boot_id": str(uuid.uuid4())}
+    lines = ["set -e", f"hostname {hostname}"]
+    for number, (path, text) in enumerate(ids.items()):
+        if Path(path).exists():
+            file = bench.home / f"identity-{number}"
+            file.write_text(f"{text}\n")
+            lines.append(f"mount --bind {shlex.quote(str(file))} {path}")
+    lines.append('exec "$@"')
+    sooner = -int(float(Path("/proc/uptime").read_text().split()[0]) / 2)
+    spaces = ("--mount", "--propagation", "private", "--uts", "--time", "--monotonic", str(sooner), "--boottime", str(sooner))
+    through = ("unshare", *spaces, "--fork", "--kill-child", "sh", "-c", "\n".join(lines), "sh")
+    if subprocess.run([*through, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("this user and kernel cannot make mount, host name and time namespaces")
+    return replace(bench, through=through)
 
 
 NOBODY = 65534

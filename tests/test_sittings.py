@@ -1,11 +1,12 @@
 """Sittings really run one after the other into one notebook: A/A is bounded, and a planted drift is seen on the way back."""
 
 import json
+import platform
 import shlex
 
 import pytest
 
-from assay_process import Bench
+from assay_process import Bench, rebooted
 
 TEXT = """
 title = "Two systems"
@@ -132,3 +133,22 @@ def test_a_sitting_goes_on_where_it_was_interrupted(bench):
     finished = {run["run"]["trial"]["id"] for run in answer["runs"] if run["run"]["outcome"] == "finished"}
     assert finished == {1, 2, 3, 4, 5}
     assert bench.traces() == []
+
+
+@pytest.mark.slow
+def test_a_sitting_on_another_machine_after_a_reboot_comes_into_the_same_notebook(bench):
+    sit(bench, "old")
+    sit(rebooted(bench), "new")
+    last = sit(bench, "old")
+    assert {run["run"]["outcome"] for run in last["runs"]} == {"finished"}
+    (comparison,) = last["comparisons"]
+    assert comparison["ratio"]["n"] >= 5
+    assert comparison["conclusion"] != "different and matters"
+    answer = json.loads(
+        bench.run(
+            "sql", "SELECT DISTINCT value FROM facts WHERE key IN ('host.name', 'host.boot')", "--lab", "lab", "--json"
+        ).stdout
+    )
+    values = {row["value"] for row in answer}
+    assert {platform.node(), "elsewhere"} < values
+    assert len(values) == 4, "two boots"
