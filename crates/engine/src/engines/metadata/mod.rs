@@ -11,9 +11,11 @@ use crate::recorder::Recorder;
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
 use settings::{Operation, Settings, Sharing};
+use sizes::Sizes;
 use std::mem::MaybeUninit;
 
 mod settings;
+mod sizes;
 
 /// Points of the curve where the settings name no interval of lists.
 const POINTS: u64 = 64;
@@ -33,7 +35,9 @@ pub fn arm(config: &Config) -> Result<Armed, Fault> {
         )?;
         let shared = settings.workers > 1 && !own;
         let first = settings.first + if shared { part * settings.count } else { 0 };
-        let worker = Metadata::new(settings.clone(), folders, first, config.seed);
+        let whose = if own { part + 1 } else { 0 };
+        let seeds = Seeds::new(config, &settings.directory, whose);
+        let worker = Metadata::new(settings.clone(), folders, first, &seeds);
         Ok(Box::new(worker) as Box<dyn Worker>)
     };
     Ok(Armed {
@@ -46,25 +50,47 @@ pub fn arm(config: &Config) -> Result<Armed, Fault> {
     })
 }
 
+/// What the content and the sizes of a worker's files are drawn from; objects of different numbers have different ones.
+struct Seeds {
+    /// Differs from directory to directory, so that no content is ever written twice.
+    content: u64,
+    /// The same wherever the directory is, so that trials that are compared make the same files.
+    sizes: u64,
+}
+
+impl Seeds {
+    /// `whose`: 0 where numbers do not repeat among the workers, else the worker's own.
+    fn new(config: &Config, directory: &str, whose: u64) -> Self {
+        Self {
+            content: mix((config.seed ^ mix_text(directory)).wrapping_add(whose)),
+            sizes: mix(mix(config.seed ^ mix(config.client)).wrapping_add(whose)),
+        }
+    }
+}
+
 struct Metadata {
     settings: Settings,
     folders: Vec<Folder>,
     /// Which of the folders has the present object.
     folder: usize,
+    /// Which of the folders is listed next.
+    listed: usize,
     name: Name,
     first: u64,
+    sizes: Sizes,
+    /// As much as the largest file.
     content: Vec<u8>,
+    content_seed: u64,
     keeps_open: bool,
     list_buffer: Vec<MaybeUninit<u8>>,
-    seed: u64,
     /// The operation whose objects a list must show, if there is one.
     shown: Option<usize>,
 }
 
 impl Worker for Metadata {
     fn prepare(&mut self) -> Result<(), Fault> {
-        self.content = vec![0; self.settings.file_bytes as usize];
-        fill(&mut self.content, self.seed);
+        self.content = vec![0; self.sizes.largest()];
+        fill(&mut self.content, self.content_seed);
         self.list_buffer = vec![MaybeUninit::new(0); LIST_BUFFER];
         Ok(())
     }
@@ -98,17 +124,19 @@ impl Worker for Metadata {
 }
 
 impl Metadata {
-    fn new(settings: Settings, folders: Vec<Folder>, first: u64, seed: u64) -> Self {
+    fn new(settings: Settings, folders: Vec<Folder>, first: u64, seeds: &Seeds) -> Self {
         let makes = settings.operations.iter().position(|one| one.makes());
         Self {
             folders,
             folder: 0,
+            listed: 0,
             name: Name::new(first, settings.prefix as u8),
             first,
+            sizes: Sizes::new(&settings.file_bytes, seeds.sizes),
             content: Vec::new(),
+            content_seed: seeds.content,
             keeps_open: settings.operations.contains(&Operation::Fsync),
             list_buffer: Vec::new(),
-            seed: seed ^ mix_text(&settings.directory),
             shown: makes.filter(|_| !settings.loses_names()),
             settings,
         }
@@ -188,14 +216,11 @@ impl Metadata {
         index: u64,
         opened: &mut Option<OwnedFd>,
     ) -> bool {
-        let bytes = self.settings.file_bytes as usize;
+        let bytes = self.make_content(self.first + index);
         let keep = self.keeps_open;
         let name = self.name.text();
         let directory = &self.folders[self.folder].descriptor;
-        let content: &mut [u8] = &mut self.content[..bytes];
-        if bytes > 0 {
-            fill(content, self.seed ^ mix(self.first + index));
-        }
+        let content = &self.content[..bytes];
         recorder.measure(slot, || {
             let file = match self.settings.object {
                 Object::File => Some(create_file(directory, name, content)?),
@@ -206,7 +231,18 @@ impl Metadata {
         })
     }
 
-    /// A list that is shorter than what this worker has made there is `ENOENT`.
+    /// Makes what the object of this number has in it; gives how much that is.
+    #[inline]
+    fn make_content(&mut self, number: u64) -> usize {
+        if self.content.is_empty() {
+            return 0;
+        }
+        let bytes = self.sizes.of(number);
+        fill(&mut self.content[..bytes], self.content_seed ^ mix(number));
+        bytes
+    }
+
+    /// The directories are listed in turn. A list that is shorter than what this worker has made there is `ENOENT`.
     fn list(&mut self, recorder: &mut Recorder, slot: usize) -> bool {
         let made = self
             .shown
@@ -214,7 +250,8 @@ impl Metadata {
         let expected = made / self.folders.len() as u64;
         let attributes = self.settings.operations[slot] == Operation::ReaddirPlus;
         let prefix = self.settings.prefix as u8;
-        let (directory, buffer) = (&self.folders[self.folder].descriptor, &mut self.list_buffer);
+        let (directory, buffer) = (&self.folders[self.listed].descriptor, &mut self.list_buffer);
+        self.listed = (self.listed + 1) % self.folders.len();
         recorder.measure(slot, || {
             let seen = list(directory, buffer, prefix, attributes)?;
             if seen < expected {

@@ -1,5 +1,6 @@
 //! What a `metadata` phase may be told, and what of it cannot be.
 
+use super::sizes::FileBytes;
 use crate::load::Load;
 use crate::objects::Object;
 use crate::protocol::Fault;
@@ -51,7 +52,7 @@ pub struct Settings {
     #[serde(default)]
     pub list_every: u64,
     #[serde(default)]
-    pub file_bytes: u64,
+    pub file_bytes: FileBytes,
     #[serde(default = "one")]
     pub directories: u64,
     #[serde(default = "one")]
@@ -173,19 +174,15 @@ impl Settings {
         let folder = self.object == Object::Directory;
         let all = self.count.saturating_mul(self.workers);
         let letter = |prefix: char| prefix.is_ascii_lowercase();
-        vec![
+        let mut wrong = vec![
             (self.count == 0, "found count 0; expected at least 1"),
             (
                 self.first.saturating_add(all) > MOST_OBJECTS,
                 "found more than 100,000,000 objects; expected at most that",
             ),
             (
-                folder && self.file_bytes > 0,
+                folder && self.file_bytes.any(),
                 "found file_bytes for directories; expected 0",
-            ),
-            (
-                self.file_bytes > 1 << 30,
-                "found file_bytes above 1 GiB; expected at most that",
             ),
             (
                 !(1..=MOST_DIRECTORIES).contains(&self.directories.saturating_mul(self.workers)),
@@ -199,6 +196,8 @@ impl Settings {
                 !(letter(self.prefix) && letter(self.new_prefix)) || self.prefix == self.new_prefix,
                 "expected prefix and new_prefix as different letters from a to z",
             ),
-        ]
+        ];
+        wrong.extend(self.file_bytes.wrong());
+        wrong
     }
 }
