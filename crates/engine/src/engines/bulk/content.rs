@@ -147,7 +147,8 @@ impl Shape {
         } else {
             (kind - self.unique) % self.unique
         };
-        let seed = seed ^ mix(original);
+        // The regions of several workers may be stretches of one file, with one seed.
+        let seed = seed ^ mix(self.base ^ mix(original));
         if self.dense == STRETCH {
             return fill(block, seed);
         }
@@ -192,6 +193,24 @@ mod tests {
         let distinct = made.iter().collect::<HashSet<_>>().len();
         assert_eq!((zeros, distinct), (200, 501));
         assert!(made[0..20] != made[20..40]);
+    }
+
+    #[test]
+    fn two_stretches_of_one_file_have_no_record_in_common() {
+        let shares = Shares {
+            compressible: 2.0,
+            duplicates: 0.0,
+            zeros: 0.0,
+        };
+        let make = |base: u64, record: u64| {
+            let mut block = vec![1; 512];
+            let content = Content::new(Data::Shares(shares), 3, base, 100, 512);
+            content.make(&mut block, base + record * 512);
+            block
+        };
+        let stretches = [0, 51_200].map(|base| (0..100).map(move |record| make(base, record)));
+        let distinct: HashSet<_> = stretches.into_iter().flatten().collect();
+        assert_eq!(distinct.len(), 200);
     }
 
     #[test]
