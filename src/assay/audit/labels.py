@@ -16,7 +16,20 @@ LIMITERS = ("L04", "L06")
 """Rules that name a limiter when they pass."""
 CARRY_OVER = "W07"
 PAGE_CACHE, HOLES = "T01", "T06"
-NOUNS = {"random_read": "random reads", "random_write": "random writes", "fsync": "syncs", "list": "listings"}
+NOUNS = {
+    "random_read": "random reads",
+    "random_write": "random writes",
+    "backward_read": "backward reads",
+    "stride_read": "reads in strides",
+    "record_rewrite": "rewrites of one record",
+    "stdio_write": "writes through C stdio",
+    "stdio_rewrite": "rewrites through C stdio",
+    "stdio_read": "reads through C stdio",
+    "stdio_reread": "rereads through C stdio",
+    "null": "empty operations",
+    "fsync": "syncs",
+    "list": "listings",
+}
 COUNTED = frozenset({"create", "read", "reread", "rewrite", "stat", "trim", "unlink", "write"})
 """Operations whose plural is their name with an s; a foreign tool's own names are told as they are."""
 

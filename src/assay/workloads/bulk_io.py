@@ -1,4 +1,4 @@
-"""Reads and writes records of files: sequential or random, buffered or direct, with or without the flush in the clock.
+"""Reads and writes records of files: in any order, by any path, buffered or direct, with or without the flush in the clock.
 
 All times are those of the load engine (`docs/engine-protocol.md`, engine `bulk`). Each operation is a phase; data that no
 phase has written before is laid out first, unmeasured, written in full and flushed.
@@ -7,188 +7,165 @@ phase has written before is laid out first, unmeasured, written in full and flus
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import cast
 
-from assay.catalogue import PLACEMENT, Knob, KnobKind, Order, Unit, Workload
+from assay.catalogue import PLACEMENT, Order, Unit, Workload
 from assay.records import CacheState, Direction, EndpointKind, PhasePlan, StopRule, Value
+from assay.settings import data, flushes, load, paths, patterns, regions
+from assay.settings.knobs import Values, choice, integer, names, number, quantity, resolved, text, texts
+from assay.settings.patterns import OPERATIONS
 
-WRITES = ("write", "rewrite", "random_write")
-READS = ("read", "reread", "random_read")
-ENGINE_OPERATION = {"rewrite": "write", "reread": "read"}
-MIB = 1 << 20
-DEFAULT_SIZE = 64 * MIB
+WRITES = tuple(name for name, pattern in OPERATIONS.items() if pattern.writes and not pattern.reads)
+READS = tuple(name for name, pattern in OPERATIONS.items() if pattern.reads and not pattern.writes)
+LAYOUT = "layout"
 GUESS_BYTES_PER_S = 100e6
 GUESS_OPS_PER_S = 5e3
 
-
-def choice(name: str, text: str, *choices: str) -> Knob:
-    """A knob that takes one of these words, the first where none is given."""
-    return Knob(name=name, kind=KnobKind.CHOICE, help=text, default=choices[0], choices=choices)
-
-
-def quantity(name: str, text: str, unit: Unit, default: int | None = None, high: int | None = None) -> Knob:
-    """A knob that measures something, at least 1."""
-    return Knob(name=name, kind=KnobKind.QUANTITY, help=text, default=default, unit=unit, low=1, high=high)
-
-
 KNOBS = (
-    Knob(
-        name="operations", kind=KnobKind.TEXTS, help="what is done, in order", default=("write", "read"), choices=WRITES + READS
-    ),
-    quantity("record_size", "bytes of one operation", Unit.BYTES, 64 << 10, 1 << 30),
-    quantity("size", "bytes of a file; 64 MiB, or all of an existing file", Unit.BYTES),
-    Knob(name="split", kind=KnobKind.SWITCH, help="size is the total of all clients and workers", default=False),
-    choice("sharing", "a file for each worker, or segments of one file", "file-each", "one-file"),
-    Knob(name="workers", kind=KnobKind.INTEGER, help="threads of each client", default=1, unit=Unit.COUNT, low=1, high=1024),
-    Knob(name="file", kind=KnobKind.PATH, help="an existing file to read, and only to read"),
-    Knob(name="overwrite", kind=KnobKind.SWITCH, help="lay the files out first, so that writes are overwrites", default=False),
-    Knob(name="direct", kind=KnobKind.SWITCH, help="open with O_DIRECT", default=False),
-    choice("sync", "open with O_DSYNC", "none", "dsync"),
-    choice("flush", "fsync inside the clock: never, at the end, after each write", "none", "end", "each"),
+    texts("operations", "what is done, in order", ("write", "read"), tuple(OPERATIONS)),
+    *regions.REGION,
+    *patterns.PATTERN,
+    *paths.PATH,
+    *flushes.FLUSH,
+    *data.DATA,
     quantity("duration", "stop after this time instead of after the work", Unit.NANOSECONDS),
-    Knob(name="ops", kind=KnobKind.INTEGER, help="stop after so many operations of each worker", unit=Unit.COUNT, low=1),
+    number("ops", "stop after so many operations of each worker"),
+    *load.LOAD,
     choice("cache", "state of the caches before reads", "as-left", "cold", "warm"),
     *PLACEMENT,
 )
 
 
-def resolved(knobs: Mapping[str, Value]) -> dict[str, Value]:
-    """The knobs with the defaults of those that are not given."""
-    return {knob.name: knob.default for knob in KNOBS} | dict(knobs)
-
-
 def chosen(knobs: Mapping[str, Value]) -> tuple[str, ...]:
     """The operations in the order in which they run."""
-    return tuple(cast("tuple[str, ...]", resolved(knobs)["operations"]))
-
-
-def integer(knobs: Mapping[str, Value], name: str, otherwise: int = 0) -> int:
-    """A knob that counts something; `otherwise` where it is not set."""
-    value = resolved(knobs)[name]
-    return otherwise if value is None else cast("int", value)
-
-
-def flush_name(knobs: Mapping[str, Value], name: str) -> str | None:
-    """What the flush of a write is called: `flush`, with the write's name before it where there are several; None = no flush."""
-    is_flushed = name in WRITES and resolved(knobs)["flush"] != "none"
-    several = sum(other in WRITES for other in chosen(knobs)) > 1
-    return (f"{name}_flush" if several else "flush") if is_flushed else None
+    return names(resolved(KNOBS, knobs), "operations")
 
 
 def operations(knobs: Mapping[str, Value]) -> Mapping[str, str]:
     """Sequential operations are judged by bytes, random ones by operations a second, flushes by their latency."""
-    figures = {name: "ops_per_s" if name.startswith("random") else "bytes_per_s" for name in chosen(knobs)}
-    flushes = (flush_name(knobs, name) for name in chosen(knobs))
-    return figures | {flush: "latency_p99_ns" for flush in flushes if flush}
+    values = resolved(KNOBS, knobs)
+    done = [called for name in chosen(knobs) for called in patterns.done_as(name)]
+    figures = {called: "ops_per_s" if called.startswith("random") else "bytes_per_s" for called in done}
+    called_flushes = (flushes.flush_name(values, name) for name in chosen(knobs))
+    return figures | {flush: "latency_p99_ns" for flush in called_flushes if flush}
 
 
 def check(knobs: Mapping[str, Value]) -> tuple[str, ...]:
     """Knobs that contradict each other."""
-    names, asked = chosen(knobs), resolved(knobs)
-    size, record = integer(knobs, "size", DEFAULT_SIZE), integer(knobs, "record_size")
-    writes, own = [name for name in names if name in WRITES], asked["file"] is None
-    is_sized = own or asked["size"] is not None
-    shares = not own or asked["split"] or asked["sharing"] == "one-file"
-    least = record * (integer(knobs, "workers") if shares else 1)
-    mistakes = (
-        (not names, "found no operations; expected at least one"),
-        (len(set(names)) < len(names), f"found operations {', '.join(names)}; expected each at most once (rewrite, reread)"),
-        (not own and writes, f"found {', '.join(writes)} on an existing file; expected reads only: it is never written"),
-        (not own and asked["overwrite"], "found overwrite with an existing file; expected one of them"),
-        (is_sized and size % record, f"found size {size}; expected a multiple of record_size ({record})"),
-        (is_sized and size < least, f"found size {size}; expected at least {least}, a record for each worker"),
-        (asked["flush"] != "none" and not writes, "found flush without writes; expected none"),
+    values = resolved(KNOBS, knobs)
+    return (
+        *patterns.pattern_mistakes(values),
+        *regions.region_mistakes(values),
+        *paths.path_mistakes(values),
+        *flushes.flush_mistakes(values),
+        *data.data_mistakes(values),
+        *load.load_mistakes(values),
+        *load.timed_mistakes(values),
     )
-    return tuple(text for wrong, text in mistakes if wrong)
 
 
-def region(order: Order, client: int, worker: int) -> Mapping[str, object]:
-    """The part of a file that one worker uses, apart from all others; size 0 = that part of what an existing file has."""
-    knobs, record, workers = resolved(order.knobs), integer(order.knobs, "record_size"), integer(order.knobs, "workers")
-    parts, part = workers * len(order.endpoints), client * workers + worker
-    if knobs["file"] is not None and knobs["size"] is None:
-        return {"path": knobs["file"], "offset": 0, "size": 0, "part": part, "parts": parts}
-    one_file = knobs["sharing"] == "one-file" or knobs["file"] is not None
-    if not one_file and not knobs["split"]:
-        parts, part = 1, 0
-    records = integer(knobs, "size", DEFAULT_SIZE) // record
-    start, end = records * part // parts * record, records * (part + 1) // parts * record
-    shared = knobs["file"] or f"{order.endpoints[0].address}/{order.workload}.data"
-    own = f"{order.endpoints[client].address}/{order.workload}-{client}-{worker}.data"
-    return {"path": shared if one_file else own, "offset": start if one_file else 0, "size": end - start}
+def does_all(values: Values) -> bool:
+    """Whether a phase moves every record once: nothing else ends it."""
+    return not integer(values, "duration") and not integer(values, "ops") and load.lasts_ns(values) is None
 
 
-def is_laid_out_first(knobs: Mapping[str, Value]) -> bool:
-    """Whether something is read, or overwritten, that no phase before has written in full."""
-    is_full = not integer(knobs, "duration") and not integer(knobs, "ops")
-    needs = [name for name in chosen(knobs) if name in (*READS, "rewrite") or (name == "write" and is_full)]
-    return resolved(knobs)["file"] is None and (bool(resolved(knobs)["overwrite"]) or needs[:1] not in ([], ["write"]))
+def is_laid_out_first(values: Values) -> bool:
+    """Whether something is moved that must be in the file and that no phase before has written in full."""
+    all_of_it = does_all(values)
+    decides = [name for name in names(values, "operations") if OPERATIONS[name].keeps or (OPERATIONS[name].fills and all_of_it)]
+    is_needed = bool(decides) and OPERATIONS[decides[0]].keeps
+    return values["file"] is None and (bool(values["overwrite"]) or is_needed)
 
 
 def phases(order: Order) -> tuple[PhasePlan, ...]:
     """One phase an operation, after the layout where one is needed."""
-    layout = (plan(order, "layout"),) if is_laid_out_first(order.knobs) else ()
-    return layout + tuple(plan(order, name) for name in chosen(order.knobs))
+    values = resolved(KNOBS, order.knobs)
+    first = (layout(order, values),) if is_laid_out_first(values) else ()
+    return first + tuple(plan(order, values, name) for name in names(values, "operations"))
 
 
-def plan(order: Order, name: str) -> PhasePlan:
-    """One phase of all clients."""
-    knobs, writes = resolved(order.knobs), name not in READS
-    flush = "layout_flush" if name == "layout" else flush_name(knobs, name)
-    directions = {name: Direction.WRITE if writes else Direction.READ} | ({flush: Direction.FLUSH} if flush else {})
-    settings = tuple(setting(order, name, flush, client) for client in range(len(order.endpoints)))
-    used = (region(order, client, worker) for client in range(len(settings)) for worker in range(integer(knobs, "workers")))
+def layout(order: Order, values: Values) -> PhasePlan:
+    """The phase that makes the files: in stretches, whatever is measured on them, in large records, flushed at the end."""
+    clients = range(len(order.endpoints))
+    told = {
+        "operation": "write",
+        "name": LAYOUT,
+        "record_size": regions.layout_record(values),
+        "direct": values["direct"],
+        "flush": "end",
+        "flush_name": f"{LAYOUT}_flush",
+        "create": True,
+        **data.layout_setting(values),
+    }
     return PhasePlan(
-        name=name,
-        operations=tuple(directions),
-        directions=directions,
-        measured=name != "layout",
-        cache=CacheState.AS_LEFT if writes else CacheState(cast("str", knobs["cache"])),
-        stop=StopRule.TIME if knobs["duration"] and name != "layout" else StopRule.WORK,
-        settings=settings,
-        data_files=tuple(dict.fromkeys(str(one["path"]) for one in used)),
-        flush_in_clock=bool(flush) or (writes and knobs["sync"] == "dsync"),
+        name=LAYOUT,
+        operations=(LAYOUT, f"{LAYOUT}_flush"),
+        directions={LAYOUT: Direction.WRITE, f"{LAYOUT}_flush": Direction.FLUSH},
+        measured=False,
+        settings=tuple({**told, "regions": regions.regions(order, values, "segments", client)} for client in clients),
+        data_files=regions.paths(order, values),
+        flush_in_clock=True,
     )
 
 
-def setting(order: Order, name: str, flush: str | None, client: int) -> Mapping[str, object]:
+def plan(order: Order, values: Values, name: str) -> PhasePlan:
+    """One measured phase of all clients."""
+    pattern, flush = OPERATIONS[name], flushes.flush_name(values, name)
+    done = patterns.done_as(name)
+    ends = integer(values, "duration") or load.lasts_ns(values)
+    durable = bool(flush) and flushes.is_durable(values)
+    return PhasePlan(
+        name=name,
+        operations=(*done, *((flush,) if flush else ())),
+        directions={**done, **flushes.flush_directions(values, name)},
+        cache=CacheState(text(values, "cache")) if pattern.reads else CacheState.AS_LEFT,
+        stop=StopRule.TIME if ends else StopRule.WORK,
+        settings=tuple(setting(order, values, name, client) for client in range(len(order.endpoints))),
+        data_files=regions.paths(order, values),
+        flush_in_clock=durable or (pattern.writes and text(values, "sync") == "dsync"),
+    )
+
+
+def setting(order: Order, values: Values, name: str, client: int) -> Mapping[str, object]:
     """What the engine of one client is told."""
-    knobs = resolved(order.knobs)
-    writes, layout = name not in READS, name == "layout"
+    shared = text(values, "layout")
     return {
-        "operation": "write" if layout else ENGINE_OPERATION.get(name, name),
-        "name": name,
-        "flush_name": flush,
-        "regions": tuple(region(order, client, worker) for worker in range(integer(knobs, "workers"))),
-        "record_size": MIB if layout else knobs["record_size"],
-        "direct": knobs["direct"],
-        "sync": "none" if layout or not writes else knobs["sync"],
-        "flush": "none" if not flush else "end" if layout else knobs["flush"],
-        "create": writes,
-        "ops": None if layout else knobs["ops"],
-        "duration_ns": None if layout else knobs["duration"],
+        **patterns.pattern_setting(values, name),
+        "regions": regions.regions(order, values, shared, client),
+        "record_size": values["record_size"],
+        "layout": shared,
+        **paths.path_setting(values, name),
+        **flushes.flush_setting(values, name),
+        "create": OPERATIONS[name].writes and not OPERATIONS[name].keeps,
+        **data.data_setting(values, name, fills=does_all(values)),
+        "ops": values["ops"],
+        "duration_ns": values["duration"],
+        "load": load.load_setting(values, len(order.endpoints)),
     }
 
 
 def space(knobs: Mapping[str, Value]) -> int:
     """Bytes of the files of all clients (`clients` among the knobs; 1 where it is not)."""
-    asked, clients = resolved(knobs), cast("int", knobs.get("clients", 1))
-    files = 1 if asked["split"] or asked["sharing"] == "one-file" else integer(knobs, "workers") * clients
-    return 0 if asked["file"] is not None else integer(knobs, "size", DEFAULT_SIZE) * files
+    values = resolved(KNOBS, knobs)
+    each = integer(values, "size", regions.DEFAULT_SIZE)
+    return 0 if values["file"] is not None else each * regions.files(values, integer(values, "clients", 1))
 
 
 def seconds(knobs: Mapping[str, Value]) -> float:
-    """A guess for a local disk: the time limit, or the work at 100 MB/s (5,000 random operations a second)."""
-    sequential = space(knobs) / GUESS_BYTES_PER_S
-    random = integer(knobs, "ops", space(knobs) // integer(knobs, "record_size")) / GUESS_OPS_PER_S
-    each = [integer(knobs, "duration") / 1e9 or (random if name.startswith("random") else sequential) for name in chosen(knobs)]
-    return 1.0 + sum(each) + is_laid_out_first(knobs) * sequential
+    """A guess for a local disk: the time limit, or the work at 100 MB/s (5,000 random operations a second) or at its rate."""
+    values, total = resolved(KNOBS, knobs), space(knobs)
+    workers = integer(values, "workers") * integer(values, "clients", 1)
+    ops = integer(values, "ops")
+    count = ops * workers if ops else total // integer(values, "record_size")
+    limit = (integer(values, "duration") or load.lasts_ns(values) or 0) / 1e9
+    least, sequential = load.least_s(values, count, workers), total / GUESS_BYTES_PER_S
+    work = (count / GUESS_OPS_PER_S if OPERATIONS[name].random else sequential for name in chosen(knobs))
+    return 1.0 + sum(limit or max(least, guess) for guess in work) + is_laid_out_first(values) * sequential
 
 
 WORKLOAD = Workload(
     name="bulk_io",
     knobs=KNOBS,
-    accepts=(EndpointKind.DIRECTORY,),
+    accepts=(EndpointKind.DIRECTORY, EndpointKind.FILE),
     operations=operations,
     phases=phases,
     check=check,
