@@ -14,6 +14,7 @@ class EndpointKind(StrEnum):
     """What a client is given to work on."""
 
     DIRECTORY = "directory"
+    FILE = "file"
     DEVICE = "device"
     SOCKET = "socket"
     URL = "url"
@@ -21,7 +22,7 @@ class EndpointKind(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Endpoint:
-    """What one client uses: a directory, a device, a socket address or a URL."""
+    """What one client uses: a directory, a file of ours, a device, a socket address or a URL."""
 
     kind: EndpointKind
     address: str
