@@ -63,9 +63,11 @@ def costs(data: Path) -> Iterator[tuple[str, str]]:
         fifth = len(ratios) // 5
         yield (
             what,
-            f"{mine * 1e6:.2f} against {theirs * 1e6:.2f} CPU-s per million operations; ratio {statistics.median(ratios):.2f}"
-            f" ({ratios[fifth]:.2f} to {ratios[-1 - fifth]:.2f} in the middle three fifths of {len(ratios)} pairs; informational,"
-            " at most 0.85 in cycles wanted)",
+            (
+                f"{mine * 1e6:.2f} against {theirs * 1e6:.2f} CPU-s per million operations; ratio {statistics.median(ratios):.2f}"
+                f" ({ratios[fifth]:.2f} to {ratios[-1 - fifth]:.2f} in the middle three fifths of {len(ratios)} pairs;"
+                " informational, at most 0.85 in cycles wanted)"
+            ),
         )
 
 
