@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import signal
 import sys
+import time
 from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
@@ -19,6 +20,7 @@ import typer
 from assay.cli.gate import Gate
 from assay.cli.progress import ProgressMode
 from assay.errors import AssayError
+from assay.survey.filters import Clock, Words
 
 INTERRUPTED = 130
 
@@ -93,6 +95,32 @@ def run(
     )
 
 
+@app.command(context_settings={"help_option_names": []})
+def load(
+    context: typer.Context,
+    kind: Annotated[str | None, typer.Argument(metavar="KIND", help="What is done: bulk_io, metadata, null, ...")] = None,
+    words: Annotated[list[str] | None, typer.Argument(metavar="KEY=VALUE ...", help="How: path=F size=1GiB ...")] = None,
+    json_to: Annotated[str | None, typer.Option("--json", metavar="FILE", help="Write the figures as JSON; - for stdout.")] = None,
+    claim: Annotated[str | None, typer.Option("--claim", help="What the figures are said to be: tier=device,...")] = None,
+    keep: Annotated[bool, typer.Option("--keep", help="Leave a file that was made where it is, to be used again.")] = False,
+    gate: GateOption = Gate.OFF,
+    progress: ProgressOption = ProgressMode.AUTO,
+    asks_help: Annotated[bool, typer.Option("--help", help="Show this, or the keys of a kind.")] = False,
+) -> None:
+    """Run one engine once, and say what its number is.
+
+    Without an experiment file and without a notebook: the figures, what the load itself cost, and the audit in one line."""
+    if kind is None or not words or asks_help:
+        from assay.cli.load_shown import keys_text, kinds_text
+
+        finish(lambda: print(f"{context.get_help()}\n\n{kinds_text()}" if kind is None else keys_text(kind)) or 0)
+    from assay.cli.load import Request
+    from assay.cli.load import load as verb
+
+    request = Request(kind=kind, words=words, json_to=json_to, claim=claim, keep=keep, gate=gate, progress=progress)
+    finish(lambda: verb(request))
+
+
 @app.command()
 def audit(
     which: WhichArgument = None, lab: LabOption = Path("lab"), as_json: JsonOption = False, gate: GateOption = Gate.OFF
@@ -160,6 +188,51 @@ def sql(
     from assay.cli.sql import sql as verb
 
     finish(lambda: verb(lab, query, as_json=as_json, as_csv=as_csv))
+
+
+@app.command()
+def survey(
+    directories: Annotated[list[str], typer.Argument(metavar="DIR...", help="The trees to look at.")],
+    owner: Annotated[list[str] | None, typer.Option("--owner", help="Only files of this user, name or number.")] = None,
+    pattern: Annotated[list[str] | None, typer.Option("--pattern", help="Only names that this glob matches.")] = None,
+    newer: Annotated[str | None, typer.Option("--newer", metavar="AGE", help="Only files younger than this.")] = None,
+    older: Annotated[
+        str | None, typer.Option("--older", metavar="AGE", help='Only files so old or older: "year", "90 d".')
+    ] = None,
+    by: Annotated[Clock, typer.Option("--by", help="The time that ages count from.")] = Clock.MODIFIED,
+    least: Annotated[str | None, typer.Option("--least", metavar="SIZE", help='Only files at least so large: "1 MiB".')] = None,
+    most: Annotated[str | None, typer.Option("--most", metavar="SIZE", help="Only files at most so large.")] = None,
+    cross: Annotated[bool, typer.Option("--cross", help="Walk other file systems below, too.")] = False,
+    picture: Annotated[Path | None, typer.Option("--picture", help="Draw age against size (.html, .svg or .png).")] = None,
+    profile: Annotated[Path | None, typer.Option("--profile", help="Write the sizes for a workload to imitate (TOML).")] = None,
+    listing: Annotated[bool, typer.Option("--list", help="Print the paths that are kept, nothing else.")] = False,
+    print0: Annotated[bool, typer.Option("--print0", help="The same, each path ended by NUL.")] = False,
+    as_json: JsonOption = False,
+    progress: ProgressOption = ProgressMode.AUTO,
+) -> None:
+    """Count the files of trees by age and size.
+
+    Says what a second, cheaper tier would hold; with filters, what one of such files would. Reads no file and changes
+    nothing. Of --owner and --pattern, which can be given several times, one must fit."""
+    from assay.cli.survey import Request, out_of
+    from assay.cli.survey import survey as verb
+
+    words = Words(owners=tuple(owner or ()), patterns=tuple(pattern or ()), newer=newer, older=older, least=least, most=most)
+    finish(
+        lambda: verb(
+            Request(
+                directories=tuple(directories),
+                words=words,
+                clock=by,
+                cross=cross,
+                out=out_of(as_json=as_json, listing=listing, print0=print0),
+                picture=picture,
+                profile=profile,
+                progress=progress,
+            ),
+            time.time_ns(),
+        )
+    )
 
 
 @app.command()

@@ -6,6 +6,7 @@ import importlib
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from assay.errors import MissingError, UsageError
 from assay.records import Results
@@ -30,15 +31,19 @@ def write(results: Results, load: page.Load, pictures: Pictures, name: str, path
     chosen = next((one for key, one in known.items() if key == name), None)
     if chosen is None:
         raise UsageError(f"found chart {name!r}; expected one of: {', '.join(known) or 'none, this experiment has no charts'}")
-    try:
-        converter = importlib.import_module("vl_convert")
-    except ImportError:
-        raise MissingError("found no vl-convert; expected it to draw pictures; install assay-lab[picture]") from None
     text = charts.theme.without_variables(json.dumps(specification(chosen)))
     if path.suffix == ".svg":
-        path.write_text(converter.vegalite_to_svg(text), encoding="utf-8")
+        path.write_text(converter().vegalite_to_svg(text), encoding="utf-8")
     else:
-        path.write_bytes(converter.vegalite_to_png(text, scale=SCALE))
+        path.write_bytes(converter().vegalite_to_png(text, scale=SCALE))
+
+
+def converter() -> Any:  # noqa: ANN401 - it has no types
+    """The library that draws without a browser. Raises MissingError where it is not installed."""
+    try:
+        return importlib.import_module("vl_convert")
+    except ImportError:
+        raise MissingError("found no vl-convert; expected it to draw pictures; install assay-lab[picture]") from None
 
 
 def specification(figure: Figure) -> charts.theme.Spec:

@@ -1,0 +1,260 @@
+"""The age and size population of a tree, and what a second tier would hold: table, picture, profile or list of paths."""
+
+from __future__ import annotations
+
+import json
+import os
+import pwd
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import Enum
+from pathlib import Path
+
+from assay.cli import tables
+from assay.cli.progress import SECOND_NS, ProgressMode
+from assay.errors import RefusedError, UsageError
+from assay.plain import to_plain
+from assay.report import population as picture
+from assay.report.charts.figure import Table
+from assay.report.charts.matrix import Matrix, Share
+from assay.survey import mounts, profile, wording
+from assay.survey.filters import Clock, Filters, Words, keeper, resolve
+from assay.survey.names import shown
+from assay.survey.population import Counting, reaching
+from assay.survey.result import Group, Survey
+from assay.survey.walk import Inode, See, Walk, begin
+
+
+class Out(Enum):
+    """What goes to standard output."""
+
+    TABLE = "table"
+    JSON = "json"
+    LINES = "lines"
+    NUL = "nul"
+
+
+LISTS = {Out.LINES: b"\n", Out.NUL: b"\0"}
+"""What ends a path of a list."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """What is asked for, as typed."""
+
+    directories: tuple[str, ...]
+    words: Words
+    clock: Clock
+    cross: bool
+    out: Out
+    picture: Path | None = None
+    profile: Path | None = None
+    progress: ProgressMode = ProgressMode.AUTO
+
+
+def out_of(*, as_json: bool, listing: bool, print0: bool) -> Out:
+    """What the options ask for on standard output. Raises UsageError where they contradict each other."""
+    if as_json and (listing or print0):
+        raise UsageError("found --json with --list or --print0; expected one of them: each owns standard output")
+    if as_json:
+        return Out.JSON
+    return Out.NUL if print0 else Out.LINES if listing else Out.TABLE
+
+
+def survey(request: Request, now_ns: int) -> int:
+    """Walk the trees and tell what is in them at `now_ns` (since 1970). Gives 0; what could not be read is told.
+
+    Raises UsageError with every mistake of the call, RefusedError where a file cannot be written.
+    """
+    filters, inodes = resolved(request)
+    progress = Progress(request)
+    try:
+        found = walked(request, filters, inodes, now_ns, progress)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    finally:
+        progress.close()
+    written = [*_written(request, found)]
+    tell(request.out, found, written)
+    return 0
+
+
+def resolved(request: Request) -> tuple[Filters, dict[str, Inode]]:
+    """The filters, and the directories with their inodes. Raises UsageError with every mistake."""
+    filters, mistakes = resolve(request.words, _uid_of)
+    inodes, wrong = begin(request.directories)
+    everything = [*wrong, *mistakes, *_unwritable(request)]
+    if everything:
+        raise UsageError("\n".join(everything))
+    return filters, inodes
+
+
+def _uid_of(name: str) -> int | None:
+    try:
+        return pwd.getpwnam(name).pw_uid
+    except (KeyError, ValueError):
+        return None
+
+
+def _unwritable(request: Request) -> Iterator[str]:
+    """What stands against the files that are to be written, known before a long walk."""
+    for path in (request.picture, request.profile):
+        if path is not None and not (path.parent.is_dir() and os.access(path.parent, os.W_OK) and not path.is_dir()):
+            yield f"found {shown(str(path))}, which cannot be written; expected a file in a directory that we may write"
+    if request.picture is not None:
+        try:
+            picture.check(request.picture)
+        except UsageError as error:
+            yield str(error)
+
+
+def walked(request: Request, filters: Filters, inodes: dict[str, Inode], now_ns: int, progress: Progress) -> Survey:
+    """The walk itself; a list of paths is printed as they come."""
+    counting = Counting(request.clock, now_ns, keeper(filters, request.clock, now_ns))
+    table = mounts.read()
+    see = _listing(counting, LISTS[request.out]) if request.out in LISTS else _counting(counting)
+    walk = Walk(inodes=inodes, mounts=table, cross=request.cross, see=see, tick=progress)
+    met = walk.all()
+    held = [mounts.of(os.path.realpath(path), table) for path in inodes]
+    return Survey(
+        directories=tuple(shown(path) for path in inodes),
+        started_utc=datetime.fromtimestamp(now_ns / SECOND_NS, UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        clock=request.clock,
+        filters=filters.said,
+        older_ns=filters.older_ns,
+        crossed=request.cross,
+        coarse=mounts.coarse_access_times(held) if request.clock is Clock.ACCESSED else (),
+        population=counting.population(),
+        walked=met,
+    )
+
+
+def _counting(counting: Counting) -> See:
+    return lambda _, name, status: counting.see(name, status)
+
+
+def _listing(counting: Counting, end: bytes) -> See:
+    """Counts, and prints the path of what is kept, in the bytes that it is made of."""
+    write = sys.stdout.buffer.write
+
+    def see(directory: str, name: str, status: os.stat_result) -> None:
+        if counting.see(name, status):
+            write(os.fsencode(f"{directory}/{name}") + end)
+
+    return see
+
+
+def _written(request: Request, found: Survey) -> Iterator[Path]:
+    """Write the files that were asked for; each path when it is there."""
+    for path, write in ((request.picture, write_picture), (request.profile, write_profile)):
+        if path is None:
+            continue
+        try:
+            write(found, path)
+        except OSError as error:
+            raise RefusedError(f"found that {path} cannot be written ({error.strerror}); expected room and permission") from error
+        yield path
+
+
+def write_profile(found: Survey, path: Path) -> None:
+    """Write the TOML profile. Raises RefusedError, OSError."""
+    path.write_text(profile.text(found), encoding="utf-8")
+
+
+def write_picture(found: Survey, path: Path) -> None:
+    """Write the picture of ages against sizes. Raises OSError."""
+    texts = (
+        ("By age", wording.age_head(found), wording.age_rows(found)),
+        ("By size", wording.SIZE_HEAD, wording.size_rows(found)),
+    )
+    numbers = tuple((heading, Table(head=head, rows=rows)) for heading, head, rows in texts)
+    picture.write(matrix(found), picture.Page(total=wording.total(found), tables=numbers, remarks=wording.remarks(found)), path)
+
+
+def matrix(found: Survey) -> Matrix:
+    """The shares that the picture shows, of what the filters keep."""
+    counts, done = found.population, wording.DONE[found.clock]
+    kept = f" that `{' '.join(found.filters)}` keeps," if found.filters else ""
+    ages, sizes = ([band.label for band in bands] for bands in (found.age_bands, found.size_bands))
+
+    def share(group: Group, *labels: str) -> Share:
+        parts = (group.bytes / (counts.kept.bytes or 1), group.files / (counts.kept.files or 1))
+        return Share(bytes=parts[0], files=parts[1], said=f"{', '.join(labels)}: {wording.held(group)}")
+
+    return Matrix(
+        title=f"Files of {', '.join(found.directories)}{kept} by age and size",
+        sentence=wording.answer(found),
+        row_title=f"not {done} for",
+        column_title="size",
+        rows=tuple(ages),
+        columns=tuple(sizes),
+        cells=tuple(
+            tuple(share(group, age, size) for group, size in zip(row, sizes, strict=True))
+            for row, age in zip(counts.cells, ages, strict=True)
+        ),
+        row_shares=tuple(share(group, age) for group, age in zip(counts.ages, ages, strict=True)),
+        column_shares=tuple(share(group, size) for group, size in zip(counts.sizes, sizes, strict=True)),
+        reaching_title="bytes so old or older",
+        reaching=tuple(wording.share(group.bytes, counts.kept.bytes) for group in reaching(counts.ages)),
+    )
+
+
+def tell(out: Out, found: Survey, written: list[Path]) -> None:
+    """The result on standard output; beside a list only what is missing from it, on standard error."""
+    if out is Out.JSON:
+        print(json.dumps({"answer": wording.answer(found), **to_plain(found)}, indent=2))
+    elif out is Out.TABLE:
+        print(text(found))
+        print("".join(f"\n{shown(str(path))}" for path in written), end="\n" if written else "")
+    else:
+        for one in wording.missing(found):
+            print(f"assay: {one}", file=sys.stderr)
+
+
+def text(found: Survey) -> str:
+    """For people: the answer, the population by age and by size, and what to know about it."""
+    parts = [wording.answer(found), wording.total(found)]
+    if found.population.kept.files:
+        parts += [_table(wording.age_head(found), wording.age_rows(found)), _table(wording.SIZE_HEAD, wording.size_rows(found))]
+    return "\n\n".join([*parts, "\n".join(wording.remarks(found))])
+
+
+def _table(head: tuple[str, ...], rows: tuple[tuple[str, ...], ...]) -> str:
+    return tables.table(head, [tables.Row(cells=row) for row in rows], range(1, len(head)))
+
+
+class Progress:
+    """Tells the number of files and their rate once a second: a line on a terminal, NDJSON where asked, nothing in a pipe."""
+
+    def __init__(self, request: Request) -> None:
+        listed = request.out in LISTS and sys.stdout.isatty()
+        quiet = request.progress is ProgressMode.AUTO and (listed or not sys.stderr.isatty())
+        self._mode = ProgressMode.NONE if quiet else request.progress
+        self._started_ns = self._told_ns = time.monotonic_ns()
+        self._width = 0
+
+    def __call__(self, files: int) -> None:
+        """Take the number of files so far."""
+        now_ns = time.monotonic_ns()
+        if self._mode is ProgressMode.NONE or now_ns - self._told_ns < SECOND_NS:
+            return
+        self._told_ns = now_ns
+        rate = files * SECOND_NS / (now_ns - self._started_ns)
+        if self._mode is ProgressMode.JSON:
+            line = json.dumps({"files": files, "files_per_s": round(rate)}) + "\n"
+        else:
+            words = f"{files:,} files, {rate:,.0f}/s"
+            line, self._width = "\r" + words.ljust(self._width), len(words)
+        sys.stderr.write(line)
+        sys.stderr.flush()
+
+    def close(self) -> None:
+        """Take the line away."""
+        if self._width:
+            sys.stderr.write("\r" + " " * self._width + "\r")
+            sys.stderr.flush()
