@@ -165,6 +165,12 @@ impl Recorder {
         to < self.look_at || self.look(to)
     }
 
+    /// Adds the time from a stamp until now to the last operation: what it left in memory of this process has gone out.
+    pub fn prolong(&mut self, slot: usize, from: u64) {
+        let to = self.clock.now();
+        self.tallies[slot].prolong(from, to);
+    }
+
     /// Nothing is due any more: the schedule is at its end, or the phase was ended during a wait. Always false.
     #[cold]
     pub fn out_of_time(&mut self) -> bool {

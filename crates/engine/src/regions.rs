@@ -67,6 +67,8 @@ pub struct Use {
     pub access: Access,
     pub layout: Layout,
     pub record_size: u64,
+    /// What the sizes of all records, and where they begin in the region, are multiples of.
+    pub unit: u64,
     /// Fewer bytes of its own than these are nothing to a worker.
     pub least: u64,
 }
@@ -118,11 +120,11 @@ pub fn resolve(region: &Region, file: &OwnedFd, wanted: Use) -> Result<Span, Fau
     }
     let direct = wanted.access.flags.contains(OFlags::DIRECT);
     if direct && let Some(unit) = direct_unit(file).map_err(refuse)? {
-        let parts = [wanted.record_size, span.offset, span.size];
+        let parts = [wanted.unit, span.offset, span.size];
         if !parts.iter().all(|value| value.is_multiple_of(unit)) {
-            let [record_size, offset, size] = parts;
+            let [record, offset, size] = parts;
             return Err(refuse(format!(
-                "found record_size {record_size}, offset {offset}, size {size}; \
+                "found records of {record} bytes, offset {offset}, size {size}; \
                  expected multiples of {unit}, the unit of direct I/O here"
             )));
         }

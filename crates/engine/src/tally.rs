@@ -94,6 +94,14 @@ impl Tally {
         self.histogram.record(ticks);
     }
 
+    /// The last operation took so much longer: what it left in memory of this process has gone out.
+    pub fn prolong(&mut self, from: u64, to: u64) {
+        if self.count > 0 {
+            self.busy += to.saturating_sub(from);
+            self.last = to;
+        }
+    }
+
     /// Counts an error; gives the errors since the last success.
     pub fn record_error(&mut self) -> u64 {
         self.errors += 1;

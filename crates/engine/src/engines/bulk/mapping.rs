@@ -3,6 +3,7 @@
 //! An access beyond the end of the file, to a full disk or to a broken one is SIGBUS. The handler puts a page of zeros where the
 //! access failed, so that it goes on, and leaves a mark that the access itself looks at.
 
+use super::flushing::last_error;
 use rustix::fd::{AsRawFd, OwnedFd};
 use rustix::io::Errno;
 use std::cell::Cell;
@@ -123,14 +124,6 @@ fn outcome(bytes: usize) -> rustix::io::Result<usize> {
 fn page_size() -> usize {
     // SAFETY: asks for a number.
     unsafe { libc::sysconf(libc::_SC_PAGESIZE) as usize }
-}
-
-fn last_error() -> Errno {
-    Errno::from_raw_os_error(
-        std::io::Error::last_os_error()
-            .raw_os_error()
-            .unwrap_or(libc::EIO),
-    )
 }
 
 fn watch_faults() {

@@ -49,7 +49,7 @@ impl Worker for Mmap {
             let goes_on = if step.shape.writes() {
                 job.make(block, step.offset);
                 recorder.measure(job.write_slot, || mapping.write(block, step.offset))
-                    && (!job.flushing.is_due()
+                    && (!job.flushing.is_due(step.offset, block.len())
                         || recorder.follow(job.flushing.slot, || mapping.flush()))
             } else {
                 let read = recorder.tallies[0].count;

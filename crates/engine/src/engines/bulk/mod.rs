@@ -8,21 +8,25 @@ use crate::recorder::Recorder;
 use crate::regions::{Span, Use, open, resolve};
 use content::Content;
 use described::Origin;
+use flushing::Flushing;
 use pattern::Pattern;
 use rustix::fd::OwnedFd;
-use settings::{FlushCall, Operation, Path, Settings, Verify};
+use settings::{Operation, Path, Settings, Verify};
 
 mod content;
 mod described;
+mod flushing;
 mod mapping;
 mod mmap;
 mod pattern;
 mod psync;
 mod punting;
 mod refusals;
+mod request_mix;
 mod requests;
 mod ring;
 mod settings;
+mod stdio;
 mod uring;
 
 /// Of so many records that are read, one is verified where a sample is asked for.
@@ -34,12 +38,13 @@ pub fn arm(config: &Config) -> Result<Armed, Fault> {
     settings.check()?;
     let workers = (0_u64..).zip(&settings.regions).map(|(index, region)| {
         let file = open(region, settings.access())?;
-        let random = settings.operation.is_random();
-        let least = if random { settings.record_size } else { 1 };
+        let whole = settings.operation.is_random() || settings.operation == Operation::RequestMix;
+        let least = if whole { settings.largest() } else { 1 };
         let wanted = Use {
             access: settings.access(),
             layout: settings.layout,
-            record_size: settings.record_size,
+            record_size: settings.largest(),
+            unit: settings.unit(),
             least,
         };
         let span = resolve(region, &file, wanted)?;
@@ -48,6 +53,7 @@ pub fn arm(config: &Config) -> Result<Armed, Fault> {
             Path::Psync => Box::new(psync::Psync::new(job)) as Box<dyn Worker>,
             Path::IoUring => Box::new(uring::Uring::new(job, &settings)),
             Path::Mmap => Box::new(mmap::Mmap::new(job, span)),
+            Path::Stdio => Box::new(stdio::Stdio::new(job, &settings)),
         })
     });
     Ok(Armed {
@@ -56,16 +62,6 @@ pub fn arm(config: &Config) -> Result<Armed, Fault> {
         duration_ns: settings.duration_ns,
         load: settings.load,
     })
-}
-
-/// Flushes of one worker: from write to write so many, and what is left at the end.
-struct Flushing {
-    every: u64,
-    at_end: bool,
-    always: bool,
-    call: FlushCall,
-    slot: usize,
-    unflushed: u64,
 }
 
 /// What one worker has to do, on whichever path.
@@ -81,6 +77,7 @@ struct Job {
     sample: Random,
     flushing: Flushing,
     write_slot: usize,
+    /// Bytes of the largest record.
     record_size: usize,
 }
 
@@ -92,19 +89,13 @@ impl Job {
             ^ mix_text(settings.operation.word());
         let shared_seed = mix(config.seed) ^ mix_text(&path);
         let data_seed = mix(config.seed ^ mix_text(&config.phase)) ^ mix_text(&path);
-        let records = span.size.div_ceil(settings.record_size);
+        let unit = settings.unit();
+        let records = span.size.div_ceil(unit);
         let generation = settings.generation.unwrap_or(0);
-        let mixes = settings.operation == Operation::RandomMix;
         Self {
             file,
             pattern: Pattern::new(settings, span, seed, shared_seed),
-            content: Content::new(
-                settings.data,
-                data_seed,
-                span.offset,
-                records,
-                settings.record_size,
-            ),
+            content: Content::new(settings.data, data_seed, span.offset, records, unit),
             seed: data_seed,
             origin: settings.describe.then_some(Origin {
                 seed: config.seed,
@@ -114,8 +105,8 @@ impl Job {
             generation: settings.generation,
             sample: Random::new(seed),
             flushing: Flushing::new(settings),
-            write_slot: usize::from(mixes),
-            record_size: settings.record_size as usize,
+            write_slot: usize::from(settings.operation.mixes()),
+            record_size: settings.largest() as usize,
             path,
         }
     }
@@ -143,45 +134,5 @@ impl Job {
         if looks && !described::is_right(block, offset, self.generation) {
             recorder.refuse_content(0);
         }
-    }
-}
-
-impl Flushing {
-    fn new(settings: &Settings) -> Self {
-        Self {
-            every: settings.flush.every(),
-            at_end: settings.flush.at_end(),
-            always: settings.flush.every() == 0,
-            call: settings.flush_call,
-            slot: settings.names().len() - 1,
-            unflushed: 0,
-        }
-    }
-
-    /// Counts a write; true where a flush is due.
-    #[inline]
-    fn is_due(&mut self) -> bool {
-        if self.every == 0 {
-            return false;
-        }
-        self.unflushed += 1;
-        let due = self.unflushed == self.every;
-        if due {
-            self.unflushed = 0;
-        }
-        due
-    }
-
-    /// Whether something is to be flushed when all is written.
-    fn is_left(&self) -> bool {
-        self.at_end && (self.always || self.unflushed > 0)
-    }
-
-    fn flush(&self, file: &OwnedFd) -> rustix::io::Result<usize> {
-        match self.call {
-            FlushCall::Fsync => rustix::fs::fsync(file),
-            FlushCall::Fdatasync => rustix::fs::fdatasync(file),
-        }
-        .map(|()| 0)
     }
 }

@@ -1,5 +1,6 @@
 //! Which record comes next: the pattern of one worker.
 
+use super::request_mix::RequestMix;
 use super::settings::{Operation, Order, Settings};
 use crate::block_data::mix;
 use crate::order::{Permutation, Random};
@@ -57,6 +58,16 @@ struct Dealt {
     of: Permutation,
 }
 
+impl Dealt {
+    fn new(span: Span, total: u64, seed: u64) -> Self {
+        Self {
+            part: span.part,
+            parts: span.parts,
+            of: Permutation::new(total, seed),
+        }
+    }
+}
+
 /// Steps that are worked out at once, so that the kind of pattern is looked at once for all of them.
 const AHEAD: usize = 64;
 
@@ -67,6 +78,7 @@ pub struct Pattern {
     known: usize,
     sequence: Sequence,
     dealt: Option<Dealt>,
+    mix: Option<RequestMix>,
     count: u64,
     left: u64,
     base: u64,
@@ -83,7 +95,7 @@ pub struct Pattern {
 impl Pattern {
     /// The pattern of one worker in its region; `shared_seed` is the same for all that share a region.
     pub fn new(settings: &Settings, span: Span, seed: u64, shared_seed: u64) -> Self {
-        let size = settings.record_size;
+        let size = settings.largest();
         let total = span.size / size;
         let shared = span.layout != Layout::Segments;
         let count = own_records(settings, span, total);
@@ -107,11 +119,9 @@ impl Pattern {
             next: 0,
             known: 0,
             sequence: Sequence::new(settings, count, seed),
-            dealt: (span.layout == Layout::Random).then(|| Dealt {
-                part: span.part,
-                parts: span.parts,
-                of: Permutation::new(total, shared_seed),
-            }),
+            dealt: (span.layout == Layout::Random).then(|| Dealt::new(span, total, shared_seed)),
+            mix: (settings.operation == Operation::RequestMix)
+                .then(|| RequestMix::new(settings, span, seed)),
             count,
             left: settings.ops.unwrap_or(all),
             base,
@@ -119,7 +129,7 @@ impl Pattern {
             end,
             record_size: size,
             differs: (reads > 0.0 && reads < 1.0) || end - base < count * size,
-            reads: (reads * (1_u64 << 32) as f64) as u64,
+            reads: of_32_bits(reads),
             choice: Random::new(mix(seed)),
         }
     }
@@ -146,6 +156,10 @@ impl Pattern {
         self.next = 0;
         self.known = self.left.min(AHEAD as u64) as usize;
         self.left -= self.known as u64;
+        if let Some(mix) = &mut self.mix {
+            mix.draw(&mut self.steps[..self.known]);
+            return self.known > 0;
+        }
         let mut numbers = [0; AHEAD];
         let numbers = &mut numbers[..self.known];
         self.sequence.number(numbers, self.count);
@@ -209,9 +223,11 @@ impl Sequence {
 
     fn new(settings: &Settings, count: u64, seed: u64) -> Self {
         match settings.operation {
-            Operation::Write | Operation::Rewrite | Operation::Read | Operation::Reread => {
-                Self::Forward(0)
-            }
+            Operation::Write
+            | Operation::Rewrite
+            | Operation::Read
+            | Operation::Reread
+            | Operation::RequestMix => Self::Forward(0),
             Operation::BackwardRead => Self::Backward(0),
             Operation::RecordRewrite => Self::Same,
             Operation::StrideRead => Self::Stride {
@@ -229,11 +245,16 @@ impl Sequence {
     }
 }
 
+/// A share as so many of 2^32.
+pub fn of_32_bits(share: f64) -> u64 {
+    (share * (1_u64 << 32) as f64) as u64
+}
+
 /// How many records a worker has for itself.
 fn own_records(settings: &Settings, span: Span, total: u64) -> u64 {
     match (span.layout, settings.operation.is_random()) {
         (Layout::Segments, true) => total,
-        (Layout::Segments, false) => span.size.div_ceil(settings.record_size),
+        (Layout::Segments, false) => span.size.div_ceil(settings.largest()),
         _ => total.saturating_sub(span.part).div_ceil(span.parts),
     }
 }

@@ -25,7 +25,7 @@ impl Psync {
         job.make(block, offset);
         let block = &*block;
         recorder.measure(job.write_slot, || write_all(&job.file, block, offset))
-            && (!job.flushing.is_due()
+            && (!job.flushing.is_due(offset, block.len())
                 || recorder.follow(job.flushing.slot, || job.flushing.flush(&job.file)))
     }
 
@@ -68,7 +68,7 @@ impl Worker for Psync {
                 break;
             }
         }
-        let job = &self.job;
+        let job = &mut self.job;
         if job.flushing.is_left() {
             recorder.follow(job.flushing.slot, || job.flushing.flush(&job.file));
         }

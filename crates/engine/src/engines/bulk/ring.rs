@@ -1,5 +1,7 @@
 //! An `io_uring` with its buffers: made, registered, filled with requests.
 
+use super::flushing::{Flushing, WRITE_AND_WAIT};
+use super::settings::FlushCall;
 use crate::aligned::Aligned;
 use crate::protocol::Fault;
 use io_uring::types::{Fd, Fixed, FsyncFlags};
@@ -12,8 +14,7 @@ use rustix::io::Errno;
 pub enum Kind {
     Read,
     Write,
-    Fsync,
-    Fdatasync,
+    Flush,
 }
 
 /// The file and the buffers as requests name them.
@@ -103,8 +104,25 @@ impl Target {
             (Kind::Write, false) => opcode::Write::new(fd, start, length).build(),
             (Kind::Read, true) => opcode::ReadFixed::new(Fixed(0), start, length, index).build(),
             (Kind::Write, true) => opcode::WriteFixed::new(Fixed(0), start, length, index).build(),
-            (Kind::Fsync, _) => opcode::Fsync::new(fd).build(),
-            (Kind::Fdatasync, _) => opcode::Fsync::new(fd).flags(FsyncFlags::DATASYNC).build(),
+            (Kind::Flush, _) => unreachable!("a flush moves no bytes"),
+        };
+        entry.user_data(request as u64)
+    }
+
+    /// The entry of a flush of what was written since the last one.
+    pub fn flush_entry(&self, flushing: &mut Flushing, request: usize) -> Entry {
+        let fd = Fd(self.descriptor);
+        let entry = match flushing.call {
+            FlushCall::Fsync => opcode::Fsync::new(fd).build(),
+            FlushCall::Fdatasync => opcode::Fsync::new(fd).flags(FsyncFlags::DATASYNC).build(),
+            FlushCall::SyncFileRange => {
+                let (offset, bytes) = flushing.take_range();
+                // A range that an entry has no room for goes to the end of the file.
+                opcode::SyncFileRange::new(fd, u32::try_from(bytes).unwrap_or(0))
+                    .offset(offset)
+                    .flags(WRITE_AND_WAIT)
+                    .build()
+            }
         };
         entry.user_data(request as u64)
     }

@@ -1,6 +1,7 @@
 //! What a `bulk` phase may be told.
 
 use super::content::Data;
+use super::request_mix::Request;
 use crate::load::Load;
 use crate::regions::{Access, Direction, Layout, Region};
 use rustix::fs::OFlags;
@@ -22,6 +23,7 @@ pub enum Operation {
     BackwardRead,
     RecordRewrite,
     StrideRead,
+    RequestMix,
 }
 
 /// How data go between the process and the file.
@@ -32,6 +34,7 @@ pub enum Path {
     Psync,
     IoUring,
     Mmap,
+    Stdio,
 }
 
 /// Whether files and buffers are registered with the ring.
@@ -98,13 +101,14 @@ impl Flush {
     }
 }
 
-/// The call that flushes.
+/// The call that flushes. The range of a file is only written back: nothing says that the device keeps it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "snake_case")]
 pub enum FlushCall {
     #[default]
     Fsync,
     Fdatasync,
+    SyncFileRange,
 }
 
 /// Which of the records that are read are verified.
@@ -126,9 +130,14 @@ pub struct Settings {
     pub write_name: Option<String>,
     pub flush_name: Option<String>,
     pub regions: Vec<Region>,
+    #[serde(default)]
     pub record_size: u64,
     #[serde(default)]
+    pub requests: Vec<Request>,
+    pub align: Option<u64>,
+    #[serde(default)]
     pub path: Path,
+    pub stdio_buffer: Option<u64>,
     pub depth: Option<u64>,
     pub batch: Option<u64>,
     #[serde(default)]
@@ -139,6 +148,7 @@ pub struct Settings {
     pub layout: Layout,
     pub stride: Option<u64>,
     pub read_share: Option<f64>,
+    pub random_share: Option<f64>,
     #[serde(default)]
     pub direct: bool,
     #[serde(default)]
@@ -170,12 +180,17 @@ impl Operation {
     pub fn writes(self) -> bool {
         matches!(
             self,
-            Self::Write | Self::Rewrite | Self::RandomWrite | Self::RandomMix | Self::RecordRewrite
-        )
+            Self::Write | Self::Rewrite | Self::RandomWrite | Self::RecordRewrite
+        ) || self.mixes()
     }
 
     pub fn reads(self) -> bool {
-        !self.writes() || self == Self::RandomMix
+        !self.writes() || self.mixes()
+    }
+
+    /// Whether some operations read and some write.
+    pub fn mixes(self) -> bool {
+        matches!(self, Self::RandomMix | Self::RequestMix)
     }
 
     pub fn is_random(self) -> bool {
@@ -191,7 +206,7 @@ impl Operation {
         match self {
             Self::Write => "write",
             Self::Rewrite => "rewrite",
-            Self::Read => "read",
+            Self::Read | Self::RequestMix => "read",
             Self::Reread => "reread",
             Self::RandomWrite => "random_write",
             Self::RandomRead | Self::RandomMix => "random_read",
@@ -208,13 +223,28 @@ impl Settings {
         let or =
             |name: &Option<String>, word: &str| name.clone().unwrap_or_else(|| word.to_owned());
         let mut names = vec![or(&self.name, self.operation.word())];
-        if self.operation == Operation::RandomMix {
-            names.push(or(&self.write_name, "random_write"));
+        match self.operation {
+            Operation::RandomMix => names.push(or(&self.write_name, "random_write")),
+            Operation::RequestMix => names.push(or(&self.write_name, "write")),
+            _ => {}
         }
         if self.flushes() {
             names.push(or(&self.flush_name, "flush"));
         }
         names
+    }
+
+    /// Bytes of the largest record.
+    pub fn largest(&self) -> u64 {
+        let sizes = self.requests.iter().map(|request| request.bytes);
+        sizes.max().unwrap_or(self.record_size)
+    }
+
+    /// What the sizes of all records, and where they may begin in a region, are multiples of.
+    pub fn unit(&self) -> u64 {
+        let sizes = self.requests.iter().map(|request| request.bytes);
+        let all = sizes.chain(self.align);
+        all.reduce(common_divisor).unwrap_or(self.record_size)
     }
 
     /// Whether anything is flushed.
@@ -246,5 +276,13 @@ impl Settings {
             needs_content: self.operation.needs_content(),
             flags: flags.map(|(_, flag)| flag).collect(),
         }
+    }
+}
+
+fn common_divisor(one: u64, other: u64) -> u64 {
+    if other == 0 {
+        one
+    } else {
+        common_divisor(other, one % other)
     }
 }

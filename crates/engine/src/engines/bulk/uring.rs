@@ -38,6 +38,7 @@ impl Uring {
             Register::Probe if !settings.direct => Register::Off,
             register => register,
         };
+        let follows = settings.verify != Verify::None || job.flushing.counts();
         Self {
             job,
             ready: None,
@@ -47,7 +48,7 @@ impl Uring {
             requests: Requests::new(0),
             in_flight: 0,
             at_once: true,
-            follows: settings.verify != Verify::None || settings.flush.every() > 0,
+            follows,
             result: QueueResult {
                 depth: settings.depth(),
                 ..QueueResult::default()
@@ -249,7 +250,7 @@ impl Worker for Uring {
             std::mem::forget(target); // the kernel may still write there
             return;
         }
-        let job = &self.job;
+        let job = &mut self.job;
         if job.flushing.is_left() {
             recorder.follow(job.flushing.slot, || job.flushing.flush(&job.file));
         }

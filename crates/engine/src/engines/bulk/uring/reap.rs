@@ -3,7 +3,6 @@
 use super::Uring;
 use crate::engines::bulk::pattern::Shape;
 use crate::engines::bulk::ring::{Kind, Target};
-use crate::engines::bulk::settings::FlushCall;
 use crate::recorder::Recorder;
 use io_uring::IoUring;
 
@@ -81,17 +80,16 @@ impl Uring {
                 let start = request.start();
                 self.job.check(recorder, block, start);
             }
-            Kind::Write if self.job.flushing.is_due() => {
-                let kind = match self.job.flushing.call {
-                    FlushCall::Fsync => Kind::Fsync,
-                    FlushCall::Fdatasync => Kind::Fdatasync,
-                };
-                let entry = target.entry(kind, number, 0, 0);
-                request.change(kind, self.job.flushing.slot, 0, entry);
-                self.requests.fresh.push(number);
-                return true;
+            Kind::Write => {
+                let flushing = &mut self.job.flushing;
+                if flushing.is_due(request.start(), request.length as usize) {
+                    let entry = target.flush_entry(flushing, number);
+                    request.change(Kind::Flush, flushing.slot, 0, entry);
+                    self.requests.fresh.push(number);
+                    return true;
+                }
             }
-            _ => {}
+            Kind::Flush => {}
         }
         false
     }

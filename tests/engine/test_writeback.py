@@ -1,0 +1,44 @@
+"""sync_file_range: what was written since the last time has left the cache of dirty pages, and that is all it says."""
+
+import os
+
+import pytest
+
+from assay import _core
+
+MIB = 1 << 20
+
+
+def bulk(file, /, operation="write", **more):
+    region = {"path": str(file), "offset": MIB, "size": MIB}
+    return {"operation": operation, "regions": [region], "record_size": 4096, "flush_call": "sync_file_range"} | more
+
+
+@pytest.fixture
+def dirty(tmp_path):
+    """Dirty pages of the file `f`, on a file system that has any."""
+    (tmp_path / "f").write_bytes(os.urandom(3 * MIB))
+    if not _core.cachestat(tmp_path / "f")["dirty"]:
+        pytest.skip("no dirty pages on this file system")
+    return lambda: _core.cachestat(tmp_path / "f")["dirty"]
+
+
+@pytest.mark.parametrize("path", ["psync", "io_uring", "stdio"])
+@pytest.mark.parametrize(("flush", "count"), [("end", 1), (100, 3), ("each", 256)])
+def test_the_range_that_was_written_is_written_back_and_no_more(uring, tmp_path, dirty, path, flush, count):
+    result = uring.run("bulk", bulk(tmp_path / "f", "rewrite", path=path, flush=flush, flush_name="writeback"))
+    assert (result["operations"]["writeback"]["count"], result["errors"]) == (count, [])
+    assert 0 < dirty() <= 512, "the megabytes before and after it are as dirty as they were"
+
+
+@pytest.mark.parametrize("path", ["psync", "io_uring"])
+def test_random_writes_are_written_back_from_the_first_to_the_last(uring, tmp_path, dirty, path):
+    os.sync()
+    depth = {"depth": 8} if path == "io_uring" else {}
+    result = uring.run("bulk", bulk(tmp_path / "f", "random_write", path=path, ops=1000, flush=64, **depth))
+    assert (result["operations"]["flush"]["count"], dirty()) == (16, 0)
+
+
+def test_a_mapping_has_none(engine, tmp_path):
+    answer = engine.arm("bulk", bulk(tmp_path / "f", path="mmap", create=True, flush="end"))
+    assert "msync" in answer["message"]
