@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from assay.records import Claim, EngineCost, Histogram, Load, Severity, State
+from assay.records import Claim, Direction, EngineCost, Histogram, Load, LoadTotal, QueueTotal, Severity, State
 from assay.rules.little import RULE
-from audit.case_builder import Made, case_of
+from audit.case_builder import SECOND, Made, case_of
 
 
 def judged(count=64_000, **other):
@@ -97,3 +97,68 @@ def test_one_stamped_operation_that_lost_its_processor_accuses_nobody():
     quiet = replace(preempted, upper_ns=array("q", [round(mean)]), count=array("q", [10_000]))
     lie = RULE.check(replace(case, observations=replace(case.observations, histograms=(quiet,))))
     assert lie.severity is Severity.INVALIDATES
+
+
+def with_client(case, **changes):
+    """The case with its one client changed."""
+    (client,) = case.phase.clients
+    return replace(case, phase=replace(case.phase, clients=(replace(client, **changes),)))
+
+
+def queue(depth, submissions=1):
+    return QueueTotal(depth=depth, registered=False, punted=False, punted_threads=0, submissions=submissions)
+
+
+def in_flight(mean, depth, count=64_000, **knobs):
+    """One worker with a queue, and so many requests in it on average."""
+    made = Made(count=count, record_bytes=4096, workers=1, busy_share=mean, knobs=knobs)
+    return with_client(case_of(made, "L07"), queue=queue(depth, submissions=count // 16))
+
+
+def test_a_queue_that_is_kept_full_passes():
+    finding = RULE.check(in_flight(31.5, 32))
+    assert finding.state is State.PASS
+    assert "31.5 of 32 requests in flight" in finding.statement
+
+
+def test_a_queue_that_is_not_kept_full_is_told():
+    finding = RULE.check(in_flight(16, 32))
+    assert (finding.state, finding.severity) == (State.FAIL, Severity.QUALIFIES)
+    assert finding.relabel == "queue not kept full for 50 % of the time"
+    assert finding.bound.high == pytest.approx(2 * finding.bound.low)
+
+
+def test_more_in_flight_than_the_queue_has_is_a_contradiction():
+    assert RULE.check(in_flight(40, 32)).severity is Severity.INVALIDATES
+
+
+def test_what_the_generator_does_between_two_calls_holds_up_a_whole_batch():
+    for user_ns, state in ((0, State.FAIL), (SECOND // 4, State.PASS)):
+        cost = EngineCost(cpu_user_ns=user_ns, cpu_system_ns=0)
+        assert RULE.check(with_client(in_flight(28, 32), cost=cost)).state is state
+
+
+@pytest.mark.parametrize(("flush", "state"), [("end", State.PASS), ("each", State.FAIL)])
+def test_the_flush_at_the_end_is_waited_for_with_nothing_else_in_flight(flush, state):
+    """Half of the time the queue is full of writes, half of it one worker flushes."""
+    made = Made(operation="write", count=64_000, record_bytes=4096, busy_share=16, knobs={"flush": flush})
+    case = case_of(made, "L07")
+    (client,) = case.phase.clients
+    (total,) = client.operations
+    last = replace(total, operation="flush", count=1, bytes=0, busy_ns=SECOND // 2, sampled_count=0, sampled_ns=0)
+    case = with_client(case, queue=queue(32), operations=(total, last))
+    phase = replace(case.phase, directions={**case.phase.directions, "flush": Direction.FLUSH})
+    assert RULE.check(replace(case, phase=phase)).state is state
+
+
+@pytest.mark.parametrize(("think_ns", "state"), [(None, State.FAIL), (200, State.FAIL), (2_000, State.PASS)])
+def test_think_time_is_no_gap(think_ns, state):
+    case = case_of(Made(count=320_000, record_bytes=4096, busy_share=0.4, knobs={"think": think_ns}), "L07")
+    assert RULE.check(case).state is state
+
+
+def test_a_loop_that_was_open_is_not_its_business_whatever_is_claimed():
+    case = case_of(Made(claim=Claim(load=Load.CLOSED)), "L07")
+    assert RULE.applies(case) is None
+    behind = LoadTotal(late=0, unstarted=0, backlog_max_ns=0)
+    assert "open load" in RULE.applies(with_client(case, load=behind))

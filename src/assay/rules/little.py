@@ -1,8 +1,9 @@
-"""Checks rate and latency against each other by Little's law: busy workers = rate x (latency + think time).
+"""Checks rate and latency against each other by Little's law: operations in flight = rate x (latency + think time).
 
-The latency is that of every 64th operation, stamped a second time with clock reads of its own, so it does not follow from
-the rate. The think time is the load generator's own processor time in user mode. Where the stamped operations are too few
-to say anything of latencies so scattered, the sum of all latencies stands in.
+A worker has one operation in flight, with io_uring as many as the queue is deep. The latency is that of every 64th operation,
+stamped a second time with clock reads of its own, so it does not follow from the rate. The think time is what was asked for,
+and the load generator's own processor time in user mode. Where the stamped operations are too few to say anything of
+latencies so scattered, the sum of all latencies stands in.
 """
 
 from __future__ import annotations
@@ -13,22 +14,24 @@ from dataclasses import dataclass
 
 from assay import measures
 from assay.catalogue import Case, Rule, TrialCase
-from assay.findings import found, in_words, rate_of
+from assay.findings import found, in_words, knob, rate_of
 from assay.measures import latency
-from assay.records import Bound, Client, Finding, Load, OperationTotal, Scope, Severity, State
+from assay.records import Bound, Client, Direction, Finding, Load, OperationTotal, Scope, Severity, State
 
 
 @dataclass(frozen=True, kw_only=True)
 class Balance:
-    """Worker time that there was, and what became of it, all in ns."""
+    """Time that there was for operations in flight, and what became of it, all in ns."""
 
-    workers: int
+    places: int
+    """How many operations could be in flight: one a worker, with io_uring as many as the queue is deep."""
+    queued: bool
     available_ns: float
     waiting_ns: float
     """Rate x latency x time: inside operations, by the independent latency."""
     thinking_ns: float
-    """User time of the load generator between operations, at most what the operations leave: it may explain idle workers,
-    never too long latencies, since system calls begin and end in user mode too."""
+    """Time asked for and user time of the load generator between operations, at most what the operations leave: it may
+    explain idle workers, never too long latencies, since system calls begin and end in user mode too."""
     error_ns: float
     """One standard error of the waiting time, from the number of independent samples."""
     independent: bool
@@ -38,11 +41,18 @@ class Balance:
         """1 - (waiting + thinking) / available: above 0 workers were idle, below 0 the latencies are too long."""
         return 1 - (self.waiting_ns + self.thinking_ns) / self.available_ns
 
+    @property
+    def accounted(self) -> str:
+        """What rate times latency accounts for, in words."""
+        if self.places == 1:
+            return f"{measures.percent(1 - self.gap)} of the one worker's time"
+        return f"{self.places * (1 - self.gap):.3g} of {self.places} {'requests in flight' if self.queued else 'workers'}"
+
 
 def applies(case: Case) -> str | None:
     """Closed loads of the own engines."""
     assert isinstance(case, TrialCase)
-    if case.claim.load is Load.OPEN:
+    if case.claim.load is Load.OPEN or any(client.load is not None for client in case.phase.clients):
         return "an open load: workers are idle on purpose"
     if case.phase.values:
         return "a foreign tool's figures: its exit status 0 stands for them"
@@ -57,28 +67,28 @@ def check(case: Case) -> Finding:
         return found(RULE, case, State.UNVERIFIED, "The clients' time has no length, so nothing can be held against it.")
     tolerance = max(case.thresholds["gap_share"], 3 * balance.error_ns / balance.available_ns)
     gap = balance.gap
-    observed = {"gap_share": gap, "workers": float(balance.workers), "busy_workers": balance.workers * (1 - gap)}
+    observed = {"gap_share": gap, "workers": float(balance.places), "busy_workers": balance.places * (1 - gap)}
     how = "by independently stamped operations" if balance.independent else "by the sum of all latencies"
-    if balance.workers == 1:
-        said = f"Rate times latency accounts for {measures.percent(1 - gap)} of the one worker's time, {how}"
-    else:
-        said = f"Rate times latency accounts for {balance.workers * (1 - gap):.3g} of {balance.workers} workers, {how}"
+    said = f"Rate times latency accounts for {balance.accounted}, {how}"
     if abs(gap) <= tolerance:
         return found(RULE, case, State.PASS, f"{said}.", observed=observed)
-    return out_of_balance(case, gap, said, {**observed, "tolerance": tolerance})
+    return out_of_balance(case, balance, said, {**observed, "tolerance": tolerance})
 
 
-def out_of_balance(case: TrialCase, gap: float, said: str, observed: dict[str, float]) -> Finding:
+def out_of_balance(case: TrialCase, balance: Balance, said: str, observed: dict[str, float]) -> Finding:
     """Idle workers bound what the target could have done; too long latencies mean that one of the two is wrong."""
+    gap = balance.gap
     if gap < 0:
         end = ". More time went into operations than there was: rate and latency cannot both be right."
         severity, bound, label = Severity.INVALIDATES, None, "rate and latency contradict each other"
     else:
         rate = rate_of(case)
         bound = Bound(low=rate[0], high=rate[0] / (1 - gap), unit=rate[1]) if rate and gap < 1 else None
-        known = f" With all workers busy the rate would be {in_words(bound)}." if bound else ""
-        end = f". For {measures.percent(gap)} of the time workers were idle or the load generator itself was at work.{known}"
-        severity, label = Severity.QUALIFIES, f"load generator idle or busy with itself for {measures.percent(gap)} of the time"
+        idle, busy = ("the queue was not full", "a full queue") if balance.queued else ("workers were idle", "all workers busy")
+        known = f" With {busy} the rate would be {in_words(bound)}." if bound else ""
+        end = f". For {measures.percent(gap)} of the time {idle} or the load generator itself was at work.{known}"
+        what = "queue not kept full" if balance.queued else "load generator idle or busy with itself"
+        severity, label = Severity.QUALIFIES, f"{what} for {measures.percent(gap)} of the time"
     return found(
         RULE,
         case,
@@ -94,27 +104,52 @@ def out_of_balance(case: TrialCase, gap: float, said: str, observed: dict[str, f
 
 
 def balance_of(case: TrialCase) -> Balance | None:
-    """Worker time of the phase over all its operations; None where the clients' time has no length."""
+    """The time of the phase over all its operations; None where the clients' time has no length."""
     clients = [client for client in case.phase.clients if any(total.count for total in client.operations)]
-    available = float(sum(max(1, client.workers) * (client.last_ns - client.first_ns) for client in clients))
+    available = float(sum(places(client) * (client.last_ns - client.first_ns) for client in clients))
     if available <= 0:
         return None
-    totals = [total for client in clients for total in client.operations if total.count]
+    pairs = [(client, total) for client in clients for total in client.operations if total.count]
+    totals = [total for _, total in pairs]
     enough = all(total.sampled_count >= case.thresholds["least_samples"] for total in totals)
     error = math.sqrt(sum(error_of(case, total) ** 2 for total in totals)) if enough else math.inf
     independent = 3 * error < available and not preempted(case, clients, totals)
-    waiting = float(
-        sum(total.count * total.sampled_ns / total.sampled_count if independent else total.busy_ns for total in totals)
-    )
-    user = float(sum(client.cost.cpu_user_ns for client in clients if client.cost is not None))
+    spent = (total.count * total.sampled_ns / total.sampled_count if independent else total.busy_ns for total in totals)
+    waiting = float(sum(held(case, *pair) * ns for pair, ns in zip(pairs, spent, strict=True)))
+    thinking = sum(thinking_ns(case, client) for client in clients)
     return Balance(
-        workers=sum(max(1, client.workers) for client in clients),
+        places=sum(places(client) for client in clients),
+        queued=any(client.queue is not None for client in clients),
         available_ns=available,
         waiting_ns=waiting,
-        thinking_ns=min(user, max(0.0, available - waiting)),
+        thinking_ns=min(thinking, max(0.0, available - waiting)),
         error_ns=error if independent else 0.0,
         independent=independent,
     )
+
+
+def places(client: Client) -> int:
+    """How many operations of a client can be in flight at once."""
+    return client.queue.depth if client.queue is not None else max(1, client.workers)
+
+
+def held(case: TrialCase, client: Client, total: OperationTotal) -> float:
+    """How many places an operation takes: with io_uring the flush at the end is waited for with nothing else in flight."""
+    is_last = client.queue is not None and knob(case, "flush") == "end"
+    moves = case.phase.directions.get(total.operation) in (Direction.READ, Direction.WRITE)
+    return places(client) / max(1, client.workers) if is_last and not moves else 1.0
+
+
+def thinking_ns(case: TrialCase, client: Client) -> float:
+    """Time between operations that the load generator itself took or was asked to take, over all that it held up.
+
+    What it does between two calls holds up all requests that come out of one and go into the next.
+    """
+    asked = knob(case, "think")
+    begun = sum(t.count for t in client.operations if case.phase.directions.get(t.operation) is not Direction.FLUSH)
+    batch = max(1.0, begun / client.queue.submissions) if client.queue is not None and client.queue.submissions else 1.0
+    user = client.cost.cpu_user_ns if client.cost is not None else 0
+    return user * batch + (asked * begun if isinstance(asked, int) else 0)
 
 
 def error_of(case: TrialCase, total: OperationTotal) -> float:
