@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 
 from assay.catalogue import Host
 from assay.errors import BusyError, TrialError
-from assay.machine import cgroups, marks, throttle
+from assay.machine import cgroups, marks, own_file, throttle
 from assay.machine.stack import DELETED, backing_file, mounts
 
 PATIENCE_S = 5.0
@@ -43,6 +43,10 @@ def _file(host: Host, details: Details) -> bool:
         return False
     host.run(["rm", "-f", "--", path])
     return True
+
+
+def _own_file(host: Host, details: Details) -> bool:
+    return own_file.remove(host, details["path"], details["marker"])
 
 
 def _mount(host: Host, details: Details) -> bool:
@@ -165,6 +169,7 @@ def _command(host: Host, details: Details) -> bool:
 KINDS: Mapping[str, Callable[[Host, Details], bool]] = {
     "directory": _directory,
     "file": _file,
+    "own_file": _own_file,
     "mount": _mount,
     "loop": _loop,
     "throttle": _throttle,

@@ -9,12 +9,9 @@ import posixpath
 
 from assay.catalogue import Host, Knob, KnobKind, Setting, Target
 from assay.errors import EvidenceError, UsageError
-from assay.machine import cold, image, marks
+from assay.machine import cold, marks, room
 from assay.machine.stack import Mount, mount_of, stack
 from assay.records import Endpoint, EndpointKind, Place
-
-SPARE = 1.1
-"""Free space must be this many times what the workloads need: file systems slow down and fail when they are full."""
 
 
 def check(host: Host, setting: Setting) -> tuple[str, ...]:
@@ -25,23 +22,7 @@ def check(host: Host, setting: Setting) -> tuple[str, ...]:
         return (f"found nothing at {path}; expected an existing directory: make it or mend `path`",)
     if kind.stdout.strip() != "directory":
         return (f"found a {kind.stdout.strip()} at {path}; expected a directory",)
-    return (*_not_writable(host, path), *_no_space(host, path, setting.needs_bytes))
-
-
-def _not_writable(host: Host, path: str) -> tuple[str, ...]:
-    mount = mount_of(host, path)
-    if mount.read_only:
-        return (f"found {path} on a read-only mount ({mount.point}); expected to write: mount -o remount,rw {mount.point}",)
-    if host.run(["test", "-w", path, "-a", "-x", path], check=False).status != 0:
-        return (f"found that we may not write in {path}; expected a directory of ours: change its mode or be another user",)
-    return ()
-
-
-def _no_space(host: Host, path: str, needed: int) -> tuple[str, ...]:
-    free = image.free_bytes(host, path)
-    if free >= needed * SPARE:
-        return ()
-    return (f"found {free} bytes free below {path}; expected {int(needed * SPARE)} (10 % more than the workloads need)",)
+    return room.mistakes(host, path, setting.needs_bytes)
 
 
 def install(_host: Host, _setting: Setting) -> None:

@@ -1,0 +1,159 @@
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from assay import catalogue
+from assay.errors import RefusedError, UsageError
+from assay.fleet.ledger import Ledger
+from assay.fleet.run import Lab
+from assay.machine import own_file
+from assay.records import EndpointKind, Experiment, Outcome, TargetSpec
+from fleet_stage import bulk, engine, trial
+from targets_host import HOST, MIB, setting
+
+TARGET = catalogue.find("targets", "file")
+ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="mounts need root")
+
+
+@pytest.fixture
+def undo(tmp_path):
+    ledger = Ledger(tmp_path / "ledger")
+    yield ledger
+    assert not [cleaned for cleaned in ledger.unwind() if cleaned.state == "left"]
+    ledger.close()
+
+
+@pytest.fixture
+def base(tmp_path):
+    (tmp_path / "base").mkdir()
+    return tmp_path / "base"
+
+
+def names(directory):
+    return sorted(path.name for path in directory.iterdir())
+
+
+def test_it_is_made_marked_and_removed(undo, base):
+    given = setting(undo, base, path=str(base / "F"))
+    assert TARGET.check(HOST, given) == ()
+    place = TARGET.prepare(HOST, given)
+    assert names(base) == [".F.assay-marker", "F"]
+    assert own_file.is_ours(HOST, str(base / "F"))
+    endpoint = TARGET.attach(HOST, place, 1)
+    assert (endpoint.kind, endpoint.address) == (EndpointKind.FILE, str(base / "F"))
+    (base / "F").write_bytes(os.urandom(MIB))
+    TARGET.chill(HOST, place)
+    assert HOST.syscalls.cachestat(str(base / "F")).cached == 0
+    TARGET.teardown(HOST, given, place)
+    assert names(base) == []
+
+
+def test_what_is_kept_stays_and_is_used_again(undo, base):
+    given = setting(undo, base, path=str(base / "F"), keep=True)
+    TARGET.teardown(HOST, given, TARGET.prepare(HOST, given))
+    assert names(base) == [".F.assay-marker", "F"]
+    assert undo.unwind() == (), "nothing of it is left to undo"
+    again = setting(undo, base, path=str(base / "F"), keep=False)
+    inode = (base / "F").stat().st_ino
+    TARGET.teardown(HOST, again, TARGET.prepare(HOST, again))
+    assert (base / "F").stat().st_ino == inode
+
+
+def test_a_file_of_others_is_refused_and_left_as_it_is(undo, base):
+    (base / "F").write_text("precious")
+    given = setting(undo, base, path=str(base / "F"))
+    with pytest.raises(UsageError, match="which Assay did not make"):
+        TARGET.prepare(HOST, given)
+    assert (names(base), (base / "F").read_text()) == (["F"], "precious")
+
+
+def test_another_file_in_place_of_ours_is_not_ours(undo, base):
+    """Also where it has the same inode: the time of birth tells."""
+    given = setting(undo, base, path=str(base / "F"), keep=True)
+    TARGET.teardown(HOST, given, TARGET.prepare(HOST, given))
+    (base / "F").unlink()
+    (base / "F").write_text("precious")
+    assert not own_file.is_ours(HOST, str(base / "F"))
+    with pytest.raises(UsageError, match="never written"):
+        TARGET.prepare(HOST, given)
+    marker = json.loads((base / ".F.assay-marker").read_text())
+    (base / ".F.assay-marker").write_text(json.dumps(marker | {"inode": str((base / "F").stat().st_ino)}))
+    assert not own_file.is_ours(HOST, str(base / "F"))
+    assert (base / "F").read_text() == "precious"
+
+
+def test_what_replaced_ours_while_we_worked_is_not_removed(undo, base):
+    given = setting(undo, base, path=str(base / "F"))
+    place = TARGET.prepare(HOST, given)
+    (base / "new").write_text("precious")
+    (base / "new").rename(base / "F")
+    TARGET.teardown(HOST, given, place)
+    assert (names(base), (base / "F").read_text()) == (["F"], "precious")
+
+
+@pytest.mark.parametrize("step", ["nothing", "made", "linked", "marked"])
+def test_after_a_kill_at_any_step_the_ledger_removes_all_that_is_ours(undo, base, step):
+    """The steps of `own_file.make`, ended after each."""
+    path, token = base / "F", "0123456789ab"
+    made = base / f".assay-{token}"
+    undo.add("own_file", path=str(path), marker=token)
+    if step != "nothing":
+        made.write_text("")
+    if step in ("linked", "marked"):
+        os.link(made, path)
+    if step == "marked":
+        marker = {"token": token, "kept": False} | dict(zip(("inode", "birth"), identity(path), strict=True))
+        (base / ".F.assay-marker").write_text(json.dumps(marker))
+    undo.unwind()
+    assert names(base) == []
+
+
+def identity(path):
+    done = subprocess.run(["stat", "-c", "%i %.9W", str(path)], capture_output=True, text=True, check=True)
+    return done.stdout.split()
+
+
+def test_a_name_that_is_taken_in_the_last_moment_is_left_alone(undo, base):
+    """`make` does not look first: the link fails where something is."""
+    (base / "F").write_text("precious")
+    with pytest.raises(RefusedError, match="cannot be made"):
+        own_file.make(HOST, undo, str(base / "F"))
+    assert (names(base), (base / "F").read_text()) == (["F"], "precious")
+
+
+def test_no_directory_and_no_space_are_refused(undo, base):
+    assert "found no directory" in TARGET.check(HOST, setting(undo, base, path=str(base / "none" / "F")))[0]
+    assert "10 % more" in TARGET.check(HOST, setting(undo, base, path=str(base / "F"), needs_bytes=1 << 60))[0]
+
+
+@pytest.mark.root
+@ROOT
+def test_on_tmpfs_it_lives_and_cold_is_refused(undo, base):
+    HOST.run(["mount", "-t", "tmpfs", "none", str(base)])
+    try:
+        given = setting(undo, base, path=str(base / "F"))
+        place = TARGET.prepare(HOST, given)
+        with pytest.raises(RefusedError, match="tmpfs"):
+            TARGET.chill(HOST, place)
+        TARGET.teardown(HOST, given, place)
+        assert names(base) == []
+    finally:
+        HOST.run(["umount", str(base)])
+
+
+def test_all_workers_of_all_clients_share_the_one_file(base, tmp_path):
+    target = TargetSpec(name="f", kind="file", knobs={"path": str(base / "F"), "keep": True})
+    load = bulk(operations=("write", "read"), size=8 * MIB, workers=2)
+    asked = Experiment(title="t", question="q", targets=(target,), workloads=(load,), factors=(), measures=())
+    ledger = Ledger(tmp_path / "ledger")
+    lab = Lab(experiment=asked, host=HOST, ledger=ledger, scratch="", engine=engine(), observers=())
+    run, _ = lab.run(trial(clients=2), 1)
+    assert (run.outcome, run.error) == (Outcome.FINISHED, None)
+    assert {path for phase in run.phases for path in phase.data_files} == {str(base / "F")}
+    assert (base / "F").stat().st_size == 8 * MIB
+    assert [sum(one.bytes for client in phase.clients for one in client.operations) for phase in run.phases] == [8 * MIB] * 2
+    assert ledger.unwind() == ()
+    assert Path(own_file.marker_path(str(base / "F"))).exists()
