@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import secrets
-import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
 
-from assay import catalogue
 from assay.audit import judge
+from assay.cli.laboratory import engine_path, observers, own_ledger
 from assay.cli.standing import standing
-from assay.errors import MissingError, TrialError
 from assay.experiment import plan as planning
 from assay.fleet.hosts.local import Local
 from assay.fleet.ledger import Ledger
@@ -44,14 +41,6 @@ class Campaign:
     """Trial -> how many attempts the notebook already holds."""
 
 
-def engine_path() -> Path:
-    """The load engine inside the package. Raises MissingError."""
-    path = Path(__file__).parent.parent / "bin" / "assay-engine"
-    if not path.is_file():
-        raise MissingError(f"found no load engine at {path}; expected it inside the package: run `make build`")
-    return path
-
-
 def conduct(campaign: Campaign) -> None:
     """Run what is left of the schedule. Everything that was set up is removed at the end, also after an interrupt."""
     with own_ledger() as ledger:
@@ -71,30 +60,11 @@ def conduct(campaign: Campaign) -> None:
             lab.remove()
 
 
-@contextmanager
-def own_ledger() -> Iterator[Ledger]:
-    """A ledger whose entries are all undone at the end. Raises TrialError naming what could not be."""
-    ledger = Ledger()
-    try:
-        yield ledger
-    finally:
-        left = [str(cleaned) for cleaned in ledger.unwind() if cleaned.state == "left"]
-        ledger.close()
-        if left and sys.exc_info()[0] is None:
-            raise TrialError("could not be undone: " + "; ".join(left) + "; `assay doctor` tries again")
-
-
 def scratch(ledger: Ledger, folder: Path) -> str:
     """A private, marked directory beside the notebook's folder: images lie on the storage that the user chose for the lab."""
     path = str((folder.parent / marks.fresh_name()).resolve())
     marks.make(Local(), ledger, path, secrets.token_hex(8))
     return path
-
-
-def observers(experiment: Experiment) -> tuple[catalogue.Observer, ...]:
-    """The observers that the experiment names, or all; what a machine does not allow is recorded as missing evidence."""
-    wanted = experiment.observers if experiment.observers is not None else catalogue.names("observers")
-    return tuple(catalogue.find("observers", name) for name in wanted)
 
 
 def due(campaign: Campaign) -> Iterator[Trial]:

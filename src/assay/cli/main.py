@@ -100,7 +100,7 @@ def load(
     context: typer.Context,
     kind: Annotated[str | None, typer.Argument(metavar="KIND", help="What is done: bulk_io, metadata, null, ...")] = None,
     words: Annotated[list[str] | None, typer.Argument(metavar="KEY=VALUE ...", help="How: path=F size=1GiB ...")] = None,
-    json_to: Annotated[str | None, typer.Option("--json", metavar="FILE", help="Write the figures as JSON; - for stdout.")] = None,
+    json_to: Annotated[str | None, typer.Option("--json", metavar="FILE", help="Figures as JSON; - for stdout.")] = None,
     claim: Annotated[str | None, typer.Option("--claim", help="What the figures are said to be: tier=device,...")] = None,
     keep: Annotated[bool, typer.Option("--keep", help="Leave a file that was made where it is, to be used again.")] = False,
     gate: GateOption = Gate.OFF,

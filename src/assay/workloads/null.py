@@ -85,5 +85,6 @@ WORKLOAD = Workload(
     phases=phases,
     check=check,
     engine="null",
+    only_reads=lambda knobs: True,
     seconds=seconds,
 )

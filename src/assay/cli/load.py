@@ -1,0 +1,115 @@
+"""`assay load`: one engine, once, without a lab around it; its figures, its own cost and the audit of its number."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from assay.cli.claims import claimed
+from assay.cli.doctor import clean_quietly
+from assay.cli.gate import Gate, status
+from assay.cli.laboratory import engine_path, observers, own_ledger
+from assay.cli.progress import Progress, ProgressMode
+from assay.errors import UsageError
+from assay.experiment import single
+from assay.fleet.hosts.local import Local
+from assay.fleet.ledger import Ledger
+from assay.fleet.run import Lab
+from assay.machine.found import look
+from assay.records import Experiment, Judged, Observations, Outcome, Plan, Results, Run
+
+STANDARD_OUTPUT = "-"
+FAILED = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """The words of one call."""
+
+    kind: str
+    words: Sequence[str]
+    json_to: str | None = None
+    claim: str | None = None
+    keep: bool = False
+    gate: Gate = Gate.OFF
+    progress: ProgressMode = ProgressMode.AUTO
+
+
+def load(request: Request) -> int:
+    """Do what the words say, once, and tell what came of it. Raises InputErrors with every mistake, before anything is done."""
+    host = Local()
+    asked = replace(single.asked(request.kind, request.words), keep=request.keep)
+    if request.claim is not None:
+        asked = replace(asked, claim=claimed(asked.document, request.claim))
+    check_output(asked, request.json_to)
+    found = look(host, asked.path) if asked.path is not None else None
+    experiment = single.experiment(asked, found)
+    for undone in clean_quietly(Ledger(), host):
+        print(f"assay: {undone}", file=sys.stderr)
+    plan = single.plan(experiment)
+    run, observations = conduct(experiment, plan, host, request.progress)
+    if run.outcome is Outcome.INTERRUPTED:
+        raise KeyboardInterrupt
+    return conclude(request, experiment, plan, (run, observations))
+
+
+def check_output(asked: single.Asked, json_to: str | None) -> None:
+    """Note where the file for the figures cannot be written."""
+    parent = Path(json_to).absolute().parent if json_to not in (None, STANDARD_OUTPUT) else None
+    if parent is not None and not parent.is_dir():
+        asked.document.wrong((), f"no directory {parent} for --json", "one that exists")
+
+
+def conduct(experiment: Experiment, plan: Plan, host: Local, mode: ProgressMode) -> tuple[Run, Observations]:
+    """Run the one trial; everything that was set up is removed at the end, also after an interrupt."""
+    progress = Progress(mode, len(plan.trials))
+    with own_ledger() as ledger:
+        lab = Lab(
+            experiment=experiment,
+            host=host,
+            ledger=ledger,
+            scratch="",
+            engine=str(engine_path()),
+            observers=observers(experiment),
+        )
+        try:
+            lab.install()
+            return lab.run(plan.trials[0], 1, progress)
+        finally:
+            lab.remove()
+            progress.close()
+
+
+def conclude(request: Request, experiment: Experiment, plan: Plan, what: tuple[Run, Observations]) -> int:
+    """Judge, show and keep what was found; the exit status."""
+    from assay.audit import judge
+    from assay.cli import load_shown as shown
+    from assay.measures import sums
+
+    run, observations = what
+    finished = run.outcome is Outcome.FINISHED
+    verdicts = judge.judge_run(experiment, run, observations) if finished else ()
+    whole = sums.whole(run, observations, experiment.measures)
+    told = shown.Told(experiment=experiment, run=run, whole=whole, verdicts=verdicts)
+    if not finished:
+        print(f"assay: the load {run.outcome}: {run.error}", file=sys.stderr)
+    elif request.json_to != STANDARD_OUTPUT:
+        print(shown.text(told))
+    if request.json_to == STANDARD_OUTPUT:
+        print(shown.as_json(told))
+    elif request.json_to is not None:
+        write(Path(request.json_to), shown.as_json(told) + "\n")
+    if not finished:
+        return FAILED
+    judged = Judged(run=run, verdicts={verdict.subject.split(":", 2)[2]: verdict for verdict in verdicts})
+    return status(Results(experiment=experiment, plan=plan, runs=(judged,)), request.gate)
+
+
+def write(path: Path, text: str) -> None:
+    """Write a file. Raises UsageError where that cannot be."""
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"found that {path} cannot be written ({error.strerror}); expected a file that we may write") from error

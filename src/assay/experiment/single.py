@@ -1,0 +1,267 @@
+"""One engine, once: an experiment of one workload on one target, from the words of a command line and a look at the path.
+
+Pure. Which target it is follows from what is at the path: a directory is used through a marked one of its own, a file of others
+is only read, a name that is free becomes a file of ours, and what the workload only reads is left as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from assay import catalogue, units
+from assay.catalogue import PLACEMENT, TIMING, Knob, KnobKind, Order, Workload
+from assay.errors import UsageError
+from assay.experiment import words
+from assay.experiment.digest import digest
+from assay.experiment.document import Document, one_of
+from assay.experiment.knobs import declared
+from assay.experiment.schedule import trial_seed
+from assay.experiment.words import Settled
+from assay.machine.found import DEVICE, DIRECTORY, FILE, NOTHING, Found
+from assay.records import (
+    Claim,
+    Direction,
+    Durability,
+    Endpoint,
+    EndpointKind,
+    Experiment,
+    Factor,
+    Measure,
+    Plan,
+    TargetSpec,
+    Tier,
+    Trial,
+    Value,
+    WorkloadSpec,
+)
+from assay.units import Unit
+
+MOST_CLIENTS = 1024
+PATH = Knob(name="path", kind=KnobKind.PATH, help="a directory, an existing file to read, or a file to make", required=True)
+CLIENTS = Knob(name="clients", kind=KnobKind.INTEGER, help="processes", default=1, unit=Unit.COUNT, low=1, high=MOST_CLIENTS)
+HIDDEN = "file"
+"""The knob for a file of others: `path` says it here."""
+WITHOUT_PATH = ("null",)
+AS_IS = ("null", "metadata")
+"""Engines that move no data of their own: no layer below could confirm a tier."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """A kind of load and the words that came with it, with the mistakes found so far."""
+
+    kind: str
+    plug: Workload
+    settled: Settled
+    document: Document
+    keep: bool = False
+    claim: Claim | None = None
+
+    @property
+    def path(self) -> str | None:
+        """Where it is to be done; None where that was not said, or needs not be."""
+        found = self.settled.values.get(PATH.name)
+        return str(found) if found is not None else None
+
+    @property
+    def clients(self) -> int:
+        """How many processes."""
+        found = self.settled.values.get(CLIENTS.name, 1)
+        return found if isinstance(found, int) else 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Way:
+    """On which target it is done, and with which further knobs."""
+
+    target: TargetSpec
+    knobs: Mapping[str, Value] = field(default_factory=dict)
+
+
+def kinds() -> tuple[str, ...]:
+    """The workloads that have an engine: a foreign command needs none of this."""
+    return tuple(
+        name for name in catalogue.names("workloads") if catalogue.find("workloads", name).engine not in (None, "command")
+    )
+
+
+def plug_of(kind: str) -> Workload:
+    """The workload of this kind. Raises UsageError naming the kinds that there are."""
+    if kind not in kinds():
+        raise UsageError(f"found load {kind!r}; expected {one_of(kinds(), kind)}")
+    return catalogue.find("workloads", kind)
+
+
+def keys(plug: Workload) -> dict[str, Knob]:
+    """Every key that this kind takes: its knobs, where it is done, how many do it, and short forms."""
+    own = {name: knob for name, knob in declared((*plug.knobs, *PLACEMENT, *TIMING)).items() if name != HIDDEN}
+    before = {} if plug.engine in WITHOUT_PATH else {PATH.name: PATH}
+    return before | own | {CLIENTS.name: CLIENTS} | {short: replace(knob, name=short) for short, knob in _short(own).items()}
+
+
+def _short(own: Mapping[str, Knob]) -> dict[str, Knob]:
+    """`operation` for a list of one, `ops` for what is counted otherwise."""
+    found = {}
+    if "operations" in own and "operation" not in own:
+        many = own["operations"]
+        found["operation"] = replace(many, kind=KnobKind.CHOICE, help="short for operations with one of them", default=None)
+    if "count" in own and "ops" not in own:
+        found["ops"] = replace(own["count"], help="short for count", default=None)
+    return found
+
+
+def asked(kind: str, given: Sequence[str]) -> Asked:
+    """Understand the words. Raises UsageError for a strange kind; what else is wrong is in the document."""
+    plug = plug_of(kind)
+    known = keys(plug)
+    document = Document(file=f"load {kind}", values={}, places={})
+    settled = words.settle(document, given, known)
+    words.needed(document, settled, known)
+    values = dict(settled.values)
+    for short, many in (("operation", "operations"), ("ops", "count")):
+        if short not in settled.given or short in declared(plug.knobs):
+            continue
+        if many in settled.given:
+            document.wrong((), f"{short!r} with {many!r}", "one of them")
+        elif short in values:
+            value = values.pop(short)
+            values[many] = (value,) if short == "operation" else value
+    return Asked(kind=kind, plug=plug, settled=replace(settled, values=values), document=document)
+
+
+def experiment(what: Asked, found: Found | None) -> Experiment:
+    """The experiment, where nothing is wrong. Raises InputErrors with every mistake of the words and of what is at the path."""
+    document, plug = what.document, what.plug
+    own = {name: value for name, value in what.settled.values.items() if name not in (PATH.name, CLIENTS.name)}
+    defaults = {name: knob.default for name, knob in declared((*plug.knobs, *PLACEMENT, *TIMING)).items()}
+    knobs = defaults | own
+    way = _way(what, found, knobs)
+    knobs |= dict(way.knobs)
+    for text in plug.check({**knobs, CLIENTS.name: what.clients}) if not document.mistakes else ():
+        seen, _, wanted = text.removeprefix("found ").partition("; expected ")
+        document.wrong((), seen, wanted or "keys that fit each other")
+    document.refuse_if_wrong()
+    made = Experiment(
+        title=f"load {what.kind}",
+        question="",
+        targets=(way.target,),
+        workloads=(WorkloadSpec(name=what.kind, kind=what.kind, knobs=knobs),),
+        factors=(Factor(path=CLIENTS.name, levels=(what.clients,)),),
+        measures=_measures(what, knobs),
+        repeats=1,
+    )
+    return replace(made, digest=digest(made))
+
+
+def plan(made: Experiment) -> Plan:
+    """One trial, once."""
+    levels = {factor.path: factor.levels[0] for factor in made.factors}
+    seed = trial_seed(made.seed, 0)
+    trial = Trial(id=1, experiment=made.digest, levels=levels, replicate=0, block=0, sitting=0, position=0, seed=seed)
+    return Plan(experiment=made.digest, seed=made.seed, trials=(trial,), blocks=1, drawn_blocks=1, sittings=(None,))
+
+
+def _way(what: Asked, found: Found | None, knobs: Mapping[str, Value]) -> _Way:
+    """The target that fits what is at the path; mistakes are noted."""
+    if found is None:
+        quiet = {} if "quiesce" in what.settled.given else {"quiesce": 0}  # what does not touch storage need not wait for it
+        return _Way(target=TargetSpec(name="here", kind="existing", knobs={"path": "/"}), knobs=quiet)
+    _no_room_for_direct(what, found, knobs)
+    existing = TargetSpec(name=_name(found), kind="existing", knobs={"path": found.path})
+    if found.kind == DIRECTORY:
+        kind = "existing" if what.plug.only_reads(knobs) else "directory"
+        return _Way(target=replace(existing, kind=kind))
+    if what.plug.only_reads(knobs):
+        if found.kind not in (FILE, DEVICE):
+            what.document.wrong(
+                (), f"{found.kind} at {found.path}", "a directory, a file or a device that exists: it is only read"
+            )
+        return _Way(target=existing)
+    if EndpointKind.FILE not in what.plug.accepts:
+        what.document.wrong((), f"{found.kind} at {found.path}", f"an existing directory: {what.kind} works in one")
+        return _Way(target=existing)
+    return _to_a_file(what, found, knobs, existing)
+
+
+def _to_a_file(what: Asked, found: Found, knobs: Mapping[str, Value], existing: TargetSpec) -> _Way:
+    """A file of others is only read; one of ours is read where it is whole, else made or written."""
+    writes = sorted(name for name, way in _directions(what, knobs).items() if way is not Direction.READ)
+    size = knobs.get("size")
+    fits = not isinstance(size, int) or size <= found.size
+    if found.kind == NOTHING and not found.parent:
+        what.document.wrong((), f"no directory for {found.path}", "one that exists: make it, or mend 'path'")
+    elif found.kind not in (NOTHING, FILE, DEVICE):
+        what.document.wrong((), f"a {found.kind} at {found.path}", "a directory, a file, or a name that is free")
+    elif found.kind == DEVICE or (found.kind == FILE and not found.ours):
+        _only_read(what, found, writes)
+        _within(what, found, knobs)
+        return _Way(target=existing, knobs={HIDDEN: found.path})
+    elif found.ours and found.whole and not writes and not knobs.get("overwrite") and fits:
+        _within(what, found, knobs)
+        return _Way(target=existing, knobs={HIDDEN: found.path})
+    target = TargetSpec(name=_name(found), kind="file", knobs={"path": found.path, "keep": what.keep})
+    return _Way(target=target, knobs={"sharing": "one-file"})
+
+
+def _only_read(what: Asked, found: Found, writes: Sequence[str]) -> None:
+    if not writes and not what.keep:
+        return
+    asked_for = ", ".join(writes) if writes else "--keep"
+    whose = "a device" if found.kind == DEVICE else "a file that Assay did not make"
+    free = "reads" if found.kind == DEVICE else "reads, a name that is free, or a directory"
+    what.document.wrong((), f"{asked_for} on {found.path}, {whose}", f"{free}: it is never written")
+
+
+def _within(what: Asked, found: Found, knobs: Mapping[str, Value]) -> None:
+    """What is read must be in the file; how large a device is, the engine asks it."""
+    for name in ("size", "record_size") if found.kind == FILE else ():
+        wanted = knobs.get(name)
+        if isinstance(wanted, int) and wanted > found.size:
+            least = units.format(found.size, Unit.BYTES)
+            what.document.wrong((), f"{name} {units.format(wanted, Unit.BYTES)} on a file of {least}", f"at most {least}")
+
+
+def _no_room_for_direct(what: Asked, found: Found, knobs: Mapping[str, Value]) -> None:
+    """Direct I/O is in whole logical blocks of the device."""
+    record = knobs.get("record_size")
+    if knobs.get("direct") and isinstance(record, int) and record % found.unit:
+        unit = units.format(found.unit, Unit.BYTES)
+        what.document.wrong(
+            (), f"record_size {units.format(record, Unit.BYTES)} with direct", f"a multiple of {unit}, the device's block"
+        )
+
+
+def _name(found: Found) -> str:
+    """What the target is called: the last part of its path."""
+    return found.path.rstrip("/").rpartition("/")[2] or "root"
+
+
+def _directions(what: Asked, knobs: Mapping[str, Value]) -> dict[str, Direction]:
+    """Operation -> which way its bytes go; nothing where the knobs are not right yet."""
+    if what.settled.given & {"operation", "operations"} and "operations" not in what.settled.values:
+        return {}
+    kind = EndpointKind.FILE if EndpointKind.FILE in what.plug.accepts else what.plug.accepts[0]
+    try:
+        plans = what.plug.phases(Order(workload=what.kind, knobs=knobs, endpoints=(Endpoint(kind=kind, address="/"),), seed=0))
+    except (KeyError, ValueError, TypeError, ArithmeticError):
+        return {}  # knobs that contradict each other: `check` says how
+    return {name: way for one in plans if one.measured for name, way in one.directions.items()}
+
+
+def _measures(what: Asked, knobs: Mapping[str, Value]) -> tuple[Measure, ...]:
+    """A measure for each operation, with what is claimed of it."""
+    directions = _directions(what, knobs)
+    return tuple(
+        Measure(workload=what.kind, operation=name, figure=figure, claim=what.claim or claim(what.plug, directions.get(name)))
+        for name, figure in what.plug.operations(knobs).items()
+    )
+
+
+def claim(plug: Workload, direction: Direction | None) -> Claim:
+    """What a figure is held to be where nothing is said: reads come from the device, writes reach stable media."""
+    if plug.engine in AS_IS:
+        return Claim()
+    if direction is Direction.READ:
+        return Claim(tier=Tier.DEVICE)
+    return Claim(durability=Durability.STABLE_MEDIA) if direction is Direction.WRITE else Claim()
