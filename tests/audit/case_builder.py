@@ -46,6 +46,7 @@ DIRECTIONS = {
     "random_read": Direction.READ,
     "write": Direction.WRITE,
     "random_write": Direction.WRITE,
+    "record_rewrite": Direction.WRITE,
     "flush": Direction.FLUSH,
     "create": Direction.METADATA,
     "stat": Direction.METADATA,

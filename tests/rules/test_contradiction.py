@@ -48,10 +48,20 @@ def test_writes_that_never_arrived():
     assert judged(but(WRITE, lower_bytes=10 * MIB, drain_bytes=0, encoded_bytes=MIB, hole_bytes=0)).state is State.PASS
 
 
-def test_random_overwrites_may_meet_in_memory():
-    made = but(WRITE, operation="random_write", lower_bytes=10 * MIB, drain_bytes=0)
+@pytest.mark.parametrize("operation", ["random_write", "record_rewrite"])
+def test_overwrites_may_meet_in_memory(operation):
+    made = but(WRITE, operation=operation, lower_bytes=10 * MIB, drain_bytes=0)
     assert judged(made).state is State.PASS
     assert judged(but(made, knobs={"flush": "each"})).state is State.FAIL
+
+
+def test_what_a_number_of_operations_ends_may_begin_anew():
+    assert judged(but(WRITE, lower_bytes=10 * MIB, drain_bytes=0, knobs={"ops": 9})).state is State.PASS
+
+
+@pytest.mark.parametrize(("path", "state"), [("psync", State.FAIL), ("io_uring", State.PASS), ("mmap", State.PASS)])
+def test_calls_of_io_uring_and_mappings_are_not_counted(path, state):
+    assert judged(but(READ, call_bytes=4096, knobs={"io_path": path})).state is state
 
 
 def test_untimed_operations():
