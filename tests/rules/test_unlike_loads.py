@@ -1,8 +1,10 @@
+from dataclasses import replace
+
 import pytest
 
 import notebook_records as made
 from assay import catalogue
-from assay.records import Load, Severity, State
+from assay.records import Load, LoadTotal, Severity, State
 from comparison_cases import case
 
 RULE = catalogue.find("rules", "unlike_loads")
@@ -48,7 +50,17 @@ def test_an_open_load_compares_rates():
     assert same.state is State.PASS
 
 
-@pytest.mark.parametrize("factor", ["clients", "spool.workers", "spool.rate"])
+def test_loops_that_were_open_compare_rates_whatever_is_claimed():
+    behind = LoadTotal(late=0, unstarted=0, backlog_max_ns=0)
+
+    def opened(t):
+        phase = phases(latency)(t)
+        return replace(phase, clients=tuple(replace(one, load=behind) for one in phase.clients))
+
+    assert "operations a second" in RULE.check(case("C06", latency, measure=made.LATENCY, phases=opened)).statement
+
+
+@pytest.mark.parametrize("factor", ["clients", "spool.workers", "spool.rate", "spool.depth"])
 def test_where_the_load_is_the_factor_there_is_nothing_to_judge(factor):
     assert "the load is the factor" in (RULE.applies(case("C06", latency, phases=phases(latency), compare=factor)) or "")
 

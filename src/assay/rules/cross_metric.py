@@ -13,7 +13,7 @@ from assay.catalogue import Case, Rule, TrialCase
 from assay.findings import found, knob, rate_of
 from assay.records import Bound, Finding, Measure, Scope, Severity, State
 
-ALIKE = ("direct", "cpus", "workers", "size")
+ALIKE = ("direct", "cpus", "workers", "size", "io_path", "depth", "think", "rate", "schedule")
 """Knobs that must be the same for two measures to be comparable at all."""
 FLUSHED = ("each", "dsync")
 

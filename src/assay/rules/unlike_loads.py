@@ -1,7 +1,8 @@
 """Finds latencies or rates compared under different loads: other operations in flight, or other rates where these are given.
 
 Evidence: the busy time of all operations of a phase over its length is the mean number of operations in flight. A closed
-load keeps it equal in both arms, and then latency and rate differ together, as they must; an open load keeps the rate equal.
+load keeps it equal in both arms, and then latency and rate differ together, as they must; an open load, claimed or seen in the
+clients' own account of it, keeps the rate equal.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ from assay.findings import found
 from assay.records import Finding, Load, Phase, Run, Scope, Severity, State
 from assay.units import Unit
 
-LOAD_FACTORS = frozenset({"clients", "hosts", "workers", "threads", "queue_depth", "rate", "think", "regions", "files"})
+LOAD_FACTORS = frozenset(
+    {"clients", "hosts", "workers", "threads", "queue_depth", "depth", "rate", "schedule", "think", "regions", "files"}
+)
 """Last parts of the paths of factors that are the load itself."""
 LoadOf = Callable[[Phase], float | None]
 ALTERNATIVES = (
@@ -43,7 +46,7 @@ def applies(case: Case) -> str | None:
 def check(case: Case) -> Finding:
     """Fail where the mean load of the two arms differs by more than the threshold."""
     assert isinstance(case, ComparisonCase)
-    opened = case.claim.load is Load.OPEN
+    opened = case.claim.load is Load.OPEN or were_open(case)
     load_of = offered if opened else in_flight
     loads = [mean_load(case, runs, load_of) for runs in (case.baseline, case.candidate)]
     first, second = loads
@@ -64,6 +67,13 @@ def check(case: Case) -> Finding:
         threshold={"apart_share": threshold},
         relabel="comparison at unlike loads" if failed else None,
     )
+
+
+def were_open(case: ComparisonCase) -> bool:
+    """Whether every client of both arms had a schedule of its own that did not wait for answers."""
+    seen = [measures.phase_of(run, case.measure) for run, _ in (*case.baseline, *case.candidate)]
+    clients = [client for phase in seen if phase is not None for client in phase.clients]
+    return bool(clients) and all(client.load is not None for client in clients)
 
 
 def mean_load(case: ComparisonCase, runs: Sequence[tuple[Run, object]], load_of: LoadOf) -> float | None:
