@@ -9,6 +9,7 @@ from assay import measures
 from assay.analysis import quantities
 from assay.audit import judge
 from assay.cli import readable, tables
+from assay.cli.account import account
 from assay.errors import DamagedError, UsageError
 from assay.notebook import layout
 from assay.notebook import read as notebook
@@ -56,6 +57,7 @@ def told(judged: Judged) -> str:
         tables.reasons(judged.verdicts.values()),
         doubts(findings),
         phase_table(run.phases),
+        account(run.phases),
     ]
     return "\n\n".join(part for part in parts if part)
 

@@ -41,11 +41,13 @@ def _errors(client: int, result: Mapping[str, Any]) -> Iterator[str]:
         said = (command["stderr"].strip() or command["stdout"].strip() or "it said nothing")[-STDERR_SHOWN:]
         yield f"client {client}: the command ended with {ended}: {said}"
     elif result.get("stopped_by") == "error":
-        found = [
-            f"{one['operation']} {one['path']}: {os.strerror(one['errno'])} ({one['count']} times)"
-            for one in result.get("errors", ())
-        ]
+        found = [f"{one['operation']} {one['path']}: {_reason(one)} ({one['count']} times)" for one in result.get("errors", ())]
         yield f"client {client}: {'; '.join(found) or 'the engine stopped with an error'}"
+
+
+def _reason(error: Mapping[str, Any]) -> str:
+    """A record that was read and is not what was written has an error number that says nothing to a person."""
+    return "not what was written there" if error.get("what") == "verify" else os.strerror(error["errno"])
 
 
 def reported(workload: Workload, knobs: Mapping[str, Value], results: Mapping[int, Mapping[str, Any]]) -> dict[str, float]:
