@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from assay.records import Claim, Durability, Severity, State
+from assay.records import Claim, Durability, EngineError, Severity, State
 from assay.rules.contradiction import RULE
 from audit.case_builder import MIB, SECOND, Made, Seen, but, case_of, gauge
 
@@ -75,6 +75,19 @@ def test_failed_operations():
 
 
 TOLD = but(READ, values={"read.bytes": 256.0 * MIB}, call_bytes=256 * MIB)
+
+
+def test_one_record_that_is_not_what_was_written_there_is_enough():
+    case = case_of(READ, "E05")
+    (client,) = case.phase.clients
+    wrong = EngineError(operation="read", errno=84, count=1, path="/x", what="verify")
+    phase = replace(case.phase, clients=(replace(client, errors=(wrong,)),))
+    finding = RULE.check(replace(case, phase=phase))
+    assert (finding.state, finding.severity) == (State.FAIL, Severity.INVALIDATES)
+    assert "1 of the records that were read are not what was written there" in finding.statement
+    assert finding.relabel == "what was read is not what was written"
+    other = replace(phase, clients=(replace(client, errors=(replace(wrong, operation="reread"),)),))
+    assert RULE.check(replace(case, phase=other)).state is State.PASS
 
 
 def test_a_command_that_says_more_than_its_calls_and_its_storage_moved():

@@ -6,10 +6,9 @@ import os
 from collections.abc import Iterable, Iterator
 
 from assay import measures
+from assay.measures.failures import MISMATCH
 from assay.records import Client, EngineError, Phase
 from assay.units import Unit
-
-MISMATCH = "verify"
 
 
 def account(phases: Iterable[Phase]) -> str:

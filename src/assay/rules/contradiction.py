@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from assay import measures
 from assay.catalogue import Case, Rule, TrialCase
 from assay.findings import at_least, found, knob
-from assay.measures import figures, foreign, ladder, latency
+from assay.measures import failures, figures, foreign, ladder, latency
 from assay.records import Direction, Finding, Rung, Scope, Severity, Span, State, StopRule
 from assay.units import Unit
 
@@ -24,12 +24,13 @@ def check(case: Case) -> Finding:
     """Every pair of neighbouring rungs that was counted, and the load's own books."""
     assert isinstance(case, TrialCase)
     failed = [*contradictions(case)]
-    errors = error_share(case)
+    errors = failures.failed_share(case.phase, case.measure.operation)
     observed = {"error_share": errors}
     if errors > case.thresholds["error_share"]:
         failed.append(f"{measures.percent(errors)} of the operations failed: the figure is one of failures.")
     if failed:
         label = "readings contradict each other" if errors <= case.thresholds["error_share"] else "a figure of failed operations"
+        label = "what was read is not what was written" if failures.mismatched(case.phase, case.measure.operation) else label
         return found(RULE, case, State.FAIL, " ".join(failed), observed=observed, threshold=limits(case), relabel=label)
     if errors > case.thresholds["noted_error_share"]:
         statement = f"{measures.percent(errors)} of the operations failed."
@@ -50,16 +51,12 @@ def limits(case: TrialCase) -> dict[str, float | str | None]:
     return {name: case.thresholds[name] for name in ("disagreement_share", "unseen_share", "error_share", "noted_error_share")}
 
 
-def error_share(case: TrialCase) -> float:
-    """Failed operations over all of this operation."""
-    mine = [t for c in case.phase.clients for t in c.operations if t.operation == case.measure.operation]
-    errors, count = sum(total.errors for total in mine), sum(total.count for total in mine)
-    return errors / (errors + count) if errors + count else 0.0
-
-
 def contradictions(case: TrialCase) -> Iterator[str]:
     """Each contradiction in words."""
     yield from untimed(case)
+    wrong = failures.mismatched(case.phase, case.measure.operation)
+    if wrong:
+        yield f"{wrong:,} of the records that were read are not what was written there."
     direction = case.phase.directions.get(case.measure.operation)
     if direction not in (Direction.READ, Direction.WRITE):
         return
