@@ -85,6 +85,45 @@ def test_workers_have_their_own_objects(engine, tmp_path, sharing):
     assert run(engine, tmp_path / "d", ["stat", "unlink"], **more) == {"stat": 400, "unlink": 400}
 
 
+TABLE = [{"bytes": 0, "weight": 5}, {"bytes": 1000, "weight": 3}, {"bytes": 70_000, "weight": 2}]
+
+
+def sizes(path):
+    return {str(file.relative_to(path)): file.stat().st_size for file in path.rglob("*") if file.is_file()}
+
+
+def test_sizes_are_drawn_by_weight_from_number_and_seed(engine, tmp_path):
+    result = engine.run("metadata", metadata(tmp_path / "a", ["create"], count=500, file_bytes=TABLE), seed=7)
+    made = sizes(tmp_path / "a")
+    assert result["operations"]["create"]["bytes"] == sum(made.values())
+    shares = [list(made.values()).count(row["bytes"]) for row in TABLE]
+    assert sum(shares) == 500
+    assert all(abs(share - 50 * row["weight"]) < 60 for share, row in zip(shares, TABLE, strict=True))
+    engine.run("metadata", metadata(tmp_path / "b", ["create"], count=100, first=400, file_bytes=TABLE), seed=7)
+    assert sizes(tmp_path / "b") == {name: size for name, size in made.items() if name >= numbered("o", 401)[-1]}
+    engine.run("metadata", metadata(tmp_path / "c", ["create"], count=500, file_bytes=TABLE), seed=8)
+    assert sizes(tmp_path / "c") != made
+
+
+def test_no_worker_writes_what_another_wrote(engine, tmp_path):
+    more = {"workers": 3, "sharing": "own", "file_bytes": 64, "count": 20}
+    run(engine, tmp_path / "d", ["create"], **more)
+    contents = [file.read_bytes() for file in (tmp_path / "d").rglob("o*")]
+    assert len(contents) == len(set(contents)) == 60
+
+
+def test_directories_are_listed_in_turn(engine, tmp_path):
+    """Were it always the same one, none of the other directories' entries would ever be looked at."""
+    if os.statvfs(tmp_path).f_flag & (os.ST_NOATIME | os.ST_NODIRATIME):
+        pytest.skip("this file system does not note when a directory was read")
+    run(engine, tmp_path / "d", ["create"], directories=4, count=40)
+    old = 1_000_000_000
+    for folder in (tmp_path / "d").iterdir():
+        os.utime(folder, ns=(old, old))
+    assert run(engine, tmp_path / "d", ["readdir"], directories=4, count=40, list_every=4) == {"readdir": 10}
+    assert all(folder.stat().st_atime_ns > old for folder in (tmp_path / "d").iterdir())
+
+
 def test_an_open_loop_of_metadata(engine, tmp_path):
     result = engine.run("metadata", metadata(tmp_path / "d", ["create"], load={"rate": 1000}))
     noted = result["operations"]["create"]
@@ -107,6 +146,12 @@ def test_an_open_loop_of_metadata(engine, tmp_path):
         {"prefix": "r"},
         {"prefix": "."},
         {"prefix": "oo"},
+        {"file_bytes": []},
+        {"file_bytes": [{"bytes": 4096, "weight": 0}]},
+        {"file_bytes": [{"bytes": (1 << 30) + 1, "weight": 1}]},
+        {"file_bytes": [{"bytes": 4096, "weight": 1}], "object": "directory"},
+        {"file_bytes": [{"bytes": 4096, "weight": 1, "x": 1}]},
+        {"file_bytes": "4096"},
     ],
 )
 def test_what_cannot_be_is_refused(engine, tmp_path, wrong):

@@ -14,6 +14,7 @@ mod fault;
 mod folders;
 mod lifetime;
 mod load;
+mod marks;
 mod objects;
 mod order;
 mod pacer;

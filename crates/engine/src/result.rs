@@ -3,6 +3,7 @@
 use crate::checkpoints::{Checkpoints, Sums};
 use crate::control::Stopped;
 use crate::engines::{Finished, Ran};
+use crate::marks;
 use crate::phase::{Ended, Phase};
 use crate::protocol::{
     Buckets, ClockResult, Cost, Curve, ErrorCount, Io, LoadResult, OperationResult, PhaseResult,
@@ -198,14 +199,12 @@ fn timeline(
     during: &Timebase,
 ) -> Vec<(u64, Sums)> {
     let mut points = checkpoints.into_points();
-    if let [only] = done {
-        points.extend(
-            only.recorder
-                .marks
-                .iter()
-                .map(|mark| (during.mono_ns(mark.at), mark.done.clone())),
-        );
-    }
+    let marks = marks::together(done.iter().map(|one| &one.recorder));
+    points.extend(
+        marks
+            .into_iter()
+            .map(|(at, sums)| (during.mono_ns(at), sums)),
+    );
     points.sort_by_key(|(at, _)| *at);
     let last = tallies.iter().map(|tally| tally.last).max().unwrap_or(0);
     if last > 0 {
