@@ -1,7 +1,7 @@
-"""Creates, flushes, lists, looks up and removes many small files or directories in one directory a client.
+"""Creates, flushes, lists, looks up, opens, renames, links and removes many small files or directories.
 
 All times are those of the load engine (`docs/engine-protocol.md`, engine `metadata`). Creating is one phase, in which flushes
-and lists are interleaved with it; looking up and removing are phases of their own.
+and lists are interleaved with it; every other operation is a phase of its own, in the order given.
 """
 
 from __future__ import annotations
@@ -10,67 +10,53 @@ from collections.abc import Mapping
 from typing import cast
 
 from assay.catalogue import PLACEMENT, Knob, KnobKind, Order, Unit, Workload
-from assay.records import CacheState, Direction, EndpointKind, PhasePlan, Value
+from assay.errors import InputErrors
+from assay.records import CacheState, Direction, EndpointKind, PhasePlan, StopRule, Value
+from assay.settings import objects, populations
+from assay.settings.knobs import choice, integer, names, number, quantity, resolved, text, texts, told
+from assay.settings.load import LOAD, lasts_ns, least_s, load_mistakes, load_setting
+from assay.settings.objects import LISTS, LOOKS, OPERATIONS, RENAMED, Step
 
-OPERATIONS = ("create", "fsync", "list", "stat", "unlink")
-WITH_CREATE = ("create", "fsync", "list")
 MOST_OBJECTS = 100_000_000
+MOST_DIRECTORIES = 100_000
+MOST_BYTES = 1 << 30
 BLOCK = 4096
 INODE = 1024
 """More than any of ext4, xfs and btrfs uses for an inode, its directory entry and its share of the tables."""
-GUESS_S = {"create": 1e-4, "fsync": 2e-3, "list": 0.0, "stat": 1e-5, "unlink": 5e-5}
-GUESS_LIST_S = 5e-7
-
-
-def choice(name: str, text: str, *choices: str) -> Knob:
-    """A knob that takes one of these words, the first where none is given."""
-    return Knob(name=name, kind=KnobKind.CHOICE, help=text, default=choices[0], choices=choices)
-
-
-def number(name: str, text: str, default: int, low: int) -> Knob:
-    """A knob that counts objects."""
-    return Knob(name=name, kind=KnobKind.INTEGER, help=text, default=default, unit=Unit.COUNT, low=low, high=MOST_OBJECTS)
-
+GUESS_S = dict.fromkeys(OPERATIONS, 5e-5) | {
+    "create": 1e-4,
+    "mkdir": 1e-4,
+    "fsync": 2e-3,
+    "stat": 1e-5,
+    "open": 1e-5,
+    "rmdir": 1e-3,
+}
+GUESS_LIST_S = {"list": 5e-7, "readdir": 5e-7, "readdir_plus": 3e-6}
 
 KNOBS = (
     choice("object", "what is made", "file", "directory"),
-    number("count", "objects of each client", 10_000, 1),
+    number("count", "objects of each worker of each client", 10_000, (1, MOST_OBJECTS)),
+    texts("operations", "what is done, in order", ("create", "list", "stat", "unlink"), OPERATIONS),
+    number("list_every", "list a directory after so many objects; 0: once, at the end", 0, (0, MOST_OBJECTS)),
+    quantity("file_bytes", "bytes written into each file", Unit.BYTES, 0, (0, MOST_BYTES)),
     Knob(
-        name="operations",
-        kind=KnobKind.TEXTS,
-        help="what is done: create, fsync, list, stat, unlink",
-        default=("create", "list", "stat", "unlink"),
-        choices=OPERATIONS,
-    ),
-    number("list_every", "list the directory after so many creates; 0: once, at the end", 0, 0),
-    Knob(
-        name="file_bytes",
-        kind=KnobKind.QUANTITY,
-        help="bytes written into each file",
-        default=0,
-        unit=Unit.BYTES,
-        low=0,
-        high=1 << 30,
+        name="population", kind=KnobKind.PATH, help="sizes of files drawn as a survey found them: a TOML file, or a shipped name"
     ),
     choice("directories", "a directory for each client, or one for all", "own", "shared"),
-    choice("cache", "state of the caches before the phases stat and list", "as-left", "cold", "warm"),
+    number("spread", "sub-directories that the objects of a worker go to in turn", 1, (1, MOST_DIRECTORIES)),
+    number("workers", "threads of each client", 1, (1, 1024)),
+    choice("sharing", "a directory for each worker of a client, or one for all of them", "own", "shared"),
+    choice(
+        "cache", "state of the caches before stat, open, readdir, readdir_plus and a list of its own", "as-left", "cold", "warm"
+    ),
+    *LOAD,
     *PLACEMENT,
 )
 
 
-def resolved(knobs: Mapping[str, Value]) -> dict[str, Value]:
-    """The knobs with the defaults of those that are not given."""
-    return {knob.name: knob.default for knob in KNOBS} | dict(knobs)
-
-
 def chosen(knobs: Mapping[str, Value]) -> tuple[str, ...]:
     """The operations in the order in which they are asked for."""
-    return cast("tuple[str, ...]", tuple(cast("tuple[str, ...]", resolved(knobs)["operations"])))
-
-
-def integer(knobs: Mapping[str, Value], name: str) -> int:
-    """A knob that counts something."""
-    return cast("int", resolved(knobs)[name])
+    return names(resolved(KNOBS, knobs), "operations")
 
 
 def operations(knobs: Mapping[str, Value]) -> Mapping[str, str]:
@@ -80,92 +66,116 @@ def operations(knobs: Mapping[str, Value]) -> Mapping[str, str]:
 
 def check(knobs: Mapping[str, Value]) -> tuple[str, ...]:
     """Operations that cannot follow each other, and numbers that do not fit each other."""
-    names = chosen(knobs)
-    every, count = integer(knobs, "list_every"), integer(knobs, "count")
-    first = names.index("create") if "create" in names else 0
+    values, done = resolved(KNOBS, knobs), chosen(knobs)
+    every, count, workers = (integer(values, name) for name in ("list_every", "count", "workers"))
+    schedule, what = names(values, "schedule"), text(values, "object")
+    sized = [name for name in ("file_bytes", "population") if values[name]]
     mistakes = (
-        (not names, "found no operations; expected at least one"),
-        (len(set(names)) < len(names), f"found operations {', '.join(names)}; expected each at most once"),
-        ("fsync" in names and "create" not in names, "found fsync without create; expected create before it"),
-        (first > 0, f"found {', '.join(names[:first])} before create; expected create first"),
-        ("unlink" in names and names[-1] != "unlink", f"found {names[-1:]} after unlink; expected unlink last"),
+        *objects.impossible(done, what),
         (every > count, f"found list_every {every}; expected at most count ({count})"),
-        (every > 0 and "list" not in names, f"found list_every {every} without list; expected list among the operations"),
+        (every and not set(done) & set(LISTS), f"found list_every {every} without list; expected one of {', '.join(LISTS)}"),
+        (what == "directory" and sized, f"found {' and '.join(sized)} with directories; expected object = file"),
+        (len(sized) > 1, "found file_bytes with population; expected one of them"),
+        (count * workers > MOST_OBJECTS, f"found {count * workers:,} objects of a client; expected at most {MOST_OBJECTS:,}"),
         (
-            integer(knobs, "file_bytes") > 0 and resolved(knobs)["object"] == "directory",
-            "found file_bytes with directories; expected object = file",
+            integer(values, "spread") * workers > MOST_DIRECTORIES,
+            f"found {integer(values, 'spread') * workers:,} directories of a client; expected at most {MOST_DIRECTORIES:,}",
+        ),
+        (
+            schedule and len(objects.measured(done)) > 1,
+            "found schedule with several phases; expected one: what a schedule leaves undone, those after it would miss",
         ),
     )
-    return tuple(text for wrong, text in mistakes if wrong)
+    return (*told(mistakes), *load_mistakes(values), *_population_mistakes(values))
 
 
-def groups(names: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
-    """Operations that run in the same phase: create with fsync and list, each other one alone."""
-    if "create" not in names:
-        return tuple((name,) for name in names)
-    together = tuple(name for name in names if name in WITH_CREATE)
-    return (together, *((name,) for name in names if name not in WITH_CREATE))
+def _population_mistakes(values: Mapping[str, Value]) -> tuple[str, ...]:
+    """What is wrong in the file of the population, and sizes that are too large."""
+    try:
+        largest = max(sizes(values))
+    except InputErrors as error:
+        return tuple(str(error).splitlines())
+    return told([(largest > MOST_BYTES, f"found files of {largest:,} bytes in the population; expected at most {MOST_BYTES:,}")])
+
+
+def sizes(values: Mapping[str, Value]) -> Mapping[int, int]:
+    """Size of a file in bytes -> its weight. Raises InputErrors with all that is wrong in the population."""
+    if values["population"] is None:
+        return {integer(values, "file_bytes"): 1}
+    return populations.read(text(values, "population")).weights
 
 
 def phases(order: Order) -> tuple[PhasePlan, ...]:
-    """One phase a group; objects that nothing creates are laid out first, unmeasured."""
-    wanted = [phase(order, group, measured=True) for group in groups(chosen(order.knobs))]
-    if "create" not in chosen(order.knobs):
-        wanted.insert(0, phase(order, ("create",), measured=False))
-    return tuple(wanted)
+    """Each step of the order of operations is a phase."""
+    return tuple(phase(order, step) for step in objects.steps(chosen(order.knobs)))
 
 
-def phase(order: Order, group: tuple[str, ...], *, measured: bool) -> PhasePlan:
+def phase(order: Order, step: Step) -> PhasePlan:
     """One phase of all clients."""
-    looks = group[0] in ("stat", "list")
+    values = resolved(KNOBS, order.knobs)
+    directions = {name: direction(values, name) for name in step.operations}
     return PhasePlan(
-        name=group[0] if measured else "layout",
-        operations=group,
-        directions={name: direction(order.knobs, name) for name in group},
-        measured=measured,
-        cache=CacheState(cast("str", resolved(order.knobs)["cache"])) if looks else CacheState.AS_LEFT,
-        settings=tuple(settings(order, group, client) for client in range(len(order.endpoints))),
-        flush_in_clock="fsync" in group,
+        name=step.name,
+        operations=step.operations,
+        directions=directions,
+        measured=step.measured,
+        cache=CacheState(text(values, "cache")) if step.name in LOOKS else CacheState.AS_LEFT,
+        stop=StopRule.TIME if step.measured and lasts_ns(values) else StopRule.WORK,
+        settings=tuple(settings(order, step, client) for client in range(len(order.endpoints))),
+        flush_in_clock="fsync" in step.operations,
     )
 
 
-def direction(knobs: Mapping[str, Value], name: str) -> Direction:
+def direction(values: Mapping[str, Value], name: str) -> Direction:
     """A flush is a flush, a create with data writes them, all else moves no data."""
     if name == "fsync":
         return Direction.FLUSH
-    return Direction.WRITE if name == "create" and integer(knobs, "file_bytes") > 0 else Direction.METADATA
+    return Direction.WRITE if name == "create" and any(sizes(values)) else Direction.METADATA
 
 
-def settings(order: Order, group: tuple[str, ...], client: int) -> Mapping[str, object]:
+def settings(order: Order, step: Step, client: int) -> Mapping[str, object]:
     """What the engine of one client is told; clients that share a directory use numbers that do not meet."""
-    knobs = resolved(order.knobs)
-    shared = knobs["directories"] == "shared"
+    values, clients = resolved(KNOBS, order.knobs), len(order.endpoints)
+    shared = values["directories"] == "shared"
     home = order.endpoints[0 if shared else client].address
+    drawn = tuple({"bytes": size, "weight": weight} for size, weight in sizes(values).items())
     return {
         "directory": f"{home}/{order.workload}" if shared else f"{home}/{order.workload}-{client}",
-        "object": knobs["object"],
-        "operations": group,
-        "count": knobs["count"],
-        "first": client * integer(knobs, "count") if shared else 0,
-        "list_every": knobs["list_every"] if "list" in group else 0,
-        "file_bytes": knobs["file_bytes"],
+        "object": "file" if step.on_links else values["object"],
+        "operations": step.operations,
+        "count": values["count"],
+        "first": client * integer(values, "count") * integer(values, "workers") if shared else 0,
+        "list_every": values["list_every"] if set(step.operations) & set(LISTS) else 0,
+        "file_bytes": drawn if values["population"] is not None else values["file_bytes"],
+        "directories": values["spread"],
+        "workers": values["workers"],
+        "sharing": values["sharing"],
+        "prefix": step.prefix,
+        "new_prefix": objects.MADE if step.prefix == RENAMED else RENAMED,
+        "load": load_setting(values, clients) if step.measured else {},
     }
 
 
 def space(knobs: Mapping[str, Value]) -> int:
-    """Bytes for inodes and whole blocks of all clients (`clients` among the knobs; 1 where it is not)."""
-    blocks = -(-integer(knobs, "file_bytes") // BLOCK)
-    if resolved(knobs)["object"] == "directory":
-        blocks = 1
-    return integer(knobs, "count") * (INODE + blocks * BLOCK) * cast("int", knobs.get("clients", 1))
+    """Bytes for inodes and whole blocks of all clients (`clients` among the knobs; 1 where it is not), sizes by their mean."""
+    values, done = resolved(KNOBS, knobs), chosen(knobs)
+    weights = sizes(values) if values["object"] == "file" else {BLOCK: 1}
+    blocks = sum(-(-size // BLOCK) * weight for size, weight in weights.items()) * BLOCK / sum(weights.values())
+    links = sum(name in objects.LINKS for name in done)
+    workers = integer(values, "workers") * cast("int", knobs.get("clients", 1))
+    return int(workers * (integer(values, "count") * (INODE * (1 + links) + blocks) + integer(values, "spread") * BLOCK))
 
 
 def seconds(knobs: Mapping[str, Value]) -> float:
-    """A guess for one client on a local disk: lists grow with what is there, the rest with the count."""
-    count, every = integer(knobs, "count"), integer(knobs, "list_every")
+    """A guess for a local disk: lists grow with what is there, the rest with the count; and what the load makes of it."""
+    values, done = resolved(KNOBS, knobs), chosen(knobs)
+    count, every, workers = (integer(values, name) for name in ("count", "list_every", "workers"))
     lists = count // every if every else 1
-    listed = lists * count * GUESS_LIST_S if "list" in chosen(knobs) else 0.0
-    return 1.0 + listed + sum(count * GUESS_S[name] for name in chosen(knobs))
+    listed = count * (workers if values["sharing"] == "shared" else 1) / integer(values, "spread") * lists
+    work = sum(workers * (listed * GUESS_LIST_S[name] if name in LISTS else count * GUESS_S[name]) for name in done)
+    clients = cast("int", knobs.get("clients", 1))
+    paced = least_s(values, count * workers * clients, workers * clients) * len(objects.measured(done))
+    return 1.0 + work + paced
 
 
 WORKLOAD = Workload(
