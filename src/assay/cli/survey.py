@@ -126,7 +126,6 @@ def walked(request: Request, filters: Filters, inodes: dict[str, Inode], now_ns:
         started_utc=datetime.fromtimestamp(now_ns / SECOND_NS, UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         clock=request.clock,
         filters=filters.said,
-        older_ns=filters.older_ns,
         crossed=request.cross,
         coarse=mounts.coarse_access_times(held) if request.clock is Clock.ACCESSED else (),
         population=counting.population(),

@@ -50,19 +50,20 @@ class Counting:
         self._most = [band.most_bytes for band in SIZE_BANDS if band.most_bytes is not None]
         cells = len(AGE_BANDS) * WIDTH
         self._files, self._bytes, self._blocks = [0] * cells, [0] * cells, [0] * cells
-        self._left_files = self._left_bytes = self._left_blocks = 0
+        self._tree_files = self._tree_bytes = self._tree_blocks = 0
         self._further = self._sparse = self._later = 0
-        self._kept_links, self._left_links = Links(), Links()
+        self._kept_links, self._tree_links = Links(), Links()
 
     def see(self, name: str, status: stat_result) -> bool:
         """Count one name of a regular file; whether the filters keep it."""
         once = status.st_nlink < 2
-        if self._keep is not None and not self._keep(name, status):
-            if once or self._left_links.first(status):
-                self._left_files += 1
-                self._left_bytes += status.st_size
-                self._left_blocks += status.st_blocks
-            return False
+        if self._keep is not None:
+            if once or self._tree_links.first(status):
+                self._tree_files += 1
+                self._tree_bytes += status.st_size
+                self._tree_blocks += status.st_blocks
+            if not self._keep(name, status):
+                return False
         if once or self._kept_links.first(status):
             self._add(self._when(status), status.st_size, status.st_blocks)
         else:
@@ -85,13 +86,13 @@ class Counting:
         rows = [self._row(first) for first in range(0, len(self._files), WIDTH)][::-1]
         ages = tuple(total(row) for row in rows)
         kept = total(ages)
-        left = Group(files=self._left_files, bytes=self._left_bytes, allocated_bytes=self._left_blocks * SECTOR)
+        tree = Group(files=self._tree_files, bytes=self._tree_bytes, allocated_bytes=self._tree_blocks * SECTOR)
         return Population(
             cells=tuple(rows),
             ages=ages,
             sizes=tuple(total(column) for column in zip(*rows, strict=True)),
             kept=kept,
-            tree=total((kept, left)),
+            tree=kept if self._keep is None else tree,
             further_names=self._further,
             sparse_files=self._sparse,
             later_files=self._later,

@@ -75,8 +75,6 @@ class Survey:
     clock: Clock
     filters: tuple[str, ...]
     """As on the command line; empty where every file is kept."""
-    older_ns: int | None
-    """The age that the filters ask for."""
     crossed: bool
     """Whether other file systems below the directories were walked too."""
     coarse: tuple[str, ...]

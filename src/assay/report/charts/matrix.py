@@ -21,7 +21,7 @@ BAR, SLIM = 0.46, 0.16
 """Parts of a cell that the bars of bytes and of files are wide."""
 PALE = 0.05
 """Opacity of a cell that has files, but hardly any of the bytes."""
-DARK_FROM = 0.62
+DARK_FROM = 0.66
 """Opacity of the gold above which dark text is easier to read on it than the light text of dark paper."""
 DARK = "#22211f"
 LINE = 132
