@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from assay import measures
 from assay.measures import ladder, latency
-from assay.records import ABSOLUTE, Claim, Direction, Durability, Histogram, Rung, Series, Tier
+from assay.records import ABSOLUTE, Claim, Direction, Durability, Histogram, Rung, Series, SteadyState, Tier
 from assay.units import Unit
 from audit.case_builder import MIB, SECOND, Made, Seen, but, measure_of, observations_of, run_of
 
@@ -57,6 +57,54 @@ def test_clients_that_never_met_fall_back_with_a_reason():
     found = figure(made)
     assert found.value == pytest.approx(2 * 256 * MIB / 20)
     assert "no moment had all 2 clients" in found.treatment
+
+
+def until_steady(made, reached=True, **change):
+    """The figure of a phase that stopped when it was steady, from 4 s to 9 s of it."""
+    run = run_of(made)
+    state = SteadyState(
+        reached=reached,
+        round_ns=SECOND,
+        rounds=9,
+        from_ns=4 * SECOND if reached else None,
+        to_ns=9 * SECOND if reached else None,
+        at_ns=9 * SECOND + 1 if reached else None,
+    )
+    run = replace(run, phases=(replace(run.phases[0], steady=state),))
+    return measures.value(run, replace(observations_of(made), **change), measure_of(made))
+
+
+def test_a_rate_is_that_of_the_steady_rounds():
+    made = Made(seconds=10.0, starts=(0.0, 0.0), figure="ops_per_s")
+    series = (*checkpoints(0, [(4, 16), (9, 216)]), *checkpoints(1, [(4, 56), (9, 156)]))
+    found = until_steady(made, series=series)
+    assert found.value == pytest.approx((200 + 100) / 5)
+    assert (found.window.from_ns, found.window.to_ns) == (4 * SECOND, 9 * SECOND)
+    assert found.treatment == "of 5 steady rounds of 1 s"
+    assert until_steady(made, reached=False, series=series).value == pytest.approx(2 * 256 / 10)
+
+
+def test_one_client_alone_has_steady_rounds_too():
+    found = until_steady(Made(seconds=10.0, figure="ops_per_s"), series=tuple(checkpoints(0, [(4, 16), (9, 216)])))
+    assert found.value == pytest.approx(200 / 5)
+
+
+def test_the_drain_is_charged_to_the_steady_rounds():
+    made = Made(operation="write", seconds=10.0, drain_s=3.0, figure="ops_per_s", claim=Claim(tier=Tier.DEVICE))
+    found = until_steady(made, series=tuple(checkpoints(0, [(4, 16), (9, 216)], "write")))
+    assert (found.value, found.raw) == (pytest.approx(200 / 8), pytest.approx(200 / 5))
+    assert found.treatment == "of 5 steady rounds of 1 s; the drain of 3 s is charged"
+
+
+def test_mean_latency_is_that_of_the_steady_rounds_and_a_percentile_of_the_whole_phase():
+    made = Made(seconds=10.0, figure="latency_mean_ns")
+    busy = replace(checkpoints(0, [(4, 16), (9, 216)])[0], metric="read.busy_ns", value=array("d", (4e9, 9e9)))
+    series = (*checkpoints(0, [(4, 16), (9, 216)]), busy)
+    assert until_steady(made, series=series).value == pytest.approx(5e9 / 200)
+    assert until_steady(but(made, figure="busy_ops_per_s"), series=series).value == pytest.approx(200 / 5)
+    found = until_steady(but(made, figure="latency_p99_ns"), series=series)
+    assert found.value == figure(but(made, figure="latency_p99_ns")).value
+    assert "whole phase" in found.treatment
 
 
 def test_drain_is_charged_to_stable_media_and_device_writes_only():

@@ -16,6 +16,7 @@ from assay.records import (
     Judged,
     Limit,
     Outcome,
+    Path,
     Plan,
     Regime,
     Scope,
@@ -94,9 +95,9 @@ def test_missing_evidence_is_unverified_never_sound():
 
 
 def test_claim_without_a_rule_is_unverified():
-    verdict = judged(but(COLD_DEVICE, seconds=90.0, claim=Claim(regime=Regime.STEADY), count=20_000))
+    verdict = judged(but(COLD_DEVICE, claim=Claim(path=Path.LOOPBACK)))
     assert verdict.state is VerdictState.UNVERIFIED
-    assert "W02" in verdict.label
+    assert "L05" in verdict.label
 
 
 @pytest.mark.parametrize("share", [0.95, 1.0, 1.04])

@@ -85,7 +85,7 @@ def noun(operation: str) -> str:
 def seen_by_client(case: TrialCase, findings: Sequence[Finding]) -> str:
     """An as-is figure, with what the evidence adds to it."""
     known = [finding.relabel for finding in explained(notes(findings)) if finding.relabel]
-    regime = f"{case.claim.regime} " if case.claim.regime in (Regime.COLD, Regime.WARM) else ""
+    regime = f"{case.claim.regime} " if case.claim.regime in TOLD else ""
     operations = noun(case.measure.operation)
     them = "it" if operations.startswith("operation ") else "them"
     return "; ".join([f"{regime}{operations} as the client saw {them}", *known[:1]])
@@ -105,7 +105,7 @@ def not_known(case: TrialCase, findings: Sequence[Finding]) -> str:
 def sound(case: TrialCase, figure: Figure | None) -> str:
     """A claim that holds, in its own terms."""
     operations = noun(case.measure.operation)
-    regime = f"{case.claim.regime} " if case.claim.regime in (Regime.COLD, Regime.WARM) else ""
+    regime = f"{case.claim.regime} " if case.claim.regime in TOLD else ""
     if case.claim.durability is Durability.STABLE_MEDIA:
         return f"{operations} on stable media{flushed(case.phase, figure)}"
     if case.claim.tier is Tier.CLIENT_CACHE:
@@ -136,6 +136,8 @@ def flushed(phase: Phase, figure: Figure | None) -> str:
     return f", drain of {took} charged ({measures.with_unit(figure.raw, figure.unit)} without)"
 
 
+TOLD = (Regime.COLD, Regime.WARM, Regime.STEADY)
+"""Regimes that stand before the operation in a label."""
 WORTH_SAYING = 0.05
 """A drain that is a smaller share of the time than what matters by default is not put into the label."""
 

@@ -12,7 +12,7 @@ from typing import cast
 
 from assay.records import Claim
 
-JUDGING = ("audit", "rules", "measures", "findings.py", "soundness.py", "links.py", "links.toml")
+JUDGING = ("audit", "rules", "measures", "statistics", "findings.py", "soundness.py", "links.py", "links.toml")
 """What a verdict depends on, beside the raw data."""
 Table = Mapping[str, object]
 

@@ -13,8 +13,10 @@ from assay.fleet.dialogue import Dialogue
 from assay.fleet.events import Events, commands_of, values_of
 from assay.fleet.harvest import Answer, Harvest, harvest, told_readings
 from assay.fleet.levels import whole
+from assay.fleet.progress import Stopper, in_turn, teller
 from assay.fleet.rendezvous import State
 from assay.fleet.sampler import Sampler, Seen
+from assay.fleet.steady import CELLS, Watch
 from assay.records import (
     Direction,
     Edge,
@@ -25,6 +27,8 @@ from assay.records import (
     Phase,
     PhasePlan,
     Place,
+    SteadyState,
+    StopRule,
     Subject,
     WorkloadSpec,
 )
@@ -33,7 +37,6 @@ QUIET_WINDOW_NS = 250_000_000
 """From the first edge to the second: the rate at which others used the devices is taken from it."""
 INTERVAL_NS = 100_000_000
 """Checkpoints and progress of the engines."""
-PROGRESS_NS = 1_000_000_000
 LEAST_LIMIT_S = 600.0
 LIMIT_TIMES = 20.0
 """The hard end of a phase: this many times the workload's own guess, and never less than ten minutes."""
@@ -107,14 +110,15 @@ def perform(bench: Bench, job: Job, t0_ns: int | None) -> Performed:
         sampler.start()
         events.start(start_ns)
         _tell(bench, job, "running")
-        bench.dialogue.drive(State.ENDED, meanwhile=_teller(bench, job))
+        steady = _run(bench, job, start_ns)
         sampler.edge(Edge.LAST)
         drain_ns = _drain(bench, job)
         sampler.edge(Edge.DRAINED)
     finally:
         sampler.stop()
         events.finish()
-    done = _Done(start_ns=start_ns, t0_ns=start_ns if t0_ns is None else t0_ns, drain_ns=drain_ns)
+    t0_ns = start_ns if t0_ns is None else t0_ns
+    done = _Done(start_ns=start_ns, t0_ns=t0_ns, drain_ns=drain_ns, steady=steady.state(t0_ns) if steady else None)
     return _conclude(bench, job, (prepared, sampler, events), done)
 
 
@@ -123,6 +127,7 @@ class _Done:
     start_ns: int
     t0_ns: int
     drain_ns: int | None
+    steady: SteadyState | None
 
 
 def _prepare(bench: Bench, job: Job) -> _Prepared:
@@ -173,7 +178,7 @@ def _config(job: Job, client: int) -> dict[str, object]:
         "clients": len(job.plan.settings),
         "seed": job.seed,
         "cpus": None if job.cpus is None else list(job.cpus),
-        "interval_ns": INTERVAL_NS,
+        "interval_ns": min(INTERVAL_NS, (_round_ns(job) or INTERVAL_NS * CELLS) // CELLS),
         "settings": settings,
     }
 
@@ -191,6 +196,24 @@ def _start(bench: Bench, job: Job) -> int:
     bench.dialogue.obey(rendezvous.start(bench.host.monotonic_ns(), delays))
     assert rendezvous.start_ns is not None
     return rendezvous.start_ns
+
+
+def _round_ns(job: Job) -> int | None:
+    """How long a round is, for a phase that runs until it is steady."""
+    return whole(job.spec.knobs, "round") if job.plan.stop is StopRule.STEADY else None
+
+
+def _run(bench: Bench, job: Job, start_ns: int) -> Stopper | None:
+    """Listen until every client has ended; what stops them, where that is a steady state."""
+    dialogue, round_ns = bench.dialogue, _round_ns(job)
+    tell = teller(bench.host, dialogue, lambda news: _tell(bench, job, "running", **news))
+    if round_ns is None:
+        dialogue.drive(State.ENDED, meanwhile=tell)
+        return None
+    watch = Watch(round_ns=round_ns, start_ns=start_ns, clients=dialogue.rendezvous.count)
+    stopper = Stopper(bench.host, dialogue, watch, _limit_ns(job))
+    dialogue.drive(State.ENDED, meanwhile=in_turn(tell, stopper.look))
+    return stopper
 
 
 def _drain(bench: Bench, job: Job) -> int | None:
@@ -261,33 +284,8 @@ def _phase(job: Job, prepared: _Prepared, done: _Done, gathered: list[Harvest], 
         quiesce_ns=prepared.quiet.waited_ns,
         quiet=prepared.quiet.quiet,
         values=values,
+        steady=done.steady,
     )
-
-
-def _teller(bench: Bench, job: Job) -> Callable[[], None]:
-    """Tells the sums over the clients, at most once a second."""
-    last_ns = bench.host.monotonic_ns()
-
-    def meanwhile() -> None:
-        nonlocal last_ns
-        now_ns = bench.host.monotonic_ns()
-        if now_ns - last_ns >= PROGRESS_NS:
-            last_ns = now_ns
-            _tell(bench, job, "running", operations=progress(bench.dialogue))
-
-    return meanwhile
-
-
-def progress(dialogue: Dialogue) -> dict[str, dict[str, int]]:
-    """Operation -> count and bytes so far, over the clients that said so."""
-    sums: dict[str, dict[str, int]] = {}
-    for client in dialogue.rendezvous.clients:
-        operations = client.progress.get("operations") if client.progress else None
-        for name, moved in operations.items() if isinstance(operations, Mapping) else ():
-            own = sums.setdefault(str(name), {"count": 0, "bytes": 0})
-            for key in own:
-                own[key] += moved.get(key, 0)
-    return sums
 
 
 def _tell(bench: Bench, job: Job, event: str, **more: object) -> None:

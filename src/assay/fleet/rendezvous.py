@@ -125,12 +125,15 @@ class Rendezvous:
             told.append(Send(client=index, message={"type": "go", "at_ns": one.go_ns + one.applied_ns}))
         return (*self._leases(now_ns), *told)
 
-    def stop(self, now_ns: int) -> tuple[Instruction, ...]:
-        """End the running phase; its results still count."""
+    def stop(self, now_ns: int, within_ns: int | None = None) -> tuple[Instruction, ...]:
+        """End the running phase at all clients; its results still count. `within_ns`: how long they may take for the rest.
+
+        A flush that ends the work may take long; `stop_ns` of the pace where nothing is said.
+        """
         if self.state is not State.RUNNING or self._phase.stopping:
             return ()
         self._phase.stopping = True
-        self._phase.deadline_ns = now_ns + self.pace.stop_ns
+        self._phase.deadline_ns = now_ns + (self.pace.stop_ns if within_ns is None else within_ns)
         return tuple(Send(client=index, message={"type": "stop"}) for index in self._at(Step.RUNNING))
 
     def hear(self, client: int, message: Message, now_ns: int) -> tuple[Instruction, ...]:

@@ -5,7 +5,7 @@ from assay.measures.curves import CurvePoint, curve
 from assay.measures.figures import FIGURES, Better, Figure, Kind, client_operations, figure_kind, phase_of, value
 from assay.measures.sentence import Answer, answer
 from assay.measures.text import percent, with_unit
-from assay.measures.windows import Window, common_window, overlap_share, whole_window
+from assay.measures.windows import Window, common_window, in_parts, overlap_share, points_inside, steady_edges, whole_window
 
 __all__ = [
     "FIGURES",
@@ -21,9 +21,12 @@ __all__ = [
     "costs",
     "curve",
     "figure_kind",
+    "in_parts",
     "overlap_share",
     "percent",
     "phase_of",
+    "points_inside",
+    "steady_edges",
     "value",
     "whole_window",
     "with_unit",

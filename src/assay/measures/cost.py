@@ -42,6 +42,7 @@ IN_ALL: Mapping[str, Callable[[EngineCost], float | None]] = {
     "involuntary_switches": attrgetter("involuntary_switches"),
     "faults": faults,
 }
+ALL: Mapping[str, Callable[[EngineCost], float | None]] = {**PER_OPERATION, **IN_ALL}
 UNITS: Mapping[str, Unit] = {
     **dict.fromkeys(PER_OPERATION, Unit.NONE),
     **dict.fromkeys(IN_ALL, Unit.COUNT),
@@ -52,7 +53,7 @@ UNITS: Mapping[str, Unit] = {
 
 def cost(phase: Phase, figure: str) -> float | None:
     """One figure of the cost; None where a client did not tell, or nothing was done that it could be divided by."""
-    parts = [None if client.cost is None else (PER_OPERATION | IN_ALL)[figure](client.cost) for client in phase.clients]
+    parts = [None if client.cost is None else ALL[figure](client.cost) for client in phase.clients]
     known = [float(part) for part in parts if part is not None]
     if not parts or len(known) < len(parts):
         return None

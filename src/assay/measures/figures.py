@@ -8,8 +8,9 @@ from enum import StrEnum
 
 from assay.measures import cost, ladder, latency
 from assay.measures.text import with_unit
-from assay.measures.windows import Window, common_window, totals, whole_window
+from assay.measures.windows import Window, common_window, counted, steady_edges, totals, whole_window
 from assay.records import ABSOLUTE, Claim, Client, Direction, Durability, Measure, Observations, OperationTotal, Phase, Run, Tier
+from assay.statistics.steady import ROUNDS
 from assay.units import Unit
 
 HOST_SIGN = "@"
@@ -136,14 +137,23 @@ def rate(phase: Phase, observations: Observations, measure: Measure) -> Figure |
     if window is None or window.seconds <= 0:
         return None
     raw = amount(window, unit) / window.seconds
-    whole = phase_window(phase, measure.operation)
+    steady = rounds_in_words(phase, measure.operation)
+    whole = window if steady else phase_window(phase, measure.operation)
     if whole is None or phase.drain_ns is None or not charges_drain(phase, measure):
-        return Figure(value=raw, unit=unit, treatment=window.reason, window=window)
+        return Figure(value=raw, unit=unit, treatment=window.reason or steady, window=window)
     seconds = whole.seconds + phase.drain_ns / 1e9
-    treatment = f"the drain of {with_unit(phase.drain_ns, Unit.NANOSECONDS)} is charged"
+    charged = f"the drain of {with_unit(phase.drain_ns, Unit.NANOSECONDS)} is charged"
+    treatment = f"{steady}; {charged}" if steady else charged
     end = whole.to_ns + phase.drain_ns
     window = Window(from_ns=whole.from_ns, to_ns=end, count=whole.count, bytes=whole.bytes)
     return Figure(value=amount(whole, unit) / seconds, unit=unit, raw=raw, treatment=treatment, window=window)
+
+
+def rounds_in_words(phase: Phase, operation: str) -> str | None:
+    """`of 5 steady rounds of 5 s`; None where the phase did not run until it was steady, or this operation was outside."""
+    if phase.steady is None or steady_edges(phase, operation) is None:
+        return None
+    return f"of {ROUNDS} steady rounds of {with_unit(phase.steady.round_ns, Unit.NANOSECONDS)}"
 
 
 def amount(window: Window, unit: str) -> float:
@@ -179,24 +189,25 @@ def told_seconds(phase: Phase, operation: str) -> float | None:
     return moved / speed if moved and speed else None
 
 
-def busy_rate(phase: Phase, _observations: Observations, measure: Measure) -> Figure | None:
+def busy_rate(phase: Phase, observations: Observations, measure: Measure) -> Figure | None:
     """Count over the sum of the operation's own latencies: what one busy client would do."""
-    done = totals(phase, measure.operation)
-    busy = sum(total.busy_ns for _, total in done)
-    return Figure(value=sum(total.count for _, total in done) * 1e9 / busy, unit=Unit.PER_S) if busy else None
+    count, busy = counted(phase, observations, measure.operation)
+    treatment = rounds_in_words(phase, measure.operation)
+    return Figure(value=count * 1e9 / busy, unit=Unit.PER_S, treatment=treatment) if busy else None
 
 
-def mean_latency(phase: Phase, _observations: Observations, measure: Measure) -> Figure | None:
+def mean_latency(phase: Phase, observations: Observations, measure: Measure) -> Figure | None:
     """Sum of the latencies over their number."""
-    done = totals(phase, measure.operation)
-    count, busy = sum(total.count for _, total in done), sum(total.busy_ns for _, total in done)
-    return Figure(value=busy / count, unit=Unit.NANOSECONDS) if count and busy else None
+    count, busy = counted(phase, observations, measure.operation)
+    treatment = rounds_in_words(phase, measure.operation)
+    return Figure(value=busy / count, unit=Unit.NANOSECONDS, treatment=treatment) if count and busy else None
 
 
 def percentile(phase: Phase, observations: Observations, measure: Measure) -> Figure | None:
-    """A percentile of the merged histogram."""
+    """A percentile of the merged histogram, which is one of the whole phase, steady or not."""
     found = latency.percentile(latency.merged(observations, phase.name, measure.operation), PERCENTILES[measure.figure])
-    return None if found is None else Figure(value=found, unit=Unit.NANOSECONDS)
+    treatment = "of the whole phase, warm-up and all" if rounds_in_words(phase, measure.operation) else None
+    return None if found is None else Figure(value=found, unit=Unit.NANOSECONDS, treatment=treatment)
 
 
 def elapsed(phase: Phase, _observations: Observations, measure: Measure) -> Figure | None:

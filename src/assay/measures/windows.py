@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from assay.records import Client, Observations, OperationTotal, Phase, Series
 
@@ -65,16 +66,16 @@ def whole_window(phase: Phase, operation: str) -> Window | None:
 def common_window(phase: Phase, observations: Observations, operation: str) -> Window | None:
     """The time in which every client was busy with this operation, and what was completed inside it.
 
-    Counts at its edges are interpolated between checkpoints. Where the clients never ran together, the whole window
-    stands in for it and `reason` says so; None where nothing was done.
+    Of a phase that ran until it was steady it is the part in its steady rounds. Counts at its edges are interpolated between
+    checkpoints. Where the clients never ran together, the whole window stands in for it and `reason` says so; None where
+    nothing was done.
     """
-    done = totals(phase, operation)
+    done, steady = totals(phase, operation), steady_edges(phase, operation)
     if not done:
         return None
-    first = max(total.first_ns for _, total in done)
-    last = min(total.last_ns for _, total in done)
+    first, last = steady or (max(total.first_ns for _, total in done), min(total.last_ns for _, total in done))
     whole = whole_window(phase, operation)
-    if len(done) == 1 or whole is None:
+    if whole is None or (len(done) == 1 and steady is None):
         return whole
     if last <= first:
         reason = f"no moment had all {len(done)} clients at work: counted from the first start to the last end"
@@ -88,15 +89,65 @@ def common_window(phase: Phase, observations: Observations, operation: str) -> W
     )
 
 
+def steady_edges(phase: Phase, operation: str) -> tuple[int, int] | None:
+    """The steady rounds of a phase that ran until it was steady, as far as every client did this operation in them.
+
+    None where the phase had no such end, was never steady, or this operation was done outside (a flush at the end).
+    """
+    state, done = phase.steady, totals(phase, operation)
+    if state is None or state.from_ns is None or state.to_ns is None or not done:
+        return None
+    first = max(state.from_ns, *(total.first_ns for _, total in done))
+    last = min(state.to_ns, *(total.last_ns for _, total in done))
+    return (first, last) if first < last else None
+
+
+def counted(phase: Phase, observations: Observations, operation: str) -> tuple[float, float]:
+    """Operations and the sum of their latencies in ns: of the steady rounds where there are any, else of the whole phase."""
+    done, edges = totals(phase, operation), steady_edges(phase, operation)
+    if edges is None:
+        return float(sum(total.count for _, total in done)), float(sum(total.busy_ns for _, total in done))
+    return (
+        sum(inside(phase, observations, client, (total, total.count, "count"), edges) for client, total in done),
+        sum(inside(phase, observations, client, (total, total.busy_ns, "busy_ns"), edges) for client, total in done),
+    )
+
+
+def in_parts(
+    phase: Phase, observations: Observations, what: tuple[str, str], edges: tuple[int, int], parts: int
+) -> tuple[float, ...]:
+    """(operation, `count`, `bytes` or `busy_ns`) of all clients in equal parts of a stretch of time."""
+    operation, metric = what
+    times = [edges[0] + (edges[1] - edges[0]) * part // parts for part in range(parts + 1)]
+    sums = [0.0] * (parts + 1)
+    for client, total in totals(phase, operation):
+        points = progress(total, getattr(total, metric), course(phase, observations, client, f"{total.operation}.{metric}"))
+        sums = [done + at(points, when) for done, when in zip(sums, times, strict=True)]
+    return tuple(after - before for before, after in pairwise(sums))
+
+
+def points_inside(phase: Phase, observations: Observations, operation: str, edges: tuple[int, int]) -> int:
+    """At how many times within a stretch it is known of every client how far it was: what is between is interpolated."""
+    known = [
+        sum(edges[0] <= at_ns <= edges[1] for at_ns in series.at_ns)
+        if (series := course(phase, observations, client, f"{total.operation}.count"))
+        else 0
+        for client, total in totals(phase, operation)
+    ]
+    return min(known, default=0)
+
+
+def course(phase: Phase, observations: Observations, client: Client, metric: str) -> Series | None:
+    """What a client had done of something over time."""
+    return next(observations.over_time(phase.name, "application", metric, f"client:{client.index}"), None)
+
+
 def inside(
     phase: Phase, observations: Observations, client: Client, what: tuple[OperationTotal, int, str], edges: tuple[int, int]
 ) -> float:
     """How much of one client's count (or bytes) falls between two times."""
     total, amount, metric = what
-    series = next(
-        observations.over_time(phase.name, "application", f"{total.operation}.{metric}", f"client:{client.index}"), None
-    )
-    points = progress(total, amount, series)
+    points = progress(total, amount, course(phase, observations, client, f"{total.operation}.{metric}"))
     return at(points, edges[1]) - at(points, edges[0])
 
 

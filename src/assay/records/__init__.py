@@ -76,6 +76,7 @@ from assay.records.run import (
     Place,
     QueueTotal,
     Run,
+    SteadyState,
     StopRule,
     Subject,
 )
@@ -138,6 +139,7 @@ __all__ = [
     "Snapshot",
     "Span",
     "State",
+    "SteadyState",
     "StopRule",
     "Subject",
     "TargetSpec",

@@ -84,6 +84,8 @@ class StopRule(StrEnum):
 
     WORK = "work"
     TIME = "time"
+    STEADY = "steady"
+    """When five rounds did not differ, or the time allowed was over."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -204,6 +206,22 @@ class Client:
 
 
 @dataclass(frozen=True, kw_only=True)
+class SteadyState:
+    """How a phase ended that was to run until it was steady."""
+
+    reached: bool
+    """False where the longest time allowed was over before five rounds were alike."""
+    round_ns: int
+    rounds: int
+    """Whole rounds that all clients had run when it ended."""
+    from_ns: int | None = None
+    to_ns: int | None = None
+    """The five steady rounds, relative to T0; None where there were none."""
+    at_ns: int | None = None
+    """When all clients were told to stop."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Phase:
     """One phase as it happened."""
 
@@ -231,6 +249,8 @@ class Phase:
     """Whether the wait for quiet ended quiet (W07)."""
     values: Mapping[str, float] = field(default_factory=dict)
     """OPERATION.FIGURE -> value as reported by a foreign tool; empty for the own engines."""
+    steady: SteadyState | None = None
+    """None where the phase had another end than a steady state."""
 
 
 @dataclass(frozen=True, kw_only=True)

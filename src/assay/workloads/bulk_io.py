@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from assay.catalogue import PLACEMENT, Order, Unit, Workload
-from assay.records import CacheState, Direction, EndpointKind, PhasePlan, StopRule, Value
-from assay.settings import data, flushes, load, paths, patterns, regions
+from assay.records import CacheState, Direction, EndpointKind, PhasePlan, Value
+from assay.settings import data, flushes, load, paths, patterns, regions, steady
 from assay.settings.knobs import Values, choice, integer, names, number, quantity, resolved, text, texts
 from assay.settings.patterns import OPERATIONS
 
@@ -30,6 +30,7 @@ KNOBS = (
     quantity("duration", "stop after this time instead of after the work", Unit.NANOSECONDS),
     number("ops", "stop after so many operations of each worker"),
     *load.LOAD,
+    *steady.STEADY,
     choice("cache", "state of the caches before reads", "as-left", "cold", "warm"),
     *PLACEMENT,
 )
@@ -60,6 +61,7 @@ def check(knobs: Mapping[str, Value]) -> tuple[str, ...]:
         *data.data_mistakes(values),
         *load.load_mistakes(values),
         *load.timed_mistakes(values),
+        *steady.steady_mistakes(values),
     )
 
 
@@ -118,7 +120,7 @@ def plan(order: Order, values: Values, name: str) -> PhasePlan:
         operations=(*done, *((flush,) if flush else ())),
         directions={**done, **flushes.flush_directions(values, name)},
         cache=CacheState(text(values, "cache")) if pattern.reads else CacheState.AS_LEFT,
-        stop=StopRule.TIME if ends else StopRule.WORK,
+        stop=steady.stop_rule(values, is_timed=bool(ends)),
         settings=tuple(setting(order, values, name, client) for client in range(len(order.endpoints))),
         data_files=regions.paths(order, values),
         flush_in_clock=durable or (pattern.writes and text(values, "sync") == "dsync"),

@@ -1,0 +1,197 @@
+"""Finds rates that were still warming up, drifting or falling in the time that is said to be steady.
+
+Three tests ask the operations in sixty equal parts of the window in which all clients ran (of the steady rounds, where the
+phase ran until it was steady): the five-round criterion of SNIA, MSER-5, and change points. Each alone is wrong too often;
+two of them together are believed. A phase that ran until it was steady and never was has failed by its own criterion.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from assay import measures
+from assay.catalogue import Case, Rule, TrialCase
+from assay.findings import found, in_words
+from assay.measures import latency
+from assay.measures.figures import PERCENTILES
+from assay.records import Bound, Finding, Scope, Severity, State, SteadyState
+from assay.statistics.mser import BATCH
+from assay.statistics.steadiness import Steadiness, steadiness
+from assay.statistics.steady import ROUNDS
+from assay.units import Unit
+
+PARTS = 60
+"""Of the window: twelve in each of five rounds, twelve batches of MSER-5."""
+METRICS = {"ops_per_s": "count", "bytes_per_s": "bytes"}
+RATE = "the rate"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Course:
+    """What three tests say of one figure over time."""
+
+    name: str
+    found: Steadiness
+    against: tuple[str, ...]
+    """What speaks against a steady state, in words."""
+
+    @property
+    def observed(self) -> dict[str, float]:
+        """The numbers of the tests."""
+        rounds, truncation, step = self.found.rounds, self.found.truncation, self.found.step_share
+        return {
+            **({"range_share": rounds.range_share, "excursion_share": rounds.excursion_share} if rounds else {}),
+            **({"warm_up_share": truncation.batches / (2 * truncation.limit)} if truncation else {}),
+            **({} if step is None else {"step_share": step}),
+        }
+
+
+def applies(_case: Case) -> str | None:
+    """The claim decides (limits.toml: regime = steady)."""
+    return None
+
+
+def check(case: Case) -> Finding:
+    """Three tests on the rate over time, and on the latency where one is claimed."""
+    assert isinstance(case, TrialCase)
+    state = case.phase.steady
+    if state is not None and not state.reached:
+        return never(case, state)
+    window = measures.common_window(case.phase, case.observations, case.measure.operation)
+    if window is None or window.seconds <= 0 or case.phase.values:
+        return found(RULE, case, State.UNVERIFIED, "How the rate went over time is not known: nobody counted it meanwhile.")
+    courses = tuple(courses_of(case, (window.from_ns, window.to_ns)))
+    if not courses:
+        return found(RULE, case, State.UNVERIFIED, "How the rate went over time is known at too few points.")
+    worst = max(courses, key=lambda course: len(course.against) / course.found.asked)
+    if len(worst.against) >= min(case.thresholds["methods"], worst.found.asked):
+        return unsteady(case, worst)
+    return percentile_of_all(case) or found(
+        RULE, case, State.PASS, f"Over {window.seconds:.3g} s {worst.name} was steady{but(worst)}.", observed=worst.observed
+    )
+
+
+def courses_of(case: TrialCase, edges: tuple[int, int]) -> Iterator[Course]:
+    """The rate, and the mean latency where a latency is the figure; none where too little is known between the edges."""
+    known = measures.points_inside(case.phase, case.observations, case.measure.operation, edges)
+    parts = min(PARTS, known // BATCH * BATCH)
+    if parts < ROUNDS:
+        return
+    rates = amounts(case, METRICS.get(case.measure.figure, "count"), edges, parts)
+    if sum(rates) > 0:
+        yield course(case, RATE, [rate * parts * 1e9 / (edges[1] - edges[0]) for rate in rates])
+    if case.measure.figure.startswith("latency_") and all(rates):
+        busy = amounts(case, "busy_ns", edges, parts)
+        yield course(case, "the latency", [spent / count for spent, count in zip(busy, rates, strict=True)])
+
+
+def amounts(case: TrialCase, metric: str, edges: tuple[int, int], parts: int) -> tuple[float, ...]:
+    """What was done in each part."""
+    return measures.in_parts(case.phase, case.observations, (case.measure.operation, metric), edges, parts)
+
+
+def course(case: TrialCase, name: str, values: Sequence[float]) -> Course:
+    """The three tests held against their limits."""
+    limits, found_ = case.thresholds, steadiness(values)
+    rounds, truncation, step = found_.rounds, found_.truncation, found_.step_share
+    against = []
+    if rounds is not None and not rounds.within(limits["range_share"], limits["excursion_share"]):
+        range_, excursion = measures.percent(rounds.range_share), measures.percent(rounds.excursion_share)
+        against.append(f"its five rounds differ by {range_} of their mean and lean by {excursion}")
+    if truncation is not None and truncation.at_limit:
+        against.append("its first half looks like warm-up (MSER-5)")
+    if step is not None and step > limits["step_share"]:
+        against.append(f"its level changes by {measures.percent(step)}")
+    return Course(name=name, found=found_, against=tuple(against))
+
+
+def but(worst: Course) -> str:
+    """What one test alone holds against it."""
+    return f"; one of three tests disagrees, for {worst.against[0]}" if worst.against else " by three tests"
+
+
+def unsteady(case: TrialCase, worst: Course) -> Finding:
+    """The failure, bounded by the stretches of different level."""
+    bound = None
+    kind = measures.figure_kind(case.measure.figure)
+    if worst.name == RATE and kind is not None and case.measure.figure in METRICS:
+        bound = Bound(low=min(worst.found.levels), high=max(worst.found.levels), unit=kind.unit)
+    known = f" In its stretches it was {in_words(bound)}." if bound else ""
+    return found(
+        RULE,
+        case,
+        State.FAIL,
+        f"A steady figure is claimed, but of {worst.name} {' and '.join(worst.against)}.{known}",
+        observed=worst.observed,
+        threshold={**case.thresholds},
+        bound=bound,
+        relabel=f"not steady: {worst.against[-1]}",
+        evidence=("L0 engine: operations over time",),
+    )
+
+
+def never(case: TrialCase, state: SteadyState) -> Finding:
+    """A phase that ran all the time that was allowed."""
+    rounds = f"{state.rounds} rounds of {measures.with_unit(state.round_ns, Unit.NANOSECONDS)}"
+    end_ns = case.phase.start_ns + state.rounds * state.round_ns
+    last = tuple(courses_of(case, (end_ns - ROUNDS * state.round_ns, end_ns))) if state.rounds >= ROUNDS else ()
+    return found(
+        RULE,
+        case,
+        State.FAIL,
+        f"It was to run until it was steady, and in {rounds}, all the time allowed, no five in a row were alike.",
+        observed={"rounds": float(state.rounds), **(last[0].observed if last else {})},
+        threshold={**case.thresholds},
+        relabel=f"never steady in {rounds}",
+        evidence=("L0 engine: progress of all clients",),
+    )
+
+
+def percentile_of_all(case: TrialCase) -> Finding | None:
+    """A percentile of a phase that ran until it was steady has its warm-up in it; of the steady rounds it has a bound."""
+    edges = measures.steady_edges(case.phase, case.measure.operation)
+    whole = measures.whole_window(case.phase, case.measure.operation)
+    if edges is None or whole is None or case.measure.figure not in PERCENTILES or case.value is None:
+        return None
+    inside = min(1.0, amounts(case, "count", edges, 1)[0] / whole.count)
+    buckets = latency.merged(case.observations, case.phase.name, case.measure.operation)
+    ends = latency.bracket(buckets, PERCENTILES[case.measure.figure], inside)
+    if ends is None or ends[0] == ends[1]:
+        return None
+    bound = Bound(low=ends[0], high=ends[1], unit=Unit.NANOSECONDS)
+    return found(
+        RULE,
+        case,
+        State.FAIL,
+        f"The percentile is of the whole phase, of whose operations {measures.percent(inside)} are in the steady rounds;"
+        f" of those it is {in_words(bound)}.",
+        severity=Severity.QUALIFIES,
+        observed={"inside_share": inside},
+        bound=bound,
+        relabel="of the whole phase, with the warm-up before its steady rounds",
+    )
+
+
+RULE = Rule(
+    id="W02",
+    name="not-steady",
+    scope=Scope.TRIAL,
+    severity=Severity.INVALIDATES,
+    part="regime",
+    needs=(),
+    applies=applies,
+    check=check,
+    alternatives=(
+        "The load that was offered changed: compare with its schedule (G02).",
+        "A client left before the others: look at their ends (W04).",
+        "A neighbour came or went: compare the time of the change with steal and pressure (N02).",
+    ),
+    advice="Run longer, or until it is steady (`until_steady`); report the stretches instead of their mean; or claim a burst.",
+    sources=(
+        "SNIA SSS PTS 2.0.1: five rounds, range 20 %, slope 10 %",
+        "White 1997: MSER-5",
+        "Jackson et al. 2005: optimal partitioning",
+        "Barrett et al. 2017: virtual machine warmup blows hot and cold",
+    ),
+)
