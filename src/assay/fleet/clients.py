@@ -97,7 +97,8 @@ class Crew:
         """End the input of every engine, then those that do not go and all that they started; strike them out of the ledger."""
         self._closing.set()
         for member in self._members:
-            _end_input(member)
+            if not member.ended:
+                member.process.end_input()
         for member in self._members:
             _dismiss(member)
             self.undo.undo("process", pid=str(member.process.pid), start_ticks=member.start_ticks)
@@ -142,17 +143,8 @@ def start_ticks(host: Host, pid: int) -> str:
         return "0"
 
 
-def _end_input(member: _Member) -> None:
-    # Waiting for no time ends the input only; its listener must see the end before the pipe is closed under it.
-    if not member.ended:
-        try:
-            member.process.wait(0.0)
-        except TimeoutError:
-            return
-        member.ended = True
-
-
 def _dismiss(member: _Member) -> None:
+    # Its listener must see the end before the pipe is closed under it, for on a closed one it would wait in vain.
     if member.listener is not None:
         member.listener.join(FAREWELL_S)
     if member.ended:

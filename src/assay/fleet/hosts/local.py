@@ -196,6 +196,12 @@ class LineProcess:
         line, found, self._rest = self._rest.partition(b"\n")
         return line.decode("utf-8", "replace") if found or line else None
 
+    def end_input(self) -> None:
+        """End its standard input and nothing else: what it still says can be received."""
+        if self._process.stdin is not None:
+            with contextlib.suppress(OSError):
+                self._process.stdin.close()
+
     def kill(self) -> None:
         """End the whole process group at once and reap the command."""
         with contextlib.suppress(ProcessLookupError):
@@ -205,9 +211,7 @@ class LineProcess:
 
     def wait(self, timeout_s: float | None = None) -> int:
         """End its input and wait; the exit status (negative: the signal). Raises TimeoutError."""
-        if self._process.stdin is not None:
-            with contextlib.suppress(OSError):
-                self._process.stdin.close()
+        self.end_input()
         try:
             status = self._process.wait(timeout_s)
         except subprocess.TimeoutExpired as error:
