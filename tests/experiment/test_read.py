@@ -154,6 +154,13 @@ BODY = [
     (ONE + STREAM.replace('"1 MiB"', "4096"), "4096", "4096 for 'size'", "as a text"),
     (ONE + STREAM.replace('"1 MiB"', '"4k"'), '"4k"', "'4k' for 'size'", "KiB (1,024 bytes)"),
     (ONE + STREAM + "direct = 1\n", "1", "1 for 'direct'", "true or false"),
+    (ONE + STREAM + 'compressible = "2"\n', '"2"', "'2' for 'compressible'", "a number such as 2 or 1.5"),
+    (ONE + STREAM + "compressible = true\n", "true", "true for 'compressible'", "a number such as 2 or 1.5"),
+    (ONE + STREAM + "compressible = nan\n", "nan", "nan for 'compressible'", "a number such as 2 or 1.5"),
+    (ONE + STREAM + "compressible = 0.5\n", "0.5", "0.5 for 'compressible'", "at least 1"),
+    (ONE + STREAM + "compressible = 6\n", "6", "6 for 'compressible'", "at most 5"),
+    (ONE + STREAM + "zeros = 0.3\n", "0.3", "0.3 for 'zeros'", "a share such as"),
+    (ONE + STREAM + 'zeros = "130 %"\n', '"130 %"', "'130 %' for 'zeros'", "at most 100 %"),
     (ONE.replace("here", "clients") + SPOOL, "clients", "reserved name", "another name"),
     (ONE.replace("here", '"a b"') + SPOOL, '"a b"', "the name 'a b'", "without spaces"),
     (ONE.replace("here", "spool") + SPOOL, "spool", "also a target", "another name"),
@@ -315,3 +322,10 @@ def test_any_value_anywhere_is_told_as_a_mistake_and_never_crashes(lines: dict[s
     with pytest.raises(InputErrors) as caught:
         read.parse("\n".join(f"{key} = {value}" for key, value in lines.items()), "x.toml")
     assert all(mistake.found and mistake.expected for mistake in caught.value.mistakes)
+
+
+@pytest.mark.parametrize(("written", "value"), [("2", 2.0), ("1.5", 1.5), ("1", 1.0)])
+def test_a_ratio_is_a_number_with_or_without_a_fraction(written: str, value: float) -> None:
+    (workload,) = read.parse(HEAD + ONE + STREAM + f'compressible = {written}\nzeros = "30 %"\n', "e.toml").workloads
+    assert (workload.knobs["compressible"], workload.knobs["zeros"]) == (value, 0.3)
+    assert isinstance(workload.knobs["compressible"], float)

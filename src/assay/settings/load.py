@@ -66,7 +66,9 @@ def stage(written: str) -> Stage | tuple[Refusal, ...]:
         return (Refusal(found=repr(written), expected=_EXAMPLES),)
     rates = [match[name] for name in ("at", "low", "high") if match[name] is not None]
     parts = [attempt(match["time"], Unit.NANOSECONDS), *(attempt(rate, Unit.PER_S) for rate in rates)]
-    refusals = tuple(part for part in parts if isinstance(part, Refusal))
+    refusals = tuple(
+        Refusal(found=f"{part.found} in {written!r}", expected=part.expected) for part in parts if isinstance(part, Refusal)
+    )
     return refusals or _stage(written, [int(part) for part in parts if not isinstance(part, Refusal)])
 
 
