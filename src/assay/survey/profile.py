@@ -16,22 +16,29 @@ def text(survey: Survey) -> str:
     """
     if not survey.population.kept.files:
         raise RefusedError("found no file that the filters keep; expected at least one for a profile")
+    return "\n\n".join((_title(survey), _sizes(survey), _facts(survey))) + "\n"
+
+
+def _title(survey: Survey) -> str:
     where = ", ".join(survey.directories)
-    return "\n\n".join((_title(survey, where), _facts(survey), *_sizes(survey))) + "\n"
-
-
-def _title(survey: Survey, where: str) -> str:
     command = " ".join(("assay survey", *survey.directories, *survey.filters))
     return f"title = {quoted(f'Files of {where}')}\nsource = {quoted(f'{command}, {survey.started_utc[:10]}')}"
 
 
+def _sizes(survey: Survey) -> str:
+    bands = zip(survey.size_bands, survey.population.sizes, strict=True)
+    rows = (f"    {{ {_end(band.most_bytes)}{_counts(group)} }}," for band, group in bands if group.files)
+    return "\n".join(("sizes = [", *rows, "]"))
+
+
+def _end(most_bytes: int | None) -> str:
+    return "" if most_bytes is None else f"up_to = {quoted(bytes_text(most_bytes))}, "
+
+
 def _facts(survey: Survey) -> str:
     found = survey.population
-    ages = (
-        f"    {{ band = {quoted(band.label)}, {_counts(group)} }},"
-        for band, group in zip(survey.age_bands, found.ages, strict=True)
-        if group.files
-    )
+    bands = zip(survey.age_bands, found.ages, strict=True)
+    ages = (f"    {{ band = {quoted(band.label)}, {_counts(group)} }}," for band, group in bands if group.files)
     facts = (
         "[survey]",
         f"directories = [{', '.join(quoted(path) for path in survey.directories)}]",
@@ -47,18 +54,6 @@ def _facts(survey: Survey) -> str:
         "]",
     )
     return "\n".join(facts)
-
-
-def _sizes(survey: Survey) -> tuple[str, ...]:
-    return tuple(
-        "\n".join(("[[sizes]]", *_end(band.most_bytes), *_counts(group).split(", ")))
-        for band, group in zip(survey.size_bands, survey.population.sizes, strict=True)
-        if group.files
-    )
-
-
-def _end(most_bytes: int | None) -> tuple[str, ...]:
-    return () if most_bytes is None else (f"up_to = {quoted(bytes_text(most_bytes))}",)
 
 
 def _counts(group: Group) -> str:

@@ -1,0 +1,285 @@
+"""The verb as a user calls it: answer, list, files, errors all at once, interrupts, other users."""
+
+import io
+import json
+import os
+import pwd
+import signal
+import time
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from assay.cli import survey as verb
+from assay.cli.progress import ProgressMode
+from assay.cli.survey import Out, Progress, Request
+from assay.survey.bands import DAY_NS
+from assay.survey.filters import Clock, Words
+from assay_process import Bench, as_nobody
+
+ROOT = os.geteuid() == 0
+needs_root = pytest.mark.skipif(not ROOT, reason="other users need root")
+
+
+@pytest.fixture
+def bench(tmp_path):
+    return Bench(tmp_path)
+
+
+def file(path, size=0, days=0.0):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(bytes(size))
+    then = time.time_ns() - round(days * DAY_NS)
+    os.utime(path, ns=(then, then))
+    return path
+
+
+@pytest.fixture
+def tree(tmp_path):
+    file(tmp_path / "tree" / "old" / "a.tif", 900_000, days=400)
+    file(tmp_path / "tree" / "old" / "b.txt", 50_000, days=40)
+    file(tmp_path / "tree" / "new.txt", 50_000)
+    os.link(tmp_path / "tree" / "old" / "a.tif", tmp_path / "tree" / "same.tif")
+    return tmp_path / "tree"
+
+
+def test_the_answer_leads_and_the_tables_follow(bench, tree):
+    done = bench.run("survey", tree)
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = done.stdout.splitlines()
+    assert lines[0].startswith("A second tier for files not modified for a year or more would hold 1 file, 900 kB (90 % of all")
+    assert any(line.split() == ["1", "to", "2", "years", "1", "33.3", "%", "900", "kB", "90", "%", "90", "%"] for line in lines)
+    assert any(line.startswith("256 KiB to 1 MiB") for line in lines)
+    assert "1 further name" in done.stdout
+    assert "KiB and MiB" in done.stdout
+
+
+def test_filters_say_what_a_tier_of_such_files_would_hold(bench, tree):
+    done = bench.run("survey", tree, "--older", "month", "--pattern", "*.txt", "--json")
+    told = json.loads(done.stdout)
+    assert done.stderr == ""
+    assert told["answer"].startswith("A second tier for what `--pattern *.txt --older month` keeps would hold 1 file, 50 kB (5 %")
+    assert told["population"]["kept"]["bytes"] == 50_000
+    assert told["population"]["tree"]["bytes"] == 1_000_000
+    assert len(told["population"]["cells"]) == len(told["age_bands"]) == 10
+    assert told["walked"]["directories"] == 2
+
+
+def test_a_list_is_paths_and_nothing_else(bench, tree):
+    done = bench.run("survey", "tree", "--list", "--least", "800 kB")
+    assert sorted(done.stdout.splitlines()) == ["tree/old/a.tif", "tree/same.tif"]
+    assert done.stderr == ""
+    done = bench.run("survey", "tree", "--print0", "--newer", "week")
+    assert done.stdout == "tree/new.txt\0"
+
+
+def test_a_list_has_the_bytes_of_the_names(bench, tree):
+    name = os.fsencode(tree) + b"/\xff\xfe\nx"
+    file(Path(os.fsdecode(name)), 1)
+    for locale in ("C.UTF-8", "C"):
+        done = bench.run("survey", tree, "--print0", "--most", "1 B", text=False, env=bench.environment(LC_ALL=locale))
+        assert done.stdout == name + b"\0"
+        assert done.returncode == 0
+
+
+def test_a_directory_whose_name_is_no_text(bench):
+    file(bench.home / os.fsdecode(b"d\xff") / "f", 10)
+    done = bench.run("survey", b"d\xff".decode(errors="surrogateescape"), "--profile", "p.toml", "--picture", "p.svg")
+    assert done.returncode == 0, done.stderr
+    assert tomllib.loads((bench.home / "p.toml").read_text())["survey"]["directories"] == ["d\\xff"]
+
+
+def test_a_survey_changes_nothing(bench, tree):
+    def state():
+        return {path: (path.lstat().st_atime_ns, path.lstat().st_mtime_ns, path.lstat().st_ctime_ns) for path in seen}
+
+    os.utime(tree, ns=(10**18, 10**18 + 1))
+    seen = sorted([tree, *tree.rglob("*")])
+    os.utime(tree / "old", ns=(10**18, 10**18 + 1))
+    os.utime(tree, ns=(10**18, 10**18 + 1))
+    before = state()
+    assert bench.run("survey", tree).returncode == 0
+    assert state() == before
+
+
+def test_profile_and_picture_are_written_where_asked(bench, tree):
+    done = bench.run("survey", tree, "--profile", "p.toml", "--picture", "p.html")
+    assert done.stdout.splitlines()[-2:] == ["p.html", "p.toml"]
+    profile = tomllib.loads((bench.home / "p.toml").read_text())
+    assert profile["sizes"] == [
+        {"up_to": "64 KiB", "files": 2, "bytes": 100_000},
+        {"up_to": "1 MiB", "files": 1, "bytes": 900_000},
+    ]
+    assert "would hold 1 file, 900 kB" in (bench.home / "p.html").read_text()
+    quiet = bench.run("survey", tree, "--profile", "p.toml", "--json")
+    assert json.loads(quiet.stdout)
+
+
+def test_no_profile_of_nothing(bench, tree):
+    done = bench.run("survey", tree, "--older", "2 years", "--profile", "p.toml")
+    assert done.returncode == 1
+    assert "found no file" in done.stderr
+    assert not (bench.home / "p.toml").exists()
+
+
+def test_every_mistake_is_told_at_once(bench, tree):
+    words = [
+        "--older",
+        "1y",
+        "--least",
+        "4k",
+        "--owner",
+        "nonesuch",
+        "--pattern",
+        "a/b",
+        "--picture",
+        "no/p.gif",
+        "--profile",
+        tree,
+    ]
+    done = bench.run("survey", "nowhere", tree / "new.txt", tree, "", *words)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert "Traceback" not in done.stderr
+    told = (
+        "'nowhere'",
+        "new.txt': a file",
+        "''",
+        "'1y'",
+        "'4k'",
+        "'nonesuch'",
+        "'a/b'",
+        "no/p.gif",
+        "'.gif'",
+        f"found {tree}, which",
+    )
+    assert [one in done.stderr for one in told] == [True] * len(told)
+    assert len(done.stderr.splitlines()) == len(told)
+
+
+@pytest.mark.parametrize("other", ["--list", "--print0"])
+def test_json_and_a_list_exclude_each_other(bench, tree, other):
+    done = bench.run("survey", tree, "--json", other)
+    assert done.returncode == 2
+    assert "expected one of them" in done.stderr
+
+
+@pytest.fixture
+def wide(tmp_path):
+    """A tree whose list of paths is longer than a pipe holds."""
+    place = tmp_path / "wide"
+    place.mkdir()
+    for number in range(3000):
+        (place / f"{number:0200}").touch()
+    return place
+
+
+def test_an_interrupt_in_the_middle_ends_cleanly(bench, wide):
+    process = bench.start("survey", wide, "--list", text=False)
+    assert process.stdout.read(1) == b"/"
+    process.send_signal(signal.SIGINT)
+    rest, error = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert b"Traceback" not in error
+    assert len(rest) < 3000 * (len(str(wide)) + 202) - 1
+
+
+def test_a_reader_that_has_enough_ends_it_without_a_word(bench, wide):
+    process = bench.start("survey", wide, "--list", text=False)
+    assert process.stdout.read(1) == b"/"
+    process.stdout.close()
+    assert process.wait(60) == 0
+    assert process.stderr.read() == b""
+    process.stderr.close()
+
+
+@needs_root
+@pytest.mark.root
+def test_an_ordinary_user_is_told_what_could_not_be_read():
+    with as_nobody() as bench:
+        file(bench.home / "tree" / "mine", 10)
+        file(bench.home / "tree" / "closed" / "theirs", 10)
+        (bench.home / "tree" / "closed").chmod(0o700)
+        done = bench.run("survey", "tree")
+        assert done.returncode == 0, done.stderr
+        assert "In all 1 file, 10 B" in done.stdout
+        assert "the figures are too low: 1 path (tree/closed: Permission denied)" in done.stdout
+        assert "Access times of 1 directory" in done.stdout
+        listed = bench.run("survey", "tree", "--list")
+        assert listed.stdout == "tree/mine\n"
+        assert "tree/closed: Permission denied" in listed.stderr
+        refused = bench.run("survey", "tree/closed")
+        assert refused.returncode == 2
+        assert "Permission denied" in refused.stderr
+
+
+@needs_root
+@pytest.mark.root
+def test_owners_by_name_and_number(bench, tree):
+    daemon = pwd.getpwnam("daemon")
+    os.chown(tree / "new.txt", daemon.pw_uid, -1)
+    for owner in ("daemon", str(daemon.pw_uid)):
+        done = bench.run("survey", "tree", "--list", "--owner", owner)
+        assert done.stdout == "tree/new.txt\n"
+
+
+def test_a_full_disk_is_told(bench, tree):
+    if not Path("/dev/full").exists():
+        pytest.skip("no /dev/full")
+    (bench.home / "p.svg").symlink_to("/dev/full")
+    done = bench.run("survey", tree, "--picture", "p.svg")
+    assert done.returncode == 1
+    assert "No space left" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def request(**more):
+    given = {"directories": (".",), "words": Words(), "clock": Clock.MODIFIED, "cross": False, "out": Out.TABLE, **more}
+    return Request(**given)
+
+
+@pytest.fixture
+def seconds(monkeypatch):
+    now = [0]
+    monkeypatch.setattr(verb.time, "monotonic_ns", lambda: now[0])
+    return lambda at_s: now.__setitem__(0, round(at_s * 10**9))
+
+
+def test_progress_is_one_line_a_second_and_goes_away(monkeypatch, seconds):
+    stream = Terminal()
+    monkeypatch.setattr(verb.sys, "stderr", stream)
+    progress = Progress(request())
+    for at_s, files in ((0.5, 500), (1.5, 3000), (1.9, 4000), (3, 6000)):
+        seconds(at_s)
+        progress(files)
+    assert stream.getvalue() == "\r3,000 files, 2,000/s\r6,000 files, 2,000/s"
+    progress.close()
+    assert stream.getvalue().endswith("\r" + " " * 20 + "\r")
+
+
+@pytest.mark.parametrize(
+    ("terminal", "mode", "told"), [(False, "auto", ""), (True, "none", ""), (False, "json", '{"files": 10, "files_per_s": 5}\n')]
+)
+def test_progress_where_there_is_no_terminal(monkeypatch, seconds, terminal, mode, told):
+    stream = Terminal() if terminal else io.StringIO()
+    monkeypatch.setattr(verb.sys, "stderr", stream)
+    progress = Progress(request(progress=ProgressMode(mode)))
+    seconds(2)
+    progress(10)
+    progress.close()
+    assert stream.getvalue() == told
+
+
+def test_the_names_on_a_terminal_cannot_steer_it(bench):
+    name = bench.home / "tree" / "\x1b[31m"
+    file(name / "f", 1)
+    name.chmod(0o000)
+    done = bench.run("survey", name.parent, name)
+    assert "\x1b" not in done.stdout + done.stderr
+    name.chmod(0o700)

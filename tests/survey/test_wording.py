@@ -1,0 +1,167 @@
+"""The sentences and rows of a survey, and the profile, from counts made for them."""
+
+import json
+import tomllib
+from dataclasses import replace
+from types import SimpleNamespace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assay import units
+from assay.errors import RefusedError
+from assay.settings import populations
+from assay.survey import profile, wording
+from assay.survey.bands import DAY_NS
+from assay.survey.filters import Clock, Filters, keeper
+from assay.survey.population import Counting
+from assay.survey.result import Survey, Trouble, Walked
+from survey_trees import NOW_NS
+
+MET = Walked(
+    directories=3,
+    others=0,
+    vanished=0,
+    unread=0,
+    first_unread=(),
+    elsewhere=0,
+    first_elsewhere=(),
+    touched=0,
+)
+
+
+MOST = "(90 % of all bytes, 50 % of all files)."
+
+
+def survey(*files, clock=Clock.MODIFIED, filters=None, said=(), **walked):
+    """A survey of files given as (days old, size)."""
+    counting = Counting(clock, NOW_NS, keeper(filters, clock, NOW_NS) if filters else None)
+    for days, size in files:
+        times = {f"st_{clock.value}_ns": NOW_NS - round(days * DAY_NS)}
+        counting.see("f", SimpleNamespace(**times, st_size=size, st_blocks=-(-size // 512), st_nlink=1))
+    return Survey(
+        directories=("/srv",),
+        started_utc="2027-01-15T08:00:00Z",
+        clock=clock,
+        filters=said,
+        crossed=False,
+        coarse=(),
+        population=counting.population(),
+        walked=replace(MET, **walked),
+    )
+
+
+@pytest.mark.parametrize(
+    ("found", "said"),
+    [
+        (survey(), "Found no regular file below /srv."),
+        (survey((0.5, 10), (0, 20)), "Nothing for a second tier: all 2 files (30 B) were modified within the last day."),
+        (
+            survey((1000, 900), (2, 100)),
+            f"A second tier for files not modified for a year or more would hold 1 file, 900 B {MOST}",
+        ),
+        (
+            survey((40, 900), (2, 100), clock=Clock.ACCESSED),
+            f"A second tier for files not accessed for a month or more would hold 1 file, 900 B {MOST}",
+        ),
+        (
+            survey((40, 900), (2, 100), filters=Filters(most_bytes=100), said=("--most 100 B",)),
+            "A second tier for what `--most 100 B` keeps would hold 1 file, 100 B (10 % of all bytes, 50 % of all files).",
+        ),
+        (
+            survey((40, 900), filters=Filters(most_bytes=100), said=("--most 100 B",)),
+            "A second tier for what `--most 100 B` keeps would hold none of the 1 file (900 B).",
+        ),
+    ],
+)
+def test_the_answer(found, said):
+    assert wording.answer(found) == said
+
+
+def test_rows_end_with_the_last_band_that_has_files():
+    rows = wording.age_rows(survey((400, 300), (10, 700)))
+    assert [row[0] for row in rows] == [
+        "under 1 day",
+        "1 day to 1 week",
+        "1 to 2 weeks",
+        "2 weeks to 1 month",
+        "1 to 2 months",
+        "2 to 4 months",
+        "4 to 6 months",
+        "6 months to 1 year",
+        "1 to 2 years",
+    ]
+    assert rows[2] == ("1 to 2 weeks", "1", "50 %", "700 B", "70 %", "100 %")
+    assert rows[-1] == ("1 to 2 years", "1", "50 %", "300 B", "30 %", "30 %")
+    assert wording.size_rows(survey((400, 300), (10, 700))) == (("up to 1 KiB", "2", "100 %", "1 kB", "100 %", "1.54 kB"),)
+
+
+def test_empty_files_have_no_shares_of_bytes():
+    assert wording.age_rows(survey((0, 0)))[0] == ("under 1 day", "1", "100 %", "0 B", "-", "-")
+    assert "would hold 1 file, 0 B (- of all bytes, 100 % of all files)" in wording.answer(survey((400, 0)))
+
+
+def test_what_is_missing_stands_first():
+    found = survey(
+        (1, 1),
+        unread=7,
+        first_unread=(Trouble(path="/srv/x", reason="Permission denied"),),
+        elsewhere=1,
+        first_elsewhere=("/srv/y",),
+        vanished=2,
+        touched=1,
+    )
+    said = wording.remarks(found)
+    assert "7 paths (/srv/x: Permission denied; ...)" in said[0]
+    assert "the figures are too low" in said[0]
+    assert "1 directory on other file systems; --cross walks them too (/srv/y)" in said[1]
+    assert said[2].startswith("2 names vanished")
+    assert "1 directory of other users" in said[3]
+    assert "mtime" in said[-1]
+
+
+def test_doubts():
+    said = " ".join(wording.remarks(replace(survey((-1, 1)), coarse=("mounted noatime: so",))))
+    assert "doubtful: mounted noatime: so." in said
+    assert "1 file with a time after the start" in said
+
+
+@given(st.lists(st.tuples(st.integers(0, 2000), st.integers(0, 2**40)), min_size=1, max_size=30))
+def test_a_profile_is_toml_whose_sums_are_the_files(files):
+    read = tomllib.loads(profile.text(survey(*files)))
+    assert set(read) == {"title", "source", "survey", "sizes"}
+    assert sum(row["files"] for row in read["sizes"]) == read["survey"]["files"] == len(files)
+    assert sum(row["bytes"] for row in read["sizes"]) == read["survey"]["bytes"] == sum(size for _, size in files)
+    assert sum(row["files"] for row in read["survey"]["ages"]) == len(files)
+    ends = [units.parse(row["up_to"], units.Unit.BYTES) for row in read["sizes"] if "up_to" in row]
+    assert ends == sorted(set(ends))
+    assert all("up_to" in row for row in read["sizes"][:-1])
+    for row in read["sizes"]:
+        assert set(row) <= {"up_to", "files", "bytes"}
+        assert row["files"] > 0
+        if "up_to" in row:
+            assert row["bytes"] <= row["files"] * units.parse(row["up_to"], units.Unit.BYTES)
+
+
+@given(st.lists(st.tuples(st.integers(0, 2000), st.integers(0, 2**40)), min_size=1, max_size=30))
+def test_a_profile_is_a_population_that_a_workload_can_read(files):
+    found = survey(*files)
+    read = populations.parse(profile.text(found), "p.toml")
+    told = [(band.files, band.bytes, band.up_to) for band in read.sizes]
+    bands = zip(found.size_bands, found.population.sizes, strict=True)
+    assert told == [(group.files, group.bytes, band.most_bytes) for band, group in bands if group.files]
+    assert read.survey["files"] == len(files)
+
+
+@given(st.text())
+def test_any_name_can_stand_in_a_profile(name):
+    name = name.encode(errors="replace").decode()
+    read = tomllib.loads(profile.text(replace(survey((1, 1)), directories=(name,), filters=(name,))))
+    assert read["survey"]["directories"] == [name]
+    assert json.dumps(read["title"])
+
+
+def test_no_profile_of_nothing():
+    with pytest.raises(RefusedError, match="expected at least one"):
+        profile.text(survey())
