@@ -51,6 +51,10 @@ DIRECTIONS = {
     "create": Direction.METADATA,
     "stat": Direction.METADATA,
     "list": Direction.METADATA,
+    "open": Direction.METADATA,
+    "rename": Direction.METADATA,
+    "readdir": Direction.METADATA,
+    "readdir_plus": Direction.METADATA,
 }
 
 

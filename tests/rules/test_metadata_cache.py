@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import pytest
+
 from assay.records import Claim, Direction, Regime, Rung, Severity, State, Tier
 from assay.rules.metadata_cache import RULE
 from audit.case_builder import Made, Seen, case_of, reading
@@ -38,6 +40,39 @@ def test_applies_to_lookups_and_device_claims():
     assert RULE.applies(case_of(Made(operation="create"), "T12"))
     assert RULE.applies(case_of(Made(operation="read"), "T12"))
     assert RULE.applies(case_of(Made(operation="stat"), "T12")) is None
+
+
+def test_opening_is_judged_like_looking_up():
+    assert judged("open", inodes=(1_000, 20_990)).state is State.PASS
+    assert judged("open", inodes=(21_000, 21_003)).state is State.FAIL
+    assert judged("readdir", inodes=(0, 20_000)).state is State.UNVERIFIED
+    assert RULE.applies(case_of(Made(operation="rename"), "T12"))
+
+
+@pytest.mark.parametrize(
+    ("lists", "knobs", "entries"),
+    [
+        (1, {}, 20_000),
+        (5, {}, 100_000),
+        (1, {"spread": 4}, 5_000),
+        (1, {"workers": 3, "sharing": "shared"}, 60_000),
+        (1, {"workers": 3, "sharing": "own"}, 20_000),
+        (1, {"operations": ("symlink", "readdir_plus", "link")}, 40_000),
+        (1, {"operations": ("readdir_plus", "symlink")}, 20_000),
+    ],
+)
+def test_a_list_with_attributes_looks_at_every_entry_each_time(lists, knobs, entries):
+    """The first of five lists loads all inodes, the others find them in memory."""
+    for loaded, state in ((entries, State.PASS), (entries * 0.9, State.FAIL)):
+        seen = Seen(inodes=(1_000, 1_000 + int(loaded)))
+        made = Made(operation="readdir_plus", count=lists, record_bytes=0, claim=COLD, seen=seen, knobs={"count": 20_000} | knobs)
+        assert RULE.check(case_of(made, "T12")).state is state
+
+
+def test_a_list_of_unknown_length_is_unverified():
+    finding = judged("readdir_plus", inodes=(0, 20_000))
+    assert finding.state is State.UNVERIFIED
+    assert "not known" in finding.statement
 
 
 def test_inodes_that_others_dropped_accuse_nobody():

@@ -1,4 +1,4 @@
-"""Finds stat and list figures that were answered from the cached inodes and names.
+"""Finds figures of looking at metadata that were answered from the cached inodes and names.
 
 The evidence is the growth of the file systems' inode caches: an inode that is found in memory adds nothing to them. These
 caches are the whole host's: where they grew too little, but the process itself made storage read all those inodes, others
@@ -9,22 +9,24 @@ from __future__ import annotations
 
 from assay import measures
 from assay.catalogue import Case, Rule, TrialCase
-from assay.findings import found
+from assay.findings import found, knob
 from assay.measures import ladder
-from assay.records import Direction, Finding, Regime, Rung, Scope, Severity, State, Tier
+from assay.records import Direction, Finding, Regime, Rung, Scope, Severity, State, Tier, Value
 from assay.units import Unit
 
-LOOKS_UP = ("stat", "list")
-"""Operations that read metadata without making any."""
+LISTS = ("list", "readdir")
+"""Operations that read names alone."""
+LOOKS_UP = ("stat", "open", "readdir_plus", *LISTS)
+"""Operations that read metadata without making or changing any."""
 
 
 def applies(case: Case) -> str | None:
-    """Metadata operations; those that make or remove objects have no tier to verify."""
+    """Metadata operations; those that make, change or remove objects have no tier to verify."""
     assert isinstance(case, TrialCase)
     if case.phase.directions.get(case.measure.operation) is not Direction.METADATA:
         return "no metadata operation"
     if case.measure.operation not in LOOKS_UP and case.claim.tier is not Tier.DEVICE:
-        return f"{case.measure.operation} makes or removes objects, it is not answered from a cache"
+        return f"{case.measure.operation} makes, changes or removes objects, it is not answered from a cache"
     return None
 
 
@@ -34,12 +36,12 @@ def check(case: Case) -> Finding:
     if case.measure.operation not in LOOKS_UP:
         advice = "claim durability = stable-media instead, or leave the tier as-is"
         return found(RULE, case, State.UNVERIFIED, f"No counter says which tier a {case.measure.operation} reached: {advice}.")
-    if case.measure.operation == "list":
+    if case.measure.operation in LISTS:
         return found(RULE, case, State.UNVERIFIED, "Directory blocks leave no count of their own, so a list's tier is not known.")
-    loaded = inodes_loaded(case)
-    objects = sum(total.count for _, total in measures.client_operations(case.phase, case.measure.operation))
+    loaded, objects = inodes_loaded(case), touched(case)
     if loaded is None or not objects:
-        return found(RULE, case, State.UNVERIFIED, "The inode caches could not be watched (/proc/slabinfo is for root).")
+        missing = "The inode caches could not be watched (/proc/slabinfo is for root)."
+        return found(RULE, case, State.UNVERIFIED, missing if objects else "How many objects were looked at is not known.")
     loaded = max(0.0, loaded)
     share = min(1.0, loaded / objects)
     observed = {"loads_share": share, "inodes_loaded": loaded, "objects": float(objects)}
@@ -63,6 +65,27 @@ def check(case: Case) -> Finding:
         relabel=f"{case.measure.operation} of cached inodes: {measures.percent(1 - share)} from memory",
         evidence=("L2 inode caches",),
     )
+
+
+def touched(case: TrialCase) -> int:
+    """Inodes that were looked at: one an operation; for readdir_plus all of the directory, as far as its knobs tell (else 0)."""
+    done = sum(total.count for _, total in measures.client_operations(case.phase, case.measure.operation))
+    return done * entries(case) if case.measure.operation == "readdir_plus" else done
+
+
+def entries(case: TrialCase) -> int:
+    """Inodes with a name in one directory: objects of those who share it, and symbolic links to them if there are any by then."""
+    owners = len(case.phase.clients) if knob(case, "directories") == "shared" else 1
+    if knob(case, "sharing") == "shared":
+        owners *= _whole(knob(case, "workers"), 1)
+    done = knob(case, "operations")
+    before = done[: done.index("readdir_plus")] if isinstance(done, tuple) and "readdir_plus" in done else ()
+    kinds = 2 if "symlink" in before else 1
+    return _whole(knob(case, "count"), 0) * owners * kinds // _whole(knob(case, "spread"), 1)
+
+
+def _whole(value: Value, otherwise: int) -> int:
+    return value if isinstance(value, int) else otherwise
 
 
 def inodes_loaded(case: TrialCase) -> float | None:
