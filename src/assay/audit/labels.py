@@ -29,6 +29,15 @@ NOUNS = {
     "null": "empty operations",
     "fsync": "syncs",
     "list": "listings",
+    "readdir": "listings",
+    "readdir_plus": "listings with attributes",
+    "open": "opens",
+    "setxattr": "settings of an attribute",
+    "rename": "renames",
+    "link": "hard links",
+    "symlink": "symbolic links",
+    "mkdir": "new directories",
+    "rmdir": "removals of directories",
 }
 COUNTED = frozenset({"create", "read", "reread", "rewrite", "stat", "trim", "unlink", "write"})
 """Operations whose plural is their name with an s; a foreign tool's own names are told as they are."""
