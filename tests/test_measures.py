@@ -9,7 +9,19 @@ from hypothesis import strategies as st
 
 from assay import measures
 from assay.measures import ladder, latency
-from assay.records import ABSOLUTE, Claim, Direction, Durability, Histogram, Rung, Series, SteadyState, Tier
+from assay.records import (
+    ABSOLUTE,
+    Claim,
+    Direction,
+    Durability,
+    Histogram,
+    LoadTotal,
+    QueueTotal,
+    Rung,
+    Series,
+    SteadyState,
+    Tier,
+)
 from assay.units import Unit
 from audit.case_builder import MIB, SECOND, Made, Seen, but, measure_of, observations_of, run_of
 
@@ -157,6 +169,23 @@ def test_the_drain_of_a_foreign_tool_is_charged_over_its_own_time_where_it_tells
 )
 def test_other_figures(name, expected):
     assert figure(Made(figure=name, errors=3)).value == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("change", "there"),
+    [
+        ({}, True),
+        ({"queue": QueueTotal(depth=1, registered=False, punted=False, punted_threads=0, submissions=9)}, True),
+        ({"queue": QueueTotal(depth=8, registered=False, punted=False, punted_threads=0, submissions=9)}, False),
+        ({"load": LoadTotal(late=0, unstarted=0, backlog_max_ns=0)}, False),
+    ],
+)
+def test_latencies_that_overlap_or_begin_before_the_operation_are_no_busy_time(change, there):
+    made = Made(figure="busy_ops_per_s")
+    run = run_of(made)
+    (client,) = run.phases[0].clients
+    run = replace(run, phases=(replace(run.phases[0], clients=(replace(client, **change),)),))
+    assert (measures.value(run, observations_of(made), measure_of(made)) is not None) is there
 
 
 def test_figure_that_cannot_be_had_is_none():

@@ -190,7 +190,12 @@ def told_seconds(phase: Phase, operation: str) -> float | None:
 
 
 def busy_rate(phase: Phase, observations: Observations, measure: Measure) -> Figure | None:
-    """Count over the sum of the operation's own latencies: what one busy client would do."""
+    """Count over the sum of the operation's own latencies: what one busy client would do, one operation after the other.
+
+    None where latencies are no busy time: in a queue they overlap, and in an open loop they begin before the operation does.
+    """
+    if any(client.load is not None or (client.queue and client.queue.depth > client.workers) for client in phase.clients):
+        return None
     count, busy = counted(phase, observations, measure.operation)
     treatment = rounds_in_words(phase, measure.operation)
     return Figure(value=count * 1e9 / busy, unit=Unit.PER_S, treatment=treatment) if busy else None
