@@ -47,8 +47,5 @@ def config(client):
 
 
 def test_64_clients_are_armed_within_a_second_and_end_without_a_wait(times):
-    print(
-        "armed - spawned:", [round(armed, 3) for armed, _ in times], "closed - armed:", [round(closed, 3) for _, closed in times]
-    )
-    assert min(armed for armed, _ in times) < 1.0
-    assert max(closed for _, closed in times) < LISTEN_S / 2, "a listener waited on a pipe that was closed under it"
+    assert min(armed for armed, _ in times) < 1.0, times
+    assert max(closed for _, closed in times) < LISTEN_S / 2, f"a listener waited on a pipe that was closed under it: {times}"

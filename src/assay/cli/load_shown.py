@@ -12,7 +12,8 @@ from assay.catalogue import Knob, KnobKind
 from assay.cli.tables import Row, table
 from assay.experiment import single
 from assay.experiment.knobs import expected
-from assay.measures.sums import Sum, Whole
+from assay.measures.cost import IN_ALL
+from assay.measures.sums import SHARES, Sum, Whole
 from assay.records import Experiment, Finding, Run, Value, Verdict, VerdictState
 from assay.units import Unit
 
@@ -20,6 +21,18 @@ HEADER = ("operation", "ops/s", "bytes/s", "p50", "p90", "p99", "p99.9", "max", 
 COUNTERS = {"instructions": ("user_instructions", "kernel_instructions"), "cycles": ("user_cycles", "kernel_cycles")}
 UNCOUNTED = "instructions and cycles per operation unknown: no hardware counters that we may read"
 WIDTH = 120
+SHORT_LIST = 6
+"""So many words are told with the key that takes them."""
+EXAMPLES = {
+    Unit.NONE: "a number",
+    Unit.COUNT: "a whole number",
+    Unit.BYTES: "such as 4KiB",
+    Unit.BYTES_PER_S: "such as 100MB/s",
+    Unit.PER_S: "such as 1000/s",
+    Unit.NANOSECONDS: "such as 10s or 250us",
+    Unit.SHARE: "such as 70%",
+}
+"""Quantities as one types them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,15 +53,15 @@ def text(told: Told) -> str:
     rows = [Row(cells=(name, *cells(found))) for name, found in told.whole.operations.items()]
     figures = table(HEADER, rows, range(1, len(HEADER)), width=WIDTH)
     order = list(VerdictState)
-    verdicts = sorted(told.verdicts, key=lambda verdict: order.index(verdict.state), reverse=True)
-    return "\n".join([figures, *about_load(told.whole), *about_cost(told.whole), *(line(one, told) for one in verdicts)])
+    worst_first = sorted(told.verdicts, key=lambda verdict: order.index(verdict.state))
+    return "\n".join([figures, *about_load(told.whole), *about_cost(told.whole), *reversed(audited(worst_first))])
 
 
 def cells(found: Sum) -> Iterator[str]:
     """One operation's figures in the columns of the table."""
     yield told_as(found.ops_per_s, Unit.COUNT)
     yield told_as(found.bytes_per_s, Unit.BYTES_PER_S) if found.bytes else "-"
-    yield from (told_as(value, Unit.NANOSECONDS) for value in found.latency_ns.values())
+    yield from (told_as(found.latency_ns[name], Unit.NANOSECONDS) for name in SHARES)
     yield f"{found.errors:,}"
 
 
@@ -82,17 +95,24 @@ def about_cost(whole: Whole) -> Iterator[str]:
     )
     if processor is not None:
         yield (
-            f"           {processor:,.3g} s of CPU per million operations, "
+            f"           {told_as(processor, Unit.NONE)} s of CPU per million operations, "
             f"{voluntary or 0:,.0f} voluntary and {involuntary or 0:,.0f} involuntary switches, {faults or 0:,.0f} page faults"
         )
 
 
-def line(verdict: Verdict, told: Told) -> str:
-    """The audit of one number in one line: its state, what it is, and what to do where it is not what it is called."""
-    of = f" {measure_of(verdict).split('.')[1]}" if len(told.verdicts) > 1 else ""
-    failed = failures(verdict.findings)
-    advice = f". {failed[0].rule}: {failed[0].advice}" if failed and failed[0].advice else ""
-    return f"{verdict.state}{of}: {verdict.label}{advice}"
+def audited(verdicts: Sequence[Verdict]) -> list[str]:
+    """The audit of each number in one line: its state, what it is, and what to do where it is not what it is called.
+
+    What a rule advises is said once."""
+    lines: list[str] = []
+    advised: set[str] = set()
+    for verdict in verdicts:
+        of = f" {measure_of(verdict).split('.')[1]}" if len(verdicts) > 1 else ""
+        first = next((one for one in failures(verdict.findings) if one.advice), None)
+        advice = f". {first.rule}: {first.advice}" if first is not None and first.rule not in advised else ""
+        advised |= {first.rule} if first is not None else set()
+        lines.append(f"{verdict.state}{of}: {verdict.label}{advice}")
+    return lines
 
 
 def measure_of(verdict: Verdict) -> str:
@@ -114,7 +134,7 @@ def as_json(told: Told) -> str:
         "error": run.error,
         "operations": each,
         **summed(whole.sum),
-        **whole.cost,
+        **{name: int(found) if found is not None and name in IN_ALL else found for name, found in whole.cost.items()},
         "load": plain.to_plain(whole.load),
         "queue": plain.to_plain(whole.queue),
         "verdicts": [judged(verdict) for verdict in told.verdicts],
@@ -191,10 +211,17 @@ def keys_text(kind: str) -> str:
 
 def also(knob: Knob) -> str:
     """What a knob takes and what holds where it is not given, in brackets."""
-    takes = expected(knob) if knob.kind is not KnobKind.CHOICE or len(knob.choices) < 6 else "one of those below"
-    takes = "a list of those below" if knob.kind is KnobKind.TEXTS and len(knob.choices) >= 6 else takes
+    many = len(knob.choices) > SHORT_LIST
+    takes = ("a list of those below" if knob.kind is KnobKind.TEXTS else "one of those below") if many else takes_text(knob)
     default = "required" if knob.required else None if knob.default is None else f"default {default_text(knob)}"
     return f" ({'; '.join(part for part in (takes, default) if part)})"
+
+
+def takes_text(knob: Knob) -> str:
+    """What a knob takes, in a few words."""
+    if knob.kind is KnobKind.QUANTITY:
+        return EXAMPLES[knob.unit]
+    return expected(knob)
 
 
 def default_text(knob: Knob) -> str:

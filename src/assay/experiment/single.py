@@ -43,6 +43,8 @@ CLIENTS = Knob(name="clients", kind=KnobKind.INTEGER, help="processes", default=
 HIDDEN = "file"
 """The knob for a file of others: `path` says it here."""
 WITHOUT_PATH = ("null",)
+FOREIGN = (None, "command")
+"""Not engines of ours: what they do is for themselves to say."""
 AS_IS = ("null", "metadata")
 """Engines that move no data of their own: no layer below could confirm a tier."""
 
@@ -81,16 +83,15 @@ class _Way:
 
 def kinds() -> tuple[str, ...]:
     """The workloads that have an engine: a foreign command needs none of this."""
-    return tuple(
-        name for name in catalogue.names("workloads") if catalogue.find("workloads", name).engine not in (None, "command")
-    )
+    return tuple(name for name in catalogue.names("workloads") if catalogue.find("workloads", name).engine not in FOREIGN)
 
 
 def plug_of(kind: str) -> Workload:
-    """The workload of this kind. Raises UsageError naming the kinds that there are."""
-    if kind not in kinds():
+    """The workload of this kind, imported alone. Raises UsageError naming the kinds that there are."""
+    found = catalogue.find("workloads", kind) if kind in catalogue.names("workloads") else None
+    if found is None or found.engine in FOREIGN:
         raise UsageError(f"found load {kind!r}; expected {one_of(kinds(), kind)}")
-    return catalogue.find("workloads", kind)
+    return found
 
 
 def keys(plug: Workload) -> dict[str, Knob]:

@@ -26,6 +26,7 @@ class Sum:
     ops_per_s: float | None
     bytes_per_s: float | None
     latency_ns: Mapping[str, float | None]
+    """The percentiles of SHARES by name, and `mean`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,7 +71,7 @@ def one(run: Run, observations: Observations, measure: Measure, phase: Phase) ->
         elapsed_ns=figure("elapsed_ns") or 0.0,
         ops_per_s=figure("ops_per_s"),
         bytes_per_s=figure("bytes_per_s"),
-        latency_ns=percentiles(latency.merged(observations, phase.name, measure.operation)),
+        latency_ns=latencies(latency.merged(observations, phase.name, measure.operation), figure("latency_mean_ns")),
     )
 
 
@@ -86,6 +87,7 @@ def together(observations: Observations, parts: Sequence[tuple[Sum, Measure, Pha
             buckets[upper] += count
     elapsed_ns = sum(longest.values())
     ops, moved = sum(part.ops for part, _, _ in parts), sum(part.bytes for part, _, _ in parts)
+    means = [mean * part.ops for part, _, _ in parts if (mean := part.latency_ns["mean"]) is not None]
     return Sum(
         ops=ops,
         bytes=moved,
@@ -93,13 +95,13 @@ def together(observations: Observations, parts: Sequence[tuple[Sum, Measure, Pha
         elapsed_ns=elapsed_ns,
         ops_per_s=ops * 1e9 / elapsed_ns if elapsed_ns else None,
         bytes_per_s=moved * 1e9 / elapsed_ns if elapsed_ns else None,
-        latency_ns=percentiles(sorted(buckets.items())),
+        latency_ns=latencies(sorted(buckets.items()), sum(means) / ops if ops and len(means) == len(parts) else None),
     )
 
 
-def percentiles(buckets: Buckets) -> dict[str, float | None]:
-    """The latencies (ns) by name."""
-    return {name: latency.percentile(buckets, share) for name, share in SHARES.items()}
+def latencies(buckets: Buckets, mean: float | None) -> dict[str, float | None]:
+    """The percentiles (ns) by name, and the mean."""
+    return {name: latency.percentile(buckets, share) for name, share in SHARES.items()} | {"mean": mean}
 
 
 def costs(phases: Sequence[Phase], ops: int) -> dict[str, float | None]:
