@@ -53,7 +53,7 @@ def region(order: Order, values: Values, layout: str, who: tuple[int, int]) -> M
     """The part of a file that one worker (of one client) uses, apart from all others.
 
     Size 0 = all that an existing file has. What is shared in another layout than segments is told to all as a whole, with the
-    number of the part: the engine takes every so manieth record, or deals them out.
+    number of the part: the engine takes one record in so many, or deals them out.
     """
     client, worker = who
     workers = integer(values, "workers")
