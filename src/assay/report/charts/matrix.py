@@ -24,7 +24,7 @@ PALE = 0.05
 DARK_FROM = 0.66
 """Opacity of the gold above which dark text is easier to read on it than the light text of dark paper."""
 DARK = "#22211f"
-LINE = 132
+LINE = 145
 """Characters of a line of the subtitle."""
 
 
