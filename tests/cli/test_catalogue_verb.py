@@ -4,6 +4,7 @@ import json
 
 from assay import catalogue as plugs
 from assay.cli.catalogue import catalogue
+from assay.settings import profiles
 
 
 def test_every_entry_is_shown_with_its_help(capsys):
@@ -12,6 +13,8 @@ def test_every_entry_is_shown_with_its_help(capsys):
     for kind in plugs.CONSTANTS:
         assert f"\n{kind}\n" in f"\n{text}"
         assert all(plugs.help_of(kind, name) in text for name in plugs.names(kind))
+    shipped = text.partition("\nprofiles\n")[2]
+    assert all(f"  {name} " in shipped for name in profiles.shipped())
 
 
 def test_json_has_knobs_and_evidence(capsys):

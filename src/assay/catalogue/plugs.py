@@ -112,6 +112,8 @@ class Workload:
     parse: Callable[[Mapping[str, Value], str, int], Mapping[str, float]] | None = None
     only_reads: Callable[[Mapping[str, Value]], bool] = lambda knobs: False
     """Whether with these knobs nothing on the target is written, made, renamed or removed, a layout included."""
+    inputs: Callable[[Mapping[str, Value]], Mapping[str, str]] = lambda knobs: {}
+    """Knob -> the content of the file that it names and that decides what is done, recorded as a fact with each trial."""
     space: Callable[[Mapping[str, Value]], int] = lambda knobs: 0
     """Bytes of space that it needs on the target."""
     seconds: Callable[[Mapping[str, Value]], float] = lambda knobs: 10.0

@@ -6,11 +6,13 @@ import json
 
 from assay import catalogue as plugs
 from assay.catalogue import CONSTANTS, Kind, Knob, Observer, Plug, Rule, Target, Workload
+from assay.settings import profiles
 
 
 def catalogue(as_json: bool) -> int:
-    """Print all targets, workloads, observers, rules and parsers."""
-    found = {kind: entries(kind) for kind in CONSTANTS}
+    """Print all targets, workloads, observers, rules and parsers, and the profiles that are shipped."""
+    found: dict[str, list[dict[str, object]]] = {kind: entries(kind) for kind in CONSTANTS}
+    found["profiles"] = [{"name": name, "help": profiles.read(name).summary} for name in profiles.shipped()]
     print(json.dumps(found, indent=2) if as_json else text(found))
     return 0
 
@@ -53,7 +55,7 @@ def knob(one: Knob) -> dict[str, object]:
     return {"name": one.name, "help": one.help, "default": default, **takes}
 
 
-def text(found: dict[Kind, list[dict[str, object]]]) -> str:
+def text(found: dict[str, list[dict[str, object]]]) -> str:
     """One aligned block a kind; knobs below their owner."""
     lines: list[str] = []
     for kind, rows in found.items():

@@ -1,4 +1,4 @@
-"""Which programs make a run: Assay itself, and the file that a foreign command is, so that another build of it shows."""
+"""What makes a run beside the experiment: Assay, the file that a foreign command is, the content of files that knobs name."""
 
 from __future__ import annotations
 
@@ -41,9 +41,15 @@ def programs(host: Host, workload: Workload, spec: WorkloadSpec, endpoint: Endpo
             yield f"program.{spec.name}", _told(host, path, endpoint.address) if path else f"{argv[0]}: not found"
 
 
-def fact_class(spec: WorkloadSpec, levels: Mapping[str, Value]) -> FactClass:
-    """A program that a factor chooses is the difference that was asked for; any other is one that counts."""
-    chosen = any(path.startswith(f"{spec.name}.{knob}") for path in levels for knob in CHOOSES)
+def inputs(workload: Workload, spec: WorkloadSpec, levels: Mapping[str, Value]) -> Iterator[tuple[str, str, FactClass]]:
+    """`KNOB.WORKLOAD`, content and class of each file that a knob names, so that another content of it shows."""
+    for knob, content in workload.inputs(spec.knobs).items():
+        yield f"{knob}.{spec.name}", content, fact_class(spec, levels, (knob,))
+
+
+def fact_class(spec: WorkloadSpec, levels: Mapping[str, Value], knobs: tuple[str, ...] = CHOOSES) -> FactClass:
+    """What a factor chooses by one of these knobs is the difference that was asked for; any other is one that counts."""
+    chosen = any(path.startswith(f"{spec.name}.{knob}") for path in levels for knob in knobs)
     return FactClass.IDENTITY if chosen or "workload" in levels else FactClass.PERFORMANCE
 
 

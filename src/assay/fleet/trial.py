@@ -168,10 +168,12 @@ def _facts(attempt: Attempt, site: _Site, loads: tuple[_Load, ...], when: When) 
 
 
 def _programs(attempt: Attempt, site: _Site, loads: tuple[_Load, ...]) -> Iterator[Fact]:
-    """Which file each foreign command is, before it can have changed."""
+    """Which file each foreign command is, and what is in the files that knobs name, before they can have changed."""
     for load in loads:
         matters = programs.fact_class(load.spec, attempt.trial.levels)
         for key, value in programs.programs(attempt.host, load.workload, load.spec, site.endpoints[0]):
+            yield Fact(host=attempt.host.name, when=When.BEFORE, key=key, value=value, fact_class=matters)
+        for key, value, matters in programs.inputs(load.workload, load.spec, attempt.trial.levels):
             yield Fact(host=attempt.host.name, when=When.BEFORE, key=key, value=value, fact_class=matters)
 
 

@@ -1,0 +1,216 @@
+"""Profiles of workloads: requests of several sizes by their shares, some at random and some one after the other.
+
+title = "File server"
+source = "where the pattern was published, or how it was found"
+read_share = "80 %"
+random_share = "100 %"
+depth = 4                    # requests in flight of each worker; 1
+think = "1 ms"               # from the end of a request to the next one; none
+align = "512 B"              # where random requests begin; multiples of their own size
+requests = [
+    { bytes = "4 KiB", share = "60 %" },
+    { bytes = "64 KiB", share = "40 %" },
+]
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from assay import units
+from assay.errors import InputErrors, Mistake
+from assay.settings import page
+from assay.settings.page import Page, Where
+from assay.units import Unit
+
+SHIPPED = Path(__file__).parent.parent / "profiles"
+"""Where the profiles are that come with the laboratory, one file each; the file's stem is the name."""
+SUFFIX = ".toml"
+"""What ends so is the path of a profile, anything else the name of one."""
+SECTOR = 512
+MOST_BYTES = 1 << 30
+MOST_REQUESTS = 64
+MOST_DEPTH = 4096
+"""What the engine takes at most."""
+WHOLE = 1_000_000
+"""All requests, in the parts that a share is rounded to: 0.0001 %."""
+
+KEYS = ("title", "source", "read_share", "random_share", "depth", "think", "align", "requests")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """Requests of one size; of `WHOLE` requests so many are of it."""
+
+    bytes: int
+    weight: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Profile:
+    """What kind of requests there are, and where that was found."""
+
+    title: str
+    source: str
+    read_share: float
+    random_share: float
+    requests: tuple[Request, ...]
+    depth: int = 1
+    think_ns: int = 0
+    align: int | None = None
+
+    @property
+    def summary(self) -> str:
+        """What it is, in a line."""
+        sizes = sorted({request.bytes for request in self.requests})
+        span = " to ".join(dict.fromkeys(units.format(size, Unit.BYTES) for size in (sizes[0], sizes[-1])))
+        reads, random = (units.format(share, Unit.SHARE) for share in (self.read_share, self.random_share))
+        return f"{self.title}: {reads} reads, {random} at random, {span}."
+
+    @property
+    def largest(self) -> int:
+        """Bytes of the largest request."""
+        return max(request.bytes for request in self.requests)
+
+    @property
+    def mean_bytes(self) -> float:
+        """Bytes of a request on average."""
+        return sum(request.bytes * request.weight for request in self.requests) / WHOLE
+
+    @property
+    def setting(self) -> Mapping[str, object]:
+        """What the engine is told of the requests."""
+        return {
+            "operation": "request_mix",
+            "requests": tuple({"bytes": request.bytes, "weight": request.weight} for request in self.requests),
+            "read_share": self.read_share,
+            "random_share": self.random_share,
+            "align": self.align,
+        }
+
+    @property
+    def canonical(self) -> str:
+        """All that decides what is done, as JSON with sorted keys; title and source change nothing."""
+        told = {
+            "align": self.align,
+            "depth": self.depth,
+            "random_share": self.random_share,
+            "read_share": self.read_share,
+            "requests": [[request.bytes, request.weight] for request in self.requests],
+            "think_ns": self.think_ns,
+        }
+        return json.dumps(told, sort_keys=True, separators=(",", ":"))
+
+    @property
+    def identity(self) -> str:
+        """The digest (SHA-256) of the canonical text, and the text."""
+        return f"sha256 {hashlib.sha256(self.canonical.encode()).hexdigest()}: {self.canonical}"
+
+
+def shipped() -> tuple[str, ...]:
+    """The names of the profiles that come with the laboratory, sorted."""
+    return tuple(sorted(path.stem for path in SHIPPED.glob(f"*{SUFFIX}")))
+
+
+def read(name: str) -> Profile:
+    """The shipped profile of this name, or the one at a path that ends in `.toml` (from the current directory where relative).
+
+    Raises InputErrors with every mistake in it, or that there is none.
+    """
+    is_path = name.endswith(SUFFIX)
+    if not is_path and name not in shipped():
+        raise _none(name, "no profile of that name")
+    path = Path(name) if is_path else SHIPPED / f"{name}{SUFFIX}"
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise _none(name, f"no profile there ({getattr(error, 'strerror', None) or 'it is not UTF-8'})") from error
+    return parse(text, name)
+
+
+def _none(name: str, found: str) -> InputErrors:
+    expected = f"one of {', '.join(shipped())}, or the path of a file that ends in {SUFFIX}"
+    return InputErrors([Mistake(file=name, line=None, column=None, found=found, expected=expected)])
+
+
+def parse(text: str, file: str) -> Profile:
+    """The profile in a TOML text; `file` is what mistakes name. Raises InputErrors with every mistake in it."""
+    sheet = page.load(text, file)
+    values = sheet.values
+    sheet.only((), values, KEYS)
+    title, source = (sheet.text((key,), values.get(key)) for key in ("title", "source"))
+    read_share, random_share = (_share(sheet, (key,), values.get(key)) for key in ("read_share", "random_share"))
+    think = sheet.quantity(("think",), values["think"], Unit.NANOSECONDS) if "think" in values else 0
+    align = _sectors(sheet, ("align",), values["align"]) if "align" in values else None
+    depth = _depth(sheet, values.get("depth", 1))
+    if depth > 1 and think:
+        sheet.wrong(("think",), f"think with depth {depth}", "one of them: who thinks has one request in flight")
+    requests = _requests(sheet, values.get("requests"))
+    sheet.refuse_if_wrong()
+    return Profile(
+        title=title,
+        source=source,
+        read_share=read_share,
+        random_share=random_share,
+        requests=requests,
+        depth=depth,
+        think_ns=int(think or 0),
+        align=align,
+    )
+
+
+def _share(sheet: Page, at: Where, value: object) -> float:
+    share = sheet.quantity(at, value, Unit.SHARE)
+    if share is not None and share > 1:
+        sheet.wrong(at, units.format(share, Unit.SHARE), "at most 100 %")
+    return float(share or 0)
+
+
+def _sectors(sheet: Page, at: Where, value: object) -> int:
+    """Bytes in whole sectors; 0 where they are wrong."""
+    size = sheet.quantity(at, value, Unit.BYTES)
+    if size is not None and (size % SECTOR or not 0 < size <= MOST_BYTES):
+        sheet.wrong(at, units.format(size, Unit.BYTES), f"a multiple of {SECTOR} B, at most 1 GiB")
+        return 0
+    return int(size or 0)
+
+
+def _depth(sheet: Page, value: object) -> int:
+    if isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= MOST_DEPTH:
+        return value
+    sheet.wrong(("depth",), repr(value), f"depth = a whole number from 1 to {MOST_DEPTH}")
+    return 1
+
+
+def _requests(sheet: Page, rows: object) -> tuple[Request, ...]:
+    """The rows of the table; notes what is wrong with each and between them."""
+    at: Where = ("requests",)
+    if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) for row in rows):
+        sheet.wrong(at, "no requests" if rows is None else repr(rows), 'rows such as { bytes = "4 KiB", share = "100 %" }')
+        return ()
+    if len(rows) > MOST_REQUESTS:
+        sheet.wrong(at, f"{len(rows)} rows", f"at most {MOST_REQUESTS}")
+    known = len(sheet.mistakes)
+    requests = tuple(_request(sheet, (*at, number), row) for number, row in enumerate(rows))
+    for number, request in enumerate(requests):
+        if request.bytes and any(request.bytes == other.bytes for other in requests[:number]):
+            size = units.format(request.bytes, Unit.BYTES)
+            sheet.wrong((*at, number, "bytes"), f"{size} a second time", "each size once")
+    total = sum(request.weight for request in requests)
+    if len(sheet.mistakes) == known and total != WHOLE:
+        sheet.wrong(at, f"shares that add to {total * 100 / WHOLE:.6g} %", "100 %")
+    return requests
+
+
+def _request(sheet: Page, at: Where, row: Mapping[str, object]) -> Request:
+    sheet.only(at, row, ("bytes", "share"))
+    size = _sectors(sheet, (*at, "bytes"), row.get("bytes"))
+    known = len(sheet.mistakes)
+    weight = round(_share(sheet, (*at, "share"), row.get("share")) * WHOLE)
+    if len(sheet.mistakes) == known and not weight:
+        sheet.wrong((*at, "share"), repr(row.get("share")), "at least 0.0001 %")
+    return Request(bytes=size, weight=weight)
