@@ -5,6 +5,7 @@ import json
 import os
 import pwd
 import signal
+import subprocess
 import time
 import tomllib
 from pathlib import Path
@@ -232,6 +233,18 @@ def test_a_full_disk_is_told(bench, tree):
     assert done.returncode == 1
     assert "No space left" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("words", [[], ["--list"], ["--json"]])
+def test_an_output_that_takes_nothing_is_told(bench, tree, words):
+    if not Path("/dev/full").exists():
+        pytest.skip("no /dev/full")
+    with Path("/dev/full").open("wb") as full:
+        done = bench.run("survey", tree, *words, capture_output=False, stdout=full, stderr=subprocess.PIPE)
+    assert done.returncode == 1
+    assert "No space left" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert "Exception" not in done.stderr
 
 
 class Terminal(io.StringIO):

@@ -67,20 +67,23 @@ def out_of(*, as_json: bool, listing: bool, print0: bool) -> Out:
 def survey(request: Request, now_ns: int) -> int:
     """Walk the trees and tell what is in them at `now_ns` (since 1970). Gives 0; what could not be read is told.
 
-    Raises UsageError with every mistake of the call, RefusedError where a file cannot be written.
+    Raises UsageError with every mistake of the call, RefusedError where a file or standard output cannot be written.
     """
     filters, inodes = resolved(request)
     progress = Progress(request)
     try:
         found = walked(request, filters, inodes, now_ns, progress)
+        progress.close()
+        tell(request.out, found, [*_written(request, found)])
         sys.stdout.flush()
-    except BrokenPipeError:
+    except OSError as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        if not isinstance(error, BrokenPipeError):  # else the reader has enough
+            raise RefusedError(
+                f"found that standard output cannot be written ({error.strerror}); expected room for it"
+            ) from error
     finally:
         progress.close()
-    written = [*_written(request, found)]
-    tell(request.out, found, written)
     return 0
 
 
@@ -257,3 +260,4 @@ class Progress:
         if self._width:
             sys.stderr.write("\r" + " " * self._width + "\r")
             sys.stderr.flush()
+            self._width = 0
