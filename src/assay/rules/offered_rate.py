@@ -1,0 +1,153 @@
+"""Finds open loads of which the target did not do all that was due: beyond what it can do a latency has no value of its own.
+
+In an open load operations are due at times of their own. Where more are due than can be done the backlog grows as long as the
+run lasts, and with it every latency: the figure is then one of the run's length. What never began counts as not attained.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from assay import measures
+from assay.catalogue import Case, Rule, TrialCase
+from assay.findings import at_least, found, knob, rate_of
+from assay.records import Bound, Direction, Finding, Scope, Severity, State
+from assay.units import Unit
+
+
+@dataclass(frozen=True, kw_only=True)
+class Offer:
+    """What was due and what became of it, over all clients."""
+
+    done: int
+    unstarted: int
+    """Due and never begun, but for one of each worker that was at work on another one when the time was over."""
+    seconds: float
+    late: int
+    longest_wait_ns: int
+    asked_per_s: float | None
+    """The knob `rate`; None where the rate followed a schedule."""
+    lag_s: float
+    """Where the work ended it: how much later than at its rate, as far as operations waited to begin. 0 where the time did."""
+
+    @property
+    def attained_share(self) -> float:
+        """Of what was due, or of the rate where the work ended it."""
+        of_count = self.done / (self.done + self.unstarted)
+        return min(of_count, (self.seconds - self.lag_s) / self.seconds)
+
+    @property
+    def backlog_s(self) -> float:
+        """Seconds of arrivals that had not begun at the end."""
+        return max(self.lag_s, self.seconds * self.unstarted / (self.done + self.unstarted))
+
+    @property
+    def per_s(self) -> float:
+        """The rate that was offered."""
+        return self.asked_per_s or (self.done + self.unstarted) / self.seconds
+
+
+def applies(case: Case) -> str | None:
+    """Open loads."""
+    assert isinstance(case, TrialCase)
+    is_open = any(client.load is not None for client in case.phase.clients)
+    return None if is_open else "a closed load: nobody promised a rate"
+
+
+def check(case: Case) -> Finding:
+    """The share of what was due that was done, and the backlog at the end."""
+    assert isinstance(case, TrialCase)
+    offer = offered(case)
+    if offer is None:
+        return found(RULE, case, State.UNVERIFIED, "No operation was due and done, so nothing is known of the rate.")
+    limits, share = case.thresholds, offer.attained_share
+    observed = {
+        "attained_share": share,
+        "backlog_s": offer.backlog_s,
+        "late": float(offer.late),
+        "longest_wait_ns": float(offer.longest_wait_ns),
+    }
+    waited = measures.with_unit(offer.longest_wait_ns, Unit.NANOSECONDS)
+    if share >= limits["attained_share"] and offer.backlog_s <= limits["backlog_s"]:
+        said = f"{measures.percent(share)} of the operations that were due were done; the longest wait to begin was {waited}."
+        return found(RULE, case, State.PASS, said, observed=observed)
+    return saturated(case, offer, observed)
+
+
+def saturated(case: TrialCase, offer: Offer, observed: dict[str, float]) -> Finding:
+    """The failure: a latency of it is none, a rate is that of the saturated target."""
+    attained = measures.with_unit(offer.per_s * offer.attained_share, Unit.PER_S)
+    asked, share = measures.with_unit(offer.per_s, Unit.PER_S), measures.percent(offer.attained_share)
+    severity, bound = consequence(case)
+    return found(
+        RULE,
+        case,
+        State.FAIL,
+        f"{asked} were offered and {attained} done ({share}): at the end {offer.backlog_s:.3g} s of arrivals had not begun."
+        " The longer it runs the longer each waits.",
+        severity=severity,
+        observed={**observed},
+        threshold={**case.thresholds},
+        bound=bound,
+        relabel=f"saturated: {attained} done of {asked} offered",
+        evidence=("L0 engine: operations that were due and never began, longest wait to begin",),
+    )
+
+
+def consequence(case: TrialCase) -> tuple[Severity, Bound | None]:
+    """A latency at that rate there is none; the rate is at least what was done; of other figures it is worth knowing."""
+    if case.measure.figure.startswith("latency_"):
+        return Severity.INVALIDATES, None
+    if rate_of(case) is None:
+        return Severity.NOTES, None
+    known = at_least(case, 1.0)
+    return Severity.QUALIFIES, Bound(low=known.low, high=None, unit=known.unit) if known else None
+
+
+def offered(case: TrialCase) -> Offer | None:
+    """What was offered to all clients together; None where nothing was done."""
+    clients = [client for client in case.phase.clients if client.load is not None]
+    loads = [client.load for client in clients if client.load is not None]
+    done = sum(one.count for client in clients for one in client.operations if counts(case, one.operation))
+    seconds = (max(client.last_ns for client in clients) - case.phase.start_ns) / 1e9
+    if not done or seconds <= 0:
+        return None
+    asked = knob(case, "rate")
+    per_s = float(asked) if isinstance(asked, int | float) and asked else None
+    longest_wait_ns = max(load.backlog_max_ns for load in loads)
+    late_s = seconds - done / per_s if per_s and knob(case, "duration") is None else 0.0
+    return Offer(
+        done=done,
+        unstarted=max(0, sum(load.unstarted for load in loads) - sum(max(1, client.workers) for client in clients)),
+        seconds=seconds,
+        late=sum(load.late for load in loads),
+        longest_wait_ns=longest_wait_ns,
+        asked_per_s=per_s,
+        lag_s=max(0.0, min(late_s, longest_wait_ns / 1e9)),
+    )
+
+
+def counts(case: TrialCase, operation: str) -> bool:
+    """Whether an operation was due by itself: a flush follows the one before it at once."""
+    return case.phase.directions.get(operation) is not Direction.FLUSH
+
+
+RULE = Rule(
+    id="G02",
+    name="offered-rate",
+    scope=Scope.TRIAL,
+    severity=Severity.INVALIDATES,
+    part="load",
+    needs=(),
+    applies=applies,
+    check=check,
+    alternatives=(
+        "The load generator itself was too slow: look at its processor time and at steal (L07, N02), or give it more workers.",
+        "The target pushed back on purpose (credits, admission control): look at its own counters.",
+    ),
+    advice="Find the highest rate that is attained by bisection, and take latencies at 80 % of it at most.",
+    sources=(
+        "MLPerf inference, server scenario: latency bound at a Poisson rate that must be attained",
+        "SPC, SPEC: achieved within a few per cent of requested",
+    ),
+)
