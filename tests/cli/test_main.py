@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-VERBS = ["quick", "plan", "run", "audit", "compare", "report", "show", "list", "sql", "explain", "catalogue", "doctor", "survey"]
+VERBS = ["quick", "plan", "run", "audit", "compare", "report", "show", "list", "sql", "explain", "catalogue", "doctor", "survey", "load"]
 
 
 def assay(*words: str, **more) -> subprocess.CompletedProcess[str]:

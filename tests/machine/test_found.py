@@ -1,0 +1,59 @@
+"""What a look at a path tells, and that it changes nothing."""
+
+import os
+
+import pytest
+
+from assay.fleet.ledger import Ledger
+from assay.machine import own_file
+from assay.machine.found import DIRECTORY, FILE, NOTHING, Found, look
+from targets_host import HOST, MIB
+
+
+def test_each_kind_of_thing(tmp_path):
+    (tmp_path / "file").write_bytes(b"x" * 5000)
+    (tmp_path / "empty").write_bytes(b"")
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to("file")
+    (tmp_path / "lost").symlink_to("nowhere")
+    found = {name: look(HOST, str(tmp_path / name)) for name in ("file", "empty", "pipe", "link", "lost", "none", ".", "none/x")}
+    assert {name: one.kind for name, one in found.items()} == {
+        "file": FILE,
+        "empty": FILE,
+        "link": FILE,
+        "pipe": "fifo",
+        ".": DIRECTORY,
+        **dict.fromkeys(("lost", "none", "none/x"), NOTHING),
+    }
+    assert (found["file"].size, found["empty"].size) == (5000, 0)
+    assert found["link"].path == str(tmp_path / "file")
+    assert [found[name].parent for name in ("none", "none/x")] == [True, False]
+    assert not any(one.ours for one in found.values())
+
+
+def test_the_unit_of_direct_io_is_the_logical_block_of_the_device(tmp_path):
+    unit = look(HOST, str(tmp_path / "none")).unit
+    assert unit in (512, 4096)
+    assert look(HOST, str(tmp_path)).unit == unit
+    assert Found(path="/x", kind=NOTHING).unit == 512
+
+
+@pytest.mark.parametrize("content", ["whole", "hole", "preallocated"])
+def test_a_file_of_ours_is_whole_where_every_byte_was_written(tmp_path, content):
+    path, undo = tmp_path / "F", Ledger(tmp_path / "ledger")
+    own_file.make(HOST, undo, str(path))
+    with path.open("r+b") as file:
+        if content == "whole":
+            file.write(os.urandom(MIB))
+        elif content == "hole":
+            file.truncate(MIB)
+        else:
+            os.posix_fallocate(file.fileno(), 0, MIB)
+        file.flush()
+        os.fsync(file.fileno())
+    found = look(HOST, str(path))
+    assert (found.kind, found.size, found.ours) == (FILE, MIB, True)
+    assert found.whole == (content == "whole")
+    undo.unwind()
+    undo.close()
+    assert look(HOST, str(path)).kind == NOTHING
