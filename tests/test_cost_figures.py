@@ -11,6 +11,7 @@ from assay.measures import cost
 from assay.records import EngineCost, Measure
 from assay.units import Unit
 from audit.case_builder import Made, observations_of, run_of
+from fleet_stage import MIB, Laboratory, bulk, trial
 
 COUNTERS = tuple(field.name for field in fields(EngineCost))
 known = st.builds(EngineCost, **{name: st.integers(0, 10**12) for name in COUNTERS})
@@ -68,3 +69,19 @@ def test_every_figure_can_be_measured_and_is_better_where_it_is_lower():
         assert kind is not None
         assert (kind.unit, kind.better) == (unit, measures.Better.LOWER)
     assert measures.figure_kind("cpu_ns_per_op").unit is Unit.NANOSECONDS
+
+
+def test_the_real_engine_tells_what_it_used(tmp_path):
+    laboratory = Laboratory(tmp_path)
+    lab = laboratory.lab(bulk(operations=("write",), size=MIB, record_size=4096))
+    lab.install()
+    try:
+        run, _ = lab.run(trial(), 1, lambda news: None)
+    finally:
+        lab.remove()
+        laboratory.ledger.close()
+    found = measures.costs(run.phases[0])
+    assert found["cpu_ns_per_op"] > 0
+    assert found["cpu_s_per_million_ops"] == pytest.approx(found["cpu_ns_per_op"] / 1000)
+    assert found["faults"] >= 0
+    assert found["voluntary_switches"] >= 1, "it slept until the start"

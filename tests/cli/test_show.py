@@ -18,6 +18,7 @@ def test_a_run_in_words(lab, capsys):
     assert text.startswith("run 0003/1: finished, ")
     assert "spool.create.ops_per_s  1,001/s" in text
     assert "create 1,001" in text
+    assert "what the load itself used:" in text
 
 
 def test_an_interrupted_run_is_shown_with_its_error(lab, capsys):
@@ -32,6 +33,8 @@ def test_json_owns_its_stream(lab, capsys):
     found = json.loads(capsys.readouterr().out)
     assert found["run"]["trial"]["id"] == 3
     assert found["verdicts"]["spool.create.ops_per_s"]["state"] == "SOUND"
+    assert {phase["name"] for phase in found["run"]["phases"]} == found["costs"].keys()
+    assert all("cpu_ns_per_op" in cost for cost in found["costs"].values())
 
 
 @pytest.mark.parametrize(("run", "words"), [("0099/1", "expected one of: 0001/1"), ("seven", "expected trial and attempt")])

@@ -10,6 +10,7 @@ from assay.analysis import quantities
 from assay.audit import judge
 from assay.cli import readable, tables
 from assay.cli.account import account
+from assay.cli.own_cost import own_cost
 from assay.errors import DamagedError, UsageError
 from assay.notebook import layout
 from assay.notebook import read as notebook
@@ -23,8 +24,13 @@ def show(lab: Path, which: str | None, run_id: str, *, as_json: bool) -> int:
     folder = notebook.choose(lab, which)
     judged = find(folder, layout.run_id(*layout.split_run_id(run_id)))
     levels = quantities.telling(notebook.read_plan(folder)[0])
-    print(json.dumps(to_plain(judged), sort_keys=True) if as_json else told(readable.judged(judged, levels)))
+    print(json.dumps(plainly(judged), sort_keys=True) if as_json else told(readable.judged(judged, levels)))
     return 0
+
+
+def plainly(judged: Judged) -> dict[str, object]:
+    """A run with its verdicts, and what the load itself used in each phase (figures of `measures.costs`)."""
+    return {**to_plain(judged), "costs": {phase.name: measures.costs(phase) for phase in judged.run.phases}}
 
 
 def find(folder: Path, run_id: str) -> Judged:
@@ -58,6 +64,7 @@ def told(judged: Judged) -> str:
         doubts(findings),
         phase_table(run.phases),
         account(run.phases),
+        own_cost(run.phases),
     ]
     return "\n\n".join(part for part in parts if part)
 

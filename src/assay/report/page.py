@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.records import Bound, Estimate, Observations, Results
-from assay.report import answer, bundle, facts, forest, headlines, ladders, listing, schedule, selection, words
+from assay.report import answer, bundle, costs, facts, forest, headlines, ladders, listing, schedule, selection, words
 from assay.report.charts import curves, latency, theme, timeline
 from assay.report.charts.figure import Figure
 from assay.report.inputs import Pictures
@@ -61,6 +61,7 @@ def render(results: Results, load: Load, pictures: Pictures) -> str:
         "galleries": galleries,
         "schedule": schedule.schedule(results),
         **facts.facts(observed),
+        **costs.costs(observed),
         **opening(results),
         **listing.verdicts(results),
         "again": listing.again(results, pictures.command),
