@@ -55,3 +55,10 @@ def test_a_cached_pread_is_within_its_budget(tmp_path):
 
 def test_a_queued_read_is_within_its_budget(tmp_path):
     assert per_operation("bulk", read(tmp_path / "f", path="io_uring", depth=32)) <= 160
+
+
+def test_a_record_of_a_tree_is_within_its_budget(tmp_path):
+    (tmp_path / "file").write_bytes(bytes(10_000 * 4096))
+    settings = {"root": str(tmp_path), "record_size": 4096, "walkers": 1}
+    few, many = (instructions("tree", settings | {"passes": passes}) for passes in (1, 6))
+    assert (many - few) / 50_000 <= 160

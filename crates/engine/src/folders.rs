@@ -47,7 +47,7 @@ fn make(path: &str) -> Result<(), Fault> {
 }
 
 /// Raises the number of files that may be open to what this process may ask for.
-fn allow_open_files() {
+pub fn allow_open_files() {
     let mut limit = libc::rlimit {
         rlim_cur: 0,
         rlim_max: 0,

@@ -102,6 +102,7 @@ pub struct PhaseResult {
     pub errors: Vec<ErrorCount>,
     pub load: Option<LoadResult>,
     pub queue: Option<QueueResult>,
+    pub tree: Option<TreeResult>,
     pub cost: Cost,
     pub io: Io,
     pub clock: ClockResult,
@@ -170,6 +171,13 @@ pub struct QueueResult {
     pub submissions: u64,
 }
 
+/// Entries of a tree that were not read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct TreeResult {
+    pub others: u64,
+    pub elsewhere: u64,
+}
+
 /// What the load itself used; null where the machine does not tell.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct Cost {
@@ -206,6 +214,16 @@ impl QueueResult {
             punted: self.punted || other.punted,
             punted_threads: self.punted_threads + other.punted_threads,
             submissions: self.submissions + other.submissions,
+        }
+    }
+}
+
+impl TreeResult {
+    /// Two walkers' entries together.
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            others: self.others + other.others,
+            elsewhere: self.elsewhere + other.elsewhere,
         }
     }
 }

@@ -258,6 +258,15 @@ impl Recorder {
         !hopeless && self.look(now)
     }
 
+    /// Counts an operation that failed among many that do not depend on it: the work goes on, whatever the error. False = stop.
+    #[cold]
+    #[inline(never)]
+    pub fn excuse(&mut self, slot: usize, errno: i32, now: u64) -> bool {
+        self.tallies[slot].record_error();
+        self.failures.note(slot, errno, None, &self.path);
+        self.look(now)
+    }
+
     /// Ends the phase for all workers, as failed.
     pub fn give_up(&mut self) {
         self.stopped = Stopped::Error;

@@ -7,7 +7,7 @@ use crate::marks;
 use crate::phase::{Ended, Phase};
 use crate::protocol::{
     Buckets, ClockResult, Cost, Curve, ErrorCount, Io, LoadResult, OperationResult, PhaseResult,
-    QueueResult,
+    QueueResult, TreeResult,
 };
 use crate::tally::Tally;
 use crate::thread::Done;
@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 
 /// The result of a phase that has ended.
 pub fn assemble(phase: &Phase, mut ended: Ended) -> PhaseResult {
-    let (child, queue) = left(&mut ended.done);
+    let Left { child, queue, tree } = left(&mut ended.done);
     let (cost, io) = used(&ended, child.as_deref());
     let tallies = merge_tallies(&ended.done, phase.operations.len());
     let during = ended.during;
@@ -41,6 +41,7 @@ pub fn assemble(phase: &Phase, mut ended: Ended) -> PhaseResult {
         errors,
         load: load(&ended.done, &during),
         queue,
+        tree,
         cost,
         io,
         clock: ClockResult {
@@ -51,17 +52,30 @@ pub fn assemble(phase: &Phase, mut ended: Ended) -> PhaseResult {
     }
 }
 
-/// The foreign command and the sum of the queues, where there were such.
-fn left(done: &mut [Done]) -> (Option<Box<Ran>>, Option<QueueResult>) {
-    let (mut child, mut sum) = (None, None::<QueueResult>);
+/// What the workers left behind beside their operations, summed up.
+#[derive(Default)]
+struct Left {
+    child: Option<Box<Ran>>,
+    queue: Option<QueueResult>,
+    tree: Option<TreeResult>,
+}
+
+/// The foreign command and the sums of queues and trees, where there were such.
+fn left(done: &mut [Done]) -> Left {
+    let mut left = Left::default();
     for one in done {
         match std::mem::replace(&mut one.finished, Finished::Nothing) {
             Finished::Nothing => {}
-            Finished::Command(ran) => child = Some(ran),
-            Finished::Queue(queue) => sum = Some(sum.map_or(queue, |sum| sum.and(queue))),
+            Finished::Command(ran) => left.child = Some(ran),
+            Finished::Queue(queue) => {
+                left.queue = Some(left.queue.map_or(queue, |sum| sum.and(queue)));
+            }
+            Finished::Tree(tree) => {
+                left.tree = Some(left.tree.unwrap_or_default().and(tree));
+            }
         }
     }
-    (child, sum)
+    left
 }
 
 /// What all workers of an open loop fell behind by.

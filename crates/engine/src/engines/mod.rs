@@ -1,13 +1,14 @@
 //! The engines: one file each, one line each in `ENGINES`.
 
 use crate::load::Load;
-use crate::protocol::{CommandResult, Config, Cost, Fault, Io, QueueResult};
+use crate::protocol::{CommandResult, Config, Cost, Fault, Io, QueueResult, TreeResult};
 use crate::recorder::Recorder;
 
 mod bulk;
 mod command;
 mod metadata;
 mod null;
+mod tree;
 
 /// Prepares a phase: opens, allocates, refuses what cannot work.
 pub type Arm = fn(&Config) -> Result<Armed, Fault>;
@@ -18,6 +19,7 @@ const ENGINES: &[(&str, Arm)] = &[
     ("command", command::arm),
     ("metadata", metadata::arm),
     ("null", null::arm),
+    ("tree", tree::arm),
 ];
 
 /// A prepared phase: what it reports, who works, and when time ends it.
@@ -49,6 +51,7 @@ pub enum Finished {
     Nothing,
     Command(Box<Ran>),
     Queue(QueueResult),
+    Tree(TreeResult),
 }
 
 /// A foreign command that has ended, with what its whole tree used.
