@@ -1,5 +1,7 @@
 """E01: what a claim needs and nobody saw; runs that were not finished."""
 
+from dataclasses import replace
+
 from assay.records import Claim, Outcome, Severity, State, Tier
 from assay.rules.evidence_missing import RULE
 from audit.case_builder import MIB, Made, Seen, case_of
@@ -31,3 +33,12 @@ def test_unfinished_run_is_invalid():
 def test_no_value_is_unverified():
     assert judged(count=0).state is State.UNVERIFIED
     assert judged(seen=Seen(storage_bytes=MIB), figure="latency_p99_ns", timed=0).state is State.UNVERIFIED
+
+
+def test_a_figure_of_busy_time_that_cannot_be_says_why():
+    case = case_of(Made(figure="busy_ops_per_s"), "E01")
+    assert RULE.check(case).state is State.PASS
+    finding = RULE.check(replace(case, value=None))
+    assert finding.state is State.UNVERIFIED
+    assert "latencies are no busy time" in finding.statement
+    assert "nothing was completed" in RULE.check(replace(case_of(Made(count=0), "E01"), value=None)).statement

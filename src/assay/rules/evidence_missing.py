@@ -5,6 +5,7 @@ A run that was not finished, or lost a client, has no figure of what was asked.
 
 from __future__ import annotations
 
+from assay import measures
 from assay.catalogue import Case, Rule, TrialCase
 from assay.findings import found
 from assay.measures import ladder
@@ -17,6 +18,13 @@ def applies(_case: Case) -> str | None:
     return None
 
 
+def absent(case: TrialCase) -> str:
+    """Why there is no figure."""
+    if case.measure.figure == "busy_ops_per_s" and measures.client_operations(case.phase, case.measure.operation):
+        return "with several requests in flight, or a rate to keep, latencies are no busy time"
+    return "nothing was completed, or nobody counted it"
+
+
 def check(case: Case) -> Finding:
     """Outcome of the run, a value, and the evidence that each part of the claim needs."""
     assert isinstance(case, TrialCase)
@@ -27,8 +35,9 @@ def check(case: Case) -> Finding:
             RULE, case, State.FAIL, statement, severity=Severity.INVALIDATES, relabel=f"part of a {case.run.outcome} run"
         )
     if case.value is None:
-        statement = f"There is no {case.measure.figure} of {case.measure.operation}: nothing was completed, or nobody counted it."
-        return found(RULE, case, State.UNVERIFIED, statement)
+        return found(
+            RULE, case, State.UNVERIFIED, f"There is no {case.measure.figure} of {case.measure.operation}: {absent(case)}."
+        )
     lacking = [row for row in rows_for(case.claim, case.phase.directions.get(case.measure.operation)) if lacks(case, row)]
     if not lacking:
         return found(RULE, case, State.PASS, "All evidence that the claim needs was gathered.")
