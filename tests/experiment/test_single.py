@@ -76,6 +76,15 @@ def test_a_file_or_device_of_others_is_never_written(operation):
         assert "it is never written" in told
 
 
+def test_a_kind_that_makes_its_own_data_uses_no_file_of_others():
+    for found in (OTHERS, DISK):
+        told = refused(found, "profile=database", kind="profile")
+        assert f"profile on {found.path}" in told or f"on {found.path}, a " in told
+        assert "a name that is free, or a directory: it is never written" in told
+    assert made(FREE, "profile=database", "ops=10", kind="profile").targets[0].kind == "file"
+    assert made(OURS, "profile=database", "ops=10", kind="profile").targets[0].kind == "file"
+
+
 def test_nor_kept_nor_laid_out_over():
     assert "--keep on /d/F" in refused(OTHERS, "operation=read", keep=True)
     assert "overwrite" in refused(OTHERS, "operation=read", "overwrite=true")

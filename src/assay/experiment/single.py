@@ -43,6 +43,8 @@ CLIENTS = Knob(name="clients", kind=KnobKind.INTEGER, help="processes", default=
 HIDDEN = "file"
 """The knob for a file of others: `path` says it here."""
 WITHOUT_PATH = ("null",)
+NO_STORAGE = "/proc"
+"""A directory below which there is no device: where those are that need no path."""
 FOREIGN = (None, "command")
 """Not engines of ours: what they do is for themselves to say."""
 AS_IS = ("null", "metadata")
@@ -166,8 +168,8 @@ def plan(made: Experiment) -> Plan:
 def _way(what: Asked, found: Found | None, knobs: Mapping[str, Value]) -> _Way:
     """The target that fits what is at the path; mistakes are noted."""
     if found is None:
-        quiet = {} if "quiesce" in what.settled.given else {"quiesce": 0}  # what does not touch storage need not wait for it
-        return _Way(target=TargetSpec(name="here", kind="existing", knobs={"path": "/"}), knobs=quiet)
+        quiet = {} if "quiesce" in what.settled.given else {"quiesce": 0}  # what touches no storage need not wait for it
+        return _Way(target=TargetSpec(name="here", kind="existing", knobs={"path": NO_STORAGE}), knobs=quiet)
     _no_room_for_direct(what, found, knobs)
     existing = TargetSpec(name=_name(found), kind="existing", knobs={"path": found.path})
     if found.kind == DIRECTORY:
@@ -187,7 +189,10 @@ def _way(what: Asked, found: Found | None, knobs: Mapping[str, Value]) -> _Way:
 
 def _to_a_file(what: Asked, found: Found, knobs: Mapping[str, Value], existing: TargetSpec) -> _Way:
     """A file of others is only read; one of ours is read where it is whole, else made or written."""
+    own = declared(what.plug.knobs)
     writes = sorted(name for name, way in _directions(what, knobs).items() if way is not Direction.READ)
+    if HIDDEN not in own:
+        writes = writes or [what.kind]  # it makes its data itself
     size = knobs.get("size")
     fits = not isinstance(size, int) or size <= found.size
     if found.kind == NOTHING and not found.parent:
@@ -202,16 +207,18 @@ def _to_a_file(what: Asked, found: Found, knobs: Mapping[str, Value], existing: 
         _within(what, found, knobs)
         return _Way(target=existing, knobs={HIDDEN: found.path})
     target = TargetSpec(name=_name(found), kind="file", knobs={"path": found.path, "keep": what.keep})
-    return _Way(target=target, knobs={"sharing": "one-file"})
+    return _Way(target=target, knobs={"sharing": "one-file"} if "sharing" in own else {})
 
 
 def _only_read(what: Asked, found: Found, writes: Sequence[str]) -> None:
+    """Note what would write to a file of others or to a device."""
     if not writes and not what.keep:
         return
     asked_for = ", ".join(writes) if writes else "--keep"
     whose = "a device" if found.kind == DEVICE else "a file that Assay did not make"
-    free = "reads" if found.kind == DEVICE else "reads, a name that is free, or a directory"
-    what.document.wrong((), f"{asked_for} on {found.path}, {whose}", f"{free}: it is never written")
+    wanted = ["reads"] if HIDDEN in declared(what.plug.knobs) else []
+    wanted += [] if found.kind == DEVICE and wanted else ["a name that is free, or a directory"]
+    what.document.wrong((), f"{asked_for} on {found.path}, {whose}", f"{', '.join(wanted)}: it is never written")
 
 
 def _within(what: Asked, found: Found, knobs: Mapping[str, Value]) -> None:

@@ -29,8 +29,10 @@ class Left:
 
 
 def applies(case: Case) -> str | None:
-    """Every measured phase."""
+    """Every measured phase that moves something; what a foreign command moves is not known."""
     assert isinstance(case, TrialCase)
+    if not case.phase.directions and not case.phase.values:
+        return "a phase that touches no storage"
     return None if case.phase.measured else "a phase that is not measured"
 
 
