@@ -18,7 +18,7 @@ def applies(_case: Case) -> str | None:
     return None
 
 
-def absent(case: TrialCase) -> str:
+def no_figure(case: TrialCase) -> str:
     """Why there is no figure."""
     if case.measure.figure == "busy_ops_per_s" and measures.client_operations(case.phase, case.measure.operation):
         return "with several requests in flight, or a rate to keep, latencies are no busy time"
@@ -36,7 +36,7 @@ def check(case: Case) -> Finding:
         )
     if case.value is None:
         return found(
-            RULE, case, State.UNVERIFIED, f"There is no {case.measure.figure} of {case.measure.operation}: {absent(case)}."
+            RULE, case, State.UNVERIFIED, f"There is no {case.measure.figure} of {case.measure.operation}: {no_figure(case)}."
         )
     lacking = [row for row in rows_for(case.claim, case.phase.directions.get(case.measure.operation)) if lacks(case, row)]
     if not lacking:
