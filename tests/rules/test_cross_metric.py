@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from assay.records import Measure, Severity, State, WorkloadSpec
+from assay.records import Direction, Measure, Rung, Severity, State, WorkloadSpec
 from assay.rules.cross_metric import RULE
-from audit.case_builder import Made, case_of
+from audit.case_builder import Made, case_of, reading
 
 MIB = 1 << 20
 
@@ -27,6 +27,38 @@ def test_random_above_sequential_is_bounded_or_invalid():
     small = RULE.check(random_against_sequential(200 * MIB))
     assert (small.state, small.severity, small.bound.high) == (State.FAIL, Severity.QUALIFIES, 200 * MIB)
     assert RULE.check(random_against_sequential(100 * MIB)).severity is Severity.INVALIDATES
+
+
+def both_read_from_storage(random_bytes, sequential_bytes):
+    """The same with what storage was made to read in each phase, of 256 MiB."""
+    bad = random_against_sequential(100 * MIB)
+    ours = replace(bad.phase, workload="w")
+    line = replace(ours.clients[0].operations[0], operation="read")
+    clients = (replace(ours.clients[0], operations=(line,)),)
+    other = replace(ours, name="s.read", workload="s", operations=("read",), directions={"read": Direction.READ}, clients=clients)
+    read = [
+        replace(reading(Rung.CLIENT_CACHE, "pid:100", Direction.READ, (moved, 0)), phase=phase.name)
+        for phase, moved in ((ours, random_bytes), (other, sequential_bytes))
+    ]
+    seen = replace(bad.observations, readings=tuple(read))
+    return replace(bad, run=replace(bad.run, phases=(ours, other)), phase=ours, observations=seen)
+
+
+def test_memory_knows_no_order_of_random_and_sequential():
+    assert RULE.applies(both_read_from_storage(0, 4096))
+    one_from_memory = RULE.check(both_read_from_storage(0, 256 * MIB))
+    assert (one_from_memory.state, one_from_memory.severity) == (State.FAIL, Severity.INVALIDATES)
+
+
+def test_first_writes_are_no_ceiling_for_overwrites():
+    def applies(workload, **knobs):
+        made = Made(operation="random_write", knobs={"record_size": 4096} | knobs)
+        other = Measure(workload=workload, operation="write", figure="bytes_per_s")
+        return RULE.applies(case(made, other, {"record_size": 4096} | knobs, MIB))
+
+    assert applies("w")
+    assert applies("w", overwrite=True) is None
+    assert applies("s") is None
 
 
 def test_flushed_above_unflushed():

@@ -1,7 +1,8 @@
 """Compares measures of one run whose order cannot be reversed: random and sequential, durable and not, cold and warm.
 
 A random read cannot beat the sequential read of the same file, a flushed write not the unflushed one, a cold read not the
-warm one. A small reversal is within what one run's noise can do and bounds the figure; a large one needs explaining.
+warm one. Memory knows no such order, and a write that makes its file has more to do than one that finds it there. A small
+reversal is within what one run's noise can do and bounds the figure; a large one needs explaining.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ from collections.abc import Iterator, Mapping
 from assay import measures
 from assay.catalogue import Case, Rule, TrialCase
 from assay.findings import found, knob, rate_of
-from assay.records import Bound, Finding, Measure, Scope, Severity, State
+from assay.measures import ladder
+from assay.records import Bound, Direction, Finding, Measure, Rung, Scope, Severity, State
 
 ALIKE = ("direct", "cpus", "workers", "size", "io_path", "depth", "think", "rate", "schedule")
 """Knobs that must be the same for two measures to be comparable at all."""
@@ -70,6 +72,8 @@ def order(case: TrialCase, other: Measure) -> str | None:
     its = {name: knob(case, name, other.workload) for name in mine}
     if case.measure.operation == f"random_{other.operation}" and case.measure.figure == "bytes_per_s":
         alike = all(mine[name] == its[name] for name in ("cache", "flush", "sync"))
+        if makes_the_file(case, other) or (from_memory(case, case.measure) and from_memory(case, other)):
+            return None
         return "random not above sequential" if alike and not larger(mine["record_size"], its["record_size"]) else None
     if case.measure.operation != other.operation or mine["record_size"] != its["record_size"]:
         return None
@@ -77,6 +81,21 @@ def order(case: TrialCase, other: Measure) -> str | None:
         return "durable not above volatile"
     cold = (mine["cache"], its["cache"]) == ("cold", "warm") and not knob(case, "direct")
     return "cold not above warm" if cold else None
+
+
+def makes_the_file(case: TrialCase, other: Measure) -> bool:
+    """Whether the other measure is of the first writes of a file that this one finds written in full."""
+    return other.operation == "write" and other.workload == case.measure.workload and not knob(case, "overwrite")
+
+
+def from_memory(case: TrialCase, measure: Measure) -> bool:
+    """Whether storage was made to read next to nothing of what a measure's reads asked for."""
+    phase = measures.phase_of(case.run, measure)
+    if phase is None or phase.directions.get(measure.operation) is not Direction.READ:
+        return False
+    asked = ladder.asked_bytes(phase, case.observations, Direction.READ)
+    read = ladder.passed(phase, case.observations, Rung.CLIENT_CACHE, Direction.READ)
+    return asked is not None and read is not None and read.raw_bytes <= case.thresholds["memory_share"] * asked
 
 
 def larger(mine: object, its: object) -> bool:
