@@ -1,6 +1,10 @@
 """W01: three seconds, half a minute, a minute and a half."""
 
-from assay.records import Claim, Regime, Severity, State
+from dataclasses import replace
+
+import pytest
+
+from assay.records import Claim, Regime, Severity, State, SteadyState
 from assay.rules.too_short import RULE
 from audit.case_builder import Made, case_of
 
@@ -26,3 +30,16 @@ def test_percentile_needs_a_hundred_beyond_it():
 
 def test_nothing_done_is_unverified():
     assert judged(90, count=0).state is State.UNVERIFIED
+
+
+@pytest.mark.parametrize(("round_s", "state"), [(5, State.FAIL), (12, State.PASS)])
+def test_of_a_phase_that_ran_until_it_was_steady_its_steady_rounds_count(round_s, state):
+    made = Made(seconds=90, count=20_000, record_bytes=4096, figure="ops_per_s", claim=Claim(regime=Regime.STEADY))
+    case, end, each = case_of(made, "W01"), 80 * 10**9, round_s * 10**9
+    steady = SteadyState(reached=True, round_ns=each, rounds=9, from_ns=end - 5 * each, to_ns=end)
+    found = RULE.check(replace(case, phase=replace(case.phase, steady=steady)))
+    assert found.state is state
+    assert found.observed["seconds"] == 5 * round_s
+    assert (found.relabel == "steady rounds of 25.0 s") is (state is State.FAIL)
+    never = replace(steady, reached=False, from_ns=None, to_ns=None)
+    assert RULE.check(replace(case, phase=replace(case.phase, steady=never))).state is State.PASS

@@ -19,11 +19,12 @@ def applies(_case: Case) -> str | None:
 def check(case: Case) -> Finding:
     """Length, number of operations, and samples beyond the percentile."""
     assert isinstance(case, TrialCase)
-    window = measures.whole_window(case.phase, case.measure.operation)
-    if window is None:
+    whole = measures.whole_window(case.phase, case.measure.operation)
+    window = measures.common_window(case.phase, case.observations, case.measure.operation) if is_steady(case) else whole
+    if window is None or whole is None:
         return found(RULE, case, State.UNVERIFIED, "No operation was completed, so the length of the run is not known.")
     limits = case.thresholds
-    beyond = window.count * TAILS.get(case.measure.figure, 1.0)
+    beyond = whole.count * TAILS.get(case.measure.figure, 1.0)
     short = [
         f"it ran {window.seconds:.1f} s of {limits['seconds']:.0f} s" if window.seconds < limits["seconds"] else "",
         f"it did {window.count:,.0f} of {limits['operations']:,.0f} operations" if window.count < limits["operations"] else "",
@@ -42,12 +43,17 @@ def check(case: Case) -> Finding:
         RULE,
         case,
         State.FAIL,
-        f"A steady figure is claimed, but {'; '.join(said)}.",
+        f"A steady figure is claimed, but {'in its steady rounds ' if is_steady(case) else ''}{'; '.join(said)}.",
         severity=Severity.INVALIDATES if never else Severity.QUALIFIES,
         observed=observed,
         threshold={name: limits[name] for name in ("seconds", "operations", "tail_samples")},
-        relabel=f"burst of {window.seconds:.1f} s",
+        relabel=f"{'steady rounds' if is_steady(case) else 'burst'} of {window.seconds:.1f} s",
     )
+
+
+def is_steady(case: TrialCase) -> bool:
+    """Whether the phase ran until it was steady, and was: then its steady rounds are what is claimed."""
+    return measures.steady_edges(case.phase, case.measure.operation) is not None
 
 
 RULE = Rule(
@@ -60,7 +66,7 @@ RULE = Rule(
     applies=applies,
     check=check,
     alternatives=("A burst is what was meant: then claim regime = burst.",),
-    advice='Run for at least a minute (duration = "60 s") and until the percentile has a hundred operations beyond it, or claim'
-    " regime = burst.",
+    advice='Run for at least a minute (duration = "60 s"; until_steady with round = "12 s") and until the percentile has a'
+    " hundred operations beyond it, or claim regime = burst.",
     sources=("IO500: 300 s stonewall", "MLPerf: 600 s a point", "TPC-C: two hours of measurement"),
 )
