@@ -142,7 +142,10 @@ def timed_mistakes(values: Values) -> tuple[str, ...]:
     """What of the load contradicts the knobs `duration` and `ops`."""
     ends = integer(values, "duration") or integer(values, "ops")
     mistakes = (
-        (integer(values, "rate") and not ends, "found rate without duration or ops; expected one of them"),
+        (
+            integer(values, "rate") and not ends and not names(values, "schedule"),
+            "found rate without duration or ops; expected one of them",
+        ),
         (
             names(values, "schedule") and integer(values, "duration"),
             "found schedule with duration; expected one of them: a schedule has its end",
