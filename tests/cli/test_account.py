@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import notebook_records as made
 from assay.cli.account import account
-from assay.records import EngineError, LoadTotal, QueueTotal
+from assay.records import EngineError, LoadTotal, QueueTotal, SteadyState
 
 
 def client(**changes):
@@ -45,3 +45,12 @@ def test_errors_are_told_each_kind_once():
     text = account([phase(client(errors=(broken, stale)), client(errors=(broken,)))])
     assert "4 times Input/output error: read /x" in text
     assert "1 time a record that is not what was written there: read /x" in text
+
+
+def test_a_phase_that_ran_until_it_was_steady_says_from_when_on_it_was():
+    second = 10**9
+    reached = SteadyState(reached=True, round_ns=5 * second, rounds=7, from_ns=10 * second, to_ns=35 * second)
+    text = account([replace(phase(client()), steady=reached)])
+    assert "steady after 7 rounds of 5 s; its figures are those from 10 s on" in text
+    never = SteadyState(reached=False, round_ns=5 * second, rounds=12)
+    assert "never steady in 12 rounds of 5 s" in account([replace(phase(client()), steady=never)])

@@ -154,7 +154,7 @@ def test_a_rate_that_is_offered_evenly_stops_all_clients_together(laboratory):
     assert state.to_ns - state.from_ns == 5 * state.round_ns == SECOND
     assert {client.stopped_by for client in phase.clients} == {"stop"}
     assert all(client.first_ns <= state.from_ns + state.round_ns for client in phase.clients)
-    assert all(state.to_ns <= client.last_ns < state.at_ns + SECOND for client in phase.clients)
+    assert all(state.to_ns <= client.last_ns < state.at_ns + 5 * SECOND for client in phase.clients)
     measure = Measure(workload="w", operation="read", figure="ops_per_s")
     figure = measures.value(found, observations, measure)
     assert (figure.window.from_ns, figure.window.to_ns) == (state.from_ns, state.to_ns)

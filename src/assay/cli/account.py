@@ -18,10 +18,24 @@ def account(phases: Iterable[Phase]) -> str:
 
 
 def lines_of(phase: Phase) -> Iterator[str]:
-    """Behind a schedule, queue, and errors of one phase, over all its clients."""
+    """Steady state, behind a schedule, queue, and errors of one phase, over all its clients."""
+    yield from steadied(phase)
     yield from behind(phase.clients)
     yield from queued(phase.clients)
     yield from failed(phase.clients)
+
+
+def steadied(phase: Phase) -> Iterator[str]:
+    """Whether a phase that was to run until it was steady came to be so, and when."""
+    state = phase.steady
+    if state is None:
+        return
+    rounds = f"{state.rounds:,} rounds of {measures.with_unit(state.round_ns, Unit.NANOSECONDS)}"
+    if state.from_ns is None:
+        yield f"never steady in {rounds}, all the time allowed"
+    else:
+        since = measures.with_unit(state.from_ns - phase.start_ns, Unit.NANOSECONDS)
+        yield f"steady after {rounds}; its figures are those from {since} on"
 
 
 def behind(clients: Iterable[Client]) -> Iterator[str]:
