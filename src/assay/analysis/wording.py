@@ -1,10 +1,12 @@
-"""Comparisons in words: of which measure and where, who is better by how much, what sittings cannot tell."""
+"""Comparisons and troughs in words: of which measure and where, who is better by how much, what sittings cannot tell."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from assay import measures
-from assay.measures import words
-from assay.records import Comparison, Measure
+from assay.measures import sentence, words
+from assay.records import Comparison, Estimate, Measure, Value
 
 HULL = "hull"
 """In the method of an estimate that holds the intervals against several baseline sittings."""
@@ -29,3 +31,15 @@ def sittings(comparison: Comparison) -> str:
     if HULL not in comparison.ratio.method:
         return "not interleaved: a drift between the sittings would look the same (`returns = 1` would show it)"
     return "not interleaved: the interval holds those against each of the baseline sittings"
+
+
+def trough(measure: Measure, depth: Estimate, levels: Mapping[str, Value], beside: tuple[str, Sequence[Value]]) -> str:
+    """One sentence: measure, conditions, the level and how its figure stands to that of its neighbours."""
+    path, neighbours = beside
+    others = words.levels({name: level for name, level in levels.items() if name != path})
+    where = ", ".join(part for part in (words.measure(measure), others) if part)
+    value, low, high = sentence.digits(depth)
+    sure = f"{measures.percent(depth.confidence)} interval {low} to {high}"
+    around = " and ".join(words.level(level) for level in neighbours)
+    better = "" if depth.value < 1 else "; lower is better"
+    return f"{where}: {path} = {words.level(levels[path])} gives {value} times ({sure}) what its neighbours {around} give{better}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from assay.analysis import cells, compare, require
+from assay.analysis import cells, compare, require, scale_up, troughs
 from assay.audit import judge
 from assay.errors import DamagedError
 from assay.notebook import read as notebook
@@ -21,7 +21,7 @@ def current(folder: Path) -> Results:
 
 
 def judged_anew(folder: Path) -> Results:
-    """Verdicts, cells, comparisons, requirements and findings from the raw data; evidence that is damaged is named."""
+    """Verdicts, cells, comparisons, requirements, troughs and findings from the raw data; evidence that is damaged is named."""
     kept = notebook.results(folder, judge.ruleset())
     load = notebook.load(folder)
     runs, damaged = [], dict(kept.damaged)
@@ -40,12 +40,13 @@ def answered(bare: Results, load: notebook.Load) -> Results:
     """The results with everything that follows from judged runs."""
     experiment, plan, runs = bare.experiment, bare.plan, bare.runs
     table = cells.cells(experiment, plan, runs, load)
-    comparisons = compare.comparisons(experiment, plan, table, runs)
+    comparisons = scale_up.scaled(experiment, compare.comparisons(experiment, plan, table, runs), runs, load)
     return replace(
         bare,
         cells=table,
         comparisons=comparisons,
         comparison_verdicts=judge.judge_comparisons(experiment, plan, runs, comparisons, load),
         requirements=require.requirements(experiment, table, comparisons, runs),
+        troughs=troughs.troughs(experiment, table, runs),
         findings=judge.judge_experiment(experiment, plan, runs, load),
     )

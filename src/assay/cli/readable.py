@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from assay.analysis import quantities
 from assay.audit import arms
-from assay.records import Experiment, Judged, Plan, Results, Trial, Value
+from assay.records import Experiment, Judged, Plan, Results, Trial, Trough, Value
 
 
 def readable(results: Results) -> Results:
@@ -26,6 +26,7 @@ def readable(results: Results) -> Results:
             for subject, verdict in results.comparison_verdicts.items()
         },
         requirements=tuple(replace(one, levels=mapped(one.levels, told)) for one in results.requirements),
+        troughs=tuple(trough(one, told) for one in results.troughs),
     )
 
 
@@ -48,6 +49,12 @@ def judged(one: Judged, told: quantities.Told) -> Judged:
 def trial(one: Trial, told: quantities.Told) -> Trial:
     """A trial with its levels told."""
     return replace(one, levels=mapped(one.levels, told))
+
+
+def trough(one: Trough, told: quantities.Told) -> Trough:
+    """A trough with its levels told."""
+    below, above = (told(one.factor, level) for level in one.neighbours)
+    return replace(one, levels=mapped(one.levels, told), neighbours=(below, above))
 
 
 def mapped(combination: Mapping[str, Value], told: quantities.Told) -> dict[str, Value]:

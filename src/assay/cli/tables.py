@@ -72,12 +72,13 @@ def with_note(text: str, note: str, start: int, room: int) -> Iterator[str]:
 
 
 def summary(results: Results) -> str:
-    """An experiment's answer: verdict counts, comparisons, requirements, every cell, and why what is doubtful is so."""
+    """An experiment's answer: verdict counts, comparisons, requirements, troughs, every cell, and why what is doubtful is so."""
     parts = [
         f"{results.experiment.title}: {counted(verdict_counts(results.runs)) or 'no verdicts'}",
         results.experiment.question,
         comparison_table(results),
         requirement_table(results),
+        trough_lines(results),
         cell_table(results),
         reasons([*(one for judged in results.runs for one in judged.verdicts.values()), *results.comparison_verdicts.values()]),
         failures(results.runs),
@@ -126,7 +127,7 @@ def comparison_table(results: Results) -> str:
                 *ratio_text(one.ratio),
                 one.conclusion.value,
             ),
-            note="; ".join(part for part in (sentence.note(one), *doubts(results, one)) if part),
+            note="; ".join(part for part in (sentence.note(one), sentence.scale_up(one), *doubts(results, one)) if part),
         )
         for one in results.comparisons
     ]
@@ -176,6 +177,11 @@ def required_estimate(estimate: Estimate | None) -> tuple[str, str]:
         return measures.with_unit(estimate.value, estimate.unit), estimate_text(estimate)
     value, interval = ratio_text(estimate)
     return f"{value} times", interval if estimate.low is None else f"{interval}, n = {estimate.n}"
+
+
+def trough_lines(results: Results) -> str:
+    """The troughs, a line each; empty where there are none."""
+    return "\n".join(f"TROUGH {one.statement} (p = {one.adjusted_p_value:.2g} among all looked at)" for one in results.troughs)
 
 
 def cell_table(results: Results) -> str:

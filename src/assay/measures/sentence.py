@@ -139,6 +139,29 @@ def missing(one: Comparison) -> str:
     return "no ratio, for no runs of both count or a value is 0"
 
 
+def scale_up(one: Comparison) -> str:
+    """`scale-up 85 % (95 % interval 83 % to 87 %) of 2 clients over 1; at least that, ...`; empty where nothing is counted."""
+    share, candidate, baseline = one.scale_up, one.candidate, one.baseline
+    if share is None or not isinstance(candidate, int) or not isinstance(baseline, int):
+        return ""
+    noun = one.factor.rpartition(".")[2]
+    counts = f"{candidate:,} {noun} over {baseline:,}" if noun.endswith("s") else f"{noun} {candidate:,} over {baseline:,}"
+    sure = "" if share.low is None or share.high is None else f" ({percent(share.confidence)} interval {spanned(share)})"
+    bound = "a lower bound" if candidate > baseline else "an upper bound"
+    limit = f"; {bound}: {one.scale_up_limit}" if one.scale_up_limit else ""
+    return f"scale-up {round_percent(share.value)} of {counts}{sure}{limit}"
+
+
+def spanned(share: Estimate) -> str:
+    """`83 % to 87 %`."""
+    return f"{round_percent(share.low or 0.0)} to {round_percent(share.high or 0.0)}"
+
+
+def round_percent(share: float) -> str:
+    """`85 %`: without decimals from 10 % on."""
+    return f"{100 * share:.0f} %" if share >= 0.1 else percent(share)
+
+
 def digits(ratio: Estimate) -> tuple[str, str, str]:
     """Ratio, low and high with as many decimals as the interval bears: two, three where it is narrow."""
     ends = [end for end in (ratio.value, ratio.low, ratio.high) if end is not None]

@@ -23,6 +23,7 @@ from assay.records import (
     RequirementResult,
     Results,
     Run,
+    Trough,
     Verdict,
 )
 
@@ -212,5 +213,6 @@ def with_answers(bare: Results, found: Any) -> Results:  # noqa: ANN401 - plain 
             subject: plain.from_plain(Verdict, verdict) for subject, verdict in found["comparison_verdicts"].items()
         },
         requirements=tuple(plain.from_plain(RequirementResult, result) for result in found["requirements"]),
+        troughs=tuple(plain.from_plain(Trough, trough) for trough in found.get("troughs", ())),
         findings=tuple(plain.from_plain(Finding, finding) for finding in found["findings"]),
     )

@@ -108,13 +108,14 @@ class Store:
                 )
 
     def derive(self, ruleset: str, results: Results) -> None:
-        """Keep what follows from all runs: cells, comparisons, their verdicts, requirements, findings."""
+        """Keep what follows from all runs: cells, comparisons, their verdicts, requirements, troughs, findings."""
         answers = {
             "runs": [judged.id for judged in results.runs],
             "cells": plain.to_plain(results.cells),
             "comparisons": plain.to_plain(results.comparisons),
             "comparison_verdicts": plain.to_plain(results.comparison_verdicts),
             "requirements": plain.to_plain(results.requirements),
+            "troughs": plain.to_plain(results.troughs),
             "findings": plain.to_plain(results.findings),
         }
         files.write_whole(layout.derived_folder(self.folder, ruleset) / "answers.json", files.to_json(answers))

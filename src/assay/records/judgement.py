@@ -160,6 +160,27 @@ class Comparison:
     excluded: Mapping[str, str] = field(default_factory=dict)
     p_value: float | None = None
     adjusted_p_value: float | None = None
+    scale_up: Estimate | None = None
+    """Share of so many times the rate that so many times the clients (or workers) gave; None where nothing is counted."""
+    scale_up_limit: str | None = None
+    """What was at its limit, so that `scale_up` is a lower bound for the software; None where nothing is known to be."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trough:
+    """A level of a numeric factor at which a measure is worse than at the levels on both sides, beyond noise."""
+
+    measure: str
+    levels: Mapping[str, Value]
+    """Of the cell, those of all factors."""
+    factor: str
+    """Along which its neighbours lie."""
+    neighbours: tuple[Value, Value]
+    depth: Estimate
+    """Ratio of the cell to what its neighbours give, interpolated; below 1, or above it where lower is better."""
+    p_value: float
+    adjusted_p_value: float
+    statement: str
 
 
 class RequirementState(StrEnum):

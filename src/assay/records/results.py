@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from assay.records.experiment import Experiment, Plan
-from assay.records.judgement import Cell, Comparison, Finding, RequirementResult, Verdict
+from assay.records.judgement import Cell, Comparison, Finding, RequirementResult, Trough, Verdict
 from assay.records.run import Run
 
 
@@ -35,6 +35,7 @@ class Results:
     comparison_verdicts: Mapping[str, Verdict] = field(default_factory=dict)
     """By the comparison's subject, `comparison:MEASURE:CANDIDATE[:CONDITIONS]`."""
     requirements: tuple[RequirementResult, ...] = ()
+    troughs: tuple[Trough, ...] = ()
     findings: tuple[Finding, ...] = ()
     """Of experiment scope."""
     damaged: Mapping[str, str] = field(default_factory=dict)
