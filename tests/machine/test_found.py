@@ -7,6 +7,7 @@ import pytest
 from assay.fleet.ledger import Ledger
 from assay.machine import own_file
 from assay.machine.found import DIRECTORY, FILE, NOTHING, Found, look
+from assay.machine.own_file import Whose
 from targets_host import HOST, MIB
 
 
@@ -28,7 +29,7 @@ def test_each_kind_of_thing(tmp_path):
     assert (found["file"].size, found["empty"].size) == (5000, 0)
     assert found["link"].path == str(tmp_path / "file")
     assert [found[name].parent for name in ("none", "none/x")] == [True, False]
-    assert not any(one.ours for one in found.values())
+    assert {one.whose for one in found.values()} == {Whose.OTHERS}
 
 
 def test_the_unit_of_direct_io_is_the_logical_block_of_the_device(tmp_path):
@@ -51,9 +52,14 @@ def test_a_file_of_ours_is_whole_where_every_byte_was_written(tmp_path, content)
             os.posix_fallocate(file.fileno(), 0, MIB)
         file.flush()
         os.fsync(file.fileno())
+    assert look(HOST, str(path)).whose is Whose.IN_USE
+    own_file.keep(HOST, str(path))
     found = look(HOST, str(path))
-    assert (found.kind, found.size, found.ours) == (FILE, MIB, True)
+    assert (found.kind, found.size, found.whose) == (FILE, MIB, Whose.KEPT)
     assert found.whole == (content == "whole")
     undo.unwind()
     undo.close()
+    assert path.exists(), "what is kept stays"
+    own_file.discard(HOST, str(path))
+    assert list(tmp_path.iterdir()) == [tmp_path / "ledger"]
     assert look(HOST, str(path)).kind == NOTHING

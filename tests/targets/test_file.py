@@ -10,6 +10,7 @@ from assay.errors import RefusedError, UsageError
 from assay.fleet.ledger import Ledger
 from assay.fleet.run import Lab
 from assay.machine import own_file
+from assay.machine.own_file import Whose
 from assay.records import EndpointKind, Experiment, Outcome, TargetSpec
 from fleet_stage import bulk, engine, trial
 from targets_host import HOST, MIB, setting
@@ -41,7 +42,9 @@ def test_it_is_made_marked_and_removed(undo, base):
     assert TARGET.check(HOST, given) == ()
     place = TARGET.prepare(HOST, given)
     assert names(base) == [".F.assay-marker", "F"]
-    assert own_file.is_ours(HOST, str(base / "F"))
+    assert own_file.whose(HOST, str(base / "F")) is Whose.IN_USE
+    with pytest.raises(UsageError, match="another lab is at work"):
+        TARGET.prepare(HOST, given)
     endpoint = TARGET.attach(HOST, place, 1)
     assert (endpoint.kind, endpoint.address) == (EndpointKind.FILE, str(base / "F"))
     (base / "F").write_bytes(os.urandom(MIB))
@@ -76,12 +79,12 @@ def test_another_file_in_place_of_ours_is_not_ours(undo, base):
     TARGET.teardown(HOST, given, TARGET.prepare(HOST, given))
     (base / "F").unlink()
     (base / "F").write_text("precious")
-    assert not own_file.is_ours(HOST, str(base / "F"))
+    assert own_file.whose(HOST, str(base / "F")) is Whose.OTHERS
     with pytest.raises(UsageError, match="never written"):
         TARGET.prepare(HOST, given)
     marker = json.loads((base / ".F.assay-marker").read_text())
     (base / ".F.assay-marker").write_text(json.dumps(marker | {"inode": str((base / "F").stat().st_ino)}))
-    assert not own_file.is_ours(HOST, str(base / "F"))
+    assert own_file.whose(HOST, str(base / "F")) is Whose.OTHERS
     assert (base / "F").read_text() == "precious"
 
 

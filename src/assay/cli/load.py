@@ -17,7 +17,8 @@ from assay.experiment import single
 from assay.fleet.hosts.local import Local
 from assay.fleet.ledger import Ledger
 from assay.fleet.run import Lab
-from assay.machine.found import look
+from assay.machine import own_file
+from assay.machine.found import NOTHING, look
 from assay.records import Experiment, Judged, Observations, Outcome, Plan, Results, Run
 
 STANDARD_OUTPUT = "-"
@@ -40,16 +41,18 @@ class Request:
 def load(request: Request) -> int:
     """Do what the words say, once, and tell what came of it. Raises InputErrors with every mistake, before anything is done."""
     host = Local()
+    for undone in clean_quietly(Ledger(), host):
+        print(f"assay: {undone}", file=sys.stderr)
     asked = replace(single.asked(request.kind, request.words), keep=request.keep)
     if request.claim is not None:
         asked = replace(asked, claim=claimed(asked.document, request.claim))
     check_output(asked, request.json_to)
     found = look(host, asked.path) if asked.path is not None else None
     experiment = single.experiment(asked, found)
-    for undone in clean_quietly(Ledger(), host):
-        print(f"assay: {undone}", file=sys.stderr)
     plan = single.plan(experiment)
     run, observations = conduct(experiment, plan, host, request.progress)
+    if request.keep and found is not None and found.kind == NOTHING and run.outcome is not Outcome.FINISHED:
+        own_file.discard(host, found.path)  # half a file is not what was to be kept
     if run.outcome is Outcome.INTERRUPTED:
         raise KeyboardInterrupt
     return conclude(request, experiment, plan, (run, observations))

@@ -19,6 +19,7 @@ from assay.experiment.knobs import declared
 from assay.experiment.schedule import trial_seed
 from assay.experiment.words import Settled
 from assay.machine.found import DEVICE, DIRECTORY, FILE, NOTHING, Found
+from assay.machine.own_file import Whose
 from assay.records import (
     Claim,
     Direction,
@@ -199,11 +200,13 @@ def _to_a_file(what: Asked, found: Found, knobs: Mapping[str, Value], existing: 
         what.document.wrong((), f"no directory for {found.path}", "one that exists: make it, or mend 'path'")
     elif found.kind not in (NOTHING, FILE, DEVICE):
         what.document.wrong((), f"a {found.kind} at {found.path}", "a directory, a file, or a name that is free")
-    elif found.kind == DEVICE or (found.kind == FILE and not found.ours):
+    elif found.whose is Whose.IN_USE:
+        what.document.wrong((), f"{found.path}, on which another lab is at work", "another name, or to wait until it has ended")
+    elif found.kind == DEVICE or (found.kind == FILE and found.whose is Whose.OTHERS):
         _only_read(what, found, writes)
         _within(what, found, knobs)
         return _Way(target=existing, knobs={HIDDEN: found.path})
-    elif found.ours and found.whole and not writes and not knobs.get("overwrite") and fits:
+    elif found.whole and not writes and not knobs.get("overwrite") and fits:
         _within(what, found, knobs)
         return _Way(target=existing, knobs={HIDDEN: found.path})
     target = TargetSpec(name=_name(found), kind="file", knobs={"path": found.path, "keep": what.keep})

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from assay.catalogue import Host
 from assay.errors import EvidenceError
 from assay.machine import own_file
+from assay.machine.own_file import Whose
 from assay.machine.stack import device_stack, stack
 
 NOTHING, FILE, DIRECTORY, DEVICE = "nothing", "regular file", "directory", "block special file"
@@ -28,8 +29,7 @@ class Found:
     """Whether the directory is there that it is in, or would be in."""
     size: int = 0
     """Bytes of a file."""
-    ours: bool = False
-    """Whether it is a file that we made and kept."""
+    whose: Whose = Whose.OTHERS
     whole: bool = False
     """Whether every byte of a file of ours was written: no holes, nothing that is only allocated."""
     unit: int = LEAST_UNIT
@@ -47,9 +47,9 @@ def look(host: Host, path: str) -> Found:
     kind, _, size = done.stdout.strip().partition("|")
     if kind not in (FILE, EMPTY_FILE):
         return Found(path=real, kind=kind, unit=_unit(host, real, is_device=kind == DEVICE))
-    ours = own_file.is_ours(host, real)
-    whole = ours and _whole(host, real)
-    return Found(path=real, kind=FILE, size=int(size), ours=ours, whole=whole, unit=_unit(host, real))
+    whose = own_file.whose(host, real)
+    whole = whose is Whose.KEPT and _whole(host, real)
+    return Found(path=real, kind=FILE, size=int(size), whose=whose, whole=whole, unit=_unit(host, real))
 
 
 def _whole(host: Host, path: str) -> bool:

@@ -10,6 +10,7 @@ import json
 import posixpath
 import secrets
 from dataclasses import dataclass
+from enum import StrEnum
 
 from assay.catalogue import Host, Undo
 from assay.errors import RefusedError
@@ -18,6 +19,16 @@ from assay.machine import marks
 SUFFIX = ".assay-marker"
 UNKNOWN_BIRTH = ("", "-", "0", "0.000000000")
 """What stat(1) says of a file system that keeps no time of birth."""
+
+
+class Whose(StrEnum):
+    """To whom what is at a path belongs."""
+
+    OTHERS = "others"
+    KEPT = "kept"
+    """We made it and it stays: it may be used and written again."""
+    IN_USE = "in use"
+    """A lab made it and is at work on it, or was killed and not yet cleaned up after."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,10 +57,12 @@ def marker(host: Host, path: str) -> Marker | None:
         return None
 
 
-def is_ours(host: Host, path: str) -> bool:
-    """Whether what is at the path is the very file that a lab made and kept, or is working on."""
+def whose(host: Host, path: str) -> Whose:
+    """Whether what is at the path is the very file that a lab made, and what for."""
     found = marker(host, path)
-    return found is not None and found.birth not in UNKNOWN_BIRTH and _identity(host, path) == (found.inode, found.birth)
+    if found is None or found.birth in UNKNOWN_BIRTH or _identity(host, path) != (found.inode, found.birth):
+        return Whose.OTHERS
+    return Whose.KEPT if found.kept else Whose.IN_USE
 
 
 def make(host: Host, undo: Undo, path: str) -> None:
@@ -78,6 +91,12 @@ def keep(host: Host, path: str) -> None:
     found = marker(host, path)
     if found is not None:
         _write(host, path, Marker(token=found.token, inode=found.inode, birth=found.birth, kept=True))
+
+
+def discard(host: Host, path: str) -> None:
+    """Remove a file that was kept, with its marker; nothing where it is not ours."""
+    if whose(host, path) is Whose.KEPT:
+        host.run(["rm", "-f", "--", path, marker_path(path)])
 
 
 def remove(host: Host, path: str, token: str) -> bool:

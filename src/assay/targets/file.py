@@ -10,6 +10,7 @@ import posixpath
 from assay.catalogue import Host, Knob, KnobKind, Setting, Target
 from assay.errors import EvidenceError, UsageError
 from assay.machine import cold, own_file, room
+from assay.machine.own_file import Whose
 from assay.machine.stack import mount_of, stack
 from assay.records import Endpoint, EndpointKind, Place
 
@@ -20,8 +21,13 @@ def check(host: Host, setting: Setting) -> tuple[str, ...]:
     parent = posixpath.dirname(path) or "."
     if host.run(["test", "-d", parent], check=False).status != 0:
         return (f"found no directory {parent} for {path}; expected one that exists: make it or mend `path`",)
-    if host.exists(path) and not own_file.is_ours(host, path):
+    whose = own_file.whose(host, path) if host.exists(path) else None
+    if whose is Whose.OTHERS:
         return (f"found {path}, which Assay did not make; expected nothing there, or a file that it kept: it is never written",)
+    if whose is Whose.IN_USE:
+        return (
+            f"found {path}, on which another lab is at work; expected another name: wait, or `assay doctor` where it is gone",
+        )
     return room.mistakes(host, parent, setting.needs_bytes)
 
 
