@@ -150,7 +150,11 @@ def test_sizes_come_from_a_population(tmp_path):
     planned = phases(operations=("create",), **knobs)[0]
     assert planned.directions == {"create": Direction.WRITE}
     assert planned.settings[0]["file_bytes"] == ({"bytes": 1000, "weight": 3}, {"bytes": 9000, "weight": 1})
-    assert WORKLOAD.space(knobs) - WORKLOAD.space({"count": 1000}) == 1000 * (3 * 4096 + 3 * 4096) / 4
+    mean, deviation = 4096 * 6 / 4, 2 * 4096 * 3**0.5 / 4
+    more = WORKLOAD.space(knobs) - WORKLOAD.space({"count": 1000})
+    assert more == pytest.approx(1000 * mean + 3 * 1000**0.5 * deviation, abs=2)
+    assert WORKLOAD.inputs(knobs) == {"population": "[[1000,3],[9000,1]]"}
+    assert WORKLOAD.inputs({}) == {}
 
 
 def test_every_mistake_of_a_population_is_one_of_the_workload(tmp_path):

@@ -12,23 +12,19 @@ A file that is made from a row has the row's mean size.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from assay import units
-from assay._core import parse_toml
 from assay.errors import InputErrors, Mistake
-from assay.units import Refusal, Unit
+from assay.settings import page
+from assay.settings.page import KEY, Page, Where
+from assay.units import Unit
 
 SHIPPED = Path(__file__).parent.parent / "populations"
 """Where the populations are that come with the laboratory, one file each; the file's stem is the name."""
-
-TEXT_KEYS = ("title", "source")
-ROW_KEYS = ("up_to", "files", "bytes")
-
-Where = tuple[str | int, ...]
-Places = Mapping[Where, tuple[tuple[int, int], tuple[int, int]]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,6 +60,11 @@ class Population:
                 weights[band.mean_bytes] = weights.get(band.mean_bytes, 0) + band.files
         return weights
 
+    @property
+    def identity(self) -> str:
+        """All that decides which files are made."""
+        return json.dumps(list(self.weights.items()), separators=(",", ":"))
+
 
 def shipped() -> tuple[str, ...]:
     """The names of the populations that come with the laboratory, sorted."""
@@ -87,109 +88,61 @@ def read(name: str) -> Population:
 
 def parse(text: str, file: str) -> Population:
     """The population in a TOML text; `file` is what mistakes name. Raises InputErrors with every mistake in it."""
-    values, places, errors = parse_toml(text)
-    if errors:
-        raise InputErrors(
-            Mistake(file=file, line=line, column=column, found=message.partition(", expected")[0], expected="valid TOML")
-            for line, column, message in errors
-        )
-    page = _Page(file=file, places=places)
-    for key in values:
-        if key not in (*TEXT_KEYS, "survey", "sizes"):
-            page.wrong((key,), f"unknown {key!r}", "title, source, survey or sizes", part=0)
-    title, source = (_text(page, values, key) for key in TEXT_KEYS)
-    survey = values.get("survey", {})
+    read = page.load(text, file)
+    read.only((), read.values, ("title", "source", "sizes", "survey"))
+    title, source = (read.text((key,), read.values.get(key)) for key in ("title", "source"))
+    survey = read.values.get("survey", {})
     if not isinstance(survey, dict):
-        page.wrong(("survey",), repr(survey), "a table of facts")
-    bands = _bands(page, values.get("sizes"))
-    if page.mistakes:
-        raise InputErrors(page.mistakes)
-    return Population(title=title, source=source, sizes=bands, survey=survey if isinstance(survey, dict) else {})
+        read.wrong(("survey",), repr(survey), "a table of facts")
+    sizes = bands(read, read.values.get("sizes"))
+    read.refuse_if_wrong()
+    return Population(title=title, source=source, sizes=sizes, survey=survey if isinstance(survey, dict) else {})
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Page:
-    """A file with the places of its values, and what is wrong with it so far."""
-
-    file: str
-    places: Places
-    mistakes: list[Mistake] = field(default_factory=list)
-
-    def wrong(self, at: Where, found: str, expected: str, part: int = 1) -> None:
-        """Note a mistake at a value (part 1) or its key (part 0); at the nearest table around it where it is not written."""
-        where = at
-        while where and where not in self.places:
-            where, part = where[:-1], 0
-        line, column = self.places[where][part] if where else (None, None)
-        self.mistakes.append(Mistake(file=self.file, line=line, column=column, found=found, expected=expected))
-
-
-def _text(page: _Page, values: Mapping[str, object], key: str) -> str:
-    value = values.get(key)
-    if isinstance(value, str) and value.strip():
-        return value
-    page.wrong((key,), f"no {key}" if value is None else repr(value), f'a line {key} = "..."' if value is None else "a text")
-    return ""
-
-
-def _bands(page: _Page, rows: object) -> tuple[Band, ...]:
+def bands(read: Page, rows: object) -> tuple[Band, ...]:
     """The rows that are right; notes what is wrong with the others and between them."""
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        page.wrong(("sizes",), "no sizes" if rows is None else repr(rows), "rows [[sizes]] with up_to, files and bytes")
+        read.wrong(("sizes",), "no sizes" if rows is None else repr(rows), "rows [[sizes]] with up_to, files and bytes")
         return ()
-    known = len(page.mistakes)
-    bands = [_band(page, row, number) for number, row in enumerate(rows)]
-    lower: int = 0
-    for number, band in enumerate(bands):
-        if band is None:
-            continue
-        _check_edges(page, number, band, (lower, number == len(bands) - 1))
-        lower = band.up_to if band.up_to is not None else lower
-    if len(page.mistakes) == known and not any(band and band.files for band in bands):
-        page.wrong(("sizes",), "no files", "at least one row with files")
-    return tuple(band for band in bands if band is not None)
+    known = len(read.mistakes)
+    found = [band(read, row, ("sizes", number)) for number, row in enumerate(rows)]
+    lower = 0
+    for number, one in enumerate(found):
+        if one is not None:
+            check_edges(read, ("sizes", number), one, lower)
+            lower = lower if one.up_to is None else one.up_to
+    for number, row in enumerate(rows[:-1]):
+        if "up_to" not in row:
+            read.wrong(("sizes", number), "no up_to before the last row", "an up_to in every row but the last", KEY)
+    if len(read.mistakes) == known and not any(one and one.files for one in found):
+        read.wrong(("sizes",), "no files", "at least one row with files")
+    return tuple(one for one in found if one is not None)
 
 
-def _band(page: _Page, row: Mapping[str, object], number: int) -> Band | None:
+def band(read: Page, row: Mapping[str, object], at: Where) -> Band | None:
     """One row, None where something in it is wrong."""
-    known = len(page.mistakes)
-    at: Where = ("sizes", number)
-    for key in row:
-        if key not in ROW_KEYS:
-            page.wrong((*at, key), f"unknown {key!r}", "up_to, files or bytes", part=0)
-    files, size = (_count(page, row, (*at, key)) for key in ("files", "bytes"))
-    edge = row.get("up_to")
-    up_to = None if edge is None else units.attempt(edge, Unit.BYTES) if isinstance(edge, str) else repr(edge)
-    if isinstance(up_to, Refusal):
-        page.wrong((*at, "up_to"), up_to.found, up_to.expected)
-    elif isinstance(up_to, str):
-        page.wrong((*at, "up_to"), up_to, 'bytes such as "4 KiB", as a text')
-    if len(page.mistakes) > known:
-        return None
-    return Band(files=files, bytes=size, up_to=up_to if isinstance(up_to, int) else None)
+    known = len(read.mistakes)
+    read.only(at, row, ("up_to", "files", "bytes"))
+    files, size = (count(read, (*at, key), row.get(key)) for key in ("files", "bytes"))
+    up_to = read.quantity((*at, "up_to"), row["up_to"], Unit.BYTES) if "up_to" in row else None
+    return Band(files=files, bytes=size, up_to=None if up_to is None else int(up_to)) if len(read.mistakes) == known else None
 
 
-def _count(page: _Page, row: Mapping[str, object], at: Where) -> int:
-    value = row.get(str(at[-1]))
+def count(read: Page, at: Where, value: object) -> int:
+    """A whole number that must be there; 0 where it is wrong."""
     if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= units.MOST:
         return value
-    page.wrong(at, f"no {at[-1]}" if value is None else repr(value), f"{at[-1]} = a whole number, at least 0")
+    read.wrong(at, f"no {at[-1]}" if value is None else repr(value), f"{at[-1]} = a whole number, at least 0")
     return 0
 
 
-def _check_edges(page: _Page, number: int, band: Band, neighbours: tuple[int, bool]) -> None:
-    """Notes edges that do not rise, and files that cannot be in their band. `neighbours`: edge below, whether it is the last."""
-    lower, is_last = neighbours
-    at: Where = ("sizes", number)
-    if band.up_to is None and not is_last:
-        page.wrong(at, "no up_to before the last row", "an up_to in every row but the last", part=0)
-    if band.up_to is not None and number > 0 and band.up_to <= lower:
-        page.wrong(
-            (*at, "up_to"), units.format(band.up_to, Unit.BYTES), f"more than {units.format(lower, Unit.BYTES)}: ascending rows"
-        )
-    elif band.up_to is not None and band.bytes > band.files * band.up_to:
-        most = units.format(band.up_to, Unit.BYTES)
-        page.wrong((*at, "bytes"), f"{band.bytes} bytes in {band.files} files", f"at most {most} for each of them")
-    elif band.bytes < band.files * lower:
+def check_edges(read: Page, at: Where, one: Band, lower: int) -> None:
+    """Notes an edge that does not rise above the one below, and files that cannot be in their band."""
+    told = f"{one.bytes} bytes in {one.files} files"
+    if one.up_to is not None and at[-1] and one.up_to <= lower:
         least = units.format(lower, Unit.BYTES)
-        page.wrong((*at, "bytes"), f"{band.bytes} bytes in {band.files} files", f"at least {least} for each of them")
+        read.wrong((*at, "up_to"), units.format(one.up_to, Unit.BYTES), f"more than {least}: ascending rows")
+    elif one.up_to is not None and one.bytes > one.files * one.up_to:
+        read.wrong((*at, "bytes"), told, f"at most {units.format(one.up_to, Unit.BYTES)} for each of them")
+    elif one.bytes < one.files * lower:
+        read.wrong((*at, "bytes"), told, f"at least {units.format(lower, Unit.BYTES)} for each of them")

@@ -7,6 +7,7 @@ and lists are interleaved with it; every other operation is a phase of its own, 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import sqrt
 from typing import cast
 
 from assay.catalogue import PLACEMENT, Knob, KnobKind, Order, Unit, Workload
@@ -23,14 +24,7 @@ MOST_BYTES = 1 << 30
 BLOCK = 4096
 INODE = 1024
 """More than any of ext4, xfs and btrfs uses for an inode, its directory entry and its share of the tables."""
-GUESS_S = dict.fromkeys(OPERATIONS, 5e-5) | {
-    "create": 1e-4,
-    "mkdir": 1e-4,
-    "fsync": 2e-3,
-    "stat": 1e-5,
-    "open": 1e-5,
-    "rmdir": 1e-3,
-}
+GUESS_S = dict.fromkeys(OPERATIONS, 5e-5) | {"fsync": 2e-3, "rmdir": 1e-3}
 GUESS_LIST_S = {"list": 5e-7, "readdir": 5e-7, "readdir_plus": 3e-6}
 
 KNOBS = (
@@ -40,7 +34,9 @@ KNOBS = (
     number("list_every", "list a directory after so many objects; 0: once, at the end", 0, (0, MOST_OBJECTS)),
     quantity("file_bytes", "bytes written into each file", Unit.BYTES, 0, (0, MOST_BYTES)),
     Knob(
-        name="population", kind=KnobKind.PATH, help="sizes of files drawn as a survey found them: a TOML file, or a shipped name"
+        name="population",
+        kind=KnobKind.PATH,
+        help=f"sizes of files drawn as a survey found them: {', '.join(populations.shipped())}, or the path of a TOML file",
     ),
     choice("directories", "a directory for each client, or one for all", "own", "shared"),
     number("spread", "sub-directories that the objects of a worker go to in turn", 1, (1, MOST_DIRECTORIES)),
@@ -105,6 +101,12 @@ def sizes(values: Mapping[str, Value]) -> Mapping[int, int]:
     return populations.read(text(values, "population")).weights
 
 
+def inputs(knobs: Mapping[str, Value]) -> Mapping[str, str]:
+    """The sizes of the population, which decide what is done."""
+    name = text(knobs, "population")
+    return {"population": populations.read(name).identity} if name else {}
+
+
 def phases(order: Order) -> tuple[PhasePlan, ...]:
     """Each step of the order of operations is a phase."""
     return tuple(phase(order, step) for step in objects.steps(chosen(order.knobs)))
@@ -157,13 +159,19 @@ def settings(order: Order, step: Step, client: int) -> Mapping[str, object]:
 
 
 def space(knobs: Mapping[str, Value]) -> int:
-    """Bytes for inodes and whole blocks of all clients (`clients` among the knobs; 1 where it is not), sizes by their mean."""
-    values, done = resolved(KNOBS, knobs), chosen(knobs)
+    """Bytes for inodes and whole blocks of all clients (`clients` among the knobs; 1 where it is not).
+
+    Drawn sizes count by their mean, and three standard deviations of the sum on top: a few large files decide it.
+    """
+    values = resolved(KNOBS, knobs)
     weights = sizes(values) if values["object"] == "file" else {BLOCK: 1}
-    blocks = sum(-(-size // BLOCK) * weight for size, weight in weights.items()) * BLOCK / sum(weights.values())
-    links = sum(name in objects.LINKS for name in done)
+    whole, total = {size: -(-size // BLOCK) * BLOCK for size in weights}, sum(weights.values())
+    mean = sum(whole[size] * weight for size, weight in weights.items()) / total
+    variance = sum((whole[size] - mean) ** 2 * weight for size, weight in weights.items()) / total
     workers = integer(values, "workers") * cast("int", knobs.get("clients", 1))
-    return int(workers * (integer(values, "count") * (INODE * (1 + links) + blocks) + integer(values, "spread") * BLOCK))
+    count = integer(values, "count") * workers
+    inodes = 1 + sum(name in objects.LINKS for name in chosen(knobs))
+    return int(count * (INODE * inodes + mean) + 3 * sqrt(count * variance) + integer(values, "spread") * workers * BLOCK)
 
 
 def seconds(knobs: Mapping[str, Value]) -> float:
@@ -186,6 +194,7 @@ WORKLOAD = Workload(
     phases=phases,
     check=check,
     engine="metadata",
+    inputs=inputs,
     space=space,
     seconds=seconds,
 )
