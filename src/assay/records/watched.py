@@ -1,0 +1,93 @@
+"""A foreign command as it was watched from before its exec to after the drain: `assay stat`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from assay.records.evidence import Observations
+from assay.records.run import Place
+
+
+@dataclass(frozen=True, kw_only=True)
+class TreeAccount:
+    """What a command's whole process tree used, as the kernel charged it.
+
+    Waited-for children are in their parent's account when it ends; detached ones come to the watcher, which adopts them. What
+    could not be collected is counted in `lost`, never guessed.
+    """
+
+    rchar: int
+    wchar: int
+    syscr: int
+    syscw: int
+    read_bytes: int
+    write_bytes: int
+    """Charged when a page is made dirty, not when it is written (AUDIT 0.3)."""
+    cancelled_write_bytes: int
+    cpu_user_ns: int
+    cpu_system_ns: int
+    voluntary_switches: int
+    involuntary_switches: int
+    minor_faults: int
+    major_faults: int
+    max_rss_bytes: int
+    processes: int
+    """How many ended and were collected by the watcher itself; those waited for inside the tree are in their accounts."""
+    lost: int = 0
+    """How many were seen to exist and could not be collected; any makes the totals a lower bound."""
+    lost_reason: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Touched:
+    """A regular file that the command opened, with what it holds after the command's end."""
+
+    path: str
+    written: bool
+    size_bytes: int
+    dirty_bytes: int | None
+    """Dirty or under write-back at exit (cachestat); None where it cannot be known."""
+    cached_before_bytes: int | None
+    """In the page cache before the command ran; None for files that were not known to be touched by then."""
+    cached_after_bytes: int | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stream:
+    """What came out of one of the command's streams and was passed on; at most its first and last mebibytes are kept."""
+
+    text: str
+    truncated: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Watched:
+    """One execution. Times are CLOCK_MONOTONIC relative to the exec; the observations name one phase, `stat.command`."""
+
+    argv: tuple[str, ...]
+    directory: str
+    status: int | None
+    """Exit status; None where a signal ended it."""
+    signal: int | None
+    started_utc: str
+    ended_utc: str
+    t0_mono_ns: int
+    elapsed_ns: int
+    """From exec to the end of the last process of the tree."""
+    stdout: Stream
+    stderr: Stream
+    result: str | None
+    """The text of the file into which the tool wrote its result."""
+    account: TreeAccount | None
+    account_missing: str | None
+    files: tuple[Touched, ...]
+    files_missing: str | None
+    """Why it is not known which files were touched, or not of all."""
+    drain_ns: int | None
+    """How long fsync of the written files took right after the end; None where nothing was known to be written."""
+    drained_bytes: int | None
+    places: tuple[Place, ...]
+    """The file systems of the working directory, of the arguments and of the touched files, with their device stacks."""
+    observations: Observations
+    own_cpu_ns: int
+    """What the watcher itself used of the processor until the end of the drain."""
