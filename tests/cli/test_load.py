@@ -259,7 +259,7 @@ def begun(bench, *words):
     """A load that is running: its process, and its engine."""
     process = bench.start("load", *words, stdout=subprocess.PIPE)
     (engine,) = wait_until(bench.engines)
-    wait_until(lambda: cpu_ticks(engine) >= 5)
+    wait_until(lambda: cpu_ticks(engine) >= 3)
     return process, engine
 
 
@@ -320,7 +320,7 @@ def test_a_second_of_standstill_is_in_the_latencies_of_all_that_was_due(bench):
     assert 0.98 * mean_ns - 1e6 <= late_ns["mean"] <= 1.3 * mean_ns + 5e6
     for name, share in (("p90", 0.9), ("p99", 0.99), ("p999", 0.999), ("max", 1.0)):
         waited_ns = (length - 4 * (1 - share)) * 1e9
-        assert 0.98 * waited_ns - 2e6 <= late_ns[name] <= 1.1 * waited_ns + 100e6, name
+        assert 0.98 * waited_ns - 2e6 <= late_ns[name] <= 1.1 * waited_ns + 500e6, name
     assert late_ns["p50"] < 50e6, "three operations in four were not held up"
     assert found["load"]["late"] >= 1000 * length * 0.98 - 5
     assert found["load"]["backlog_max_ns"] >= 0.98 * length * 1e9 - 2e6
