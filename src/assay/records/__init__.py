@@ -81,6 +81,7 @@ from assay.records.run import (
     StopRule,
     Subject,
 )
+from assay.records.watched import Stream, Touched, TreeAccount, Watched
 
 __all__ = [
     "ABSOLUTE",
@@ -142,14 +143,18 @@ __all__ = [
     "State",
     "SteadyState",
     "StopRule",
+    "Stream",
     "Subject",
     "TargetSpec",
     "Tier",
+    "Touched",
+    "TreeAccount",
     "Trial",
     "Trough",
     "Value",
     "Verdict",
     "VerdictState",
+    "Watched",
     "When",
     "WorkloadSpec",
     "worst",
