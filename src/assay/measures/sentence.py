@@ -140,16 +140,32 @@ def missing(one: Comparison) -> str:
 
 
 def scale_up(one: Comparison) -> str:
-    """`scale-up 85 % (95 % interval 83 % to 87 %) of 2 clients over 1; at least that, ...`; empty where nothing is counted."""
-    share, candidate, baseline = one.scale_up, one.candidate, one.baseline
-    if share is None or not isinstance(candidate, int) or not isinstance(baseline, int):
+    """`scale-up 85 % of 2 clients over 1 (95 % interval 83 % to 87 %); a lower bound: ...`; empty where nothing is counted."""
+    share, counted = one.scale_up, counts(one)
+    if share is None or not counted:
+        return ""
+    sure = "" if share.low is None or share.high is None else f" ({percent(share.confidence)} interval {spanned(share)})"
+    bound = "a lower bound" if is_more(one) else "an upper bound"
+    limit = f"; {bound}: {one.scale_up_limit}" if one.scale_up_limit else ""
+    return f"scale-up {round_percent(share.value)} of {counted}{sure}{limit}"
+
+
+def counts(one: Comparison) -> str:
+    """`2 clients over 1`, `depth 8 over 1`; empty where the levels are no counts."""
+    if not isinstance(one.candidate, int) or not isinstance(one.baseline, int):
         return ""
     noun = one.factor.rpartition(".")[2]
-    counts = f"{candidate:,} {noun} over {baseline:,}" if noun.endswith("s") else f"{noun} {candidate:,} over {baseline:,}"
-    sure = "" if share.low is None or share.high is None else f" ({percent(share.confidence)} interval {spanned(share)})"
-    bound = "a lower bound" if candidate > baseline else "an upper bound"
-    limit = f"; {bound}: {one.scale_up_limit}" if one.scale_up_limit else ""
-    return f"scale-up {round_percent(share.value)} of {counts}{sure}{limit}"
+    many = noun if one.candidate != 1 else noun.removesuffix("s")
+    return (
+        f"{one.candidate:,} {many} over {one.baseline:,}"
+        if noun.endswith("s")
+        else f"{noun} {one.candidate:,} over {one.baseline:,}"
+    )
+
+
+def is_more(one: Comparison) -> bool:
+    """Whether the candidate is the larger count."""
+    return isinstance(one.candidate, int) and isinstance(one.baseline, int) and one.candidate > one.baseline
 
 
 def spanned(share: Estimate) -> str:

@@ -85,7 +85,7 @@ def _line(results: Results, measure: Measure, same: Sequence[Comparison]) -> Lin
         size=first.size if alone else _sizes(same, measure.figure),
         where=conditions([one.within for one in same]),
         sure=first.sure if alone else _spans(same),
-        note=max(same_notes(same, parts))[1],
+        note="; ".join(part for part in (max(same_notes(same, parts))[1], _scale_up(same)) if part),
         conclusion=same[0].conclusion,
         state=state,
         why=tuple(dict.fromkeys(causes))[:MOST_REASONS],
@@ -95,6 +95,17 @@ def _line(results: Results, measure: Measure, same: Sequence[Comparison]) -> Lin
 def same_notes(same: Sequence[Comparison], parts: Sequence[measures.Answer]) -> Iterable[tuple[float, str]]:
     """The notes, each with the difference that could not be seen: the largest holds for all."""
     return ((one.detectable_share or 0.0, part.note) for one, part in zip(same, parts, strict=True))
+
+
+def _scale_up(same: Sequence[Comparison]) -> str:
+    """The share of so many times the rate that so many times the clients gave; from the least to the most of several."""
+    found = sorted(((one.scale_up.value, one) for one in same if one.scale_up is not None), key=lambda pair: pair[0])
+    if len(found) < 2:
+        return sentence.scale_up(found[0][1]) if found else ""
+    low, high = (sentence.round_percent(share) for share, _ in (found[0], found[-1]))
+    limits = dict.fromkeys(one.scale_up_limit for _, one in found if one.scale_up_limit)
+    bound = f"; not of the software alone: {'; '.join(limits)}" if limits else ""
+    return f"scale-up {low} to {high} of {sentence.counts(found[0][1])}{bound}"
 
 
 def subject(one: Comparison) -> str:

@@ -19,6 +19,7 @@ def render(results: Results) -> str:
         _requirements(results),
         _figures(results),
         _comparisons(results),
+        _troughs(results),
         _verdicts(results),
         _doubts(results),
         _again(results),
@@ -83,6 +84,10 @@ def _comparisons(results: Results) -> str:
         for row in group.rows
     ]
     return _titled("Comparisons", table(("measure", "what", "ratio", "interval", "conclusion", "verdict"), rows))
+
+
+def _troughs(results: Results) -> str:
+    return _titled("Troughs", "\n".join(f"- {escape(one.statement)}" for one in results.troughs))
 
 
 def _verdicts(results: Results) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from assay.records import Cell, Estimate, Measure, Requirement, RequirementKind, Results, Value, VerdictState
 from assay.report import words
-from assay.report.charts import dots
+from assay.report.charts import dots, heatmap
 from assay.report.charts.figure import Figure, Panel, Table, end_labels
 from assay.report.charts.roles import Roles, heading, in_order, nearest, positions, roles
 from assay.report.charts.theme import Row
@@ -43,29 +43,43 @@ def runs_of(results: Results, cell: Cell) -> tuple[Dot, ...]:
 
 
 def figure(results: Results, measure: Measure) -> Figure | None:
-    """The picture of one measure, None where no run has a value."""
+    """The picture of one measure, None where no run has a value: a map over a grid of two numeric factors, else dots."""
     cells = [cell for cell in results.cells if cell.measure == measure.name]
     shown = [(cell, runs_of(results, cell)) for cell in cells]
     values = [dot.value for _, here in shown for dot in here]
     if not values:
         return None
-    parts = roles(results.experiment)
-    unit = next((cell.estimate.unit for cell in cells if cell.estimate), "")
-    bounds = _bounds(results.experiment.requirements, measure, max(values))
-    tops = [*values, *(cell.estimate.high or 0 for cell in cells if cell.estimate), *(bound.bound for bound in bounds)]
-    axis = _Axis(scale=scale_for(unit, tops), top=max(tops) * 1.06 or 1.0, bounds=bounds, roles=parts)
-    groups: dict[tuple[tuple[str, Value], ...], list[tuple[Cell, tuple[Dot, ...]]]] = {}
-    for cell, here in shown:
-        groups.setdefault(parts.panel_levels(cell.levels), []).append((cell, here))
-    draw = _upright if parts.along else _lying
-    panels = tuple(draw(axis, groups[key], heading(key)) for key in in_order(parts, groups))
+    axis = _axis(results, measure, cells, values)
+    grid = heatmap.grid(results.experiment.factors)
+    panels = _panels(axis, shown) if grid is None else heatmap.panels(results, cells, grid, axis.scale)
+    troughs = [one for one in results.troughs if one.measure == measure.name]
+    seen = "" if grid is None else f"In {axis.scale.label or 'numbers'}. {heatmap.SEEN}"
     return Figure(
         name=f"measure-{measure.name}",
         title=words.figure(measure.figure),
-        caption=_caption(measure, cells),
+        caption=" ".join(part for part in (_caption(measure, cells, grid), seen, heatmap.named(troughs)) if part),
         panels=panels if len(values) > 1 else (),
-        table=_table(shown, axis.scale, parts),
+        table=_table(shown, axis.scale, axis.roles),
+        wide=grid is not None,
     )
+
+
+def _axis(results: Results, measure: Measure, cells: Sequence[Cell], values: Sequence[float]) -> _Axis:
+    """The axis of the figure, with the limits that are asked of it."""
+    unit = next((one.unit for cell in cells if (one := cell.estimate or cell.unfiltered)), "")
+    bounds = _bounds(results.experiment.requirements, measure, max(values))
+    tops = [*values, *(cell.estimate.high or 0 for cell in cells if cell.estimate), *(bound.bound for bound in bounds)]
+    scale = scale_for(unit, tops)
+    return _Axis(scale=scale, top=max(tops) * 1.06 or 1.0, bounds=bounds, roles=roles(results.experiment))
+
+
+def _panels(axis: _Axis, shown: Group) -> tuple[Panel, ...]:
+    """Dots and intervals, a panel for each combination of the factors that are neither series nor axis."""
+    groups: dict[tuple[tuple[str, Value], ...], list[tuple[Cell, tuple[Dot, ...]]]] = {}
+    for cell, here in shown:
+        groups.setdefault(axis.roles.panel_levels(cell.levels), []).append((cell, here))
+    draw = _upright if axis.roles.along else _lying
+    return tuple(draw(axis, groups[key], heading(key)) for key in in_order(axis.roles, groups))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,14 +112,15 @@ def _bounds(requirements: Iterable[Requirement], measure: Measure, largest: floa
     )
 
 
-def _caption(measure: Measure, cells: Sequence[Cell]) -> str:
+def _caption(measure: Measure, cells: Sequence[Cell], grid: heatmap.Grid | None) -> str:
     method = next((cell.estimate for cell in cells if cell.estimate), None)
     better = "Lower is better." if words.lower_is_better(measure.figure) else "Higher is better."
     if method is None:
         return better
     if all(cell.estimate is None or cell.estimate.low is None for cell in cells):
-        return f"{better} Tick: {method.method}; too few runs for an interval."
-    return f"{better} Bar: {100 * method.confidence:g}{NARROW}% interval, {method.method}."
+        return f"{better} {'Tick' if grid is None else 'Cell'}: {method.method}; too few runs for an interval."
+    bar = "Bar:" if grid is None else "±: half the"
+    return f"{better} {bar} {100 * method.confidence:g}{NARROW}% interval, {method.method}."
 
 
 def _rows(axis: _Axis, group: Group, place: Mapping[int, float], gap: float) -> tuple[list[Row], list[Row]]:

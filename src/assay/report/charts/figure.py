@@ -36,6 +36,8 @@ class Figure:
     panels: tuple[Panel, ...]
     table: Table
     stacked: bool = False
+    wide: bool = False
+    """Whether it takes the whole width of the page."""
 
 
 def end_labels(ends: Sequence[tuple[str, float]], low: float, high: float, apart: float) -> dict[str, float]:

@@ -41,7 +41,7 @@ class Roles:
         if self.series is None:
             return ""
         text = words.level(levels.get(self.series.path))
-        return text if self.series.path in ("target", "workload") or not _numeric(self.series) else f"{self.series.path} {text}"
+        return text if self.series.path in ("target", "workload") or not numeric(self.series) else f"{self.series.path} {text}"
 
 
 def roles(experiment: Experiment) -> Roles:
@@ -49,7 +49,7 @@ def roles(experiment: Experiment) -> Roles:
     varying = [factor for factor in experiment.factors if len(factor.levels) > 1]
     series = next((factor for factor in varying if factor.path == experiment.compare), None)
     others = [factor for factor in varying if factor is not series]
-    along = max((factor for factor in others if _numeric(factor)), key=lambda factor: len(factor.levels), default=None)
+    along = max((factor for factor in others if numeric(factor)), key=lambda factor: len(factor.levels), default=None)
     others = [factor for factor in others if factor is not along]
     if series is None and others:
         series = others.pop(0)
@@ -95,5 +95,6 @@ def heading(key: tuple[tuple[str, Value], ...]) -> str:
     return ", ".join(f"{path} = {words.level(level)}" for path, level in key)
 
 
-def _numeric(factor: Factor) -> bool:
+def numeric(factor: Factor) -> bool:
+    """Whether all levels are numbers."""
     return all(isinstance(level, int | float) and not isinstance(level, bool) for level in factor.levels)

@@ -28,6 +28,16 @@ LIGHT: Mapping[str, str] = {
     "--s3": "#8a5aa8",
     "--s4": "#7c6a16",
     "--s5": "#5d6470",
+    "--h0": "#e6eef4",
+    "--h1": "#c9dcea",
+    "--h2": "#a6c6dd",
+    "--h3": "#7facce",
+    "--h4": "#558fba",
+    "--h5": "#31709f",
+    "--h6": "#174f7b",
+    "--t0": "#22211f",
+    "--t1": "#0d0e10",
+    "--t2": "#fffefb",
 }
 """The values of the variables where there is no style sheet: pictures exported to files."""
 

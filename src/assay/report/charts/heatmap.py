@@ -1,0 +1,240 @@
+"""A measure over a grid of two numeric factors: each cell with its estimate and half interval, coloured by size.
+
+The ramp goes by logarithm, for figures are compared as ratios, and spans a factor of two at least: noise is not drawn as relief.
+A cell whose runs do not count is hollow; one whose runs are not all SOUND carries the mark of their worst verdict.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from assay.measures import sentence
+from assay.records import Cell, Estimate, Factor, Results, Trough, Value, VerdictState, worst
+from assay.report import words
+from assay.report.charts.figure import Panel
+from assay.report.charts.roles import Roles, heading, in_order, numeric
+from assay.report.charts.theme import Row, Spec, frame, rows_of
+from assay.report.quantities import Scale, after, in_scale, show, show_range
+
+LEAST = 3
+"""Levels that both factors need: two lines are still read better as lines."""
+STEPS = 7
+"""Colours of the ramp."""
+MIDDLE = 4
+"""The step whose letters are dark on a light page and on a dark one."""
+HOLLOW = "transparent"
+SPAN = 2.0
+"""The ramp spans this factor at least."""
+CELL = 50
+"""Pixels of a row."""
+SEEN = "The stronger the colour, the higher the figure; troughs are outlined, a cell of which no run counts is hollow."
+CELL_WIDTH = "bandwidth('x')"
+ROOMY, TIGHT = 74, 52
+"""Pixels of a cell in which the figure stands with its unit, and in which it stands at all at the usual size."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Grid:
+    """The two factors of the map, and those that make small multiples."""
+
+    x: Factor
+    y: Factor
+    panels: tuple[Factor, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ramp:
+    """Which colour a value takes: by logarithm from low to high."""
+
+    low: float
+    high: float
+
+    def step(self, value: float) -> int:
+        """0..STEPS-1."""
+        share = math.log(value / self.low) / math.log(self.high / self.low) if value > 0 else 0.0
+        return min(STEPS - 1, max(0, int(share * STEPS)))
+
+
+def grid(factors: Sequence[Factor]) -> Grid | None:
+    """The map's factors: the two numeric ones with most levels, the one with more along x; None where there are not two."""
+    varying = [factor for factor in factors if len(factor.levels) > 1]
+    fit = sorted((one for one in varying if numeric(one) and len(one.levels) >= LEAST), key=lambda one: -len(one.levels))
+    if len(fit) < 2:
+        return None
+    x, y = fit[:2]
+    if len(x.levels) == len(y.levels) and largest(x) > largest(y):
+        x, y = y, x
+    return Grid(x=x, y=y, panels=tuple(one for one in varying if one not in (x, y)))
+
+
+def largest(factor: Factor) -> float:
+    """The largest level: of two sizes the smaller lies along x, as records below files."""
+    return max(float(level) for level in factor.levels if isinstance(level, int | float))
+
+
+def panels(results: Results, cells: Sequence[Cell], parts: Grid, scale: Scale) -> tuple[Panel, ...]:
+    """One map for each combination of the other factors; all share the ramp and the scale."""
+    ramp = ramp_of([cell.estimate.value for cell in cells if cell.estimate])
+    groups: dict[tuple[tuple[str, Value], ...], list[Cell]] = {}
+    for cell in cells:
+        groups.setdefault(tuple((factor.path, cell.levels.get(factor.path)) for factor in parts.panels), []).append(cell)
+    keys = in_order(Roles(series=None, along=None, panels=parts.panels), groups)
+    return tuple(_panel(results, parts, groups[key], (ramp, scale), heading(key)) for key in keys)
+
+
+def ramp_of(values: Sequence[float]) -> Ramp:
+    """The ramp over these values, at least a factor of two wide around them."""
+    positive = [value for value in values if value > 0] or [1.0]
+    low, high = min(positive), max(positive)
+    widen = math.sqrt(max(1.0, SPAN * low / high))
+    return Ramp(low=low / widen, high=high * widen)
+
+
+def named(troughs: Sequence[Trough]) -> str:
+    """The troughs in few words, each cell once: `Trough at a = 1, b = 2: 0.73 times a = 0 and 2`."""
+    places: dict[str, list[str]] = {}
+    for one in troughs:
+        times = sentence.digits(one.depth)[0]
+        around = " and ".join(words.level(level) for level in one.neighbours)
+        places.setdefault(words.levels(one.levels), []).append(f"{times} times what {one.factor} = {around} give")
+    return " ".join(f"Trough at {where}: {', '.join(said)}." for where, said in places.items())
+
+
+def _panel(results: Results, parts: Grid, cells: Sequence[Cell], look: tuple[Ramp, Scale], title: str) -> Panel:
+    rows = [row for cell in cells if (row := _row(results, parts, cell, look)) is not None]
+    height = len(parts.y.levels) * CELL + 44
+    return Panel(
+        heading=title,
+        spec=_spec(parts, rows, height),
+        height=height,
+        description="; ".join(f"{words.levels(cell.levels)}: {_said(cell, look[1])}" for cell in cells),
+    )
+
+
+def _row(results: Results, parts: Grid, cell: Cell, look: tuple[Ramp, Scale]) -> Row | None:
+    """The data of one cell; None where no run gave a value."""
+    one, (ramp, scale) = cell.estimate or cell.unfiltered, look
+    if one is None:
+        return None
+    step = ramp.step(one.value) if cell.estimate else -1
+    state = state_of(results, cell)
+    number = in_scale(one.value, scale)
+    brackets = ("", "") if cell.estimate else ("(", ")")
+    trough = [found for found in results.troughs if found.measure == cell.measure and dict(found.levels) == dict(cell.levels)]
+    return {
+        "x": words.level(cell.levels[parts.x.path]),
+        "y": words.level(cell.levels[parts.y.path]),
+        "c": f"var(--h{step})" if step >= 0 else HOLLOW,
+        "i": letters(step),
+        "n": brackets[0] + number + brackets[1],
+        "u": brackets[0] + number + after(scale.label) + brackets[1],
+        "h": half(one),
+        "d": state.value if state else VerdictState.SOUND.value,
+        "o": 1.0 if trough else 0.0,
+        "t": f"{words.levels(cell.levels)}: {_said(cell, scale)}" + (" · trough" if trough else ""),
+    }
+
+
+def state_of(results: Results, cell: Cell) -> VerdictState | None:
+    """The worst verdict of the runs that the cell stands on, or of those that do not count where none does."""
+    runs = cell.values or cell.excluded
+    states = [one.verdicts[cell.measure].state for one in results.runs if one.id in runs and cell.measure in one.verdicts]
+    return worst(states) if states else None
+
+
+def half(one: Estimate) -> str:
+    """Half the width of the interval in percent of the figure: `±3 %`; n where there is none."""
+    if one.low is None or one.high is None or not one.value:
+        return f"n = {one.n}"
+    share = 100 * (one.high - one.low) / 2 / one.value
+    return f"±{share:.0f} %" if share >= 10 else f"±{share:.1f} %"
+
+
+def _said(cell: Cell, scale: Scale) -> str:
+    """A cell in words."""
+    one = cell.estimate
+    if one is None:
+        invalid = f" ({in_scale(cell.unfiltered.value, scale)}{after(scale.label)})" if cell.unfiltered else ""
+        return f"no run counts{invalid}"
+    interval = show_range(one.low, one.high, one.unit)
+    return f"{show(one.value, one.unit)}" + (f" ({interval}, n = {one.n})" if interval else f" (n = {one.n})")
+
+
+def ordered(factor: Factor) -> list[str]:
+    """The names of the levels by size."""
+    return [
+        words.level(level) for level in sorted(factor.levels, key=lambda level: level if isinstance(level, int | float) else 0)
+    ]
+
+
+def _spec(parts: Grid, rows: Sequence[Row], height: int) -> Spec:
+    """The map: cells, outlines of troughs, figures, half intervals, marks of verdicts that are not SOUND."""
+    encoding: Spec = {
+        "x": {**_axis(parts.x, "x"), "axis": {"title": parts.x.path, "labelAngle": 0, "domain": False, "ticks": False}},
+        "y": {**_axis(parts.y, "y"), "axis": {"title": parts.y.path, "grid": False, "labelFontSize": 11}},
+    }
+    strong: Spec = {"fontSize": {"expr": f"{CELL_WIDTH} < {TIGHT} ? 9 : 11.5"}, "fontWeight": 600}
+    weak: Spec = {"fontSize": {"expr": f"{CELL_WIDTH} < {TIGHT} ? 8 : 10"}}
+    figure = f"{CELL_WIDTH} < {ROOMY} ? datum.n : datum.u"
+    layers = [_cells(), _outlines(), _text(figure, {**strong, "dy": -4}), _text("datum.h", {**weak, "dy": 12}), _marks()]
+    return {**frame(height, layers), "data": rows_of(rows), "encoding": encoding}
+
+
+def _axis(factor: Factor, field: str) -> Spec:
+    scale: Spec = {"domain": ordered(factor), "paddingInner": 0.05, "paddingOuter": 0.03}
+    return {"field": field, "type": "nominal", "sort": None, "scale": scale}
+
+
+def _cells() -> Spec:
+    """The coloured cells; hollow with a broken edge where no run counts."""
+    hollow: Spec = {"test": f"datum.c === '{HOLLOW}'", "value": "var(--muted)"}
+    return {
+        "mark": {"type": "rect", "strokeWidth": 1, "strokeDash": [3, 3]},
+        "encoding": {
+            "fill": {"field": "c", "type": "nominal", "scale": None},
+            "stroke": {"condition": hollow, "value": None},
+            "tooltip": {"field": "t", "type": "nominal"},
+        },
+    }
+
+
+def _outlines() -> Spec:
+    return {
+        "transform": [{"filter": "datum.o === 1"}],
+        "mark": {"type": "rect", "fill": None, "stroke": "var(--alarm)", "strokeWidth": 3},
+    }
+
+
+def _text(text: str, look: Spec) -> Spec:
+    """A line of letters in each cell, in the colour that can be read on it."""
+    return {"mark": {"type": "text", "text": {"expr": text}, **look}, "encoding": {"color": _letters()}}
+
+
+def _marks() -> Spec:
+    """The mark of the worst verdict in the corner of a cell that is not SOUND."""
+    states = list(VerdictState)
+    domain, shapes = [state.value for state in states], [words.SHAPES[state] for state in states]
+    corner: Spec = {"xOffset": {"expr": f"{CELL_WIDTH} / 2 - 7"}, "yOffset": 8 - CELL / 2}
+    solid = [state.value for state in states if state not in words.HOLLOW]
+    return {
+        "transform": [{"filter": f"datum.d !== '{VerdictState.SOUND.value}'"}],
+        "mark": {"type": "point", "size": {"expr": f"{CELL_WIDTH} < {TIGHT} ? 16 : 34"}, "strokeWidth": 1.4, **corner},
+        "encoding": {
+            "shape": {"field": "d", "type": "nominal", "legend": None, "scale": {"domain": domain, "range": shapes}},
+            "stroke": _letters(),
+            "fill": {"condition": {"test": f"indexof({json.dumps(solid)}, datum.d) < 0", "value": "transparent"}, **_letters()},
+        },
+    }
+
+
+def _letters() -> Spec:
+    """The colour of letters on a cell, by how strong its colour is."""
+    return {"field": "i", "type": "nominal", "scale": None}
+
+
+def letters(step: int) -> str:
+    """Which letters a step of the ramp needs: the middle one others than the pale ones where the page is dark."""
+    return f"var(--t{0 if step < MIDDLE else 1 if step == MIDDLE else 2})"
