@@ -49,6 +49,15 @@ def test_ops_of_metadata_are_its_count():
     assert "'ops' with 'count'" in refused(FOLDER, "ops=1", "count=1", kind="metadata")
 
 
+def test_an_existing_tree_is_only_read_and_one_that_is_laid_out_is_in_a_directory_of_its_own():
+    asked = made(FOLDER, kind="backup_read")
+    assert (asked.targets[0].kind, asked.workloads[0].knobs["tree"]) == ("existing", "/d")
+    assert catalogue.find("workloads", "backup_read").only_reads(asked.workloads[0].knobs)
+    assert made(FOLDER, "files=10", kind="backup_read").targets[0].kind == "directory"
+    assert "an existing directory" in refused(OTHERS, kind="backup_read")
+    assert "unknown key 'tree'" in refused(FOLDER, "tree=/x", kind="backup_read")
+
+
 def test_null_needs_no_path_and_takes_none():
     asked = single.experiment(single.asked("null", ["ops=10"]), None)
     assert (asked.targets[0].kind, asked.workloads[0].knobs["quiesce"]) == ("existing", 0)

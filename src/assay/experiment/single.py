@@ -41,8 +41,10 @@ from assay.units import Unit
 MOST_CLIENTS = 1024
 PATH = Knob(name="path", kind=KnobKind.PATH, help="a directory, an existing file to read, or a file to make", required=True)
 CLIENTS = Knob(name="clients", kind=KnobKind.INTEGER, help="processes", default=1, unit=Unit.COUNT, low=1, high=MOST_CLIENTS)
-HIDDEN = "file"
-"""The knob for a file of others: `path` says it here."""
+OF_OTHERS, TREE = "file", "tree"
+"""Knobs for a file and a tree of others: `path` says it here."""
+MAKES_TREE = "files"
+"""The knob of a tree that is laid out first."""
 WITHOUT_PATH = ("null",)
 NO_STORAGE = "/proc"
 """A directory below which there is no device: where those are that need no path."""
@@ -99,8 +101,10 @@ def plug_of(kind: str) -> Workload:
 
 def keys(plug: Workload) -> dict[str, Knob]:
     """Every key that this kind takes: its knobs, where it is done, how many do it, and short forms."""
-    own = {name: knob for name, knob in declared((*plug.knobs, *PLACEMENT, *TIMING)).items() if name != HIDDEN}
-    before = {} if plug.engine in WITHOUT_PATH else {PATH.name: PATH}
+    every = declared((*plug.knobs, *PLACEMENT, *TIMING))
+    own = {name: knob for name, knob in every.items() if name not in (OF_OTHERS, TREE)}
+    where = PATH if EndpointKind.FILE in plug.accepts else replace(PATH, help="an existing directory")
+    before = {} if plug.engine in WITHOUT_PATH else {PATH.name: where}
     return before | own | {CLIENTS.name: CLIENTS} | {short: replace(knob, name=short) for short, knob in _short(own).items()}
 
 
@@ -173,6 +177,8 @@ def _way(what: Asked, found: Found | None, knobs: Mapping[str, Value]) -> _Way:
         return _Way(target=TargetSpec(name="here", kind="existing", knobs={"path": NO_STORAGE}), knobs=quiet)
     _no_room_for_direct(what, found, knobs)
     existing = TargetSpec(name=_name(found), kind="existing", knobs={"path": found.path})
+    if found.kind == DIRECTORY and TREE in declared(what.plug.knobs) and MAKES_TREE not in what.settled.given:
+        return _Way(target=existing, knobs={TREE: found.path})
     if found.kind == DIRECTORY:
         kind = "existing" if what.plug.only_reads(knobs) else "directory"
         return _Way(target=replace(existing, kind=kind))
@@ -192,7 +198,7 @@ def _to_a_file(what: Asked, found: Found, knobs: Mapping[str, Value], existing: 
     """A file of others is only read; one of ours is read where it is whole, else made or written."""
     own = declared(what.plug.knobs)
     writes = sorted(name for name, way in _directions(what, knobs).items() if way is not Direction.READ)
-    if HIDDEN not in own:
+    if OF_OTHERS not in own:
         writes = writes or [what.kind]  # it makes its data itself
     size = knobs.get("size")
     fits = not isinstance(size, int) or size <= found.size
@@ -205,10 +211,10 @@ def _to_a_file(what: Asked, found: Found, knobs: Mapping[str, Value], existing: 
     elif found.kind == DEVICE or (found.kind == FILE and found.whose is Whose.OTHERS):
         _only_read(what, found, writes)
         _within(what, found, knobs)
-        return _Way(target=existing, knobs={HIDDEN: found.path})
+        return _Way(target=existing, knobs={OF_OTHERS: found.path})
     elif found.whole and not writes and not knobs.get("overwrite") and fits:
         _within(what, found, knobs)
-        return _Way(target=existing, knobs={HIDDEN: found.path})
+        return _Way(target=existing, knobs={OF_OTHERS: found.path})
     target = TargetSpec(name=_name(found), kind="file", knobs={"path": found.path, "keep": what.keep})
     return _Way(target=target, knobs={"sharing": "one-file"} if "sharing" in own else {})
 
@@ -219,7 +225,7 @@ def _only_read(what: Asked, found: Found, writes: Sequence[str]) -> None:
         return
     asked_for = ", ".join(writes) if writes else "--keep"
     whose = "a device" if found.kind == DEVICE else "a file that Assay did not make"
-    wanted = ["reads"] if HIDDEN in declared(what.plug.knobs) else []
+    wanted = ["reads"] if OF_OTHERS in declared(what.plug.knobs) else []
     wanted += [] if found.kind == DEVICE and wanted else ["a name that is free, or a directory"]
     what.document.wrong((), f"{asked_for} on {found.path}, {whose}", f"{', '.join(wanted)}: it is never written")
 
