@@ -19,9 +19,13 @@ def test_there_are_all_of_them() -> None:
         "big_file_count_sittings",
         "filesystems",
         "foreign_tool",
+        "iozone_matrix",
         "known_disk",
         "memory_test",
+        "metadata_all",
+        "open_loop",
         "overwriters",
+        "profiles",
     }
 
 
