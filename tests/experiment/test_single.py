@@ -116,6 +116,12 @@ def test_whatever_is_asked_of_others_nothing_can_write_to_it(found, operations, 
     assert set(operations) <= set(READS)
 
 
+def test_only_a_file_can_be_kept():
+    assert "--keep" in refused(FOLDER, "operation=write", keep=True)
+    assert "--keep" in refused(FOLDER, kind="metadata", keep=True)
+    assert made(FREE, "operation=write", keep=True).targets[0].knobs["keep"] is True
+
+
 def test_a_kept_file_is_read_without_a_new_layout_and_may_be_written():
     assert made(OURS, "operation=read").targets[0].kind == "existing"
     assert made(OURS, "operation=write", "size=8MiB").targets[0].kind == "file"

@@ -172,6 +172,8 @@ def plan(made: Experiment) -> Plan:
 
 def _way(what: Asked, found: Found | None, knobs: Mapping[str, Value]) -> _Way:
     """The target that fits what is at the path; mistakes are noted."""
+    if what.keep and (found is None or found.kind == DIRECTORY or EndpointKind.FILE not in what.plug.accepts):
+        what.document.wrong((), "--keep", "none: only a file that is made under the name of 'path' can be kept")
     if found is None:
         quiet = {} if "quiesce" in what.settled.given else {"quiesce": 0}  # what touches no storage need not wait for it
         return _Way(target=TargetSpec(name="here", kind="existing", knobs={"path": NO_STORAGE}), knobs=quiet)
