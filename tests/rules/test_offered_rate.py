@@ -11,12 +11,13 @@ from assay.rules.offered_rate import RULE
 from audit.case_builder import DIRECTIONS, SECOND, Made, case_of
 
 
-def case(count=1000, unstarted=0, waited_s=0.001, seconds=10.0, clients=1, flushes=0, **made):
+def case(*, count=1000, unstarted=0, waited_s=0.001, late=None, seconds=10.0, clients=1, flushes=0, **made):
     """Clients that did so many of what was due."""
     figure, knobs = made.pop("figure", "latency_p99_ns"), made.pop("knobs", {"rate": 100, "duration": round(seconds * SECOND)})
     described = Made(count=count, record_bytes=4096, seconds=seconds, starts=(0.0,) * clients, figure=figure, knobs=knobs, **made)
     found = case_of(described, "G02")
-    load = LoadTotal(late=3, unstarted=unstarted, backlog_max_ns=round(waited_s * SECOND))
+    late = (count if unstarted > 4 or waited_s > 1 else 3) if late is None else late
+    load = LoadTotal(late=late, unstarted=unstarted, backlog_max_ns=round(waited_s * SECOND))
     flush = OperationTotal(operation="flush", count=flushes, bytes=0, errors=0, busy_ns=1, first_ns=0, last_ns=1)
     working = tuple(replace(one, load=load, operations=(*one.operations, flush)) for one in found.phase.clients)
     return replace(found, phase=replace(found.phase, clients=working, directions=DIRECTIONS))
@@ -30,7 +31,7 @@ def test_a_closed_loop_is_promised_no_rate():
 def test_all_that_was_due_was_done():
     found = RULE.check(case())
     assert found.state is State.PASS
-    assert found.observed == {"attained_share": 1.0, "backlog_s": 0.0, "late": 3.0, "longest_wait_ns": 1e6}
+    assert found.observed == {"attained_share": 1.0, "backlog_s": 0.0, "late_share": 0.003, "longest_wait_ns": 1e6}
 
 
 @pytest.mark.parametrize(
@@ -55,9 +56,21 @@ def test_half_of_it_is_the_rate_of_a_saturated_target(figure, severity):
         assert found.bound is None
 
 
+@pytest.mark.parametrize("figure", ["latency_p99_ns", "ops_per_s"])
+def test_a_stall_at_the_end_leaves_the_latencies_too_low(figure):
+    """Two per cent did not begin, but hardly any of the others was late: no saturation, and what waited longest is missing."""
+    one = case(unstarted=21, late=40, figure=figure)
+    found = RULE.check(one)
+    assert (found.state, found.severity) == (State.FAIL, Severity.QUALIFIES)
+    assert "a stall shortly before the end" in found.statement
+    assert (found.bound.low, found.bound.high) == (one.value, None)
+    assert RULE.check(case(unstarted=21, late=40, figure="cpu_ns_per_op")).severity is Severity.NOTES
+
+
 def test_a_backlog_of_seconds_fails_though_99_per_cent_were_done():
     assert RULE.check(case(count=99_500, unstarted=501, seconds=100.0)).state is State.PASS
-    found = RULE.check(case(count=99_500, unstarted=501, seconds=1000.0))
+    found = RULE.check(case(count=99_500, unstarted=501, seconds=1000.0, late=40))
+    assert found.severity is Severity.INVALIDATES
     assert found.observed["attained_share"] > 0.99
     assert found.state is State.FAIL
 

@@ -2,6 +2,8 @@
 
 In an open load operations are due at times of their own. Where more are due than can be done the backlog grows as long as the
 run lasts, and with it every latency: the figure is then one of the run's length. What never began counts as not attained.
+A stall shortly before the end leaves operations over too, but makes few of them late: then the latencies are only too low,
+for those that waited longest never began.
 """
 
 from __future__ import annotations
@@ -10,9 +12,11 @@ from dataclasses import dataclass
 
 from assay import measures
 from assay.catalogue import Case, Rule, TrialCase
-from assay.findings import at_least, found, knob, rate_of
+from assay.findings import found, knob, rate_of
 from assay.records import Bound, Direction, Finding, Scope, Severity, State
 from assay.units import Unit
+
+EVIDENCE = ("L0 engine: operations that were due and never began, began late, longest wait to begin",)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,6 +46,11 @@ class Offer:
         return max(self.lag_s, self.seconds * self.unstarted / (self.done + self.unstarted))
 
     @property
+    def late_share(self) -> float:
+        """Of the operations that were done, those that began late."""
+        return self.late / self.done
+
+    @property
     def per_s(self) -> float:
         """The rate that was offered."""
         return self.asked_per_s or (self.done + self.unstarted) / self.seconds
@@ -64,44 +73,67 @@ def check(case: Case) -> Finding:
     observed = {
         "attained_share": share,
         "backlog_s": offer.backlog_s,
-        "late": float(offer.late),
+        "late_share": offer.late_share,
         "longest_wait_ns": float(offer.longest_wait_ns),
     }
     waited = measures.with_unit(offer.longest_wait_ns, Unit.NANOSECONDS)
     if share >= limits["attained_share"] and offer.backlog_s <= limits["backlog_s"]:
         said = f"{measures.percent(share)} of the operations that were due were done; the longest wait to begin was {waited}."
         return found(RULE, case, State.PASS, said, observed=observed)
-    return saturated(case, offer, observed)
+    grows = offer.late_share >= limits["late_share"] or offer.backlog_s > limits["backlog_s"]
+    return saturated(case, offer, observed) if grows else stalled(case, offer, observed)
 
 
 def saturated(case: TrialCase, offer: Offer, observed: dict[str, float]) -> Finding:
-    """The failure: a latency of it is none, a rate is that of the saturated target."""
+    """A backlog that grew: a latency at that rate there is none, the rate is at least what was done."""
     attained = measures.with_unit(offer.per_s * offer.attained_share, Unit.PER_S)
     asked, share = measures.with_unit(offer.per_s, Unit.PER_S), measures.percent(offer.attained_share)
-    severity, bound = consequence(case)
+    latency = case.measure.figure.startswith("latency_")
     return found(
         RULE,
         case,
         State.FAIL,
         f"{asked} were offered and {attained} done ({share}): at the end {offer.backlog_s:.3g} s of arrivals had not begun."
         " The longer it runs the longer each waits.",
-        severity=severity,
+        severity=Severity.INVALIDATES if latency else severity(case),
         observed={**observed},
         threshold={**case.thresholds},
-        bound=bound,
+        bound=None if latency else from_below(case),
         relabel=f"saturated: {attained} done of {asked} offered",
-        evidence=("L0 engine: operations that were due and never began, longest wait to begin",),
+        evidence=EVIDENCE,
     )
 
 
-def consequence(case: TrialCase) -> tuple[Severity, Bound | None]:
-    """A latency at that rate there is none; the rate is at least what was done; of other figures it is worth knowing."""
-    if case.measure.figure.startswith("latency_"):
-        return Severity.INVALIDATES, None
-    if rate_of(case) is None:
-        return Severity.NOTES, None
-    known = at_least(case, 1.0)
-    return Severity.QUALIFIES, Bound(low=known.low, high=None, unit=known.unit) if known else None
+def stalled(case: TrialCase, offer: Offer, observed: dict[str, float]) -> Finding:
+    """Few were late, but some left over: they would have had the longest latencies."""
+    left = measures.percent(1 - offer.attained_share)
+    return found(
+        RULE,
+        case,
+        State.FAIL,
+        f"{left} of the operations that were due never began, though only {measures.percent(offer.late_share)} of the others were"
+        " late: a stall shortly before the end. Those that waited longest are in no latency.",
+        severity=severity(case),
+        observed={**observed},
+        threshold={**case.thresholds},
+        bound=from_below(case),
+        relabel=f"with a stall at the end, {left} of what was due not begun",
+        evidence=EVIDENCE,
+    )
+
+
+def severity(case: TrialCase) -> Severity:
+    """Rates and latencies are qualified; of other figures it is worth knowing."""
+    timed = case.measure.figure.startswith("latency_") or rate_of(case) is not None
+    return Severity.QUALIFIES if timed else Severity.NOTES
+
+
+def from_below(case: TrialCase) -> Bound | None:
+    """Both the rate and the latencies are at least what was measured; None for other figures."""
+    kind = measures.figure_kind(case.measure.figure)
+    if case.value is None or kind is None or severity(case) is Severity.NOTES:
+        return None
+    return Bound(low=case.value, high=None, unit=kind.unit)
 
 
 def offered(case: TrialCase) -> Offer | None:
