@@ -55,6 +55,8 @@ DIRECTIONS = {
     "rename": Direction.METADATA,
     "readdir": Direction.METADATA,
     "readdir_plus": Direction.METADATA,
+    "walk": Direction.METADATA,
+    "file": Direction.METADATA,
 }
 
 

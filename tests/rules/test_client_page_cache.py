@@ -22,6 +22,21 @@ def test_readahead_beyond_what_was_asked_is_no_hit():
     assert judged(storage_bytes=300 * MIB).state is State.PASS
 
 
+@pytest.mark.parametrize(
+    ("claim", "storage_mib", "resident", "state"),
+    [
+        (DEVICE, 1024, 0.3, State.UNVERIFIED),
+        (Claim(regime=Regime.COLD), 1024, 0.3, State.UNVERIFIED),
+        (DEVICE, 1024, 0.0, State.PASS),
+        (DEVICE, 256, 0.3, State.PASS),
+        (Claim(), 1024, 0.3, State.PASS),
+    ],
+)
+def test_hits_may_hide_behind_whole_pages_where_some_was_resident(claim, storage_mib, resident, state):
+    made = Made(seconds=0.0655, claim=claim, resident_share=resident, seen=Seen(storage_bytes=storage_mib * MIB))
+    assert RULE.check(case_of(made, "T01")).state is state
+
+
 def test_warm_read_is_relabelled_and_bounded():
     finding = judged(storage_bytes=round(256 * MIB * 0.02))
     assert (finding.state, finding.severity) == (State.FAIL, Severity.INVALIDATES)

@@ -48,6 +48,19 @@ def test_user_time_explains_idleness_but_never_an_excess():
         assert RULE.check(replace(case, phase=phase)).state is state
 
 
+def test_records_inside_a_file_are_in_the_files_time_already():
+    case = case_of(Made(count=64_000, record_bytes=4096, workers=4), "L07")
+    (client,) = case.phase.clients
+    (reads,) = client.operations
+    both = (reads, replace(reads, operation="file"))
+    twice = replace(case.phase, clients=(replace(client, operations=both),))
+    assert RULE.check(replace(case, phase=twice)).state is State.FAIL
+    assert RULE.check(replace(case, phase=replace(twice, within={"read": "file"}))).state is State.PASS
+    unfinished = replace(client, operations=(reads, replace(reads, operation="file", count=1, busy_ns=1, sampled_count=0)))
+    inside = replace(case.phase, clients=(unfinished,), within={"read": "file"})
+    assert RULE.check(replace(case, phase=inside)).state is State.PASS
+
+
 def test_few_samples_fall_back_to_the_sum_of_latencies():
     finding = judged(count=500, sampled_share=1.5)
     assert finding.state is State.PASS

@@ -83,3 +83,21 @@ def test_inodes_that_others_dropped_accuse_nobody():
         storage = reading(Rung.CLIENT_CACHE, "pid:100", Direction.READ, (read_bytes, 0))
         seen = replace(case.observations, readings=(*case.observations.readings, storage))
         assert RULE.check(replace(case, observations=seen)).state is state
+
+
+def test_a_walk_has_looked_at_its_directories_and_at_their_files():
+    def tree(operation, inodes):
+        case = case_of(Made(operation=operation, count=1_000, record_bytes=0, claim=COLD, seen=Seen(inodes=inodes)), "T12")
+        (client,) = case.phase.clients
+        (own,) = client.operations
+        other = replace(own, operation="file", count=19_000)
+        phase = replace(
+            case.phase,
+            directions=dict.fromkeys(("walk", "file"), Direction.METADATA),
+            clients=(replace(client, operations=(own, other) if operation == "walk" else (other,)),),
+        )
+        return RULE.check(replace(case, phase=phase))
+
+    assert tree("walk", (0, 19_500)).state is State.PASS
+    assert tree("walk", (0, 1_000)).state is State.FAIL
+    assert tree("file", (0, 18_500)).state is State.PASS

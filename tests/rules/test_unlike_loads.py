@@ -60,7 +60,23 @@ def test_loops_that_were_open_compare_rates_whatever_is_claimed():
     assert "operations a second" in RULE.check(case("C06", latency, measure=made.LATENCY, phases=opened)).statement
 
 
-@pytest.mark.parametrize("factor", ["clients", "spool.workers", "spool.rate", "spool.depth"])
+def test_operations_inside_others_are_no_load_of_their_own():
+    def with_records(t):
+        phase = phases(latency)(t)
+        share = 0.9 if t.levels["target"] == "xfs" else 0.1
+        clients = []
+        for client in phase.clients:
+            (whole,) = client.operations
+            part = replace(whole, operation="record", busy_ns=int(whole.busy_ns * share))
+            clients.append(replace(client, operations=(whole, part)))
+        return replace(phase, clients=tuple(clients), within={"record": phase.operations[0]})
+
+    finding = RULE.check(case("C06", latency, measure=made.LATENCY, phases=with_records))
+    assert finding.state is State.PASS
+    assert "2 and 2 operations in flight" in finding.statement
+
+
+@pytest.mark.parametrize("factor", ["clients", "spool.workers", "backup.walkers", "spool.rate", "spool.depth"])
 def test_where_the_load_is_the_factor_there_is_nothing_to_judge(factor):
     assert "the load is the factor" in (RULE.applies(case("C06", latency, phases=phases(latency), compare=factor)) or "")
 

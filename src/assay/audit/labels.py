@@ -39,7 +39,7 @@ NOUNS = {
     "mkdir": "new directories",
     "rmdir": "removals of directories",
 }
-COUNTED = frozenset({"create", "read", "reread", "rewrite", "stat", "trim", "unlink", "write"})
+COUNTED = frozenset({"create", "file", "read", "reread", "rewrite", "stat", "trim", "unlink", "walk", "write"})
 """Operations whose plural is their name with an s; a foreign tool's own names are told as they are."""
 
 

@@ -12,6 +12,9 @@ from dataclasses import dataclass
 
 from assay.catalogue import Host, Syscalls, Target
 from assay.errors import AssayError
+from assay.fleet import trees
+from assay.machine import cold
+from assay.machine.stack import mount_of
 from assay.records import CacheState, PhasePlan, Place
 
 COLD_SHARE = 0.01
@@ -74,13 +77,20 @@ def _state(share: float | None, below: float | None) -> CacheState | None:
 
 
 def _chill(host: Host, target: Target, place: Place, plan: PhasePlan) -> str | None:
-    """Give the pages of the files back; the target is asked where there are no files or some pages stay."""
+    """Give the pages of the files back; the target is asked where there are no files or some pages stay.
+
+    The data files of a tree are some of its files only: there the target is always asked, and a tree that is not in its own place
+    gives back the pages of every file.
+    """
     if host.syscalls is not None:
         _drop(host, host.syscalls, (*plan.data_files, *place.backing_files))
-    if look(host, place, plan).proved is CacheState.COLD:
+    if plan.tree is None and look(host, place, plan).proved is CacheState.COLD:
         return None
     try:
-        target.chill(host, place)
+        if plan.tree is not None and not trees.is_below(plan.tree, place.address):
+            cold.drop_files(host, plan.tree, mount_of(host, plan.tree).filesystem)
+        else:
+            target.chill(host, place)
     except AssayError as error:
         return str(error)
     return None

@@ -173,7 +173,7 @@ def _config(job: Job, client: int) -> dict[str, object]:
     settings = dict(job.plan.settings[client])
     settings.pop("start_delay_ns", None)
     return {
-        "engine": job.workload.engine or "command",
+        "engine": job.plan.engine or job.workload.engine or "command",
         "client": client,
         "clients": len(job.plan.settings),
         "seed": job.seed,
@@ -285,6 +285,7 @@ def _phase(job: Job, prepared: _Prepared, done: _Done, gathered: list[Harvest], 
         quiet=prepared.quiet.quiet,
         values=values,
         steady=done.steady,
+        within=job.plan.within,
     )
 
 

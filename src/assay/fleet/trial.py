@@ -9,7 +9,7 @@ from functools import partial
 from assay import catalogue
 from assay.catalogue import Host, Observer, Order, Setting, Target, Undo, Workload
 from assay.errors import TrialError, UsageError
-from assay.fleet import levels, placement, programs, sampler
+from assay.fleet import levels, placement, programs, sampler, trees
 from assay.fleet.clients import Crew
 from assay.fleet.dialogue import Dialogue
 from assay.fleet.interrupts import Interrupts
@@ -196,7 +196,8 @@ def _run(attempt: Attempt, site: _Site, load: _Load) -> None:
             tell=attempt.tell,
             cgroups=site.cgroup.paths if site.cgroup else (),
         )
-        for plan in load.workload.phases(order):
+        for planned in load.workload.phases(order):
+            plan = trees.settled(host, site.place, planned, attempt.trial.seed)
             job = Job(
                 workload=load.workload, spec=load.spec, plan=plan, endpoints=endpoints, seed=attempt.trial.seed, cpus=load.cpus
             )

@@ -5,7 +5,16 @@ from assay.measures.curves import CurvePoint, curve
 from assay.measures.figures import FIGURES, Better, Figure, Kind, client_operations, figure_kind, phase_of, value
 from assay.measures.sentence import Answer, answer
 from assay.measures.text import percent, with_unit
-from assay.measures.windows import Window, common_window, in_parts, overlap_share, points_inside, steady_edges, whole_window
+from assay.measures.windows import (
+    Window,
+    common_window,
+    in_parts,
+    outermost,
+    overlap_share,
+    points_inside,
+    steady_edges,
+    whole_window,
+)
 
 __all__ = [
     "FIGURES",
@@ -22,6 +31,7 @@ __all__ = [
     "curve",
     "figure_kind",
     "in_parts",
+    "outermost",
     "overlap_share",
     "percent",
     "phase_of",

@@ -41,6 +41,16 @@ def totals(phase: Phase, operation: str) -> tuple[tuple[Client, OperationTotal],
     )
 
 
+def outermost(phase: Phase, client: Client) -> tuple[OperationTotal, ...]:
+    """The operations of a client of which none is inside another, so that their times may be added.
+
+    Of two the one that accounts for more: a file that was not read to its end has records and no time of its own.
+    """
+    busy = {total.operation: total.busy_ns for total in client.operations}
+    left_out = {min(pair, key=lambda name: busy.get(name, 0)) for pair in phase.within.items()}
+    return tuple(total for total in client.operations if total.count and total.operation not in left_out)
+
+
 def overlap_share(spans: Sequence[tuple[int, int]]) -> float:
     """(min end - max start) / (max end - min start), at least 0: the share of the time in which all ran (W04)."""
     if not spans:

@@ -107,6 +107,12 @@ class PhasePlan:
     """Absolute paths of the files that this phase reads or writes (empty for metadata phases)."""
     flush_in_clock: bool = False
     """True where the workload's own flush is inside the measured time."""
+    engine: str | None = None
+    """Which engine does it, where it is not the workload's own: a layout."""
+    tree: str | None = None
+    """A directory all of whose files this phase reads; the fleet looks which they are and names some as `data_files`."""
+    within: Mapping[str, str] = field(default_factory=dict)
+    """Operation -> the one whose time contains its own: a record that is read while its file is open."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -251,6 +257,8 @@ class Phase:
     """OPERATION.FIGURE -> value as reported by a foreign tool; empty for the own engines."""
     steady: SteadyState | None = None
     """None where the phase had another end than a steady state."""
+    within: Mapping[str, str] = field(default_factory=dict)
+    """Operation -> the one whose time contains its own."""
 
 
 @dataclass(frozen=True, kw_only=True)

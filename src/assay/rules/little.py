@@ -109,7 +109,7 @@ def balance_of(case: TrialCase) -> Balance | None:
     available = float(sum(places(client) * (client.last_ns - client.first_ns) for client in clients))
     if available <= 0:
         return None
-    pairs = [(client, total) for client in clients for total in client.operations if total.count]
+    pairs = [(client, total) for client in clients for total in measures.outermost(case.phase, client)]
     totals = [total for _, total in pairs]
     enough = all(total.sampled_count >= case.thresholds["least_samples"] for total in totals)
     error = math.sqrt(sum(error_of(case, total) ** 2 for total in totals)) if enough else math.inf

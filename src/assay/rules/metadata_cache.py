@@ -16,7 +16,9 @@ from assay.units import Unit
 
 LISTS = ("list", "readdir")
 """Operations that read names alone."""
-LOOKS_UP = ("stat", "open", "readdir_plus", *LISTS)
+TREE = {"walk": ("walk", "file"), "file": ("file",)}
+"""Operations on a tree that is read: a walk looks at its directories and at the files in them."""
+LOOKS_UP = ("stat", "open", "readdir_plus", *TREE, *LISTS)
 """Operations that read metadata without making or changing any."""
 
 
@@ -69,7 +71,8 @@ def check(case: Case) -> Finding:
 
 def touched(case: TrialCase) -> int:
     """Inodes that were looked at: one an operation; for readdir_plus all of the directory, as far as its knobs tell (else 0)."""
-    done = sum(total.count for _, total in measures.client_operations(case.phase, case.measure.operation))
+    names = TREE.get(case.measure.operation, (case.measure.operation,))
+    done = sum(total.count for name in names for _, total in measures.client_operations(case.phase, name))
     return done * entries(case) if case.measure.operation == "readdir_plus" else done
 
 

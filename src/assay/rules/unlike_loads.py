@@ -17,7 +17,7 @@ from assay.records import Finding, Load, Phase, Run, Scope, Severity, State
 from assay.units import Unit
 
 LOAD_FACTORS = frozenset(
-    {"clients", "hosts", "workers", "threads", "queue_depth", "depth", "rate", "schedule", "think", "regions", "files"}
+    {"clients", "hosts", "workers", "walkers", "threads", "queue_depth", "depth", "rate", "schedule", "think", "regions", "files"}
 )
 """Last parts of the paths of factors that are the load itself."""
 LoadOf = Callable[[Phase], float | None]
@@ -98,7 +98,7 @@ def length_ns(phase: Phase) -> int:
 def in_flight(phase: Phase) -> float | None:
     """The mean number of operations in flight while the phase ran."""
     length = length_ns(phase)
-    busy = sum(total.busy_ns for client in phase.clients for total in client.operations)
+    busy = sum(total.busy_ns for client in phase.clients for total in measures.outermost(phase, client))
     return busy / length if length > 0 and busy > 0 else None
 
 
