@@ -37,11 +37,11 @@ def test_the_buffer_decides_how_many_calls_there_are(engine, tmp_path, operation
     noted = result["operations"][operation]
     assert (noted["count"], noted["bytes"], result["errors"]) == (2048, MIB, [])
     moved = result["io"]["syscw" if "write" in operation else "syscr"]
-    assert calls <= moved <= calls + 20, "the engine's own messages are in it"
+    assert calls <= moved <= calls + 40, "the engine's own messages are in it"
 
 
 def test_a_record_as_large_as_the_buffer_goes_past_it(engine, tmp_path):
-    assert 16 <= write(engine, tmp_path / "f", record_size=64 << 10)["io"]["syscw"] <= 36
+    assert 16 <= write(engine, tmp_path / "f", record_size=64 << 10)["io"]["syscw"] <= 56
 
 
 def test_what_is_left_in_the_buffer_reaches_the_file_without_a_flush(engine, tmp_path):
