@@ -87,7 +87,7 @@ def _chill(host: Host, target: Target, place: Place, plan: PhasePlan) -> str | N
     if plan.tree is None and look(host, place, plan).proved is CacheState.COLD:
         return None
     try:
-        if plan.tree is not None and not trees.is_below(plan.tree, place.address):
+        if plan.tree is not None and not trees.is_below(host.real_path(plan.tree), place.address):
             cold.drop_files(host, plan.tree, mount_of(host, plan.tree).filesystem)
         else:
             target.chill(host, place)
