@@ -168,8 +168,10 @@ def test_what_is_claimed_is_what_is_judged(bench):
         (["path=F", "operation=read", "record_size=16MiB"], ["record_size 16 MiB on a file of 8 MiB"]),
         (["path=N", "operation=write", "record_size=1000B", "size=10kB", "direct=true"], ["a multiple of 512 B"]),
         (
-            ["path=none/N", "operation=wirte", "clients=0", "sizes=1MiB", "record_size=4k", "depth=4097", "--json", "none/j"]
-            + ["--claim", "tier=disk"],
+            [
+                *("path=none/N", "operation=wirte", "clients=0", "sizes=1MiB", "record_size=4k", "depth=4097"),
+                *("--json", "none/j", "--claim", "tier=disk"),
+            ],
             [
                 "'disk' for 'tier' in --claim",
                 "no directory for /",
