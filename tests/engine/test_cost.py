@@ -62,3 +62,11 @@ def test_a_record_of_a_tree_is_within_its_budget(tmp_path):
     settings = {"root": str(tmp_path), "record_size": 4096, "walkers": 1}
     few, many = (instructions("tree", settings | {"passes": passes}) for passes in (1, 6))
     assert (many - few) / 50_000 <= 160
+
+
+def test_an_empty_file_is_created_within_its_budget(tmp_path):
+    def made(count):
+        settings = {"directory": str(tmp_path / str(count)), "object": "file", "operations": ["create"], "count": count}
+        return instructions("metadata", settings)
+
+    assert (made(12_000) - made(2_000)) / 10_000 <= 300
