@@ -112,7 +112,7 @@ UNUSED = finding_of("L06", State.PASS, None, {"write limit of 5e+07 B/s on loop0
 def test_what_held_the_larger_load_back_makes_it_a_lower_bound(finding, limit):
     (one,) = compared(CASE_B, finding=lambda trial: finding).comparisons
     assert one.scale_up_limit == limit
-    assert (f"; a lower bound: {limit}" in one.statement) == (limit is not None)
+    assert (f"; a lower bound: {limit})" in one.statement) == (limit is not None)
 
 
 def test_a_limit_of_the_smaller_load_or_of_few_runs_says_nothing():

@@ -144,10 +144,13 @@ def scale_up(one: Comparison) -> str:
     share, counted = one.scale_up, counts(one)
     if share is None or not counted:
         return ""
-    sure = "" if share.low is None or share.high is None else f" ({percent(share.confidence)} interval {spanned(share)})"
     bound = "a lower bound" if is_more(one) else "an upper bound"
-    limit = f"; {bound}: {one.scale_up_limit}" if one.scale_up_limit else ""
-    return f"scale-up {round_percent(share.value)} of {counted}{sure}{limit}"
+    notes = (
+        "" if share.low is None else f"{percent(share.confidence)} interval {spanned(share)}",
+        f"{bound}: {one.scale_up_limit}" if one.scale_up_limit else "",
+    )
+    note = "; ".join(filter(None, notes))
+    return f"scale-up {round_percent(share.value)} of {counted}" + (f" ({note})" if note else "")
 
 
 def counts(one: Comparison) -> str:

@@ -104,7 +104,7 @@ def _scale_up(same: Sequence[Comparison]) -> str:
         return sentence.scale_up(found[0][1]) if found else ""
     low, high = (sentence.round_percent(share) for share, _ in (found[0], found[-1]))
     limits = dict.fromkeys(one.scale_up_limit for _, one in found if one.scale_up_limit)
-    bound = f"; not of the software alone: {'; '.join(limits)}" if limits else ""
+    bound = f" (not of the software alone: {'; '.join(limits)})" if limits else ""
     return f"scale-up {low} to {high} of {sentence.counts(found[0][1])}{bound}"
 
 
