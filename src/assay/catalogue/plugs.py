@@ -23,6 +23,7 @@ from assay.records import (
     Severity,
     Snapshot,
     Subject,
+    Tier,
     Trial,
     Value,
 )
@@ -189,3 +190,11 @@ class Parser:
     recognises: Callable[[Sequence[str], str], bool]
     """(argv, output) -> whether this is that tool's."""
     parse: Callable[[str], Mapping[str, float]]
+    resolution: Callable[[str], Mapping[str, float]] = lambda output: {}
+    """Half a unit of each figure's last printed digit, in base units; a figure that is left out is known exactly."""
+    tier: Callable[[Sequence[str]], Tier | None] = lambda argv: None
+    """Which layer the tool itself says it measures with these arguments (`hdparm -T`: client-cache); None where it says none."""
+    operations: Callable[[Sequence[str]], tuple[str, ...]] = lambda argv: ()
+    """Which operations these arguments are about where the output alone does not say it (dd to /dev/null: read); empty = all."""
+    result_file: Callable[[Sequence[str]], str | None] = lambda argv: None
+    """The file into which these arguments have the result written, to be read instead of the output; None = the output."""

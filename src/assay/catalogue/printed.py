@@ -1,0 +1,108 @@
+"""Numbers as foreign tools print them: a value and half a unit of its last digit, and how a parser is made of them.
+
+A parser's own function only yields `(OPERATION.FIGURE, Printed)` pairs in base units. `values` and `halves` make `Parser.parse`
+and `Parser.resolution` of it, which hold the law of all parsers: figures that are finite and not negative, or EvidenceError.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from assay.errors import EvidenceError
+
+LONGEST = 1 << 20
+"""Characters of text output that are looked at, from its end: summaries come last and are much smaller."""
+LONGEST_NUMBER = 40
+"""Characters of the longest number that a tool prints."""
+_NUMBER = re.compile(r"\d+(?:\.(\d*))?(?:[eE]([+-]?\d{1,3}))?", re.ASCII)
+_WORD_ENDS = re.compile(r"[\s;|&()]+")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Printed:
+    """A number in base units, and half a unit of its last digit in the same unit."""
+
+    value: float
+    half: float
+
+    def times(self, size: float) -> Printed:
+        """The same in a unit that is so much smaller."""
+        return Printed(value=self.value * size, half=self.half * size)
+
+
+Tell = Callable[[str], Iterable[tuple[str, Printed]]]
+"""Text in, figures out; of two figures with one name the later counts. May raise ValueError or KeyError."""
+
+
+def printed(text: str, size: float = 1) -> Printed:
+    """The number that the text is, times the unit's size in base units. Raises ValueError where it is none.
+
+    `0.0731825` is known to half of 1e-7. A comma is a decimal point: some locales print one. No sign: nothing measured is negative.
+    """
+    match = _NUMBER.fullmatch(text.replace(",", ".")) if len(text) <= LONGEST_NUMBER else None
+    if match is None:
+        raise ValueError(f"{text[:LONGEST_NUMBER]!r} as a number")
+    half = 0.5 * 10.0 ** (int(match[2] or 0) - len(match[1] or ""))
+    return Printed(value=float(match[0]), half=half).times(size)
+
+
+def exact(value: float) -> Printed:
+    """A number that is known to its last digit, such as a count."""
+    return Printed(value=float(value), half=0.0)
+
+
+def total(parts: Iterable[Printed]) -> Printed:
+    """The sum; what the digits leave open adds up."""
+    held = tuple(parts)
+    return Printed(value=math.fsum(part.value for part in held), half=math.fsum(part.half for part in held))
+
+
+def values(tell: Tell, expected: str) -> Callable[[str], Mapping[str, float]]:
+    """`Parser.parse` of it; `expected` says in words what the output should hold."""
+    return lambda text: {key: number.value for key, number in _told(tell, expected, text).items()}
+
+
+def halves(tell: Tell, expected: str) -> Callable[[str], Mapping[str, float]]:
+    """`Parser.resolution` of it."""
+    return lambda text: {key: number.half for key, number in _told(tell, expected, text).items()}
+
+
+def _told(tell: Tell, expected: str, text: str) -> Mapping[str, Printed]:
+    try:
+        found = dict(tell(text[-LONGEST:]))
+    except (
+        ValueError,
+        KeyError,
+        TypeError,
+        IndexError,
+        AttributeError,
+        OverflowError,
+        ZeroDivisionError,
+        RecursionError,
+    ) as error:
+        raise EvidenceError(f"found a strange or missing {error} in the output; expected {expected}") from error
+    if not found:
+        raise EvidenceError(f"found {len(text)} characters of output without a whole result; expected {expected}")
+    for key, number in found.items():
+        if not (math.isfinite(number.value) and math.isfinite(number.half) and number.value >= 0):
+            raise EvidenceError(f"found {number.value} as {key}; expected {expected}")
+    return found
+
+
+def calls(argv: Sequence[str], *names: str) -> bool:
+    """Whether one of these programs is among the words, also behind `sudo`, `mpirun` or in a shell's line."""
+    return any(word.rpartition("/")[2] in names for argument in argv for word in _WORD_ENDS.split(argument[:LONGEST]))
+
+
+def option(argv: Sequence[str], *names: str) -> str | None:
+    """The value of the last of these options (`--output=F`, `--output F`, `-o F`); None where it is not given."""
+    found = None
+    for index, word in enumerate(argv):
+        name, equals, value = word.partition("=")
+        if name in names:
+            following = argv[index + 1] if index + 1 < len(argv) else None
+            found = value if equals else following
+    return found
