@@ -83,6 +83,17 @@ THROTTLED = (
 clients = [2]
 """,
 )
+OFFERED = (
+    "",
+    (
+        'kind = "bulk_io"\nsize = "32 MiB"\nrecord_size = "4 KiB"\noperations = ["random_read"]\nio_path = "io_uring"\n'
+        'depth = 8\ndirect = true\nrate = "300 /s"\narrivals = "poisson"\nduration = "60 s"\nuntil_steady = true\nround = "1 s"'
+    ),
+    """
+"w.random_read.ops_per_s" = { claim = { tier = "device", load = "open" } }
+"w.random_read.latency_p99_ns" = { claim = { tier = "device", load = "open" } }
+""",
+)
 FOREIGN_DIRECT = (
     "",
     """kind = "command"
@@ -116,6 +127,7 @@ KINDS = {
     "commits": COMMITS,
     "metadata-with-fsync": METADATA,
     "throttled-disk": THROTTLED,
+    "offered-to-a-ring-until-steady": OFFERED,
     "foreign-direct-write": FOREIGN_DIRECT,
     "foreign-flushed-write-that-tells-its-bytes": FOREIGN_TOLD,
     "a-command-that-moves-nothing": IDLE,
