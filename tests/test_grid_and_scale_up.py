@@ -65,7 +65,7 @@ def test_a_grid_is_run_looked_at_and_drawn(tmp_path):
     results = measured(asked, text, tmp_path / "lab")
     (measure,) = results.experiment.measures
     figure = cells.figure(readable(results), measure)
-    grid = heatmap.grid(results.experiment.factors)
+    grid = heatmap.grid(results.experiment)
     assert (grid.x.path, grid.y.path) == ("file.record_size", "file.size")
     assert figure.wide
     (panel,) = figure.panels

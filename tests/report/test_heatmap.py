@@ -40,21 +40,34 @@ FEW, MANY = factor("clients", 1, 2), factor("file.record_size", 4096, 8192, 1638
 SIZES = factor("file.size", 2**20, 2**21, 2**22)
 
 
-@pytest.mark.parametrize("factors", [(), (MANY,), (MANY, FEW), (MANY, factor("target", "a", "b", "c"))])
-def test_fewer_than_three_levels_of_two_numbers_are_no_map(factors):
-    assert heatmap.grid(factors) is None
+PAIR = factor("file.size", 2**20, 2**21)
+
+
+def asked(*factors, compare=None):
+    return replace(grid_cases.experiment(), factors=factors, compare=compare)
+
+
+@pytest.mark.parametrize("factors", [(), (MANY,), (PAIR, FEW), (MANY, factor("target", "a", "b", "c"))])
+def test_what_is_no_grid_is_no_map(factors):
+    assert heatmap.grid(asked(*factors)) is None
+
+
+def test_two_compared_levels_stay_two_lines():
+    assert heatmap.grid(asked(MANY, FEW)) is not None
+    assert heatmap.grid(asked(MANY, FEW, compare="clients")) is None
+    assert heatmap.grid(asked(MANY, SIZES, compare="file.size")).y == SIZES
 
 
 def test_more_levels_lie_along_x_and_the_rest_makes_panels():
     target = factor("target", "a", "b")
-    found = heatmap.grid((target, SIZES, FEW, MANY))
+    found = heatmap.grid(asked(target, SIZES, FEW, MANY))
     assert (found.x, found.y, found.panels) == (MANY, SIZES, (target, FEW))
 
 
 def test_of_as_many_levels_the_smaller_numbers_lie_along_x():
     records = factor("file.record_size", 4096, 8192, 16384)
     for order in ((SIZES, records), (records, SIZES)):
-        assert heatmap.grid(order).x == records
+        assert heatmap.grid(asked(*order)).x == records
 
 
 def test_the_specification_is_valid(figures):

@@ -50,7 +50,7 @@ def figure(results: Results, measure: Measure) -> Figure | None:
     if not values:
         return None
     axis = _axis(results, measure, cells, values)
-    grid = heatmap.grid(results.experiment.factors)
+    grid = heatmap.grid(results.experiment)
     panels = _panels(axis, shown) if grid is None else heatmap.panels(results, cells, grid, axis.scale)
     troughs = [one for one in results.troughs if one.measure == measure.name]
     seen = "" if grid is None else f"In {axis.scale.label or 'numbers'}. {heatmap.SEEN}"

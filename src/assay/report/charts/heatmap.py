@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from assay.measures import sentence
-from assay.records import Cell, Estimate, Factor, Results, Trough, Value, VerdictState, worst
+from assay.records import Cell, Estimate, Experiment, Factor, Results, Trough, Value, VerdictState, worst
 from assay.report import words
 from assay.report.charts.figure import Panel
 from assay.report.charts.roles import Roles, heading, in_order, numeric
@@ -20,7 +20,7 @@ from assay.report.charts.theme import Row, Spec, frame, rows_of
 from assay.report.quantities import Scale, after, in_scale, show, show_range
 
 LEAST = 3
-"""Levels that both factors need: two lines are still read better as lines."""
+"""Levels along x, and of the compared factor: two arms that are compared are read better as two lines."""
 STEPS = 7
 """Colours of the ramp."""
 MIDDLE = 4
@@ -58,11 +58,12 @@ class Ramp:
         return min(STEPS - 1, max(0, int(share * STEPS)))
 
 
-def grid(factors: Sequence[Factor]) -> Grid | None:
+def grid(experiment: Experiment) -> Grid | None:
     """The map's factors: the two numeric ones with most levels, the one with more along x; None where there are not two."""
-    varying = [factor for factor in factors if len(factor.levels) > 1]
-    fit = sorted((one for one in varying if numeric(one) and len(one.levels) >= LEAST), key=lambda one: -len(one.levels))
-    if len(fit) < 2:
+    varying = [factor for factor in experiment.factors if len(factor.levels) > 1]
+    fit = [one for one in varying if numeric(one) and (one.path != experiment.compare or len(one.levels) >= LEAST)]
+    fit.sort(key=lambda one: -len(one.levels))
+    if len(fit) < 2 or len(fit[0].levels) < LEAST:
         return None
     x, y = fit[:2]
     if len(x.levels) == len(y.levels) and largest(x) > largest(y):
