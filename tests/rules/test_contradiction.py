@@ -170,3 +170,16 @@ def test_dirtied_bytes_that_no_device_took():
 def test_a_page_of_a_large_folio_is_charged_as_all_of_it():
     few = but(GONE, values={"write.bytes": 8.0 * MIB}, call_bytes=8 * MIB, lower_bytes=9 * MIB)
     assert "dirtied" not in judged(few).statement
+
+
+def test_what_an_engine_of_ours_wrote_is_known_whatever_was_dirtied_with_it():
+    commits = but(
+        GONE,
+        count=512,
+        record_bytes=4096,
+        knobs={"flush": "each"},
+        storage_bytes=300 * MIB,
+        call_bytes=2 * MIB,
+        lower_bytes=10 * MIB,
+    )
+    assert judged(commits).state is State.PASS

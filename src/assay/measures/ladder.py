@@ -57,16 +57,20 @@ def asked_bytes(phase: Phase, observations: Observations, direction: Direction) 
 
 
 def written_bytes(phase: Phase, observations: Observations, least_bytes: float) -> float:
-    """Bytes that were surely written in the clock: dirtied, and no more than the system calls moved where they are counted.
+    """Bytes that were surely written in the clock: dirtied, and no more than the load wrote, by its own account or its calls.
 
-    What the kernel charges as dirtied (L2) is no more than a hint: one page of a large folio dirties all of it. Calls that
-    moved less than `least_bytes` are taken for uncounted ones (io_uring, mmap).
+    What the kernel charges as dirtied (L2) is no more than a hint: one page of a large folio dirties all of it. An engine of
+    ours knows what it wrote; of a foreign tool calls that moved less than `least_bytes` are taken for uncounted ones (io_uring,
+    mmap).
     """
     dirtied = passed(phase, observations, Rung.CLIENT_CACHE, Direction.WRITE)
     calls = passed(phase, observations, Rung.SYSCALL, Direction.WRITE)
     if dirtied is None:
         return 0.0
     sure = dirtied.bytes - dirtied.uncertainty_bytes
+    own = None if phase.values else asked_bytes(phase, observations, Direction.WRITE)
+    if own is not None:
+        return min(sure, own)
     return min(sure, calls.bytes) if calls is not None and calls.bytes >= least_bytes else sure
 
 
