@@ -1,0 +1,114 @@
+"""Starts a foreign command behind a gate: it exists before it runs, so that everything can be looked at before its exec.
+
+The child waits for one byte, then becomes the command, with its own arguments, environment, standard input and open files. It
+leads a process group of its own and holds the terminal's foreground where we had it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import shutil
+import signal
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NoReturn
+
+from assay.errors import MissingError, RefusedError
+
+NOT_STARTED = 125
+"""Exit status of a child whose watcher went away before it opened the gate."""
+RESTORED = (signal.SIGPIPE, signal.SIGXFSZ)
+"""Python ignores these from its start; what the command would have got without us is their default."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Waiting:
+    """A child behind its gate."""
+
+    pid: int
+    gate: int
+    failure: int
+
+    def go(self) -> None:
+        """Let it become the command; returns when it has. Raises MissingError (127) or RefusedError (126) where it cannot."""
+        os.write(self.gate, b"!")
+        os.close(self.gate)
+        with open(self.failure, "rb") as pipe:  # noqa: PTH123 - a descriptor, not a path
+            said = pipe.read().decode()
+        if said:
+            os.waitpid(self.pid, 0)
+            raise _failed(said)
+
+    def abandon(self) -> None:
+        """End it before it was let go."""
+        for descriptor in (self.gate, self.failure):
+            os.close(descriptor)
+        os.waitpid(self.pid, 0)
+
+
+def behind_gate(
+    argv: Sequence[str], directory: str, streams: Mapping[int, int], ignored: Sequence[signal.Signals] = ()
+) -> Waiting:
+    """Fork a child that waits for `go`.
+
+    `streams` maps a descriptor of the command (1, 2) to the one of ours that it becomes; `ignored` are the signals that the
+    command finds ignored although we do not ignore them any more.
+    """
+    gate_read, gate = os.pipe()
+    failure, failure_write = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        _become(argv, directory, (gate_read, gate, failure_write), (streams, ignored))
+    os.close(gate_read)
+    os.close(failure_write)
+    with contextlib.suppress(OSError):
+        os.setpgid(pid, pid)
+    return Waiting(pid=pid, gate=gate, failure=failure)
+
+
+def _become(
+    argv: Sequence[str],
+    directory: str,
+    pipes: tuple[int, int, int],
+    given: tuple[Mapping[int, int], Sequence[signal.Signals]],
+) -> NoReturn:
+    """In the child: prepare, wait, exec; nothing of ours ever runs in it afterwards."""
+    gate, other_end, failure = pipes
+    streams, ignored = given
+    status = NOT_STARTED
+    try:
+        os.close(other_end)
+        os.setpgid(0, 0)
+        for own, ours in streams.items():
+            os.dup2(ours, own)
+        for number in RESTORED:
+            signal.signal(number, signal.SIG_DFL)
+        for number in ignored:
+            signal.signal(number, signal.SIG_IGN)
+        os.chdir(directory)
+        if os.read(gate, 1):
+            _execute(argv)
+    except OSError as error:
+        os.write(failure, f"{error.errno} {argv[0]}".encode())
+    finally:
+        os._exit(status)
+
+
+def _execute(argv: Sequence[str]) -> NoReturn:
+    """As execvp(3): along $PATH, and a text without `#!` by the shell."""
+    try:
+        os.execvp(argv[0], [*argv])  # noqa: S606 - the command is what we were asked to run
+    except OSError as error:
+        if error.errno != errno.ENOEXEC:
+            raise
+    os.execv("/bin/sh", ["/bin/sh", shutil.which(argv[0]) or argv[0], *argv[1:]])  # noqa: S606 - as above
+
+
+def _failed(said: str) -> MissingError | RefusedError:
+    number, _, name = said.partition(" ")
+    reason = os.strerror(int(number))
+    if int(number) in (errno.ENOENT, errno.ENOTDIR):
+        return MissingError(f"found no command {name!r}: {reason}; expected it on $PATH or at that path")
+    return RefusedError(f"found {name!r}, which cannot be run: {reason}; expected an executable file")

@@ -1,0 +1,91 @@
+"""The file systems that a foreign command works on: a place for each, with the stack of devices below it."""
+
+from __future__ import annotations
+
+import dataclasses
+import posixpath
+import stat
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from assay.catalogue import Evidence, Host, Observer
+from assay.errors import EvidenceError
+from assay.machine.stack import backing_file, device_stack, mount_of, stack
+from assay.records import EndpointKind, Place, Reading, Snapshot, Subject
+
+TARGET = "stat"
+"""What the places of a command's own choice are called."""
+
+
+def places(host: Host, paths: Iterable[str]) -> tuple[Place, ...]:
+    """One place for each mount or block device that these paths are on, in order; what is nowhere has none."""
+    found: dict[str, Place] = {}
+    for path in paths:
+        try:
+            place = _device(host, path) or _mount(host, path)
+        except (EvidenceError, OSError):
+            continue
+        found.setdefault(place.address, place)
+    return tuple(found.values())
+
+
+def stacks(known: Sequence[Place]) -> tuple[tuple[str, ...], ...]:
+    """The different device stacks, each upper first."""
+    return tuple(dict.fromkeys(place.devices for place in known if place.devices))
+
+
+def by_stack(observer: Observer, known: Sequence[Place]) -> Observer:
+    """An observer of block devices that tells the lowest device of each of several stacks, not of one."""
+
+    def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], subject: Subject) -> Evidence:
+        made = [
+            observer.parse(host_name, phase, snapshots, dataclasses.replace(subject, devices=devices))
+            for devices in stacks(known) or ((),)
+        ]
+        readings = {_step(reading): reading for evidence in made for reading in evidence.readings}
+        series = {(one.subject, one.metric): one for evidence in made for one in evidence.series}
+        return Evidence(
+            readings=tuple(readings.values()),
+            series=tuple(series.values()),
+            facts=tuple(fact for evidence in made for fact in evidence.facts),
+            missing={key: reason for evidence in made for key, reason in evidence.missing.items()},
+        )
+
+    return dataclasses.replace(observer, parse=parse)
+
+
+def _step(reading: Reading) -> tuple[str, ...]:
+    return (reading.rung, reading.subject, reading.direction, reading.span)
+
+
+def _device(host: Host, path: str) -> Place | None:
+    real = host.real_path(path)
+    if not real.startswith("/dev/") or not stat.S_ISBLK(Path(real).stat().st_mode):
+        return None
+    devices = device_stack(host, posixpath.basename(real))
+    return Place(
+        target=TARGET,
+        host=host.name,
+        kind=EndpointKind.DEVICE,
+        address=real,
+        devices=devices,
+        backing_files=_images(host, devices),
+    )
+
+
+def _mount(host: Host, path: str) -> Place:
+    mount = mount_of(host, path)
+    devices = stack(host, path)
+    return Place(
+        target=TARGET,
+        host=host.name,
+        kind=EndpointKind.DIRECTORY,
+        address=mount.point,
+        devices=devices,
+        backing_files=_images(host, devices),
+        filesystem=mount.filesystem,
+    )
+
+
+def _images(host: Host, devices: Sequence[str]) -> tuple[str, ...]:
+    return tuple(image for device in devices if (image := backing_file(host, device)) is not None)

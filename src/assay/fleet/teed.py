@@ -1,0 +1,137 @@
+"""Passes on what a command says, byte for byte, and keeps the beginning and the end of it."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import termios
+import threading
+import tty
+from collections import deque
+from dataclasses import dataclass, field
+
+from assay.records import Stream
+
+KEPT_BYTES = 1 << 20
+"""Of the beginning, and as much of the end."""
+CHUNK_BYTES = 1 << 18
+PIPE_BYTES = 1 << 20
+"""Size asked for the pipe: fewer wake-ups of ours; what the kernel refuses stays at its default."""
+LEFT_OUT = "\n[... {} bytes are not kept ...]\n"
+
+
+@dataclass
+class Tee:
+    """One stream of the command: its end to write to, and a thread that copies from the other end to our own stream.
+
+    The thread blocks on our own stream only, so the command waits exactly as long as it would have without us.
+    """
+
+    passed_to: int | None
+    """Our own descriptor (1 or 2); None to keep only."""
+    inside: int = -1
+    """What becomes the command's descriptor; closed by `start`."""
+    outside: int = -1
+    head: bytearray = field(default_factory=bytearray)
+    tail: deque[bytes] = field(default_factory=deque)
+    tail_bytes: int = 0
+    total_bytes: int = 0
+    terminal: bool = False
+    _thread: threading.Thread | None = None
+
+    def open(self) -> Tee:
+        """Make the pipe, or a pseudo-terminal where ours is a terminal, so that the command finds what it would have found."""
+        self.terminal = self.passed_to is not None and os.isatty(self.passed_to)
+        if self.terminal:
+            self.outside, self.inside = os.openpty()
+            _leave_output_alone(self.inside)
+            self.fit()
+        else:
+            self.outside, self.inside = os.pipe()
+            with contextlib.suppress(OSError):
+                fcntl.fcntl(self.inside, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
+        return self
+
+    def fit(self) -> None:
+        """Give the pseudo-terminal the size of our terminal."""
+        if self.terminal and self.passed_to is not None:
+            with contextlib.suppress(OSError, termios.error):
+                termios.tcsetwinsize(self.outside, termios.tcgetwinsize(self.passed_to))
+
+    def start(self) -> None:
+        """Begin to copy; the command has its own copy of the inner end by now."""
+        os.close(self.inside)
+        self._thread = threading.Thread(target=self._copy, name=f"tee-{self.passed_to}", daemon=True)
+        self._thread.start()
+
+    def finish(self, within_s: float) -> Stream:
+        """Wait for the end of the stream, at most so long (a daemon may hold it open), and say what came."""
+        if self._thread is not None:
+            self._thread.join(within_s)
+        return self.kept()
+
+    def kept(self) -> Stream:
+        """What is kept so far, as text."""
+        tail = b"".join(self.tail)[-KEPT_BYTES:]
+        lost = self.total_bytes - len(self.head) - len(tail)
+        middle = LEFT_OUT.format(lost) if lost > 0 else ""
+        return Stream(text=_text(bytes(self.head)) + middle + _text(tail), truncated=lost > 0)
+
+    def _copy(self) -> None:
+        try:
+            while chunk := self._next():
+                self._keep(chunk)
+                if self.passed_to is not None:
+                    _write_all(self.passed_to, chunk)
+        except OSError:
+            pass  # nobody reads us any more: closing our end tells the command, as it would have been told without us
+        finally:
+            os.close(self.outside)
+
+    def _next(self) -> bytes:
+        try:
+            return os.read(self.outside, CHUNK_BYTES)
+        except OSError:
+            return b""  # a pseudo-terminal ends with EIO
+
+    def _keep(self, chunk: bytes) -> None:
+        self.total_bytes += len(chunk)
+        room = KEPT_BYTES - len(self.head)
+        if room > 0:
+            self.head += chunk[:room]
+            chunk = chunk[room:]
+        if chunk:
+            self.tail.append(chunk)
+            self.tail_bytes += len(chunk)
+        while self.tail and self.tail_bytes - len(self.tail[0]) >= KEPT_BYTES:
+            self.tail_bytes -= len(self.tail.popleft())
+
+
+def _leave_output_alone(terminal: int) -> None:
+    """Our own terminal translates line ends; done twice, it would change what is passed on."""
+    mode = termios.tcgetattr(terminal)
+    mode[tty.OFLAG] &= ~termios.OPOST
+    mode[tty.LFLAG] &= ~termios.ECHO
+    termios.tcsetattr(terminal, termios.TCSANOW, mode)
+
+
+def _write_all(descriptor: int, chunk: bytes) -> None:
+    rest = memoryview(chunk)
+    while rest:
+        rest = rest[_written(descriptor, rest) :]
+
+
+def _written(descriptor: int, chunk: memoryview) -> int:
+    """Write once; a stream that somebody made non-blocking is waited for."""
+    try:
+        return os.write(descriptor, chunk)
+    except BlockingIOError:
+        import select
+
+        select.select([], [descriptor], [])
+        return 0
+
+
+def _text(raw: bytes) -> str:
+    return raw.decode("utf-8", "replace")
