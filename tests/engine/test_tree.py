@@ -118,11 +118,15 @@ def state(root):
 
 @pytest.fixture
 def small(tmp_path):
-    """A tree whose entries were last accessed long ago, so that the kernel would note a new access."""
+    """A tree whose entries were last accessed long ago, so that the kernel would note a new access; nothing of it is left to be
+    written, which a reader with O_DIRECT would have to do."""
     root = tmp_path / "small"
     make(root, {b"a": {b"one": 10_000, b"two": 1}, b"b": {b"c": {b"three": 5000}}, b"empty": 0})
     for path in (root, *root.rglob("*")):
         os.utime(path, (10**9, 2 * 10**9))
+        place = os.open(path, os.O_RDONLY | os.O_NOATIME)
+        os.fsync(place)
+        os.close(place)
     return root
 
 

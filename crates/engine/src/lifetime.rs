@@ -1,4 +1,4 @@
-//! When this process ends by itself: end of input, lease, hard end, death of the parent.
+//! When this process ends by itself: end of input, lease, hard end, death of the parent, a thread that breaks down.
 
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
@@ -21,7 +21,13 @@ struct Deadlines {
 }
 
 /// Asks the kernel for SIGKILL when the thread that started this process ends, and starts the thread that keeps the deadlines.
+/// A thread that breaks down ends the process: the others would wait for it for ever.
 pub fn guard() {
+    let say = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |told| {
+        say(told);
+        end("a thread broke down");
+    }));
     // SAFETY: prctl with integer arguments only.
     unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
     std::thread::spawn(keep_deadlines);
@@ -79,5 +85,31 @@ fn keep_deadlines() {
         let rest = deadlines.lease_ns.min(deadlines.hard_end_ns) - now;
         let wait = CHANGED.wait_timeout(deadlines, Duration::from_nanos(rest));
         deadlines = wait.unwrap_or_else(PoisonError::into_inner).0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    const IS_CHILD: &str = "ASSAY_TEST_BREAKS_DOWN";
+
+    #[test]
+    fn a_thread_that_breaks_down_ends_the_process() {
+        if std::env::var_os(IS_CHILD).is_some() {
+            guard();
+            let _ = std::thread::spawn(|| panic!("broken")).join();
+            std::process::exit(0);
+        }
+        let ended = Command::new(std::env::current_exe().expect("this program"))
+            .args(["--exact", "--nocapture"])
+            .arg("lifetime::tests::a_thread_that_breaks_down_ends_the_process")
+            .env(IS_CHILD, "1")
+            .output()
+            .expect("it can be run");
+        let said = String::from_utf8_lossy(&ended.stderr).into_owned();
+        assert_eq!(ended.status.code(), Some(1), "{said}");
+        assert!(said.contains("broken") && said.contains("a thread broke down"));
     }
 }

@@ -77,7 +77,7 @@ impl Phase {
         };
         let (ready, readiness) = channel();
         for (part, worker) in (0_u64..).zip(armed.workers) {
-            phase.spawn(part, worker, ready.clone(), finish.clone());
+            phase.spawn(part, worker, ready.clone(), finish.clone())?;
         }
         drop(ready);
         for _ in 0..phase.start.len() {
@@ -101,7 +101,7 @@ impl Phase {
         worker: Box<dyn Worker>,
         ready: Sender<Result<(), Fault>>,
         finish: Sender<Done>,
-    ) {
+    ) -> Result<(), Fault> {
         let (start, wait) = channel::<Go>();
         let live: Arc<[Live]> = self.operations.iter().map(|_| Live::default()).collect();
         self.start.push(start);
@@ -115,7 +115,15 @@ impl Phase {
             part,
             live,
         };
-        std::thread::spawn(move || thread.serve(worker, &ready, &wait, &finish));
+        std::thread::Builder::new()
+            .spawn(move || thread.serve(worker, &ready, &wait, &finish))
+            .map_err(|error| Fault {
+                what: "thread",
+                path: None,
+                errno: error.raw_os_error(),
+                message: format!("the thread of worker {part} cannot be started: {error}"),
+            })?;
+        Ok(())
     }
 
     /// Runs the armed phase from `at_ns` to its end. The workers stay parked as long as what comes with the result lives.

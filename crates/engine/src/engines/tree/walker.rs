@@ -206,15 +206,6 @@ impl Walker {
     }
 }
 
-impl Drop for Walker {
-    /// A walker that breaks down leaves nobody waiting for it.
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            self.queue.end();
-        }
-    }
-}
-
 /// When the next file begins, after the time to think; None where nothing begins any more.
 fn begin(recorder: &mut Recorder) -> Option<u64> {
     match recorder.pacer() {
