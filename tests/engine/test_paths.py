@@ -182,3 +182,12 @@ def test_a_kernel_without_io_uring_is_a_fault_with_its_reason(tmp_path):
         process.stdin.close()
     assert (answer["what"], answer["errno"]) == ("io_uring_setup", errno.ENOSYS)
     assert "path = psync" in answer["message"]
+
+
+def test_workers_that_map_one_new_file_never_cut_it(engine, tmp_path):
+    for number in range(60):
+        path = tmp_path / f"f{number}"
+        regions = [{"path": str(path), "size": MIB, "part": part, "parts": 16} for part in range(16)]
+        settings = {"operation": "write", "path": "mmap", "regions": regions, "record_size": 4096, "create": True}
+        assert engine.arm("bulk", settings)["type"] == "armed"
+        assert path.stat().st_size == MIB

@@ -5,6 +5,7 @@
 
 use super::flushing::last_error;
 use rustix::fd::{AsRawFd, OwnedFd};
+use rustix::fs::FallocateFlags;
 use rustix::io::Errno;
 use std::cell::Cell;
 use std::sync::Once;
@@ -30,7 +31,7 @@ impl Mapping {
     /// Maps so much of the file from an offset on, on the thread that will use it; a file that is to be written grows to its end.
     pub fn new(file: &OwnedFd, offset: u64, size: u64, writes: bool) -> rustix::io::Result<Self> {
         if writes && rustix::fs::fstat(file)?.st_size < (offset + size) as i64 {
-            rustix::fs::ftruncate(file, offset + size)?;
+            grow(file, offset + size)?;
         }
         watch_faults();
         let page = page_size();
@@ -119,6 +120,14 @@ fn outcome(bytes: usize) -> rustix::io::Result<usize> {
         return Err(Errno::IO);
     }
     Ok(bytes)
+}
+
+/// Makes a file end there or later. Others do the same with other ends at the same time, so it must never cut: that forbids ftruncate.
+fn grow(file: &OwnedFd, end: u64) -> rustix::io::Result<()> {
+    match rustix::fs::fallocate(file, FallocateFlags::empty(), end - 1, 1) {
+        Err(Errno::OPNOTSUPP) => rustix::io::pwrite(file, &[0], end - 1).map(drop), // nobody has written yet
+        outcome => outcome,
+    }
 }
 
 fn page_size() -> usize {
