@@ -15,10 +15,15 @@ from assay.errors import EvidenceError
 
 LONGEST = 1 << 20
 """Characters of text output that are looked at, from its end: summaries come last and are much smaller."""
+LONGEST_LINE = 4096
+"""Characters of the longest line that is looked at; regular expressions see single lines only, so they cannot run away."""
 LONGEST_NUMBER = 40
 """Characters of the longest number that a tool prints."""
+SECOND = 1e9
+KIB, MIB = 2**10, 2**20
 _NUMBER = re.compile(r"\d+(?:\.(\d*))?(?:[eE]([+-]?\d{1,3}))?", re.ASCII)
 _WORD_ENDS = re.compile(r"[\s;|&()]+")
+_STRANGE = (ValueError, KeyError, TypeError, IndexError, AttributeError, ArithmeticError, RecursionError)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,15 +39,15 @@ class Printed:
 
 
 Tell = Callable[[str], Iterable[tuple[str, Printed]]]
-"""Text in, figures out; of two figures with one name the later counts. May raise ValueError or KeyError."""
+"""Text in, figures out; of two figures with one name the later counts. May raise what `_STRANGE` names."""
 
 
 def printed(text: str, size: float = 1) -> Printed:
     """The number that the text is, times the unit's size in base units. Raises ValueError where it is none.
 
-    `0.0731825` is known to half of 1e-7. A comma is a decimal point: some locales print one. No sign: nothing measured is negative.
+    `0.0731825` is known to half of 1e-7. A comma is a decimal point, as some locales print it. Nothing measured has a sign.
     """
-    match = _NUMBER.fullmatch(text.replace(",", ".")) if len(text) <= LONGEST_NUMBER else None
+    match = _NUMBER.fullmatch(text.strip().replace(",", ".")) if len(text) <= LONGEST_NUMBER else None
     if match is None:
         raise ValueError(f"{text[:LONGEST_NUMBER]!r} as a number")
     half = 0.5 * 10.0 ** (int(match[2] or 0) - len(match[1] or ""))
@@ -60,6 +65,23 @@ def total(parts: Iterable[Printed]) -> Printed:
     return Printed(value=math.fsum(part.value for part in held), half=math.fsum(part.half for part in held))
 
 
+def together(parts: Iterable[tuple[float, Printed]]) -> Printed:
+    """One rate of several parts done after each other, each an amount and its rate: all amounts over all times."""
+    held = tuple(parts)
+    if len(held) == 1:
+        return held[0][1]
+    amount = math.fsum(part for part, _ in held)
+    seconds = math.fsum(part / rate.value for part, rate in held)
+    slack = max(rate.half / rate.value for _, rate in held)
+    return Printed(value=amount / seconds, half=amount / seconds * slack)
+
+
+def lines(text: str) -> list[str]:
+    """The whole lines; one without its end was cut off and is left out. A carriage return begins a new one, as on a terminal."""
+    *whole, _ = re.split(r"[\r\n]", text)
+    return [line for line in whole if len(line) <= LONGEST_LINE]
+
+
 def values(tell: Tell, expected: str) -> Callable[[str], Mapping[str, float]]:
     """`Parser.parse` of it; `expected` says in words what the output should hold."""
     return lambda text: {key: number.value for key, number in _told(tell, expected, text).items()}
@@ -73,16 +95,7 @@ def halves(tell: Tell, expected: str) -> Callable[[str], Mapping[str, float]]:
 def _told(tell: Tell, expected: str, text: str) -> Mapping[str, Printed]:
     try:
         found = dict(tell(text[-LONGEST:]))
-    except (
-        ValueError,
-        KeyError,
-        TypeError,
-        IndexError,
-        AttributeError,
-        OverflowError,
-        ZeroDivisionError,
-        RecursionError,
-    ) as error:
+    except _STRANGE as error:
         raise EvidenceError(f"found a strange or missing {error} in the output; expected {expected}") from error
     if not found:
         raise EvidenceError(f"found {len(text)} characters of output without a whole result; expected {expected}")
@@ -103,6 +116,5 @@ def option(argv: Sequence[str], *names: str) -> str | None:
     for index, word in enumerate(argv):
         name, equals, value = word.partition("=")
         if name in names:
-            following = argv[index + 1] if index + 1 < len(argv) else None
-            found = value if equals else following
+            found = value if equals else (argv[index + 1] if index + 1 < len(argv) else None)
     return found

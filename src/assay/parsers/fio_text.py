@@ -1,0 +1,142 @@
+"""fio's report in words: bytes, rates, operations and latencies of reads and writes, from `Run status group` and the jobs.
+
+Rates have their unit in print: `MiB/s` is 2^20 (in brackets MB/s, 10^6), with unit_base=1 bits (fio 3.33, lib/num2str.c and
+HOWTO, "Interpreting the output"). `k` of IOPS and of latencies is 1,000. `run=A-Bmsec` are the shortest and longest job.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from assay.catalogue import Parser
+from assay.catalogue.printed import Printed, calls, exact, halves, lines, option, printed, total, values
+
+EXPECTED = "fio 3's report with its lines READ: or WRITE: of one status group each (or --output-format=json)"
+NUMBER = r"(\d[\d.]{0,30})([KMGTPEkmgtpe]?i?)"
+GROUP = re.compile(r"Run status group (\d{1,6}) \(all jobs\):")
+SUM = re.compile(rf"\s+(READ|WRITE): bw={NUMBER}(B|bit)/s \(.{{1,400}}\bio={NUMBER}B \(.{{1,40}}\), run=\d+-(\d{{1,18}})msec")
+JOB = re.compile(r".{0,200}\(groupid=(\d{1,6}), jobs=\d+\): err=\s{0,3}(\d{1,6}).{0,400}")
+SIDE = re.compile(rf"\s+(read|write)\s{{0,3}}: IOPS={NUMBER}, BW=.{{1,200}}")
+LATENCY = re.compile(rf"\s+lat \((nsec|usec|msec)\): min=.{{1,40}}, max=\s{{0,9}}{NUMBER}, avg=\s{{0,9}}{NUMBER}, .{{1,40}}")
+CENTILES = re.compile(r"\s+c?lat percentiles \((nsec|usec|msec)\):")
+CENTILE = re.compile(r"(\d{1,2}\.\d\d)th=\[\s{0,12}(\d{1,18})\]")
+ISSUED = re.compile(r"\s+issued rwts: total=(\d{1,18}),(\d{1,18}),.{1,200}")
+NS = {"nsec": 1, "usec": 1e3, "msec": 1e6}
+NAMES = {50.0: "p50", 90.0: "p90", 95.0: "p95", 99.0: "p99", 99.9: "p999"}
+
+
+@dataclass(kw_only=True)
+class Job:
+    """What one job's block says; the figures of a side by their names."""
+
+    group: str
+    failed: bool
+    sides: dict[str, dict[str, Printed]] = field(default_factory=dict)
+
+
+def recognises(argv: Sequence[str], output: str) -> bool:
+    """Whether this is fio's in words."""
+    return calls(argv, "fio") and any(GROUP.fullmatch(line) for line in lines(output))
+
+
+def _told(text: str) -> Iterator[tuple[str, Printed]]:
+    rows = lines(text)
+    sums = _sums(rows)
+    jobs = _jobs(rows)
+    for side in ("read", "write"):
+        found = {group: figures for (group, name), figures in sums.items() if name == side}
+        if len(found) > 1:
+            raise ValueError(f"{len(found)} groups that {side}")
+        for group, figures in found.items():
+            named = {**_of_jobs([job for job in jobs if job.group == group], side, figures["elapsed_ns"]), **figures}
+            yield from ((f"{side}.{name}", figure) for name, figure in named.items())
+
+
+def _sums(rows: Sequence[str]) -> Mapping[tuple[str, str], Mapping[str, Printed]]:
+    """The sums of each group and side; of an intermediate report (--status-interval) the later counts."""
+    found: dict[tuple[str, str], Mapping[str, Printed]] = {}
+    group = ""
+    for row in rows:
+        head, line = GROUP.fullmatch(row), SUM.fullmatch(row)
+        group = head[1] if head else group
+        if line:
+            found[group, line[1].lower()] = {
+                "bytes": _sized(line[5], line[6]),
+                "elapsed_ns": printed(line[7], 1e6),
+                **({"bytes_per_s": _sized(line[2], line[3]).times(1 if line[4] == "B" else 1 / 8)} if int(line[7]) else {}),
+            }
+    return found
+
+
+def _jobs(rows: Sequence[str]) -> list[Job]:
+    """The blocks of the last report: an intermediate one ends with its sums, and the next begins anew."""
+    jobs: list[Job] = []
+    side, unit, summed = "", "", False
+    for row in rows:
+        if head := JOB.fullmatch(row):
+            jobs = [] if summed else jobs
+            jobs.append(Job(group=head[1], failed=int(head[2]) != 0))
+            side, unit, summed = "", "", False
+        elif GROUP.fullmatch(row):
+            summed = True
+        elif jobs and (begun := SIDE.fullmatch(row)):
+            side, unit = begun[1], ""
+            jobs[-1].sides[side] = {"ops_per_s": _sized(begun[2], begun[3])}
+        elif jobs:
+            unit = _within(jobs[-1], side, unit, row)
+    return jobs
+
+
+def _within(job: Job, side: str, unit: str, row: str) -> str:
+    """Takes one line of a job's block; gives the unit of the percentiles that follow it."""
+    if (latency := LATENCY.fullmatch(row)) and side:
+        job.sides[side]["latency_max_ns"] = _sized(latency[2], latency[3]).times(NS[latency[1]])
+        job.sides[side]["latency_mean_ns"] = _sized(latency[4], latency[5]).times(NS[latency[1]])
+    elif issued := ISSUED.fullmatch(row):
+        for number, name in ((1, "read"), (2, "write")):
+            job.sides.get(name, {})["count"] = exact(int(issued[number]))
+    elif head := CENTILES.fullmatch(row):
+        return head[1]
+    elif unit and side and "th=[" in row:
+        for percent, value in CENTILE.findall(row):
+            if float(percent) in NAMES:
+                job.sides[side][f"latency_{NAMES[float(percent)]}_ns"] = printed(value, NS[unit])
+        return unit
+    return ""
+
+
+def _of_jobs(jobs: Sequence[Job], side: str, elapsed: Printed) -> Mapping[str, Printed]:
+    """One job's figures as they are; of several the counts, means weighted by them, and largest; no percentiles."""
+    found = [job.sides[side] for job in jobs if side in job.sides]
+    errors = {"errors": exact(sum(job.failed for job in jobs))}
+    if len(found) == 1:
+        return {**found[0], **errors}
+    if not found or not all({"count", "latency_mean_ns", "latency_max_ns"} <= set(one) for one in found):
+        return errors
+    count = total(one["count"] for one in found)
+    share = 1 / count.value if count.value else 0.0
+    rate = count.value * 1e9 / elapsed.value if elapsed.value else 0.0
+    return {
+        **errors,
+        "count": count,
+        **({"ops_per_s": Printed(value=rate, half=rate * elapsed.half / elapsed.value)} if elapsed.value else {}),
+        "latency_mean_ns": total(one["latency_mean_ns"].times(one["count"].value * share) for one in found),
+        "latency_max_ns": max((one["latency_max_ns"] for one in found), key=lambda figure: figure.value),
+    }
+
+
+def _sized(number: str, prefix: str) -> Printed:
+    """`12.8k` is 12,800; `8192Ki` is 8,388,608."""
+    base = 1024 if prefix.endswith("i") else 1000
+    return printed(number, base ** " kmgtpe".index(prefix[:1].lower() or " "))
+
+
+PARSER = Parser(
+    name="fio_text",
+    recognises=recognises,
+    parse=values(_told, EXPECTED),
+    resolution=halves(_told, EXPECTED),
+    result_file=lambda argv: option(argv, "--output"),
+)

@@ -1,0 +1,57 @@
+"""hdparm's timings of reads: from the device (-t) and from the page cache (-T).
+
+`MB` is 2^20 bytes and `kB` 2^10 (hdparm 9.65, hdparm.c, time_device and time_cache: blocks of TIMING_BUF_MB * 1024 * 1024 bytes).
+-T is said to measure the cache and no disk, -t the device through the buffer cache (hdparm.8).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from assay.catalogue import Parser
+from assay.catalogue.printed import KIB, MIB, SECOND, Printed, calls, halves, lines, printed, values
+from assay.records import Tier
+
+EXPECTED = "hdparm's line 'Timing ... reads: N MB in T seconds = R MB/sec' of one device"
+LINE = re.compile(
+    r"\s*Timing (?:O_DIRECT )?(cached|buffered disk|disk|buffer-cache) reads[^:]{0,40}:"
+    r"\s+(\d+) MB in\s+([\d.]+) seconds =\s+([\d.]+) (MB|kB)/sec\s*"
+)
+OPERATIONS = {"cached": "cached_read", "buffer-cache": "cached_read", "buffered disk": "read", "disk": "read"}
+SIZES = {"MB": MIB, "kB": KIB}
+FLAGS = re.compile(r"-[A-Za-z]*")
+
+
+def recognises(argv: Sequence[str], output: str) -> bool:
+    """Whether this is hdparm's timing."""
+    return calls(argv, "hdparm") and any(LINE.fullmatch(line) for line in lines(output))
+
+
+def tier(argv: Sequence[str]) -> Tier | None:
+    """-t names the device, -T the client's cache; both at once name neither of all figures."""
+    letters = "".join(word for word in argv if FLAGS.fullmatch(word))
+    if ("t" in letters) == ("T" in letters):
+        return None
+    return Tier.DEVICE if "t" in letters else Tier.CLIENT_CACHE
+
+
+def _told(text: str) -> Iterator[tuple[str, Printed]]:
+    """Of several devices each has the same lines: which is meant cannot be said."""
+    found = [match for line in lines(text) if (match := LINE.fullmatch(line))]
+    names = [OPERATIONS[match[1]] for match in found]
+    if len(set(names)) < len(names):
+        raise ValueError(f"{len(names)} timings of {', '.join(sorted(set(names)))}")
+    for name, match in zip(names, found, strict=True):
+        yield f"{name}.bytes", printed(match[2], MIB)
+        yield f"{name}.elapsed_ns", printed(match[3], SECOND)
+        yield f"{name}.bytes_per_s", printed(match[4], SIZES[match[5]])
+
+
+PARSER = Parser(
+    name="hdparm",
+    recognises=recognises,
+    parse=values(_told, EXPECTED),
+    resolution=halves(_told, EXPECTED),
+    tier=tier,
+)

@@ -1,0 +1,94 @@
+"""iperf3's client, text or JSON: what this side sent and received over the network.
+
+`bits/sec` count in powers of 1,000, `Bytes` in powers of 1,024 (iperf 3.12, src/units.c, unit_snprintf). Of what it sends the
+line `sender` counts, of what it receives `receiver`: that is what crossed this machine; datagrams that were lost are errors.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from assay.catalogue import Parser
+from assay.catalogue.printed import KIB, SECOND, Printed, calls, exact, halves, lines, option, printed, values
+
+EXPECTED = "the whole report of iperf3 -c (text, or the JSON of -J) that ended without an error"
+ROW = re.compile(
+    r"\[\s*(\d{1,9}|SUM)\](?:\[([TR])X-C\])?\s+[\d.]+-([\d.]+)\s+sec\s+([\d.]+) ([KMGT]?)Bytes"
+    r"\s+([\d.]+) ([KMGT]?)(bits|Bytes)/sec(.{0,80}?)\s+(sender|receiver)\s*"
+)
+LOST = re.compile(r".*\s(\d+)/(\d+) \(.{1,12}%\).*")
+PREFIXES = " KMGT"
+
+
+def recognises(argv: Sequence[str], output: str) -> bool:
+    """Whether this is iperf3's client."""
+    return calls(argv, "iperf3") and ("Connecting to host" in output or '"test_start"' in output)
+
+
+def _told(text: str) -> Iterator[tuple[str, Printed]]:
+    if "{" in text and '"end"' in text:
+        yield from _json(text)
+        return
+    rows = lines(text)
+    if not any(row.startswith("Connecting to host") for row in rows) or not any(row.startswith("iperf Done") for row in rows):
+        return
+    reverse = any(row.startswith("Reverse mode") for row in rows)
+    found = [match for row in rows if (match := ROW.fullmatch(row))]
+    single = len({match[1] for match in found} - {"SUM"}) == len({match[2] for match in found})
+    for match in found:
+        sent = match[2] == "T" if match[2] else not reverse
+        if (single or match[1] == "SUM") and match[10] == ("sender" if sent else "receiver"):
+            yield from _of_row("send" if sent else "receive", match)
+    yield from _lost("receive" if reverse else "send", found)
+
+
+def _of_row(operation: str, match: re.Match[str]) -> Iterator[tuple[str, Printed]]:
+    power = PREFIXES.index(match[7] or " ")
+    unit = 1000**power / 8 if match[8] == "bits" else KIB**power
+    yield f"{operation}.bytes", printed(match[4], KIB ** PREFIXES.index(match[5] or " "))
+    yield f"{operation}.elapsed_ns", printed(match[3], SECOND)
+    yield f"{operation}.bytes_per_s", printed(match[6], unit)
+
+
+def _lost(operation: str, found: Sequence[re.Match[str]]) -> Iterator[tuple[str, Printed]]:
+    """Datagrams that the receiver did not get, of one stream or the sum."""
+    for match in found:
+        lost = LOST.fullmatch(match[9] + " ")
+        if lost and match[10] == "receiver":
+            yield f"{operation}.errors", exact(int(lost[1]))
+
+
+def _json(text: str) -> Iterator[tuple[str, Printed]]:
+    report: Mapping[str, Any] = json.loads(text[text.index("{") : text.rindex("}") + 1])
+    if "error" in report:
+        raise ValueError(f"error {str(report['error'])[:200]!r}")
+    end, reverse = report["end"], bool(report["start"]["test_start"]["reverse"])
+    sums = [("receive", "sum_received") if reverse else ("send", "sum_sent")]
+    if "sum_received_bidir_reverse" in end:
+        sums.append(("receive", "sum_received_bidir_reverse"))
+    for operation, key in sums:
+        row = end[key]
+        yield f"{operation}.bytes", exact(_number(row["bytes"]))
+        yield f"{operation}.elapsed_ns", exact(_number(row["seconds"]) * SECOND)
+        yield f"{operation}.bytes_per_s", exact(_number(row["bits_per_second"]) / 8)
+        lost = end["sum_received"].get("lost_packets") if "sum_received" in end else None
+        if lost is not None:
+            yield f"{operation}.errors", exact(_number(lost))
+
+
+def _number(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError(f"{value!r} as a number")
+    return float(value)
+
+
+PARSER = Parser(
+    name="iperf3",
+    recognises=recognises,
+    parse=values(_told, EXPECTED),
+    resolution=halves(_told, EXPECTED),
+    result_file=lambda argv: option(argv, "--logfile"),
+)

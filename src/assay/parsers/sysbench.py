@@ -1,0 +1,60 @@
+"""sysbench's fileio test: operations and rates of reads and writes, and the rate of its prepare step.
+
+`MiB/s` is 2^20 bytes/s (sysbench 1.0.20, src/tests/fileio/sb_fileio.c: megabytes of 1,024 * 1,024). Its latencies mix reads,
+writes and fsyncs, so they are told only where nothing else than reads was done, and not where `0.00` ms is printed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from assay.catalogue import Parser
+from assay.catalogue.printed import MIB, SECOND, Printed, calls, exact, halves, lines, printed, values
+
+EXPECTED = "the report of sysbench 1.0's fileio (File operations, Throughput, total time)"
+ROW = re.compile(r"\s+([a-z0-9/, MiB()]{3,40}):\s+([\d.]+)s?\s*", re.IGNORECASE)
+PREPARED = re.compile(r"(\d+) bytes written in ([\d.]+) seconds \(([\d.]+) MiB/sec\)\.")
+SIDES = {"read": ("reads/s", "read, MiB/s"), "write": ("writes/s", "written, MiB/s")}
+LATENCIES = {
+    "avg": "latency_mean_ns",
+    "max": "latency_max_ns",
+    "95th percentile": "latency_p95_ns",
+    "99th percentile": "latency_p99_ns",
+}
+
+
+def recognises(argv: Sequence[str], output: str) -> bool:
+    """Whether this is sysbench's test of files."""
+    return calls(argv, "sysbench") and ("File operations:" in output or any(PREPARED.fullmatch(row) for row in lines(output)))
+
+
+def _told(text: str) -> Iterator[tuple[str, Printed]]:
+    rows = lines(text)
+    for row in rows:
+        if prepared := PREPARED.fullmatch(row):
+            yield "write.bytes", exact(int(prepared[1]))
+            yield "write.elapsed_ns", printed(prepared[2], SECOND)
+            yield "write.bytes_per_s", printed(prepared[3], MIB)
+    found = {match[1]: match[2] for row in rows if (match := ROW.fullmatch(row))}
+    if "reads/s" not in found:
+        return
+    for side, (operations, rate) in SIDES.items():
+        if float(found[operations]) > 0:
+            yield f"{side}.ops_per_s", printed(found[operations])
+            yield f"{side}.bytes_per_s", printed(found[rate], MIB)
+            yield f"{side}.elapsed_ns", printed(found["total time"], SECOND)
+    if float(found["fsyncs/s"]) > 0:
+        yield "fsync.ops_per_s", printed(found["fsyncs/s"])
+    elif float(found["writes/s"]) == 0:
+        yield "read.count", exact(int(found["total number of events"]))
+        told = ((name, printed(found[row], 1e6)) for row, name in LATENCIES.items() if row in found)
+        yield from ((f"read.{name}", latency) for name, latency in told if latency.value)
+
+
+PARSER = Parser(
+    name="sysbench",
+    recognises=recognises,
+    parse=values(_told, EXPECTED),
+    resolution=halves(_told, EXPECTED),
+)

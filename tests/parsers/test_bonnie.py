@@ -1,0 +1,60 @@
+import pytest
+
+from assay import catalogue
+from assay.errors import EvidenceError
+from parser_cases import recorded
+
+PARSER = catalogue.find("parsers", "bonnie")
+
+
+def without_csv(name):
+    return "".join(line for line in recorded(name).splitlines(keepends=True) if not line.startswith("1.98,"))
+
+
+def test_kilobytes_are_1024_bytes():
+    found = PARSER.parse(recorded("bonnie-2.00a-direct.txt"))
+    assert found["write.bytes_per_s"] == 88_557 * 1024
+    assert found["read_modify_write.bytes_per_s"] == 329_079 * 1024
+    assert found["create.ops_per_s"] == 3938
+    assert found["write.latency_max_ns"] == 23_984_000
+    assert PARSER.resolution(recorded("bonnie-2.00a-direct.txt"))["write.bytes_per_s"] == 512
+
+
+def test_what_was_too_fast_to_measure_has_no_figure():
+    text = recorded("bonnie-2.00a-direct.txt")
+    assert "+++++" in text
+    found = PARSER.parse(text)
+    assert not [key for key in found if key.startswith(("read.", "seek.", "stat.", "unlink."))]
+
+
+def test_where_all_was_too_fast_there_is_nothing():
+    with pytest.raises(EvidenceError, match=r"not \+\+\+\+\+"):
+        PARSER.parse(recorded("bonnie-2.00a-fast.txt"))
+
+
+def test_the_screen_is_read_where_there_is_no_csv():
+    found = PARSER.parse(without_csv("bonnie-2.00a-direct.txt"))
+    assert found["write.bytes_per_s"] == pytest.approx(86.5 * (1 << 20)), "m is 2^20"
+    assert found["read_modify_write.bytes_per_s"] == 321 * (1 << 20)
+    assert set(found) <= set(PARSER.parse(recorded("bonnie-2.00a-direct.txt")))
+    whole = PARSER.parse(recorded("bonnie-2.00a-io-only.txt"))
+    for key, value in PARSER.parse(without_csv("bonnie-2.00a-io-only.txt")).items():
+        assert value == pytest.approx(whole[key], rel=0.01), key
+
+
+def test_csv_alone_and_files_alone():
+    assert PARSER.parse(recorded("bonnie-2.00a-csv.txt"))["write_char.bytes_per_s"] == 596 * 1024
+    found = PARSER.parse(recorded("bonnie-2.00a-files-only.txt"))
+    assert found["unlink.ops_per_s"] == 28_390
+    assert found["unlink_random.ops_per_s"] == 21_833
+
+
+def test_the_format_before_has_two_fields_less():
+    fields = recorded("bonnie-2.00a-csv.txt").split(",")
+    older = ",".join(["1.97", *fields[1:7], *fields[9:]])
+    assert PARSER.parse(older) == PARSER.parse(recorded("bonnie-2.00a-csv.txt"))
+
+
+def test_it_knows_its_own():
+    assert PARSER.recognises(("bonnie++", "-q"), recorded("bonnie-2.00a-csv.txt"))
+    assert not PARSER.recognises(("bonnie++",), "usage\n")

@@ -1,0 +1,73 @@
+import pytest
+
+from assay import catalogue
+from assay.errors import EvidenceError
+from parser_cases import recorded
+
+PARSER = catalogue.find("parsers", "dd")
+
+
+def test_megabytes_of_gnu_are_millions():
+    found = PARSER.parse(recorded("dd-9.1-write.txt"))
+    assert found["write.bytes"] == 16 << 20
+    assert found["write.elapsed_ns"] == pytest.approx(73_182_500)
+    assert found["write.bytes_per_s"] == 229e6
+    assert found["write.bytes_per_s"] == pytest.approx(found["write.bytes"] / 0.0731825, abs=0.5e6), (
+        "within half of its last digit"
+    )
+    assert PARSER.resolution(recorded("dd-9.1-write.txt"))["write.bytes_per_s"] == 0.5e6
+    assert PARSER.resolution(recorded("dd-9.1-read.txt"))["read.bytes_per_s"] == pytest.approx(50e6), "2.3 GB/s has two digits"
+
+
+def test_megabytes_of_busybox_are_powers_of_1024():
+    found = PARSER.parse(recorded("dd-busybox-1.37-write.txt"))
+    assert found["write.bytes_per_s"] == pytest.approx(688.9 * (1 << 20))
+    assert found["write.bytes_per_s"] == pytest.approx(found["write.bytes"] / 0.023227, rel=1e-3)
+    assert PARSER.parse(recorded("dd-busybox-1.37-small.txt"))["write.bytes"] == 300
+
+
+@pytest.mark.parametrize(
+    ("language", "rate", "seconds"), [("de", 447e6, 0.0375124), ("fr", 300e6, 0.0549103), ("ru", 566e6, 0.0296347)]
+)
+def test_other_languages_have_a_decimal_comma(language, rate, seconds):
+    found = PARSER.parse(recorded(f"dd-9.1-write-{language}.txt"))
+    assert found["write.bytes_per_s"] == rate
+    assert found["write.elapsed_ns"] == pytest.approx(seconds * 1e9)
+
+
+def test_progress_is_no_result():
+    text = recorded("dd-9.1-progress.txt")
+    assert PARSER.parse(text)["write.bytes"] == 20000 << 20
+    with pytest.raises(EvidenceError, match="whole result"):
+        PARSER.parse(text.partition("20000+0")[0])
+
+
+def test_few_bytes_have_no_brackets():
+    assert PARSER.parse(recorded("dd-9.1-512-bytes.txt"))["write.bytes"] == 512
+    assert PARSER.parse(recorded("dd-9.1-full.txt"))["write.bytes"] == 0
+
+
+@pytest.mark.parametrize("name", ["dd-9.1-failed.txt", "dd-9.1-noxfer.txt", "dd-busybox-1.35-without-rate.txt"])
+def test_without_the_line_of_bytes_there_is_no_figure(name):
+    with pytest.raises(EvidenceError, match="not with status=none"):
+        PARSER.parse(recorded(name))
+
+
+@pytest.mark.parametrize(
+    ("words", "operations"),
+    [
+        ("dd if=/dev/zero of=f bs=1M", ("write",)),
+        ("dd if=f of=/dev/null", ("read",)),
+        ("dd if=f", ("read",)),
+        ("dd of=f", ("write",)),
+        ("dd if=a of=b", ()),
+    ],
+)
+def test_the_arguments_say_what_it_is_about(words, operations):
+    assert PARSER.operations(words.split()) == operations
+
+
+def test_it_knows_its_own():
+    assert PARSER.recognises(("sudo", "dd", "if=a"), recorded("dd-9.1-read.txt"))
+    assert not PARSER.recognises(("fio",), recorded("dd-9.1-read.txt"))
+    assert not PARSER.recognises(("dd",), "nothing\n")

@@ -1,0 +1,53 @@
+import pytest
+
+from assay import catalogue
+from assay.errors import EvidenceError
+from assay.records import Tier
+from parser_cases import recorded
+
+PARSER = catalogue.find("parsers", "hdparm")
+
+
+def test_megabytes_are_2_to_the_20():
+    found = PARSER.parse(recorded("hdparm-9.65-t.txt"))
+    assert found == {"read.bytes": 256 << 20, "read.elapsed_ns": 1.19e9, "read.bytes_per_s": pytest.approx(215.36 * (1 << 20))}
+    half = PARSER.resolution(recorded("hdparm-9.65-t.txt"))
+    assert half["read.bytes_per_s"] == pytest.approx(0.005 * (1 << 20))
+    assert half["read.elapsed_ns"] == pytest.approx(5e6)
+
+
+def test_reads_of_the_cache_have_another_name():
+    found = PARSER.parse(recorded("hdparm-9.65-tT.txt"))
+    assert found["cached_read.bytes_per_s"] == pytest.approx(9317.51 * (1 << 20))
+    assert found["read.bytes_per_s"] == pytest.approx(555.79 * (1 << 20))
+    assert set(PARSER.parse(recorded("hdparm-9.65-T-direct.txt"))) == {
+        f"cached_read.{name}" for name in ("bytes", "elapsed_ns", "bytes_per_s")
+    }
+    assert PARSER.parse(recorded("hdparm-9.65-t-direct.txt"))["read.elapsed_ns"] == pytest.approx(0.04e9)
+
+
+@pytest.mark.parametrize(
+    ("words", "tier"),
+    [
+        ("hdparm -t /dev/sda", Tier.DEVICE),
+        ("hdparm -T /dev/sda", Tier.CLIENT_CACHE),
+        ("hdparm -tT /dev/sda", None),
+        ("hdparm -T -t --direct /dev/sda", None),
+        ("hdparm --direct -t /dev/sda", Tier.DEVICE),
+        ("hdparm -I /dev/sda", None),
+    ],
+)
+def test_the_letters_say_what_is_measured(words, tier):
+    assert PARSER.tier(words.split()) is tier
+
+
+def test_two_devices_or_none_are_refused():
+    with pytest.raises(EvidenceError, match="2 timings of read"):
+        PARSER.parse(recorded("hdparm-9.65-two-devices.txt"))
+    with pytest.raises(EvidenceError, match="without a whole result"):
+        PARSER.parse(recorded("hdparm-9.65-failed.txt"))
+
+
+def test_it_knows_its_own():
+    assert PARSER.recognises(("sudo", "/usr/sbin/hdparm", "-t"), recorded("hdparm-9.65-t.txt"))
+    assert not PARSER.recognises(("hdparm",), "")

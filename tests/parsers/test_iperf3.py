@@ -1,0 +1,75 @@
+import json
+
+import pytest
+
+from assay import catalogue
+from assay.errors import EvidenceError
+from parser_cases import recorded
+
+PARSER = catalogue.find("parsers", "iperf3")
+
+
+def test_bits_are_decimal_and_bytes_binary():
+    found = PARSER.parse(recorded("iperf3-3.12-tcp.txt"))
+    assert found["send.bytes_per_s"] == 12.0e9 / 8
+    assert found["send.bytes"] == pytest.approx(1.39 * (1 << 30))
+    assert found["send.bytes_per_s"] == pytest.approx(found["send.bytes"] / (found["send.elapsed_ns"] / 1e9), rel=0.02)
+    assert PARSER.resolution(recorded("iperf3-3.12-tcp.txt"))["send.bytes_per_s"] == pytest.approx(0.05e9 / 8)
+    assert PARSER.parse(recorded("iperf3-3.12-megabytes.txt"))["send.bytes_per_s"] == 912 * (1 << 20)
+
+
+def test_this_side_counts():
+    assert PARSER.parse(recorded("iperf3-3.12-reverse.txt"))["receive.bytes_per_s"] == pytest.approx(4.91e9 / 8)
+    both = PARSER.parse(recorded("iperf3-3.12-bidir.txt"))
+    assert both["send.bytes_per_s"] == pytest.approx(5.18e9 / 8)
+    assert both["receive.bytes_per_s"] == pytest.approx(4.67e9 / 8)
+
+
+def test_of_parallel_streams_the_sum_counts():
+    assert PARSER.parse(recorded("iperf3-3.12-parallel.txt"))["send.bytes_per_s"] == pytest.approx(11.6e9 / 8)
+    end = json.loads(recorded("iperf3-3.12-parallel.json"))["end"]
+    assert PARSER.parse(recorded("iperf3-3.12-parallel.json"))["send.bytes"] == sum(
+        row["sender"]["bytes"] for row in end["streams"]
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "operation", "row"),
+    [
+        ("tcp", "send", "sum_sent"),
+        ("udp", "send", "sum_sent"),
+        ("reverse", "receive", "sum_received"),
+        ("bidir", "send", "sum_sent"),
+        ("bidir", "receive", "sum_received_bidir_reverse"),
+    ],
+)
+def test_json_says_the_same_in_bits(name, operation, row):
+    text = recorded(f"iperf3-3.12-{name}.json")
+    told = json.loads(text)["end"][row]
+    found = PARSER.parse("a note before\n" + text + "and after\n")
+    assert found[f"{operation}.bytes_per_s"] == told["bits_per_second"] / 8
+    assert found[f"{operation}.bytes"] == told["bytes"]
+
+
+def test_lost_datagrams_are_errors():
+    text = recorded("iperf3-3.12-udp.txt")
+    assert PARSER.parse(text)["send.errors"] == 0
+    assert PARSER.parse(text.replace("0/77 (0%)  receiver", "7/77 (9%)  receiver"))["send.errors"] == 7
+    assert "send.errors" not in PARSER.parse(recorded("iperf3-3.12-tcp.txt"))
+
+
+def test_a_run_that_failed_or_did_not_end_is_refused():
+    with pytest.raises(EvidenceError, match="Connection refused"):
+        PARSER.parse(recorded("iperf3-3.12-refused.json"))
+    with pytest.raises(EvidenceError, match="without a whole result"):
+        PARSER.parse(recorded("iperf3-3.12-refused.txt"))
+    text = recorded("iperf3-3.12-tcp.txt")
+    with pytest.raises(EvidenceError):
+        PARSER.parse(text[: text.index("iperf Done")])
+
+
+def test_it_knows_its_own_and_its_file():
+    assert PARSER.recognises(("iperf3", "-c", "x"), recorded("iperf3-3.12-tcp.txt"))
+    assert PARSER.recognises(("iperf3", "-c", "x", "-J"), recorded("iperf3-3.12-tcp.json"))
+    assert not PARSER.recognises(("iperf3", "-s"), "Server listening on 5201\n")
+    assert PARSER.result_file(("iperf3", "--logfile", "f")) == "f"
