@@ -19,6 +19,7 @@ UNIT_RATIOS: tuple[tuple[float, str], ...] = (
     (8.0, "bits taken for bytes"),
     (2.0, "both directions added up, or sectors of 512 bytes taken for KiB"),
     (1.25, "8b/10b coding left out"),
+    (1.099511627776, "TiB taken for TB"),
     (1.073741824, "GiB taken for GB"),
     (1.048576, "MiB taken for MB"),
     (1.024, "KiB taken for kB"),

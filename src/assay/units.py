@@ -165,11 +165,11 @@ def _what_to_write(name: str, unit: Unit) -> str:
     if not name:
         return f"{EXAMPLES[unit]}: a unit behind the number"
     known = " ".join(other for other in UNITS[unit] if other) or "none"
-    hint = _hint(name)
-    return f"{EXAMPLES[unit]}{f'; for {name!r} write {hint}' if hint else ''} (units: {known})"
+    meant = hint(name)
+    return f"{EXAMPLES[unit]}{f'; for {name!r} write {meant}' if meant else ''} (units: {known})"
 
 
-def _hint(name: str) -> str | None:
+def hint(name: str) -> str | None:
     """What somebody may have meant who wrote this."""
     if any(name in table for table in UNITS.values()):
         return None

@@ -131,6 +131,18 @@ def stat(words: Annotated[list[str] | None, typer.Argument(metavar="[OPTIONS] --
 
 
 @app.command()
+def check(
+    words: Annotated[list[str], typer.Argument(metavar="CLAIM", help='"1 GB/s read, 512 MB in 0.6 s, 12 GB RAM, 2 x 2GFC"')],
+    as_json: JsonOption = False,
+    gate: GateOption = Gate.OFF,
+) -> None:
+    """Judge a published number by arithmetic, without a run."""
+    from assay.cli.check import check as verb
+
+    finish(lambda: verb(words, as_json=as_json, gate=gate))
+
+
+@app.command()
 def audit(
     which: WhichArgument = None, lab: LabOption = Path("lab"), as_json: JsonOption = False, gate: GateOption = Gate.OFF
 ) -> None:

@@ -1,0 +1,154 @@
+"""`assay check "CLAIM"`: a published number judged by arithmetic alone; nothing is run."""
+
+from __future__ import annotations
+
+import json
+import re
+import textwrap
+from collections.abc import Iterator, Sequence
+
+from assay import plain
+from assay.audit import limits
+from assay.audit.verdicts import state_of
+from assay.cli.gate import BAD_VERDICT, Gate
+from assay.errors import UsageError
+from assay.published import arithmetic, grammar, implied
+from assay.published.finding import RULES, Case
+from assay.published.label import label
+from assay.published.statement import Figure, Quoted, Statement
+from assay.records import Experiment, Finding, Severity, State, VerdictState
+
+SCHEMA = "assay.check/1"
+WIDTH = 120
+TITLE_WIDTH = 16
+MOST_LETTERS = 4000
+"""A claim is a sentence or a few."""
+UNIT_BEHIND = re.compile(r"(?<=[0-9]) (?=[%A-Za-z])")
+EXAMPLE = '"1 GB/s read, 512 MB in 0.6 s, 12 GB RAM, 2 x 2GFC"'
+
+
+def check(words: Sequence[str], *, as_json: bool, gate: Gate) -> int:
+    """Read the claim, judge it, tell it; the exit status. Raises UsageError where it has no figure that is understood."""
+    text = " ".join(words)
+    if len(text) > MOST_LETTERS:
+        raise UsageError(f"found a claim of {len(text):,} letters; expected at most {MOST_LETTERS:,}")
+    statement = grammar.read(text)
+    if not statement.figures:
+        raise UsageError("\n".join([f"found no figure in {text!r}; expected a claim such as {EXAMPLE}", *quoted(statement)]))
+    thresholds = {rule: limits.thresholds(rule) for rule in RULES}
+    findings = arithmetic.check(Case(statement=statement, thresholds=thresholds, matters=Experiment.matters_share))
+    state = judged(findings)
+    if as_json:
+        print(json.dumps(as_plain(statement, findings, state), indent=2))
+    else:
+        print("\n".join(told(statement, findings, state)))
+    return gated(state, gate)
+
+
+def judged(findings: Sequence[Finding]) -> VerdictState:
+    """The verdict; where nothing is wrong UNVERIFIED, for figures without a run prove nothing."""
+    state = state_of(findings, required=())
+    return VerdictState.UNVERIFIED if state is VerdictState.SOUND else state
+
+
+def summary(statement: Statement, findings: Sequence[Finding]) -> str:
+    """What the number is, in one line."""
+    return label(findings, tuple(implied.in_other_words(statement)))
+
+
+def gated(state: VerdictState, gate: Gate) -> int:
+    """The exit status: a strict gate lets nothing through that was not verified, and arithmetic verifies nothing."""
+    closed = {Gate.OFF: frozenset(), Gate.ON: {VerdictState.INVALID, VerdictState.TAINTED}, Gate.STRICT: frozenset(VerdictState)}
+    return BAD_VERDICT if state in closed[gate] else 0
+
+
+# --------------------------------------------------------------------------------------------------- for people
+
+
+def told(statement: Statement, findings: Sequence[Finding], state: VerdictState) -> Iterator[str]:
+    """The verdict, what was understood and what was not, then each finding; failures first."""
+    yield from wrapped(f"{state}: {summary(statement, findings)}", "", "  ")
+    yield from titled("understood", ", ".join(understood(statement)))
+    for one in quoted(statement):
+        yield from titled("not understood", one)
+    for title, lines in (("assumed", statement.assumed), ("in other words", tuple(implied.in_other_words(statement)))):
+        for line in lines:
+            yield from titled(title, line)
+    ranked = sorted(findings, key=lambda one: (one.state is not State.FAIL, list(Severity).index(one.severity)))
+    for finding in ranked:
+        yield from titled(f"{finding.rule} {shown(finding)}", finding.statement)
+    advice = next((f"{one.rule}: {one.advice}" for one in ranked if one.advice and one.severity is not Severity.NOTES), None)
+    if advice is not None:
+        yield from titled("what to do", advice)
+
+
+def shown(finding: Finding) -> str:
+    """`fails`, `passes`; `notes` where a failure changes nothing."""
+    if finding.state is State.PASS:
+        return "passes"
+    return "notes" if finding.severity is Severity.NOTES else "fails"
+
+
+def understood(statement: Statement) -> Iterator[str]:
+    """Each part with its kind: `rate 1 GB/s (read)`, `link 2 x 2GFC`."""
+    yield from (f"{figure.kind} {figure.told}" for figure in statement.figures)
+    yield from (f"link {wire.name}" for wire in statement.wires)
+
+
+def quoted(statement: Statement) -> Iterator[str]:
+    """Each piece that was not understood, with its column."""
+    return (f"column {one.column}: {one.text!r}: {one.reason}" for one in statement.quoted)
+
+
+def titled(title: str, text: str) -> list[str]:
+    """A line with its title in front, its continuations below its text."""
+    return wrapped(f"{title:<{TITLE_WIDTH}}{text}", "", " " * TITLE_WIDTH)
+
+
+def wrapped(text: str, first: str, further: str) -> list[str]:
+    """Lines of the width of a page; a figure stays on one line with its unit."""
+    glued = UNIT_BEHIND.sub("\N{NO-BREAK SPACE}", text)
+    lines = textwrap.wrap(glued, WIDTH, initial_indent=first, subsequent_indent=further, break_long_words=False)
+    return [line.replace("\N{NO-BREAK SPACE}", " ") for line in lines]
+
+
+# ------------------------------------------------------------------------------------------------- for programs
+
+
+def as_plain(statement: Statement, findings: Sequence[Finding], state: VerdictState) -> dict[str, object]:
+    """Everything as one object; numbers in base units, null where an interval has no end."""
+    return {
+        "schema": SCHEMA,
+        "claim": statement.text,
+        "state": str(state),
+        "label": summary(statement, findings),
+        "understood": [figure_as_plain(figure) for figure in statement.figures],
+        "links": [
+            {"name": wire.name, "payload_bytes_per_s": wire.link.payload_bytes_per_s, "source": wire.link.source}
+            for wire in statement.wires
+        ],
+        "assumed": list(statement.assumed),
+        "in_other_words": list(implied.in_other_words(statement)),
+        "not_understood": [quoted_as_plain(one) for one in statement.quoted],
+        "findings": [plain.to_plain(finding) for finding in findings],
+    }
+
+
+def figure_as_plain(figure: Figure) -> dict[str, object]:
+    """One figure with what it can have been."""
+    low, high = figure.interval.low, figure.interval.high
+    return {
+        "kind": str(figure.kind),
+        "text": figure.text,
+        "column": figure.start + 1,
+        "value": float(figure.value),
+        "low": float(low),
+        "high": None if high is None else float(high),
+        "unit": figure.base,
+        "roles": sorted(role.value for role in figure.roles),
+    }
+
+
+def quoted_as_plain(one: Quoted) -> dict[str, object]:
+    """One piece that was not understood."""
+    return {"column": one.column, "text": one.text, "reason": one.reason}

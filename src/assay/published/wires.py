@@ -1,0 +1,123 @@
+"""Links as published claims write them: `2 x 2GFC`, `1 GbE`, `SATA 3`; and ports by their speed alone, which are assumed.
+
+A `2 Gb port` has no name of a standard. By custom a port of 1, 2.5, 10, 25, 40 or 100 Gb is Ethernet, one of 2, 4, 8, 16 or
+32 Gb is fibre channel; what was assumed is said.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from assay import links
+from assay.links import Link
+
+COUNTS: Mapping[str, int] = {"one": 1, "two": 2, "three": 3, "four": 4, "six": 6, "eight": 8, "dual": 2, "quad": 4}
+FIBRE_CHANNEL, ETHERNET = "GFC", "GbE"
+SPEEDS: Mapping[str, str] = {
+    **dict.fromkeys(("1", "2.5", "10", "25", "40", "100"), ETHERNET),
+    **dict.fromkeys(("2", "4", "8", "16", "32"), FIBRE_CHANNEL),
+}
+"""Gigabits a second of a port -> what such a port usually is."""
+JUMBO = "-jumbo"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wire:
+    """A link of a claim, side by side with others of its kind where there are several."""
+
+    link: Link
+    base: str
+    """Its name in links.toml."""
+    start: int
+    end: int
+    assumed: str | None = None
+    """Why it was taken for this, where the text does not name it."""
+
+    @property
+    def name(self) -> str:
+        """`2 x 2GFC`."""
+        return self.base if self.link.count == 1 else f"{self.link.count} x {self.base}"
+
+    @property
+    def is_coded(self) -> bool:
+        """Whether its line carries 10 bits for 8."""
+        return links.table()[self.base]["coding"] == [8, 10]
+
+    @property
+    def is_duplex(self) -> bool:
+        """Whether it carries as much the other way at the same time; buses and SATA do not."""
+        return not self.base.startswith(("PCI-", "U160", "U320", "SATA"))
+
+    @property
+    def nominal_bytes_per_s(self) -> float:
+        """One way by the bits of its name alone, neither coded nor framed: 250 MB/s of 2GFC; else by its line rate."""
+        named = re.match(r"([0-9.]+)(G|M)(?:FC|bE)", self.base)
+        if named is None:
+            return self.link.line_bits_per_s / 8
+        return self.link.count * float(named[1]) * {"G": 1e9, "M": 1e6}[named[2]] / 8
+
+
+def _spelled(name: str) -> str:
+    """The ways in which a name is written: `SATA-3`, `SATA 3`, `1 GbE`."""
+    dashed = re.escape(name).replace(r"\-", "[- ]?")
+    return re.sub(r"^(\d+(?:\\\.\d+)?)(?=[A-Za-z])", r"\1 ?", dashed)
+
+
+_COUNT = rf"(?:(?P<count>\d{{1,4}})\s*[x×*]\s*|(?P<word>{'|'.join(COUNTS)})(?:\s*[x×*])?\s+)?"
+_NAMES = sorted(links.names(), key=len, reverse=True)
+_NAMED = re.compile(
+    rf"{_COUNT}(?:{'|'.join(f'(?P<n{place}>{_spelled(name)})' for place, name in enumerate(_NAMES))})"
+    r"(?:\.0)?(?:\s?x(?P<lanes>\d{1,2}))?(?![A-Za-z0-9_])",
+    re.IGNORECASE | re.ASCII,
+)
+_KINDS: Mapping[str, str | None] = {
+    **dict.fromkeys((r"fib(?:re|er)[ -]channel", "FC", "HBA"), FIBRE_CHANNEL),
+    **dict.fromkeys(("Ethernet", "NIC", "LAN"), ETHERNET),
+    **dict.fromkeys(("ports?", "links?", "paths?"), None),
+}
+_BY_SPEED = re.compile(
+    rf"{_COUNT}(?P<speed>\d{{1,3}}(?:\.5)?)\s*-?(?:Gbit/s|Gbit|Gb/s|Gb|Gbps|Gig|gigabit|G)\s+"
+    rf"(?:{'|'.join(f'(?P<k{place}>{words})' for place, words in enumerate(_KINDS))})(?![A-Za-z0-9_])",
+    re.IGNORECASE | re.ASCII,
+)
+_GIGABIT = re.compile(rf"{_COUNT}(?:gigabit\s+(?:Ethernet|LAN)|GigE)(?![A-Za-z0-9_])", re.IGNORECASE | re.ASCII)
+
+
+def at(text: str, start: int) -> Wire | None:
+    """The link whose words begin here; None where none does."""
+    named = _NAMED.match(text, start)
+    if named is not None:
+        base = next(name for place, name in enumerate(_NAMES) if named[f"n{place}"])
+        return _wire(named, base, None)
+    gigabit = _GIGABIT.match(text, start)
+    if gigabit is not None:
+        return _wire(gigabit, "1GbE", None)
+    by_speed = _BY_SPEED.match(text, start)
+    return _assumed(by_speed) if by_speed is not None else None
+
+
+def _assumed(match: re.Match[str]) -> Wire | None:
+    """A port by its speed: which one that is, by custom."""
+    said = next(kind for place, kind in enumerate(_KINDS.values()) if match[f"k{place}"])
+    base = f"{match['speed']}{said or SPEEDS.get(match['speed'])}"
+    if base not in links.names():
+        return None
+    words = "fibre channel" if base.endswith(FIBRE_CHANNEL) else "Ethernet"
+    why = f"{match[0]!r} is {base} ({words}); write the name of the link where it is another" if said is None else None
+    return _wire(match, base, why)
+
+
+def _wire(match: re.Match[str], base: str, assumed: str | None) -> Wire | None:
+    count = COUNTS[match["word"].lower()] if match["word"] else int(match["count"] or 1)
+    lanes = int(match.groupdict().get("lanes") or 1)
+    link = links.find(f"{count * lanes} x {base}")
+    if link is None:
+        return None
+    return Wire(link=link, base=base, start=match.start(), end=match.end(), assumed=assumed)
+
+
+def with_jumbo(wire: Wire) -> Link | None:
+    """The same link in frames of 9000 bytes; None where it has none."""
+    return links.find(f"{wire.link.count} x {wire.base}{JUMBO}")
