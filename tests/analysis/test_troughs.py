@@ -13,7 +13,7 @@ import grid_cases as made
 import notebook_records as records
 from assay.analysis.cells import cells
 from assay.analysis.troughs import looks, troughs
-from assay.cli import tables
+from assay.cli import summary
 from assay.cli.readable import readable
 from assay.notebook import read as notebook
 from assay.notebook.store import Store
@@ -159,7 +159,7 @@ def test_the_notebook_keeps_them_and_reads_one_without(tmp_path):
 
 def test_terminal_and_markdown_name_each():
     shown = readable(made.results())
-    text = tables.summary(shown)
+    text = summary.summary(shown)
     lines = [line for line in text.splitlines() if line.startswith("TROUGH ")]
     assert len(lines) == 4
     assert all("64 KiB" in line and " among all looked at)" in line for line in lines)

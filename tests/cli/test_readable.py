@@ -7,7 +7,7 @@ from assay.analysis import quantities
 from assay.analysis.cells import cells
 from assay.analysis.compare import comparisons
 from assay.audit import arms, judge
-from assay.cli import show, tables
+from assay.cli import show, summary, tables
 from assay.cli.readable import judged, readable
 from assay.plain import to_plain
 from assay.records import Factor, Judged, Results, TargetSpec, WorkloadSpec
@@ -46,11 +46,11 @@ def test_everywhere_alike():
     raw = results()
     told = readable(raw)
     page = markdown.render(told)
-    for text in (tables.summary(told), page, *(one.statement for one in raw.comparisons), show.told(told.runs[1])):
+    for text in (summary.summary(told), page, *(one.statement for one in raw.comparisons), show.told(told.runs[1])):
         assert "000000000" not in text.replace(",", ""), text
         assert "1048576" not in text.replace(",", ""), text
-    assert "spool.quiesce=2 s / 1 s" in tables.summary(told)
-    assert "ext4.size=1 GiB" in tables.summary(told)
+    assert "spool.quiesce=2 s / 1 s" in summary.summary(told)
+    assert "ext4.size=1 GiB" in summary.summary(told)
     assert "ext4.size = 1 MiB" in page
     assert [one.statement.split(": ")[2] for one in raw.comparisons] == ["2 s against 1 s is undecided"] * 2
 

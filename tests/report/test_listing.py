@@ -3,7 +3,8 @@
 from dataclasses import replace
 
 import notebook_records as made
-from assay.records import Bound, Cell, Estimate, Judged, Results, VerdictState
+from assay.analysis.cells import cells
+from assay.records import Bound, Cell, Estimate, Judged, Observations, Results, VerdictState
 from assay.report import listing
 
 
@@ -22,3 +23,15 @@ def test_a_figure_of_which_no_run_counts_stands_in_brackets_beside_its_bound():
     counting = replace(cell, estimate=mean, values={one.id: 5000.0}, excluded={}, unfiltered=None)
     (row,) = listing.figures(Results(experiment=asked, plan=plan, runs=(one,), cells=(counting,)))
     assert (row.value, row.interval) == ("5,000/s", "n = 1")
+
+
+def test_a_measure_of_many_combinations_opens_with_one_line_of_them_all():
+    asked = made.experiment(("a", "b", "c"), clients=(1, 2, 4))
+    plan = made.plan(asked, 1)
+    runs = tuple(made.judged(made.run(trial), {made.RATE: 100.0 * trial.id}) for trial in plan.trials)
+    told = Results(experiment=asked, plan=plan, runs=runs, cells=cells(asked, plan, runs, lambda _: Observations()))
+    (row,) = listing.opening(told)
+    assert (row.value, row.levels) == ("100 to 900/s", "9 combinations of target and clients")
+    assert "9 SOUND" in row.label
+    few = Results(experiment=asked, plan=plan, runs=runs[:4], cells=told.cells[:4])
+    assert len(listing.opening(few)) == 4

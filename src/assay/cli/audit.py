@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from assay.cli import tables
 from assay.cli.gate import Gate, status
 from assay.cli.judging import judged_anew
 from assay.cli.readable import readable
+from assay.cli.summary import summary
 from assay.notebook import read as notebook
 from assay.notebook.store import Store
 from assay.plain import to_plain
@@ -21,5 +21,5 @@ def audit(lab: Path, which: str | None, *, as_json: bool, gate: Gate) -> int:
         results = judged_anew(folder)
         store.judge(results.ruleset, [verdict for judged in results.runs for verdict in judged.verdicts.values()])
         store.derive(results.ruleset, results)
-    print(json.dumps(to_plain(results), sort_keys=True) if as_json else tables.summary(readable(results)))
+    print(json.dumps(to_plain(results), sort_keys=True) if as_json else summary(readable(results)))
     return status(results, gate)

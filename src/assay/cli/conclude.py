@@ -35,10 +35,10 @@ def write_report(folder: Path, results: Results) -> Path:
 
 def show(results: Results, folder: Path, *, as_json: bool) -> None:
     """The answer on standard output."""
-    from assay.cli import tables
+    from assay.cli.summary import summary
 
     if as_json:
         print(json.dumps(to_plain(results), sort_keys=True))
     else:
-        print(tables.summary(readable(results)))
+        print(summary(readable(results)))
         print(f"report: {folder / REPORT}")

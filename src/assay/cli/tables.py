@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from assay import measures
@@ -69,22 +69,6 @@ def with_note(text: str, note: str, start: int, room: int) -> Iterator[str]:
     else:
         yield text
         yield f"    {note}"
-
-
-def summary(results: Results) -> str:
-    """An experiment's answer: verdict counts, comparisons, requirements, troughs, every cell, and why what is doubtful is so."""
-    parts = [
-        f"{results.experiment.title}: {counted(verdict_counts(results.runs)) or 'no verdicts'}",
-        results.experiment.question,
-        comparison_table(results),
-        requirement_table(results),
-        trough_lines(results),
-        cell_table(results),
-        reasons([*(one for judged in results.runs for one in judged.verdicts.values()), *results.comparison_verdicts.values()]),
-        failures(results.runs),
-        damage(results.damaged),
-    ]
-    return "\n\n".join(part for part in parts if part)
 
 
 def failed(runs: Sequence[Judged]) -> tuple[Judged, ...]:
@@ -184,10 +168,10 @@ def trough_lines(results: Results) -> str:
     return "\n".join(f"TROUGH {one.statement} (p = {one.adjusted_p_value:.2g} among all looked at)" for one in results.troughs)
 
 
-def cell_table(results: Results) -> str:
-    """Every measure at every combination of levels."""
+def cell_table(results: Results, without: Collection[str] = ()) -> str:
+    """Every measure at every combination of levels, but those that are told otherwise."""
     by_id = {judged.id: judged for judged in results.runs}
-    rows = [cell_row(cell, by_id) for cell in results.cells]
+    rows = [cell_row(cell, by_id) for cell in results.cells if cell.measure not in without]
     return table(("verdict", "measure", "at", "value", "95 % interval or n", "tier"), rows, (3,)) if rows else ""
 
 

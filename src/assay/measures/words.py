@@ -57,8 +57,8 @@ def measure(one: Measure) -> str:
 
 def operation(workload: str, name: str) -> str:
     """`spool create`; the workload once where the operation begins with its name (`random`, `random_read`)."""
-    plain = name.replace("_", " ")
-    return plain if plain.startswith(workload.replace("_", " ")) else f"{workload} {plain}"
+    plain, own = name.replace("_", " "), workload.replace("_", " ")
+    return plain if f"{plain} ".startswith(f"{own} ") else f"{workload} {plain}"
 
 
 def level(value: Value) -> str:

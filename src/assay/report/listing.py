@@ -13,6 +13,8 @@ from assay.report.headlines import subject
 from assay.report.instead import instead
 from assay.report.quantities import show, show_range
 
+MOST_FIGURES = 8
+"""A measure with more combinations of levels opens with one line of them all; its chart and table have the rest."""
 LISTED = 60
 """Most verdicts of a measure that are listed whole; above it only those that are not sound."""
 
@@ -113,6 +115,34 @@ def figures(results: Results) -> tuple[FigureRow, ...]:
     known = {measure.name: measure for measure in results.experiment.measures}
     there = [cell for cell in results.cells if (cell.estimate or cell.unfiltered) and cell.measure in known]
     return tuple(_figure(results, known[cell.measure], cell) for cell in there)
+
+
+def opening(results: Results) -> tuple[FigureRow, ...]:
+    """The figures that the page opens with: a measure of many combinations in one line, smallest to largest."""
+    rows: list[FigureRow] = []
+    for measure in results.experiment.measures:
+        here = [cell for cell in results.cells if cell.measure == measure.name and (cell.estimate or cell.unfiltered)]
+        each = [_figure(results, measure, cell) for cell in here]
+        rows += each if len(each) <= MOST_FIGURES else [_all(measure, here, each)]
+    return tuple(rows)
+
+
+def _all(measure: Measure, here: Sequence[Cell], each: Sequence[FigureRow]) -> FigureRow:
+    """All combinations of a measure as one line."""
+    known = [cell.estimate for cell in here if cell.estimate]
+    labels = [row.label.partition(";")[0] for row in each]
+    varied = (name for name in here[0].levels if len({cell.levels.get(name) for cell in here}) > 1)
+    states = [row.state for row in each]
+    counts = ", ".join(f"{states.count(state)} {state.value}" for state in words.MEANING if state in states)
+    return FigureRow(
+        name=words.measure(measure),
+        levels=f"{len(here)} combinations of {' and '.join(varied)}",
+        claim=words.claim(measure.claim),
+        value=show_range(min(one.value for one in known), max(one.value for one in known), known[0].unit) if known else "-",
+        interval="smallest to largest estimate" if known else "n = 0",
+        state=worst(states),
+        label=f"{max(dict.fromkeys(labels), key=labels.count)} ({counts})",
+    )
 
 
 def _figure(results: Results, measure: Measure, cell: Cell) -> FigureRow:

@@ -76,7 +76,7 @@ def opening(results: Results) -> dict[str, object]:
     counts = answer.counts(results)
     return {
         "headlines": headlines.headlines(results),
-        "figures_now": () if results.comparisons else listing.figures(results),
+        "figures_now": () if results.comparisons else listing.opening(results),
         "counts": counts,
         "total": sum(n for _, n in counts),
         "doubts": answer.doubts(results),

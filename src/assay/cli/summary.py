@@ -1,0 +1,24 @@
+"""An experiment's answer on the terminal: the tables in their order."""
+
+from __future__ import annotations
+
+from assay.cli import grids, tables
+from assay.records import Results
+
+
+def summary(results: Results) -> str:
+    """Verdict counts, comparisons, requirements, troughs, every cell, and why what is doubtful is so."""
+    verdicts = [one for judged in results.runs for one in judged.verdicts.values()]
+    parts = [
+        f"{results.experiment.title}: {tables.counted(tables.verdict_counts(results.runs)) or 'no verdicts'}",
+        results.experiment.question,
+        tables.comparison_table(results),
+        tables.requirement_table(results),
+        tables.trough_lines(results),
+        tables.cell_table(results, grids.gridded(results)),
+        grids.grids(results),
+        tables.reasons([*verdicts, *results.comparison_verdicts.values()]),
+        tables.failures(results.runs),
+        tables.damage(results.damaged),
+    ]
+    return "\n\n".join(part for part in parts if part)
