@@ -2,17 +2,33 @@
 
 from __future__ import annotations
 
-from assay.records import Phase
+from collections.abc import Iterator
+
+from assay.records import EngineError, Phase
 
 MISMATCH = "verify"
 """What an engine says of a record that is not what was written where it was read."""
 
 
 def failed_share(phase: Phase, operation: str) -> float:
-    """Failed operations over all of this operation; 0 where none was done."""
+    """Failed operations over all of this operation, without records that are not what was written; 0 where none was done."""
     mine = [total for client in phase.clients for total in client.operations if total.operation == operation]
-    errors, count = sum(total.errors for total in mine), sum(total.count for total in mine)
+    errors = max(0, sum(total.errors for total in mine) - mismatched(phase, operation))
+    count = sum(total.count for total in mine)
     return errors / (errors + count) if errors + count else 0.0
+
+
+def told_share(phase: Phase, operation: str) -> float | None:
+    """Failed operations over all as a foreign tool tells them; None where it does not."""
+    errors, count = (phase.values.get(f"{operation}.{figure}") for figure in ("errors", "count"))
+    if errors is None or count is None:
+        return None
+    return errors / (errors + count) if errors + count else 0.0
+
+
+def every(phase: Phase) -> Iterator[EngineError]:
+    """In which ways calls failed, at all clients; a record that is not what was written is none of them."""
+    return (error for client in phase.clients for error in client.errors if error.what != MISMATCH)
 
 
 def mismatched(phase: Phase, operation: str) -> int:

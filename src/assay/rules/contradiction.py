@@ -1,4 +1,4 @@
-"""Finds readings that cannot all be true: bytes that a lower rung never saw, operations that failed or were never timed.
+"""Finds readings that cannot all be true: bytes that a lower rung never saw, operations that were never timed.
 
 Counters below the application hold everybody's traffic, so only too little below is a contradiction, never too much.
 """
@@ -24,20 +24,10 @@ def check(case: Case) -> Finding:
     """Every pair of neighbouring rungs that was counted, and the load's own books."""
     assert isinstance(case, TrialCase)
     failed = [*contradictions(case)]
-    errors = failures.failed_share(case.phase, case.measure.operation)
-    observed = {"error_share": errors}
-    if errors > case.thresholds["error_share"]:
-        failed.append(f"{measures.percent(errors)} of the operations failed: the figure is one of failures.")
     if failed:
-        label = "readings contradict each other" if errors <= case.thresholds["error_share"] else "a figure of failed operations"
-        label = "what was read is not what was written" if failures.mismatched(case.phase, case.measure.operation) else label
-        return found(RULE, case, State.FAIL, " ".join(failed), observed=observed, threshold=limits(case), relabel=label)
-    if errors > case.thresholds["noted_error_share"]:
-        statement = f"{measures.percent(errors)} of the operations failed."
-        severity, label = Severity.QUALIFIES, f"{measures.percent(errors)} failed operations among them"
-        return found(
-            RULE, case, State.FAIL, statement, severity=severity, observed=observed, threshold=limits(case), relabel=label
-        )
+        wrong = failures.mismatched(case.phase, case.measure.operation)
+        label = "what was read is not what was written" if wrong else "readings contradict each other"
+        return found(RULE, case, State.FAIL, " ".join(failed), threshold=limits(case), relabel=label)
     for statement, share in unproved(case):
         bound = at_least(case, share)
         return found(RULE, case, State.UNVERIFIED, statement, observed=observed, threshold=limits(case), bound=bound)
@@ -48,7 +38,7 @@ def check(case: Case) -> Finding:
 
 def limits(case: TrialCase) -> dict[str, float | str | None]:
     """The thresholds, for the finding."""
-    return {name: case.thresholds[name] for name in ("disagreement_share", "unseen_share", "error_share", "noted_error_share")}
+    return {name: case.thresholds[name] for name in ("disagreement_share", "unseen_share")}
 
 
 def contradictions(case: TrialCase) -> Iterator[str]:

@@ -1,0 +1,113 @@
+"""Finds figures with failed operations among them, and writes whose flush failed.
+
+An operation that fails is often much faster or much slower than one that succeeds, and what it was to do was not done. The
+engines count completed and failed operations apart; a short transfer is gone on with, so what ends inside a record has failed.
+Of a foreign tool the parser says how many failed, where the tool does. A record that was read and is not what was written there
+is a contradiction (E05), no failure. Under a claim of the device or of stable media one failed flush is enough.
+"""
+
+from __future__ import annotations
+
+import os
+
+from assay import measures
+from assay.catalogue import Case, Rule, TrialCase
+from assay.findings import found
+from assay.measures import failures, figures
+from assay.records import Direction, EngineError, Finding, Scope, Severity, State
+
+SHOWN = 3
+"""Kinds of failure that the finding names."""
+
+
+def applies(case: Case) -> str | None:
+    """Figures of operations; a foreign tool must tell what failed."""
+    assert isinstance(case, TrialCase)
+    if case.measure.figure == "errors":
+        return "the failures are the figure itself"
+    if case.phase.values and failures.told_share(case.phase, case.measure.operation) is None:
+        return "a foreign tool that does not tell what failed: its exit status 0 stands for it"
+    return None
+
+
+def check(case: Case) -> Finding:
+    """The share of failed operations, and whether a flush failed that the claim rests on."""
+    assert isinstance(case, TrialCase)
+    told = failures.told_share(case.phase, case.measure.operation)
+    share = failures.failed_share(case.phase, case.measure.operation) if told is None else told
+    lost, limits = unflushed(case), case.thresholds
+    observed = {"error_share": share, "failed_flushes": float(lost)}
+    if share <= limits["noted_error_share"] and not lost:
+        few = f"{measures.percent(share)} of the operations failed" if share else "No operation failed"
+        return found(RULE, case, State.PASS, f"{few}{kinds(case)}.", observed=observed, threshold={**limits})
+    many = share > limits["error_share"]
+    said = [
+        f"{measures.percent(share)} of the operations failed{kinds(case)}{': the figure is one of failures' if many else ''}."
+    ]
+    flushes = "1 flush" if lost == 1 else f"{lost:,} flushes"
+    return found(
+        RULE,
+        case,
+        State.FAIL,
+        " ".join([*(said if share else ()), *([f"{flushes} failed: what was written before may never arrive."] if lost else ())]),
+        severity=Severity.INVALIDATES if many or lost else Severity.QUALIFIES,
+        observed=observed,
+        threshold={**limits},
+        relabel=relabel(share, lost, many=many),
+        evidence=("L0 engine: failed operations by error number" if told is None else "what the tool says of its operations",),
+    )
+
+
+def relabel(share: float, lost: int, *, many: bool) -> str:
+    """What the number is, in a few words."""
+    if many:
+        return "a figure of failed operations"
+    return "writes whose flush failed" if lost else f"{measures.percent(share)} failed operations among them"
+
+
+def kinds(case: TrialCase) -> str:
+    """` (12 times read: Input/output error at /x)`, the most frequent first; empty where nobody says why."""
+    mine = [one for one in failures.every(case.phase) if one.operation == case.measure.operation]
+    worst = sorted(mine, key=lambda one: -one.count)[:SHOWN]
+    return f" ({'; '.join(map(words, worst))})" if worst else ""
+
+
+def words(error: EngineError) -> str:
+    """One kind of failure."""
+    times = "once" if error.count == 1 else f"{error.count:,} times"
+    return f"{times} {os.strerror(error.errno)} at {error.path}"
+
+
+def unflushed(case: TrialCase) -> int:
+    """How many flushes failed that the claim rests on."""
+    if not figures.claims_media(case.claim, case.phase.directions.get(case.measure.operation)):
+        return 0
+    return sum(
+        total.errors
+        for client in case.phase.clients
+        for total in client.operations
+        if case.phase.directions.get(total.operation) is Direction.FLUSH and total.operation != case.measure.operation
+    )
+
+
+RULE = Rule(
+    id="G04",
+    name="errors-hidden",
+    scope=Scope.TRIAL,
+    severity=Severity.INVALIDATES,
+    part="load",
+    needs=(),
+    applies=applies,
+    check=check,
+    alternatives=(
+        "Failures that are meant (a name that is not there): measure them as an operation of their own, or as `errors`.",
+        "Something else removed, moved or filled what the load was working on.",
+    ),
+    advice="See which call failed and where (the finding names the error and a path) and repeat without failures; tell the"
+    " latency of what failed apart from that of what succeeded.",
+    sources=(
+        "Gregg, checklist for benchmarks: did it error?",
+        "IO500: a result with errors is invalid",
+        "fio, HOWTO: an error of the device may go unnoticed with buffered writes",
+    ),
+)

@@ -1,0 +1,94 @@
+"""G04: failed operations, few, some and many; failed flushes; what a foreign tool tells; what is no failure."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assay.records import Claim, Durability, EngineError, OperationTotal, Severity, State, Tier
+from assay.rules.errors_hidden import RULE
+from audit.case_builder import DIRECTIONS, Made, case_of
+
+
+def case(*, kinds=(), failed_flushes=0, **made):
+    """A client that failed in these ways: (operation, errno, count, what)."""
+    found = case_of(Made(**{"count": 10_000, "record_bytes": 4096, **made}), "G04")
+    errors = tuple(EngineError(operation=op, errno=number, count=n, path="/x", what=what) for op, number, n, what in kinds)
+    flush = OperationTotal(operation="flush", count=9, bytes=0, errors=failed_flushes, busy_ns=1, first_ns=0, last_ns=1)
+    (client,) = found.phase.clients
+    client = replace(client, errors=errors, operations=(*client.operations, flush))
+    return replace(found, phase=replace(found.phase, clients=(client,), directions=DIRECTIONS))
+
+
+def test_no_failure_passes():
+    found = RULE.check(case())
+    assert (found.state, found.statement) == (State.PASS, "No operation failed.")
+
+
+@pytest.mark.parametrize(("errors", "severity"), [(50, Severity.QUALIFIES), (500, Severity.INVALIDATES)])
+def test_some_qualify_and_many_invalidate(errors, severity):
+    found = RULE.check(case(errors=errors, kinds=[("read", 5, errors, None)]))
+    assert (found.state, found.severity, found.bound) == (State.FAIL, severity, None)
+    assert f"({errors} times Input/output error at /x)" in found.statement
+
+
+def test_a_few_are_told_and_pass():
+    found = RULE.check(case(errors=5, kinds=[("read", 5, 4, None), ("read", 4, 1, None)]))
+    assert found.state is State.PASS
+    assert "4 times Input/output error at /x; once Interrupted system call at /x" in found.statement
+
+
+@given(st.integers(1, 100_000), st.integers(0, 100_000))
+def test_the_share_decides(count, errors):
+    found = RULE.check(case(count=count, errors=errors))
+    share = errors / (errors + count)
+    assert (found.state is State.PASS) == (share <= 0.001)
+    assert (found.state is State.FAIL and found.severity is Severity.INVALIDATES) == (share > 0.01)
+
+
+def test_failures_of_another_operation_are_not_this_ones():
+    found = RULE.check(case(kinds=[("write", 5, 500, None)]))
+    assert (found.state, found.statement) == (State.PASS, "No operation failed.")
+
+
+def test_a_record_that_is_not_what_was_written_is_no_failure():
+    """The engine counts it as a failed operation too; E05 speaks of it."""
+    found = RULE.check(case(errors=500, kinds=[("read", 84, 500, "verify")]))
+    assert (found.state, found.observed["error_share"]) == (State.PASS, 0.0)
+
+
+MEDIA = Claim(durability=Durability.STABLE_MEDIA)
+
+
+@pytest.mark.parametrize("claim", [MEDIA, Claim(tier=Tier.DEVICE)])
+def test_one_failed_flush_is_enough_where_the_claim_rests_on_it(claim):
+    found = RULE.check(case(operation="write", claim=claim, failed_flushes=1))
+    assert (found.state, found.severity) == (State.FAIL, Severity.INVALIDATES)
+    assert found.statement == "1 flush failed: what was written before may never arrive."
+    assert found.relabel == "writes whose flush failed"
+
+
+def test_a_failed_flush_is_nothing_to_a_read_nor_without_the_claim():
+    assert RULE.check(case(operation="write", failed_flushes=1)).state is State.PASS
+    assert RULE.check(case(operation="read", claim=Claim(tier=Tier.DEVICE), failed_flushes=1)).state is State.PASS
+
+
+def test_the_flushes_themselves_are_judged_by_their_share():
+    found = RULE.check(case(operation="flush", count=10_000, errors=50, claim=MEDIA))
+    assert found.severity is Severity.QUALIFIES
+
+
+def test_where_failures_are_the_figure_it_is_not_asked():
+    assert RULE.applies(case(figure="errors")) == "the failures are the figure itself"
+    assert RULE.applies(case()) is None
+
+
+def test_a_foreign_tool_is_judged_by_what_it_tells():
+    silent = case(values={"read.bytes_per_s": 1e6})
+    assert "exit status 0" in RULE.applies(silent)
+    told = {"read.bytes_per_s": 1e6, "read.count": 990.0, "read.errors": 10.0}
+    assert RULE.applies(case(values=told)) is None
+    assert RULE.check(case(values=told)).severity is Severity.QUALIFIES
+    assert RULE.check(case(values={**told, "read.errors": 0.0})).state is State.PASS
+    assert RULE.check(case(values={**told, "read.errors": 11.0})).severity is Severity.INVALIDATES
