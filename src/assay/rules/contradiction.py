@@ -30,10 +30,8 @@ def check(case: Case) -> Finding:
         return found(RULE, case, State.FAIL, " ".join(failed), threshold=limits(case), relabel=label)
     for statement, share in unproved(case):
         bound = at_least(case, share)
-        return found(RULE, case, State.UNVERIFIED, statement, observed=observed, threshold=limits(case), bound=bound)
-    return found(
-        RULE, case, State.PASS, "What was counted at neighbouring rungs agrees, and no operation failed.", observed=observed
-    )
+        return found(RULE, case, State.UNVERIFIED, statement, threshold=limits(case), bound=bound)
+    return found(RULE, case, State.PASS, "What was counted at neighbouring rungs agrees.")
 
 
 def limits(case: TrialCase) -> dict[str, float | str | None]:
