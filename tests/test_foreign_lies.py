@@ -98,4 +98,4 @@ def test_a_figure_of_a_time_that_nobody_saw_is_not_sound(verdicts, lie):
 def test_what_was_removed_before_it_was_written_is_not_on_stable_media(verdicts):
     verdict = verdicts["gone.write.bytes_per_s"]
     assert verdict["state"] == "INVALID"
-    assert "removed before it was written" in rule(verdict, "D01")["statement"]
+    assert "removed before it was written" in rule(verdict, "D06")["statement"]

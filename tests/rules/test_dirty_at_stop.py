@@ -6,7 +6,7 @@ import pytest
 
 from assay.records import Claim, Durability, Severity, State, Tier
 from assay.rules.dirty_at_stop import RULE
-from audit.case_builder import MIB, Made, Seen, but, case_of, gauge
+from audit.case_builder import MIB, Made, Seen, but, case_of
 
 STABLE = Claim(durability=Durability.STABLE_MEDIA)
 UNSYNCED = Made(operation="write", count=128, seconds=0.108, claim=STABLE, seen=Seen(dirty_bytes=128 * MIB))
@@ -65,13 +65,3 @@ def test_a_file_that_was_made_within_the_clock_had_nothing_dirty_before_it():
     late = tuple(replace(series, at_ns=series.at_ns[1:], value=series.value[1:]) for series in case.observations.series)
     finding = RULE.check(replace(case, observations=replace(case.observations, series=late)))
     assert (finding.state, finding.observed["dirty_bytes"]) == (State.FAIL, 128 * MIB)
-
-
-@pytest.mark.parametrize(("claim", "severity"), [(STABLE, Severity.INVALIDATES), (Claim(), Severity.NOTES)])
-def test_what_was_removed_before_it_was_written_never_reached_a_device(claim, severity):
-    case = case_of(but(UNSYNCED, claim=claim, dirty_bytes=0, drain_s=0.001), "D01")
-    gone = gauge("process", "pid:100", "cancelled_write_bytes", (0.0, 96.0 * MIB), 0.108)
-    finding = RULE.check(replace(case, observations=replace(case.observations, series=(*case.observations.series, gone))))
-    assert (finding.state, finding.severity) == (State.FAIL, severity)
-    assert "75 % was removed before it was written" in finding.statement
-    assert finding.bound.high == pytest.approx(case.value / 4)

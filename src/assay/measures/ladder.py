@@ -154,6 +154,12 @@ def taken(phase: Phase, observations: Observations) -> Step | None:
     return clock and both(clock, lowest_device(phase, observations, Direction.WRITE, Span.DRAIN))
 
 
+def encoded_bytes(phase: Phase, observations: Observations) -> float:
+    """Bytes of the data files that the file system stores encoded (compressed), at the last look."""
+    series = gauges(phase, observations, "extents", "encoded_bytes", "path")
+    return sum(item.value[-1] for item in series if item.value)
+
+
 def has(phase: Phase, observations: Observations, key: str) -> bool:
     """Whether there is evidence of a key (`L2.read`, `page_cache.dirty_bytes`, `fact:kernel.*`) in a phase."""
     kind, _, rest = key.partition(":")

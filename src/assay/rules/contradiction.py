@@ -156,7 +156,7 @@ def distinct(case: TrialCase) -> bool:
 
 def compressed(case: TrialCase) -> bool:
     """Whether the file system stores the data encoded, in fewer bytes."""
-    return bool(ladder.at_stop(case.phase, ladder.gauges(case.phase, case.observations, "extents", "encoded_bytes", "path")))
+    return ladder.encoded_bytes(case.phase, case.observations) > 0
 
 
 def has_holes(case: TrialCase) -> bool:

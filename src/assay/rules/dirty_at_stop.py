@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from assay import measures
 from assay.catalogue import Case, Rule, TrialCase
-from assay.findings import at_most, found, in_words, rate_of, told_rate
+from assay.findings import found, in_words, rate_of, told_rate
 from assay.measures import ladder
 from assay.records import Bound, Direction, Durability, Finding, Phase, Scope, Severity, State, Tier
 from assay.units import Unit
@@ -36,9 +36,6 @@ def check(case: Case) -> Finding:
     assert isinstance(case, TrialCase)
     written = ladder.asked_bytes(case.phase, case.observations, Direction.WRITE)
     dirty = dirty_rise(case)
-    gone = cancelled(case)
-    if written and gone > case.thresholds["cancelled_share"] * written:
-        return removed(case, gone, written)
     if dirty is None or not written:
         return unseen(case)
     share = min(1.0, max(0.0, dirty / written))
@@ -62,33 +59,6 @@ def dirty_rise(case: TrialCase) -> float | None:
     ]
     before, after = ladder.at_arming(case.phase, series), ladder.at_stop(case.phase, series)
     return None if after is None else after - (before or 0.0)
-
-
-def cancelled(case: TrialCase) -> float:
-    """Bytes that the processes dirtied and removed before they were written, without those that were dirty before the clock."""
-    phase = case.phase
-    series = ladder.gauges(phase, case.observations, "process", "cancelled_write_bytes")
-    dirty = ladder.at_arming(phase, ladder.gauges(phase, case.observations, "page_cache", "dirty_bytes")) or 0.0
-    return sum(ladder.rise(item, phase.start_ns, phase.end_ns) for item in series) - dirty
-
-
-def removed(case: TrialCase, gone: float, written: float) -> Finding:
-    """Written, then deleted or truncated: no flush and no drain ever brings these bytes to a device."""
-    share = min(1.0, gone / written)
-    return found(
-        RULE,
-        case,
-        State.FAIL,
-        f"Of {measures.with_unit(written, Unit.BYTES)} written, {measures.percent(share)} was removed before it was written"
-        " to any device.",
-        severity=Severity.INVALIDATES if claimed(case) else Severity.NOTES,
-        part="durability" if case.claim.durability is Durability.STABLE_MEDIA else RULE.part,
-        observed={"cancelled_bytes": gone, "written_bytes": written},
-        threshold={"cancelled_share": case.thresholds["cancelled_share"]},
-        bound=at_most(case, 1 - share),
-        relabel=f"write{told_rate(case)} into memory: {measures.percent(share)} of it removed before it was written",
-        evidence=("L2 cancelled_write_bytes",),
-    )
 
 
 def drain(phase: Phase) -> float | None:
@@ -165,7 +135,7 @@ RULE = Rule(
     check=check,
     alternatives=(
         "Another process dirtied the same files: only pages of the trial's own data and image files are counted.",
-        "The files were removed before they were written (cancelled writes), or the file system bypasses the page cache (dax).",
+        "The files were removed before they were written (D06), or the file system bypasses the page cache (dax).",
     ),
     advice="Put the flush inside the clock (flush = end, fio end_fsync=1), or let the drain be timed and claim"
     " durability = stable-media, so that it is charged.",

@@ -1,0 +1,165 @@
+"""Finds writes that no device ever took: removed or truncated before they were written, or overwritten again and again in memory.
+
+A flush at the end cannot bring back what was removed, and of a record that was overwritten in memory it writes only the last
+version. Evidence: `cancelled_write_bytes` of the processes (dirtied and thrown away), and the bytes that the lowest visible
+device took, the drain included, against those that were written. A claim of stable media speaks of what is there at the end, so
+overwriting in memory is no fault of it; a claim of the device says that the device did all the writes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from assay import measures
+from assay.catalogue import Case, Rule, TrialCase
+from assay.findings import at_most, found, told_rate
+from assay.measures import ladder
+from assay.records import Direction, Durability, Finding, Rung, Scope, Severity, State, Tier
+from assay.units import Unit
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reached:
+    """What the lowest visible device took of what was written; `unknown` says why that cannot be told."""
+
+    at_least: float = 0.0
+    """Without what others would have written in that time."""
+    at_most: float = 0.0
+    device: str = ""
+    unknown: str | None = None
+
+
+def applies(case: Case) -> str | None:
+    """Writes of data; creations and removals where stable media are claimed."""
+    assert isinstance(case, TrialCase)
+    direction = case.phase.directions.get(case.measure.operation)
+    if direction is Direction.READ or case.measure.operation in ("stat", "list"):
+        return "not a write"
+    if direction is Direction.METADATA and case.claim.durability is not Durability.STABLE_MEDIA:
+        return "no claim that these objects are on stable media"
+    return None
+
+
+def check(case: Case) -> Finding:
+    """What was removed before it was written, then what the device took, both over what was written."""
+    assert isinstance(case, TrialCase)
+    written, gone = written_bytes(case), cancelled(case)
+    if not written:
+        return found(RULE, case, State.UNVERIFIED, "How many bytes were written is not known.")
+    if gone is not None and gone > case.thresholds["cancelled_share"] * written:
+        return removed(case, gone, written)
+    reached = taken(case, written)
+    observed = {"written_bytes": written, "cancelled_bytes": gone, "device_bytes": None if reached.unknown else reached.at_most}
+    if reached.unknown or gone is None:
+        lacking = reached.unknown or "nobody counted what was removed before it was written (observer process_io)"
+        return found(RULE, case, State.UNVERIFIED, f"{lacking[:1].upper()}{lacking[1:]}.", observed=observed)
+    limit = case.thresholds["reached_share"] * written
+    if reached.at_most < limit:
+        return absorbed(case, reached, written)
+    if reached.at_least < limit:
+        said = f"Others wrote so much to {reached.device} that it is not known whether it took what was written."
+        return found(RULE, case, State.UNVERIFIED, said, observed=observed)
+    took = f"; {reached.device} took {in_bytes(reached.at_most)} for it" if reached.device else ""
+    said = f"Of {in_bytes(written)} written, {in_bytes(max(0.0, gone))} were removed before they were written{took}."
+    return found(RULE, case, State.PASS, said, observed=observed)
+
+
+def written_bytes(case: TrialCase) -> float | None:
+    """What the load says it wrote; of operations that only make and remove objects, what the processes dirtied."""
+    asked = ladder.asked_bytes(case.phase, case.observations, Direction.WRITE)
+    dirtied = ladder.passed(case.phase, case.observations, Rung.CLIENT_CACHE, Direction.WRITE)
+    return asked or (dirtied.bytes if dirtied else None)
+
+
+def cancelled(case: TrialCase) -> float | None:
+    """Bytes that the processes dirtied and removed before they were written, without those dirty before the clock."""
+    phase = case.phase
+    series = [*ladder.gauges(phase, case.observations, "process", "cancelled_write_bytes")]
+    dirty = ladder.at_arming(phase, ladder.gauges(phase, case.observations, "page_cache", "dirty_bytes")) or 0.0
+    return sum(ladder.rise(item, phase.start_ns, phase.end_ns) for item in series) - dirty if series else None
+
+
+def taken(case: TrialCase, written: float) -> Reached:
+    """What the device took of written data, the drain included; of making and removing objects nothing is asked."""
+    if case.phase.directions.get(case.measure.operation) is Direction.METADATA:
+        return Reached(at_least=written, at_most=written)
+    step = ladder.taken(case.phase, case.observations)
+    if step is None:
+        return Reached(unknown="nobody counted what the lowest visible device took")
+    if written < case.thresholds["least_bytes"]:
+        return Reached(unknown=f"{in_bytes(written)} are too few to be told from the journal on {step.device}")
+    if ladder.encoded_bytes(case.phase, case.observations):
+        return Reached(unknown="the file system stores the data encoded, in fewer bytes than were written (T07)")
+    if case.phase.drain_ns is None and step.raw_bytes < case.thresholds["reached_share"] * written:
+        return Reached(unknown="no drain was timed, so what was still in memory at the end may have reached the device later")
+    return Reached(at_least=step.bytes, at_most=step.raw_bytes, device=step.device)
+
+
+def claimed(case: TrialCase) -> bool:
+    """Whether the claim says that the device did these writes."""
+    write = case.phase.directions.get(case.measure.operation) is Direction.WRITE
+    return case.claim.tier is Tier.DEVICE and write
+
+
+def removed(case: TrialCase, gone: float, written: float) -> Finding:
+    """Written, then deleted or truncated: no flush and no drain ever brings these bytes to a device."""
+    share, stable = min(1.0, gone / written), case.claim.durability is Durability.STABLE_MEDIA
+    return found(
+        RULE,
+        case,
+        State.FAIL,
+        f"Of {in_bytes(written)} written, {measures.percent(share)} was removed before it was written to any device.",
+        severity=Severity.INVALIDATES if stable or claimed(case) else Severity.NOTES,
+        part="durability" if stable else RULE.part,
+        observed={"cancelled_bytes": gone, "written_bytes": written},
+        threshold={"cancelled_share": case.thresholds["cancelled_share"]},
+        bound=at_most(case, 1 - share),
+        relabel=f"write{told_rate(case)} into memory: {measures.percent(share)} of it removed before it was written",
+        evidence=("L2 cancelled_write_bytes",),
+    )
+
+
+def absorbed(case: TrialCase, reached: Reached, written: float) -> Finding:
+    """Overwritten in memory: the device was asked for a part of it only."""
+    share = reached.at_most / written
+    return found(
+        RULE,
+        case,
+        State.FAIL,
+        f"{in_bytes(written)} were written, and {reached.device} took only {in_bytes(reached.at_most)} for them"
+        f" ({measures.percent(share)}), the drain included: the rest was overwritten in memory before it was written.",
+        severity=Severity.INVALIDATES if claimed(case) else Severity.NOTES,
+        observed={"written_bytes": written, "device_bytes": reached.at_most, "reached_share": share},
+        threshold={"reached_share": case.thresholds["reached_share"]},
+        bound=at_most(case, share),
+        relabel=f"write{told_rate(case)} into memory: {measures.percent(share)} of it reached {reached.device}",
+        evidence=("L0 engine", "L9 bytes written, drain included"),
+    )
+
+
+def in_bytes(count: float) -> str:
+    """Bytes in words."""
+    return measures.with_unit(count, Unit.BYTES)
+
+
+RULE = Rule(
+    id="D06",
+    name="never-written",
+    scope=Scope.TRIAL,
+    severity=Severity.INVALIDATES,
+    part="tier",
+    needs=(),
+    applies=applies,
+    check=check,
+    alternatives=(
+        "Another process removed or truncated the files of this one: the kernel charges that to the one that removes.",
+        "The file system stores the data compressed or without duplicates, in fewer bytes than were written: see T07.",
+        "The data went to another device than the one that was watched (a log device, a bind mount): see the ladder.",
+    ),
+    advice="Flush before the files are removed or overwritten (fsync, flush = each, O_DIRECT), or write each byte once; and say"
+    " how much of what was written never reached a device.",
+    sources=(
+        "proc_pid_io(5): cancelled_write_bytes",
+        "Katcher: PostMark, a new file system benchmark, NetApp TR3022, 1997: files that live for a short time",
+    ),
+)

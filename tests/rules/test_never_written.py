@@ -1,0 +1,93 @@
+"""D06: 256 MiB written, of which some were removed or overwritten in memory before any device took them."""
+
+from dataclasses import replace
+
+import pytest
+
+from assay.records import Claim, Durability, Severity, State, Tier
+from assay.rules.never_written import RULE
+from audit.case_builder import MIB, Made, Seen, but, case_of, gauge
+
+STABLE, DEVICE = Claim(durability=Durability.STABLE_MEDIA), Claim(tier=Tier.DEVICE)
+WRITTEN = Made(
+    operation="write", claim=STABLE, drain_s=0.1, seen=Seen(lower_bytes=200 * MIB, drain_bytes=57 * MIB, dirty_bytes=0)
+)
+OVERWRITTEN = but(WRITTEN, claim=DEVICE, operation="random_write", lower_bytes=8 * MIB, drain_bytes=24 * MIB)
+
+
+def judged(made, gone_mib=0.0):
+    """The finding where processes threw so much away; None = nobody counted that."""
+    case = case_of(made, "D06")
+    if gone_mib is not None:
+        gone = gauge("process", "pid:100", "cancelled_write_bytes", (0.0, gone_mib * MIB), made.seconds)
+        case = replace(case, observations=replace(case.observations, series=(*case.observations.series, gone)))
+    return RULE.check(case)
+
+
+def test_what_reached_the_device_passes():
+    finding = judged(WRITTEN)
+    assert finding.state is State.PASS
+    assert "vda took 269 MB" in finding.statement
+
+
+@pytest.mark.parametrize(
+    ("claim", "severity"), [(STABLE, Severity.INVALIDATES), (DEVICE, Severity.INVALIDATES), (Claim(), Severity.NOTES)]
+)
+def test_what_was_removed_before_it_was_written_never_reached_a_device(claim, severity):
+    made = but(WRITTEN, claim=claim)
+    finding = judged(made, 192.0)
+    assert (finding.state, finding.severity) == (State.FAIL, severity)
+    assert "75 % was removed before it was written" in finding.statement
+    assert finding.bound.high == pytest.approx(case_of(made, "D06").value / 4)
+
+
+def test_a_little_that_was_removed_is_noise():
+    assert judged(WRITTEN, 2.0).state is State.PASS
+
+
+def test_what_was_dirty_before_the_clock_and_removed_in_it_is_not_ours():
+    case = case_of(but(WRITTEN, dirty_bytes=None), "D06")
+    dirty = gauge("page_cache", "path:/f", "dirty_bytes", (100.0 * MIB, 0.0), 1.0)
+    gone = gauge("process", "pid:100", "cancelled_write_bytes", (0.0, 100.0 * MIB), 1.0)
+    observations = replace(case.observations, series=(*case.observations.series, dirty, gone))
+    assert RULE.check(replace(case, observations=observations)).state is State.PASS
+
+
+@pytest.mark.parametrize(
+    ("claim", "severity"), [(DEVICE, Severity.INVALIDATES), (STABLE, Severity.NOTES), (Claim(), Severity.NOTES)]
+)
+def test_overwriting_in_memory_is_no_work_of_the_device_but_the_last_version_is_on_stable_media(claim, severity):
+    finding = judged(but(OVERWRITTEN, claim=claim))
+    assert (finding.state, finding.severity) == (State.FAIL, severity)
+    assert finding.bound.high == pytest.approx(case_of(but(OVERWRITTEN, claim=claim), "D06").value / 8)
+    assert finding.relabel.endswith("% of it reached vda")
+
+
+def test_without_a_drain_what_was_still_in_memory_may_have_come_later():
+    assert judged(but(OVERWRITTEN, drain_s=None, drain_bytes=None)).state is State.UNVERIFIED
+    assert judged(but(WRITTEN, drain_s=None, drain_bytes=None)).state is State.PASS
+
+
+def test_others_on_the_device_may_hide_what_it_did_not_take():
+    made = but(OVERWRITTEN, lower_bytes=256 * MIB, before_bytes=240 * MIB)
+    assert judged(made).state is State.UNVERIFIED
+
+
+def test_data_that_are_stored_encoded_are_no_lost_data():
+    made = but(OVERWRITTEN, hole_bytes=0, encoded_bytes=64 * MIB)
+    assert judged(made).state is State.UNVERIFIED
+
+
+def test_missing_evidence_is_said():
+    assert "process_io" in judged(WRITTEN, None).statement
+    assert "lowest visible device" in judged(but(WRITTEN, lower_bytes=None)).statement
+    few = judged(but(WRITTEN, count=2))
+    assert (few.state, "too few" in few.statement) == (State.UNVERIFIED, True)
+
+
+def test_objects_are_judged_by_what_was_removed_only():
+    made = but(WRITTEN, operation="create", record_bytes=0, storage_bytes=None)
+    assert judged(made).state is State.UNVERIFIED
+    assert RULE.applies(case_of(made, "D06")) is None
+    assert RULE.applies(case_of(but(made, claim=DEVICE), "D06")) == "no claim that these objects are on stable media"
+    assert RULE.applies(case_of(Made(), "D06")) == "not a write"
