@@ -1,0 +1,146 @@
+"""Finds percentiles that too few operations bear out, or that were put together from those of several programs.
+
+Of n operations the longest lies beyond the percentile p of all that might have been with the probability 1 - p^n. Below 95 %
+(n < log 0.05 / log p: 59 for p95, 299 for p99, 2,995 for p99.9) no operation bounds the percentile from above; one still does
+from below, by its rank (binomial). Of several programs each tells its own percentile: the largest is one that all together
+do not exceed, no more. Percentiles of our own engines come from histograms that are added up.
+"""
+
+from __future__ import annotations
+
+import math
+
+from assay.catalogue import Case, Rule, TrialCase
+from assay.findings import found, in_words
+from assay.measures import figures, latency
+from assay.records import Bound, Claim, Finding, Regime, Scope, Severity, State, Tier
+from assay.units import Unit
+
+
+def applies(case: Case) -> str | None:
+    """Percentiles below the largest, of claims for which W01 does not ask for more."""
+    assert isinstance(case, TrialCase)
+    if not 0 < figures.PERCENTILES.get(case.measure.figure, 0.0) < 1:
+        return "no percentile"
+    if case.claim.regime is Regime.STEADY:
+        return "a steady percentile needs a hundred operations beyond it, which W01 sees to"
+    return None
+
+
+def check(case: Case) -> Finding:
+    """How many operations there were, and whether the percentile is that of all of them."""
+    assert isinstance(case, TrialCase)
+    told = f"{case.measure.operation}.{case.measure.figure}" in case.phase.values
+    if told and len(case.phase.clients) > 1:
+        return of_several(case)
+    count = counted(case, told=told)
+    if count is None:
+        said = "The tool does not tell how many operations its percentile is of: have it report their number."
+        return found(RULE, case, State.UNVERIFIED, said)
+    if not count:
+        return found(RULE, case, State.UNVERIFIED, "No operation was completed, so there is no percentile.")
+    share, confidence = figures.PERCENTILES[case.measure.figure], case.thresholds["confidence"]
+    needed = least(share, confidence)
+    observed, threshold = {"operations": float(count)}, {"operations": float(needed), **case.thresholds}
+    if count >= needed:
+        return found(
+            RULE, case, State.PASS, f"{count:,} operations, {needed:,} are needed.", observed=observed, threshold=threshold
+        )
+    bound = from_below(case, (count, share, confidence), told=told)
+    certain = f" With {100 * confidence:g} % confidence it is {in_words(bound)}." if bound else ""
+    return found(
+        RULE,
+        case,
+        State.FAIL,
+        f"{name(case)} of {count:,} operation{'s' * (count != 1)}: below {needed:,} none of them bounds it from above.{certain}",
+        severity=severity(case.claim),
+        observed=observed,
+        threshold=threshold,
+        bound=bound,
+        relabel=f"{name(case)} of no more than {count:,} operation{'s' * (count != 1)}",
+        evidence=("the tool's own count" if told else "L0 engine: histogram of all clients",),
+    )
+
+
+def of_several(case: TrialCase) -> Finding:
+    """Each client's program told a percentile of its own; the largest stands for all and is one that all do not exceed."""
+    clients = len(case.phase.clients)
+    bound = None if case.value is None else Bound(low=None, high=case.value, unit=Unit.NANOSECONDS)
+    return found(
+        RULE,
+        case,
+        State.FAIL,
+        f"{clients} programs each told a {name(case)} of their own, and the largest stands here: that of all their operations is"
+        f" {in_words(bound) or 'not known'}.",
+        severity=severity(case.claim),
+        observed={"programs": float(clients)},
+        bound=bound,
+        relabel=f"the largest {name(case)} of {clients} programs",
+    )
+
+
+def severity(claim: Claim) -> Severity:
+    """Of a figure that is called nobody's it is only worth knowing."""
+    claimed = claim.tier is not Tier.AS_IS or any((claim.durability, claim.load, claim.regime, claim.path))
+    return Severity.QUALIFIES if claimed else Severity.NOTES
+
+
+def name(case: TrialCase) -> str:
+    """`p99`, `p99.9`."""
+    return f"p{100 * figures.PERCENTILES[case.measure.figure]:g}"
+
+
+def counted(case: TrialCase, *, told: bool) -> int | None:
+    """How many operations the percentile is of; None where a foreign tool does not tell."""
+    if told:
+        count = case.phase.values.get(f"{case.measure.operation}.count")
+        return None if count is None else int(count)
+    return sum(count for _, count in latency.merged(case.observations, case.phase.name, case.measure.operation))
+
+
+def least(share: float, confidence: float) -> int:
+    """Of how many operations the longest lies beyond the percentile with this confidence: share^n <= 1 - confidence."""
+    return math.ceil(math.log(1 - confidence) / math.log(share))
+
+
+def from_below(case: TrialCase, what: tuple[int, float, float], *, told: bool) -> Bound | None:
+    """The latency that the percentile is not below, by the rank of an operation; None where no rank or no histogram says it."""
+    count, share, confidence = what
+    rank = highest_rank(count, share, confidence)
+    if told or rank is None:
+        return None
+    buckets = latency.merged(case.observations, case.phase.name, case.measure.operation)
+    low = latency.percentile(buckets, (rank - 0.5) / count)
+    return None if low is None else Bound(low=low, high=None, unit=Unit.NANOSECONDS)
+
+
+def highest_rank(count: int, share: float, confidence: float) -> int | None:
+    """The highest k for which the k-th shortest of `count` operations is at most the percentile with this confidence.
+
+    P(at least k of them at most the percentile) = P(binomial(count, share) >= k), as for any order statistic.
+    """
+    beyond = 0.0
+    for rank in range(count, 0, -1):
+        beyond += math.comb(count, rank) * share**rank * (1 - share) ** (count - rank)
+        if beyond >= confidence:
+            return rank
+    return None
+
+
+RULE = Rule(
+    id="G03",
+    name="percentile-quality",
+    scope=Scope.TRIAL,
+    severity=Severity.QUALIFIES,
+    part="load",
+    needs=(),
+    applies=applies,
+    check=check,
+    alternatives=("The target is slow and does few operations in the time: then its p50 and its longest say all there is.",),
+    advice="Let it run longer, or measure a lower percentile; of several programs have one that keeps the latencies of all.",
+    sources=(
+        "David and Nagaraja: Order Statistics, on confidence intervals of quantiles",
+        "Hoefler and Belli, SC 2015: scientific benchmarking of parallel computing systems",
+        "Tene, HdrHistogram: percentiles cannot be averaged, histograms can be added",
+    ),
+)
