@@ -30,14 +30,15 @@ class Signals:
     def __init__(self) -> None:
         heard = (number for number in PASSED_ON if signal.getsignal(number) is not signal.SIG_IGN)
         self._set = {*heard, signal.SIGCHLD}
-        self._former: set[int] = set()
+        self.former: set[int] = set()
+        """What was blocked before; the command finds just that blocked."""
 
     def __enter__(self) -> Self:
-        self._former = set(signal.pthread_sigmask(signal.SIG_BLOCK, self._set))
+        self.former = set(signal.pthread_sigmask(signal.SIG_BLOCK, self._set))
         return self
 
     def __exit__(self, *_: object) -> None:
-        signal.pthread_sigmask(signal.SIG_SETMASK, self._former)
+        signal.pthread_sigmask(signal.SIG_SETMASK, self.former)
 
     def take(self, within_s: float) -> signal.struct_siginfo | None:
         """The next signal, waited for at most so long."""

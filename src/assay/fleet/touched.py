@@ -6,14 +6,21 @@ import os
 import posixpath
 import stat
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from assay.catalogue import CacheStat, Host
-from assay.records import Touched
+from assay.records import Touched, TreeAccount
 
 LONGEST_PATH = 4096
+PROGRAMS = ("/usr/", "/lib", "/bin/", "/sbin/", "/etc/")
+UNKNOWN_SHARE = 0.01
+UNKNOWN_BYTES = 1 << 20
+"""Directories, inodes and journals are dirtied too: less than this is not missed."""
+
+Identity = tuple[int, int, int, int]
+"""Device, inode, time of change in ns, size in bytes."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,9 +28,18 @@ class Before:
     """A path that an argument names, as it was before the command ran."""
 
     path: str
-    identity: tuple[int, int, int] | None
-    """Inode, time of change and size; None where there was nothing."""
+    identity: Identity | None
+    """None where there was no regular file."""
     cached_bytes: int | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Drain:
+    """fsync of every written file, one after the other."""
+
+    took_ns: int
+    refused: tuple[str, ...]
+    """Files that could not be flushed, with the reason."""
 
 
 def named(argv: Sequence[str], directory: str) -> tuple[str, ...]:
@@ -35,8 +51,17 @@ def named(argv: Sequence[str], directory: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(posixpath.normpath(posixpath.join(directory, text)) for text in texts if _may_be_path(text)))
 
 
-def _may_be_path(text: str) -> bool:
-    return 0 < len(text) < LONGEST_PATH and not text.startswith("-") and "\0" not in text and "\n" not in text
+def inherited() -> dict[str, bool]:
+    """Path -> open for writing, of every file that the command finds open: standard input, and what a shell opened for it."""
+    found: dict[str, bool] = {}
+    for name in os.listdir("/proc/self/fd"):  # noqa: PTH208 - names, not paths
+        number = int(name)
+        try:
+            if number not in (1, 2) and (number == 0 or os.get_inheritable(number)) and stat.S_ISREG(os.fstat(number).st_mode):
+                found[str(Path(f"/proc/self/fd/{number}").readlink())] = _for_writing(number)
+        except OSError:
+            continue
+    return found
 
 
 def before(host: Host, paths: Iterable[str]) -> tuple[Before, ...]:
@@ -44,18 +69,33 @@ def before(host: Host, paths: Iterable[str]) -> tuple[Before, ...]:
     return tuple(Before(path=path, identity=identity(path), cached_bytes=cached(host, path)) for path in paths)
 
 
-def identity(path: str) -> tuple[int, int, int] | None:
-    """Inode, time of change and size of a regular file; None where there is none."""
+def identity(path: str) -> Identity | None:
+    """What tells a regular file from another and from itself before; None where there is none."""
     try:
         found = Path(path).stat()
     except (OSError, ValueError):
         return None
-    return (found.st_ino, found.st_ctime_ns, found.st_size) if stat.S_ISREG(found.st_mode) else None
+    return (found.st_dev, found.st_ino, found.st_ctime_ns, found.st_size) if stat.S_ISREG(found.st_mode) else None
 
 
 def changed(was: Sequence[Before]) -> tuple[str, ...]:
     """The paths with a regular file that was made or changed since."""
     return tuple(one.path for one in was if (now := identity(one.path)) is not None and now != one.identity)
+
+
+def merged(was: Sequence[Before], opened: Mapping[str, bool]) -> dict[str, bool]:
+    """Path -> written, each file once and by the name that an argument has for it.
+
+    What is gone is left out, and so is what any program reads for itself: its libraries, its locale.
+    """
+    known = {now[:2]: one.path for one in was if (now := identity(one.path)) is not None}
+    found = dict.fromkeys(changed(was), True)
+    for path, written in opened.items():
+        now = identity(path)
+        if now is not None and (written or now[:2] in known or not path.startswith(PROGRAMS)):
+            name = known.setdefault(now[:2], path)
+            found[name] = found.get(name, False) or written
+    return found
 
 
 def cached(host: Host, path: str) -> int | None:
@@ -74,33 +114,18 @@ def pages(host: Host, path: str) -> CacheStat | None:
         return None
 
 
-def after(host: Host, was: Sequence[Before], written: Iterable[str], opened: Iterable[str]) -> tuple[Touched, ...]:
-    """What every touched file holds right now, and how much of it is dirty or under write-back."""
-    known = {one.path: one for one in was}
-    changes = set(written)
-    return tuple(_touched(host, path, known.get(path), path in changes) for path in dict.fromkeys((*changes, *opened)))
-
-
-def _touched(host: Host, path: str, was: Before | None, written: bool) -> Touched:  # noqa: FBT001 - a field of the record
+def dirty(host: Host, path: str) -> int | None:
+    """Bytes of a file dirty or under write-back; None where that cannot be known."""
     found = pages(host, path)
-    size = identity(path)
-    return Touched(
-        path=path,
-        written=written,
-        size_bytes=size[2] if size else 0,
-        dirty_bytes=None if found is None else (found.dirty + found.writeback) * found.page_bytes,
-        cached_before_bytes=None if was is None else was.cached_bytes if was.identity else 0,
-        cached_after_bytes=None if found is None else found.cached * found.page_bytes,
-    )
+    return None if found is None else (found.dirty + found.writeback) * found.page_bytes
 
 
-@dataclass(frozen=True, kw_only=True)
-class Drain:
-    """fsync of every written file, one after the other."""
-
-    took_ns: int
-    refused: tuple[str, ...]
-    """Files that could not be flushed, with the reason."""
+def after(host: Host, was: Sequence[Before], files: Mapping[str, bool]) -> tuple[Touched, ...]:
+    """What every touched file holds right now, written ones first, then large ones."""
+    known = {one.path: one for one in was}
+    order = sorted(files, key=lambda path: not files[path])
+    found = [_touched(host, path, known.get(path), written=files[path]) for path in order]
+    return tuple(sorted(found, key=lambda one: (not one.written, -one.size_bytes)))
 
 
 def drain(paths: Sequence[str]) -> Drain | None:
@@ -110,15 +135,51 @@ def drain(paths: Sequence[str]) -> Drain | None:
     refused: list[str] = []
     began = time.monotonic_ns()
     for path in paths:
-        try:
-            descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
-        except OSError as error:
-            refused.append(f"{path}: {error.strerror}")
-            continue
-        try:
-            os.fsync(descriptor)
-        except OSError as error:
-            refused.append(f"{path}: {error.strerror}")
-        finally:
-            os.close(descriptor)
+        reason = _flush(path)
+        if reason is not None:
+            refused.append(f"{path}: {reason}")
     return Drain(took_ns=time.monotonic_ns() - began, refused=tuple(refused))
+
+
+def unknown_bytes(account: TreeAccount, files: Iterable[Touched]) -> int:
+    """Bytes that the tree dirtied and neither removed nor can have in the files that it is known to have written."""
+    known = sum(one.size_bytes for one in files if one.written) + account.cancelled_write_bytes
+    rest = account.write_bytes - known
+    return rest if rest > max(UNKNOWN_SHARE * account.write_bytes, UNKNOWN_BYTES) else 0
+
+
+def _touched(host: Host, path: str, was: Before | None, *, written: bool) -> Touched:
+    found, now = pages(host, path), identity(path)
+    return Touched(
+        path=path,
+        written=written,
+        size_bytes=now[3] if now else 0,
+        dirty_bytes=None if found is None else (found.dirty + found.writeback) * found.page_bytes,
+        cached_before_bytes=None if was is None else was.cached_bytes if was.identity else 0,
+        cached_after_bytes=None if found is None else found.cached * found.page_bytes,
+    )
+
+
+def _flush(path: str) -> str | None:
+    """fsync a file; why not, where it cannot be done."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        return error.strerror
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        return error.strerror
+    finally:
+        os.close(descriptor)
+    return None
+
+
+def _may_be_path(text: str) -> bool:
+    return 0 < len(text) < LONGEST_PATH and not text.startswith("-") and "\0" not in text and "\n" not in text
+
+
+def _for_writing(number: int) -> bool:
+    import fcntl
+
+    return bool(fcntl.fcntl(number, fcntl.F_GETFL) & os.O_ACCMODE)

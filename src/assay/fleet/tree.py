@@ -2,7 +2,7 @@
 
 The kernel adds the I/O account and the resource usage of a child to its parent's when the parent waits for it, so one zombie
 holds its whole waited-for subtree. We are the tree's subreaper: orphans come to us. A child whose parent ignores SIGCHLD is
-reaped by the kernel itself and is in nobody's account.
+reaped by the kernel itself and is in nobody's account: its exit record (taskstats) stands in, else it is lost.
 """
 
 from __future__ import annotations
@@ -10,16 +10,23 @@ from __future__ import annotations
 import ctypes
 import os
 import resource
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
+from typing import Any
 
+from assay.fleet import descendants
+from assay.fleet.descendants import COUNTERS
 from assay.records import TreeAccount
 
 PR_SET_CHILD_SUBREAPER = 36
 PR_GET_CHILD_SUBREAPER = 37
-SIGCHLD_BIT = 1 << 16
-COUNTERS = ("rchar", "wchar", "syscr", "syscw", "read_bytes", "write_bytes", "cancelled_write_bytes")
 SOURCE = "tree:wait4 and /proc/PID/io"
+REAPED_BY_KERNEL = "a process ignored the end of its children (SIGCHLD), so that nobody has their account"
+CLOSED = "a process ran as another user or with more rights, so that its account is closed to us"
+STILL_RUNS = "a process outlived the command and still runs"
+NOTICED_CPU_SHARE = 0.02
+NOTICED_CPU_NS = 20_000_000
+"""Exit records count the processor's time in another way than wait4, so that they must say clearly more to count."""
 
 
 def subreaper(wanted: int) -> int:
@@ -40,6 +47,15 @@ class Ended:
     """As wait4 gives it."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class Recorded:
+    """The sum of the exit records of a tree; complete where none was missed."""
+
+    counters: Mapping[str, int]
+    cpu_ns: int
+    tasks: int
+
+
 @dataclass
 class Tree:
     """The tree of one command, from its start to its last process."""
@@ -50,72 +66,97 @@ class Tree:
     """What a process had used before it became the command."""
     io: dict[str, int] = field(default_factory=lambda: dict.fromkeys(COUNTERS, 0))
     usage: list[resource.struct_rusage] = field(default_factory=list)
-    lost: dict[str, int] = field(default_factory=dict)
-    """Reason -> how many."""
+    lost: dict[str, set[int]] = field(default_factory=dict)
+    """Reason -> the processes."""
 
     def expect(self, pid: int) -> None:
         """Take note of what a child has used before its exec."""
-        self.baseline[pid] = _io(pid) or {}
+        self.baseline[pid] = descendants.io(pid) or {}
+
+    def others(self) -> tuple[int, ...]:
+        """The processes of the tree whose parent we are now."""
+        return tuple(pid for pid in descendants.children("self") if pid not in self.before)
 
     def collect(self) -> list[Ended]:
         """Read and reap every child that has ended by now."""
         ended: list[Ended] = []
         while (found := _zombie()) is not None:
             if found not in self.before:
-                self._read(found)
+                self.lost.get(REAPED_BY_KERNEL, set()).discard(found)
+                self.read(found)
             _, status, usage = os.wait4(found, 0)
             if found not in self.before:
                 self.usage.append(usage)
                 ended.append(Ended(pid=found, status=status))
         return ended
 
-    def miss(self, reason: str, count: int = 1) -> None:
-        """Processes were seen whose account cannot be had."""
-        self.lost[reason] = self.lost.get(reason, 0) + count
+    def read(self, pid: int) -> None:
+        """Add the account of a process and its waited-for children, as far as it goes now."""
+        found = descendants.io(pid)
+        if found is None:
+            self.miss(CLOSED, pid)
+            return
+        for name, value in self.own(pid, found).items():
+            self.io[name] += value
+        if descendants.ignores_children(pid):
+            self.miss(REAPED_BY_KERNEL, pid)
 
-    def account(self) -> TreeAccount:
-        """All that was collected."""
-        used = self.usage
+    def own(self, pid: int, found: Mapping[str, int]) -> dict[str, int]:
+        """An account without what was used before the exec."""
+        base = self.baseline.get(pid, {})
+        return {name: max(0, value - base.get(name, 0)) for name, value in found.items()}
+
+    def miss(self, reason: str, pid: int) -> None:
+        """A process was seen whose account cannot be had."""
+        self.lost.setdefault(reason, set()).add(pid)
+
+    def so_far(self, roots: Iterable[int]) -> dict[str, int]:
+        """The counters of all that ended and of all that live; parents are read first, so that no child is counted twice."""
+        total = dict(self.io)
+        for pid, _ in descendants.below(roots):
+            for name, value in self.own(pid, descendants.io(pid) or {}).items():
+                total[name] += value
+        return total
+
+    def account(self, recorded: Recorded | None) -> TreeAccount:
+        """All that was collected; with exit records of every task, what those have beyond it."""
+        found = {**self.io, **self._used()}
+        lost = {reason: pids for reason, pids in self.lost.items() if pids}
+        if recorded is not None:
+            found = with_records(found, recorded)
+            lost = {reason: pids for reason, pids in lost.items() if reason == STILL_RUNS}
         return TreeAccount(
-            **{name: max(0, value) for name, value in self.io.items()},
-            cpu_user_ns=round(sum(one.ru_utime for one in used) * 1e9),
-            cpu_system_ns=round(sum(one.ru_stime for one in used) * 1e9),
-            voluntary_switches=sum(one.ru_nvcsw for one in used),
-            involuntary_switches=sum(one.ru_nivcsw for one in used),
-            minor_faults=sum(one.ru_minflt for one in used),
-            major_faults=sum(one.ru_majflt for one in used),
-            max_rss_bytes=max((one.ru_maxrss for one in used), default=0) * 1024,
-            processes=len(used),
-            lost=sum(self.lost.values()),
-            lost_reason="; ".join(self.lost) or None,
+            **found,
+            max_rss_bytes=max((one.ru_maxrss for one in self.usage), default=0) * 1024,
+            processes=len(self.usage),
+            lost=sum(len(pids) for pids in lost.values()),
+            lost_reason="; ".join(lost) or None,
         )
 
-    def _read(self, pid: int) -> None:
-        found = _io(pid)
-        if found is None:
-            self.miss("a process changed its user, so that its account is closed to us")
-            return
-        base = self.baseline.get(pid, {})
-        for name in COUNTERS:
-            self.io[name] += found[name] - base.get(name, 0)
-        if ignores_children(pid):
-            self.miss("a process ignored the end of its children (SIGCHLD), so that nobody has their account")
+    def _used(self) -> dict[str, int]:
+        sums: dict[str, Any] = {
+            "cpu_user_ns": sum(one.ru_utime for one in self.usage) * 1e9,
+            "cpu_system_ns": sum(one.ru_stime for one in self.usage) * 1e9,
+            "voluntary_switches": sum(one.ru_nvcsw for one in self.usage),
+            "involuntary_switches": sum(one.ru_nivcsw for one in self.usage),
+            "minor_faults": sum(one.ru_minflt for one in self.usage),
+            "major_faults": sum(one.ru_majflt for one in self.usage),
+        }
+        return {name: round(value) for name, value in sums.items()}
 
 
-def alive() -> tuple[int, ...]:
-    """Our children that have not been reaped, by all threads of ours."""
-    found: list[int] = []
-    for thread in Path("/proc/self/task").iterdir():
-        found += _numbers(f"{thread}/children")
-    return tuple(found)
+def with_records(found: Mapping[str, int], recorded: Recorded) -> dict[str, int]:
+    """For each figure the larger one: both are lower bounds of the same, one lacks what nobody waited for, one is cut to KiB."""
+    larger = {name: max(value, recorded.counters.get(name, 0)) for name, value in found.items()}
+    cpu_ns = found["cpu_user_ns"] + found["cpu_system_ns"]
+    if recorded.cpu_ns > cpu_ns * (1 + NOTICED_CPU_SHARE) + NOTICED_CPU_NS:
+        larger["cpu_system_ns"] += recorded.cpu_ns - cpu_ns
+    return larger
 
 
-def ignores_children(pid: int) -> bool:
-    """Whether a process ignores SIGCHLD, so that the kernel reaps its children."""
-    for line in _text(f"/proc/{pid}/status").splitlines():
-        if line.startswith("SigIgn:"):
-            return bool(int(line.split()[1], 16) & SIGCHLD_BIT)
-    return False
+def exceeds(io: Mapping[str, int], recorded: Recorded) -> bool:
+    """Whether exit records have bytes that nobody's account has."""
+    return any(recorded.counters.get(name, 0) > value for name, value in io.items())
 
 
 def _zombie() -> int | None:
@@ -125,20 +166,3 @@ def _zombie() -> int | None:
     except ChildProcessError:
         return None
     return found.si_pid if found is not None else None
-
-
-def _io(pid: int) -> dict[str, int] | None:
-    found = dict(line.split(": ") for line in _text(f"/proc/{pid}/io").splitlines())
-    return {name: int(found[name]) for name in COUNTERS} if found else None
-
-
-def _numbers(path: str) -> list[int]:
-    return [int(word) for word in _text(path).split()]
-
-
-def _text(path: str) -> str:
-    try:
-        with open(path, encoding="utf-8", errors="replace") as file:  # noqa: PTH123 - many small reads
-            return file.read()
-    except OSError:
-        return ""

@@ -1,17 +1,16 @@
 """Starts a foreign command behind a gate: it exists before it runs, so that everything can be looked at before its exec.
 
 The child waits for one byte, then becomes the command, with its own arguments, environment, standard input and open files. It
-leads a process group of its own and holds the terminal's foreground where we had it.
+stays in our process group, so that the terminal's signals reach it and its foreground is kept.
 """
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import os
 import shutil
 import signal
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NoReturn
 
@@ -48,23 +47,19 @@ class Waiting:
         os.waitpid(self.pid, 0)
 
 
-def behind_gate(
-    argv: Sequence[str], directory: str, streams: Mapping[int, int], ignored: Sequence[signal.Signals] = ()
-) -> Waiting:
+def behind_gate(argv: Sequence[str], directory: str, streams: Mapping[int, int], blocked: Iterable[int]) -> Waiting:
     """Fork a child that waits for `go`.
 
-    `streams` maps a descriptor of the command (1, 2) to the one of ours that it becomes; `ignored` are the signals that the
-    command finds ignored although we do not ignore them any more.
+    `streams` maps a descriptor of the command (1, 2) to the one of ours that it becomes; `blocked` are the signals that the
+    command finds blocked.
     """
     gate_read, gate = os.pipe()
     failure, failure_write = os.pipe()
     pid = os.fork()
     if pid == 0:
-        _become(argv, directory, (gate_read, gate, failure_write), (streams, ignored))
+        _become(argv, directory, (gate_read, gate, failure_write), (streams, blocked))
     os.close(gate_read)
     os.close(failure_write)
-    with contextlib.suppress(OSError):
-        os.setpgid(pid, pid)
     return Waiting(pid=pid, gate=gate, failure=failure)
 
 
@@ -72,21 +67,19 @@ def _become(
     argv: Sequence[str],
     directory: str,
     pipes: tuple[int, int, int],
-    given: tuple[Mapping[int, int], Sequence[signal.Signals]],
+    given: tuple[Mapping[int, int], Iterable[int]],
 ) -> NoReturn:
     """In the child: prepare, wait, exec; nothing of ours ever runs in it afterwards."""
     gate, other_end, failure = pipes
-    streams, ignored = given
+    streams, blocked = given
     status = NOT_STARTED
     try:
         os.close(other_end)
-        os.setpgid(0, 0)
         for own, ours in streams.items():
             os.dup2(ours, own)
         for number in RESTORED:
             signal.signal(number, signal.SIG_DFL)
-        for number in ignored:
-            signal.signal(number, signal.SIG_IGN)
+        signal.pthread_sigmask(signal.SIG_SETMASK, set(blocked))
         os.chdir(directory)
         if os.read(gate, 1):
             _execute(argv)

@@ -1,0 +1,77 @@
+"""What can be seen of living processes in /proc: who is whose child, which files they hold open, what they moved so far."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+SIGCHLD_BIT = 1 << 16
+COUNTERS = ("rchar", "wchar", "syscr", "syscw", "read_bytes", "write_bytes", "cancelled_write_bytes")
+DEEPEST = 64
+
+
+def children(pid: int | str) -> tuple[int, ...]:
+    """The children of a process, living or zombies, by all its threads; empty where it is gone."""
+    found: list[int] = []
+    for thread in _names(f"/proc/{pid}/task"):
+        found += [int(word) for word in _text(f"/proc/{pid}/task/{thread}/children").split()]
+    return tuple(found)
+
+
+def below(pids: Iterable[int], depth: int = 0) -> Iterator[tuple[int, tuple[int, ...]]]:
+    """Each process with its children, parents first."""
+    for pid in pids:
+        found = children(pid)
+        yield pid, found
+        if found and depth < DEEPEST:
+            yield from below(found, depth + 1)
+
+
+def io(pid: int) -> dict[str, int] | None:
+    """The I/O account of a process with its waited-for children's; None where it is gone or closed to us."""
+    found = dict(line.split(": ") for line in _text(f"/proc/{pid}/io").splitlines())
+    return {name: int(found[name]) for name in COUNTERS} if found else None
+
+
+def parent(pid: int) -> int | None:
+    """The parent of a process; None where it is gone."""
+    text = _text(f"/proc/{pid}/stat")
+    return int(text.rpartition(")")[2].split()[1]) if text else None
+
+
+def ignores_children(pid: int) -> bool:
+    """Whether a process ignores SIGCHLD, so that the kernel reaps its children and nobody gets their account."""
+    _, _, after = _text(f"/proc/{pid}/status").partition("SigIgn:")
+    return bool(after and int(after.split(maxsplit=1)[0], 16) & SIGCHLD_BIT)
+
+
+def open_files(pid: int) -> Iterator[tuple[str, bool]]:
+    """Each path that a process holds open, and whether for writing; none where it is closed to us."""
+    for name in _names(f"/proc/{pid}/fd"):
+        try:
+            path = os.readlink(f"/proc/{pid}/fd/{name}")  # noqa: PTH115 - many of them, often
+        except OSError:
+            continue
+        if path.startswith("/") and not path.startswith(("/dev/", "/proc/", "/sys/")):
+            yield path, _for_writing(f"/proc/{pid}/fdinfo/{name}")
+
+
+def _for_writing(path: str) -> bool:
+    _, _, after = _text(path).partition("flags:")
+    return bool(after and int(after.split(maxsplit=1)[0], 8) & os.O_ACCMODE)
+
+
+def _names(path: str) -> tuple[str, ...]:
+    try:
+        return tuple(os.listdir(path))  # noqa: PTH208 - many of them, often
+    except OSError:
+        return ()
+
+
+def _text(path: str) -> str:
+    try:
+        with Path(path).open(encoding="utf-8", errors="replace") as file:
+            return file.read()
+    except OSError:
+        return ""

@@ -1,0 +1,148 @@
+"""Hears of every regular file that is opened, or closed after it was open for writing: fanotify(7). Needs CAP_SYS_ADMIN.
+
+Events name files by handles, not by descriptors: a descriptor in the queue would keep a removed file alive, and the pages that
+are then thrown away would be charged to us. Handles are turned into paths after the command's end.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import stat
+import struct
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from assay.machine.stack import Mount
+
+FAN_CLOEXEC, FAN_NONBLOCK, FAN_UNLIMITED_QUEUE, FAN_REPORT_FID = 0x1, 0x2, 0x10, 0x200
+FAN_MARK_ADD, FAN_MARK_FILESYSTEM = 0x1, 0x100
+FAN_CLOSE_WRITE, FAN_OPEN = 0x8, 0x20
+AT_FDCWD = -100
+INFO_FID = 1
+EVENT = struct.Struct("=IBBHQii")
+"""`struct fanotify_event_metadata`: length, version, reserved, length of this part, mask, descriptor, process."""
+BUFFER_BYTES = 1 << 18
+SILENT = frozenset(
+    (
+        *("proc", "sysfs", "devpts", "devtmpfs", "cgroup", "cgroup2", "securityfs", "debugfs", "tracefs", "pstore", "bpf"),
+        *("mqueue", "hugetlbfs", "configfs", "fusectl", "autofs", "binfmt_misc", "rpc_pipefs", "nsfs", "efivarfs"),
+    )
+)
+"""File systems without files whose data could be dirty."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Opened:
+    """One thing that one process did to one file."""
+
+    key: bytes
+    """File system id and file handle."""
+    pid: int
+    written: bool
+
+
+class Opens:
+    """What is opened on these mounts from now on. Raises OSError where the kernel does not let us listen."""
+
+    def __init__(self, mounts: Iterable[Mount]) -> None:
+        self._libc = ctypes.CDLL(None, use_errno=True)
+        flags = FAN_CLOEXEC | FAN_NONBLOCK | FAN_UNLIMITED_QUEUE | FAN_REPORT_FID
+        self._descriptor = self._libc.fanotify_init(flags, os.O_RDONLY)
+        if self._descriptor < 0:
+            raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+        self._points: dict[bytes, str] = {}
+        self.deaf: set[str] = set()
+        """MAJ:MIN of file systems that refuse to be listened to."""
+        for mount in whole(mounts):
+            self._mark(mount)
+
+    def drain(self) -> Iterator[Opened]:
+        """All that happened since the last call."""
+        while True:
+            try:
+                raw = os.read(self._descriptor, BUFFER_BYTES)
+            except BlockingIOError:
+                return
+            yield from _events(raw)
+
+    def paths(self, keys: Iterable[bytes]) -> Iterator[tuple[bytes, str]]:
+        """Where these files are now; one that was removed is left out."""
+        roots: dict[bytes, int] = {}
+        try:
+            for key in keys:
+                found = self._path(key, roots)
+                if found is not None:
+                    yield key, found
+        finally:
+            for root in roots.values():
+                os.close(root)
+
+    def close(self) -> None:
+        """Hear no more; the kernel removes all marks."""
+        os.close(self._descriptor)
+
+    def _mark(self, mount: Mount) -> None:
+        flags, mask = FAN_MARK_ADD | FAN_MARK_FILESYSTEM, FAN_OPEN | FAN_CLOSE_WRITE
+        point = os.fsencode(mount.point)
+        if self._libc.fanotify_mark(self._descriptor, flags, ctypes.c_uint64(mask), AT_FDCWD, point):
+            self.deaf.add(mount.device_number)
+            return
+        with contextlib.suppress(OSError):
+            self._points[struct.pack("=Q", os.statvfs(mount.point).f_fsid)] = mount.point
+
+    def _path(self, key: bytes, roots: dict[bytes, int]) -> str | None:
+        system, handle = key[:8], key[8:]
+        point = self._points.get(system)
+        if point is None:
+            return None
+        try:
+            if system not in roots:
+                roots[system] = os.open(point, os.O_RDONLY | os.O_CLOEXEC)
+            descriptor = self._open(roots[system], handle)
+        except OSError:
+            return None
+        try:
+            found = os.fstat(descriptor)
+            regular = stat.S_ISREG(found.st_mode) and found.st_nlink > 0
+            return os.readlink(f"/proc/self/fd/{descriptor}") if regular else None  # noqa: PTH115 - many of them
+        finally:
+            os.close(descriptor)
+
+    def _open(self, root: int, handle: bytes) -> int:
+        descriptor = int(self._libc.open_by_handle_at(root, ctypes.create_string_buffer(handle), os.O_PATH | os.O_CLOEXEC))
+        if descriptor < 0:
+            raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+        return descriptor
+
+
+def listen(mounts: Iterable[Mount]) -> tuple[Opens | None, str | None]:
+    """The opened files of these mounts, or the reason why they cannot be heard of."""
+    try:
+        return Opens(mounts), None
+    except OSError as error:
+        return None, f"fanotify: {error.strerror or error}"
+
+
+def whole(mounts: Iterable[Mount]) -> tuple[Mount, ...]:
+    """One mount for each file system that holds data, the one that shows most of it."""
+    found: dict[str, Mount] = {}
+    for mount in mounts:
+        if mount.filesystem in SILENT:
+            continue
+        known = found.get(mount.device_number)
+        if known is None or len(mount.root) < len(known.root):
+            found[mount.device_number] = mount
+    return tuple(found.values())
+
+
+def _events(raw: bytes) -> Iterator[Opened]:
+    at = 0
+    while at + EVENT.size <= len(raw):
+        length, _, _, header, mask, _, pid = EVENT.unpack_from(raw, at)
+        info = at + header
+        if length > header and raw[info] == INFO_FID:
+            size = struct.unpack_from("=H", raw, info + 2)[0]
+            yield Opened(key=raw[info + 4 : info + size], pid=pid, written=bool(mask & FAN_CLOSE_WRITE))
+        at += length

@@ -1,0 +1,165 @@
+"""What a running tree leaves as traces: which files it opened, what its tasks used, what it moved so far.
+
+As root the kernel tells of every opened file (fanotify) and every ended task (taskstats) of the machine, and what is not of the
+tree is thrown away at each tick. Else the tree's processes in /proc are looked at again and again, which misses what is short.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from assay.catalogue import Host
+from assay.fleet import descendants
+from assay.fleet.hosts import exits, opened
+from assay.fleet.tree import REAPED_BY_KERNEL, Recorded, Tree
+from assay.machine.stack import mounts
+
+LOOK_S = 0.05
+COUNT_S = 1.0
+COST_TIMES = 500
+"""After a look that took so much of the processor, the next one comes no sooner than this many times later: 0.2 %."""
+MOST_FILES = 5000
+"""More of them cost more to follow than the budget has."""
+KEPT_TICKS = 40
+
+
+@dataclass
+class Trail:
+    """The traces of one tree from before its exec to its end. `close` ends all listening."""
+
+    tree: Tree
+    exits: exits.Exits | None = None
+    opens: opened.Opens | None = None
+    no_opens: str | None = None
+    """Why nobody tells us of opened files."""
+    points: list[tuple[int, dict[str, int]]] = field(default_factory=list)
+    """(monotonic ns, counters of the tree)."""
+    files: dict[str, bool] = field(default_factory=dict)
+    """Path -> written, as found in /proc."""
+    handles: dict[bytes, bool] = field(default_factory=dict)
+    crowded: bool = False
+    _inside: dict[int, bool] = field(default_factory=dict)
+    """Process -> whether it is of the tree."""
+    _parents: dict[int, tuple[int, int]] = field(default_factory=dict)
+    """Ended task -> its parent, and the tick in which we heard of it."""
+    _pending: list[opened.Opened] = field(default_factory=list)
+    _sums: dict[str, int] = field(default_factory=dict)
+    _cpu_ns: int = 0
+    _tasks: int = 0
+    _tick: int = 0
+    _look_ns: int = 0
+    _count_ns: int = 0
+
+    def tick(self) -> None:
+        """Take what the kernel told since the last tick, and look at the tree where it is time to."""
+        self._tick += 1
+        self._hear_exits()
+        self._hear_opens()
+        now_ns = time.monotonic_ns()
+        if now_ns >= self._count_ns:
+            self._count_ns = self._spaced(self._count, COUNT_S)
+        if (self.exits is None or self.opens is None) and now_ns >= self._look_ns:
+            self._look_ns = self._spaced(self._look, LOOK_S)
+
+    def recorded(self) -> Recorded | None:
+        """The sum of the tree's exit records; None where some or all could not be had."""
+        if self.exits is None or self.exits.overflowed:
+            return None
+        return Recorded(counters=dict(self._sums), cpu_ns=self._cpu_ns, tasks=self._tasks)
+
+    def touched(self) -> dict[str, bool]:
+        """Path -> written, of every regular file that was opened and still is there."""
+        found = dict(self.files)
+        if self.opens is not None:
+            for key, path in self.opens.paths(self.handles):
+                found[path] = found.get(path, False) or self.handles[key]
+        return found
+
+    def gaps(self) -> Iterator[str]:
+        """Why files may have been opened that are not known."""
+        if self.no_opens is not None:
+            yield f"{self.no_opens}, so only arguments and files that were held open for a while are known"
+        elif self.exits is None:
+            yield "processes that were gone at once could not be told from others"
+        if self.crowded:
+            yield f"only the first {MOST_FILES} files were followed"
+
+    def close(self) -> None:
+        """Listen no more."""
+        for source in (self.exits, self.opens):
+            if source is not None:
+                source.close()
+
+    def _hear_exits(self) -> None:
+        if self.exits is None:
+            return
+        heard = [*self.exits.drain()]
+        for one in heard:
+            self._parents[one.pid] = (one.parent, self._tick)
+        for one in heard:
+            if self._belongs(one.pid):
+                self._cpu_ns += one.cpu_ns
+                self._tasks += 1
+                for name, value in one.counters.items():
+                    self._sums[name] = self._sums.get(name, 0) + value
+            else:
+                self._inside.pop(one.pid, None)
+        self._parents = {pid: known for pid, known in self._parents.items() if known[1] > self._tick - KEPT_TICKS}
+
+    def _hear_opens(self) -> None:
+        if self.opens is None or self.crowded:
+            return
+        old = set(self._pending)
+        merged = dict.fromkeys((*self._pending, *self.opens.drain()))
+        self._pending = []
+        for one in merged:
+            inside = self._belongs(one.pid)
+            if inside:
+                self.handles[one.key] = self.handles.get(one.key, False) or one.written
+            elif inside is None and one not in old:
+                self._pending.append(one)
+        if len(self.handles) > MOST_FILES:
+            self.crowded = True
+
+    def _belongs(self, pid: int) -> bool | None:
+        """Whether a process, living or ended, is of the tree: by its parents up to us or past us; None where one is gone."""
+        chain: list[int] = []
+        at, own = pid, os.getpid()
+        while at not in self._inside and at > 1 and at != own and len(chain) < descendants.DEEPEST:
+            chain.append(at)
+            ended = self._parents.get(at)
+            above = ended[0] if ended is not None else descendants.parent(at)
+            if above is None:
+                return None
+            at = above
+        answer = self._inside.get(at, at == own and pid != own and chain[-1] not in self.tree.before)
+        self._inside |= dict.fromkeys(chain, answer)
+        return answer
+
+    def _count(self) -> None:
+        self.points.append((time.monotonic_ns(), self.tree.so_far(self.tree.others())))
+
+    def _look(self) -> None:
+        for pid, found in descendants.below(self.tree.others()):
+            if self.exits is None and found and descendants.ignores_children(pid):
+                for child in found:
+                    self.tree.miss(REAPED_BY_KERNEL, child)
+            if self.opens is None:
+                for path, written in descendants.open_files(pid):
+                    self.files[path] = self.files.get(path, False) or written
+
+    def _spaced(self, look: Callable[[], None], least_s: float) -> int:
+        began = time.thread_time_ns()
+        look()
+        spent = time.thread_time_ns() - began
+        return time.monotonic_ns() + max(round(least_s * 1e9), spent * COST_TIMES)
+
+
+def follow(host: Host, tree: Tree) -> Trail:
+    """Begin to follow the tree of a command that has not been let go yet."""
+    heard, _ = exits.listen()
+    opens, no_opens = opened.listen(mounts(host))
+    return Trail(tree=tree, exits=heard, opens=opens, no_opens=no_opens)
