@@ -21,7 +21,8 @@ def fits_memory(case: Case) -> Iterator[Finding]:
     """The data against the memory that could cache it (T05): twice the memory is the least."""
     statement = case.statement
     memories = tuple(printed(figure) for figure in statement.of(Kind.MEMORY))
-    data = max(implied.amounts(statement), key=lambda amount: amount.value, default=None)
+    stated = tuple(printed(figure) for figure in statement.of(Kind.DATA))
+    data = max((*implied.amounts(statement), *stated), key=lambda amount: amount.value, default=None)
     if not memories or data is None or not data.value or Role.CACHED in statement.roles:
         return
     text = " and ".join(memory.text for memory in memories)
@@ -61,7 +62,7 @@ def too_short(case: Case) -> Iterator[Finding]:
         return
     least, steady, never = (case.limit("W01", name) for name in ("published_s", "seconds", "invalid_seconds"))
     time = wording.seconds(float(lasted.value))
-    how = f"{lasted.text} lasts {time}" if lasted.text != time else f"it lasts {time}"
+    how = f"it lasts {lasted.text}" if case.statement.of(Kind.TIME) else f"{lasted.text} lasts {time}"
     relabel = f"lasts only {time}"
     if lasted.value >= steady:
         yield found("W01", State.PASS, f"{how}.")
@@ -95,10 +96,12 @@ def _agree(case: Case, computed: Quantity, stated: Quantity) -> Finding:
     off = stated.value / computed.value if computed.value else None
     hint = mistaken_unit(off, case.limit("L04", "unit_share")) if off else ""
     by = f", {wording.times(off)} that" if off is not None and off >= 2 else ""
+    unless = "" if computed.is_joined else " Unless only a part was moved in this time, or some of it more than once."
     return found(
         "E05",
         State.FAIL,
-        f"{said}, not {stated.text}{by}.{hint}",
+        f"{said}, not {stated.text}{by}.{hint}{unless}",
+        severity=Severity.INVALIDATES if computed.is_joined else Severity.QUALIFIES,
         observed={"computed": float(computed.value), "stated": float(stated.value)},
         relabel=f"{computed.text} is {amounts}, not {stated.text}",
     )

@@ -92,6 +92,7 @@ def _against(case: Case, one: Passage) -> Finding:
         severity=Severity.QUALIFIES,
         bound=Bound(low=float(low), high=float(allowed), unit=Unit.BYTES_PER_S),
         relabel=f"at most what {one.wire.name} can carry, {one.full}",
+        advice="ask for more digits",
     )
 
 

@@ -9,7 +9,6 @@ from typing import TypedDict, Unpack
 
 from assay import links
 from assay.published.statement import Statement
-from assay.published.wording import times
 from assay.records import Bound, Finding, Severity, State
 
 SUBJECT = "claim"
@@ -124,4 +123,4 @@ def mistaken_unit(ratio: Fraction | float, tolerance: Fraction, *, coded: bool =
     words = links.unit_mistake(larger, float(tolerance))
     if words is None or (not coded and "8b/10b" in words):
         return ""
-    return f" {times(larger).removesuffix(' of')} is the ratio of {words}."
+    return f" {larger:.3g} is the ratio of {words}."

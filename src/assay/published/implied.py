@@ -14,7 +14,6 @@ from assay.published.statement import Figure, Statement
 from assay.published.vocabulary import Kind, Role
 from assay.units import UNITS, Unit
 
-
 IN_BITS = re.compile(r"(?:[kMGT]b|bits?)(?![A-Za-z])")
 
 
@@ -30,6 +29,8 @@ class Quantity:
     roles: frozenset[Role] = frozenset()
     most: Fraction | None = None
     """Of a range the upper end."""
+    is_joined: bool = True
+    """Of what is computed: the text itself puts the parts together (`512 MB in 0.6 s`)."""
     is_in_bits: bool = False
     """Its printed unit is one of bits."""
     is_upper_limit: bool = False
@@ -59,8 +60,15 @@ def product(first: Quantity, second: Quantity, kind: Kind, text: str) -> Quantit
 
 def ratio(first: Quantity, second: Quantity, kind: Kind, text: str) -> Quantity:
     """One figure over another one above 0."""
-    value, interval = first.value / second.value, first.interval.over(second.interval)
-    return Quantity(kind=kind, text=text, value=value, interval=interval, clause=first.clause, roles=first.roles | second.roles)
+    return Quantity(
+        kind=kind,
+        text=text,
+        value=first.value / second.value,
+        interval=first.interval.over(second.interval),
+        clause=first.clause,
+        roles=first.roles | second.roles,
+        is_joined=first.clause == second.clause,
+    )
 
 
 def amounts(statement: Statement) -> tuple[Quantity, ...]:

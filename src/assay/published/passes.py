@@ -15,6 +15,7 @@ from assay.published.vocabulary import Kind, Role
 
 MOST_REQUEST_BYTES = 64 << 20
 """A larger amount beside `reads` is the data, not one request."""
+OF = ("of", "=", ":", "is")
 WAYS = frozenset({*TOLD, Role.BOTH_WAYS})
 COMPARED = frozenset({Kind.RATE, Kind.EVENTS, Kind.TIME, Kind.LATENCY, Kind.AMOUNT, Kind.SHARE, Kind.NUMBER, Kind.COUNT})
 
@@ -100,13 +101,25 @@ def _memories(draft: Draft) -> None:
     """`12 GB RAM`, `12 GB of memory`, `RAM: 12 GB`."""
     for place in draft.places(Role.MEMORY):
         before = place - 2 if draft.word(place - 1) == "of" else place - 1
-        after = place + 2 if draft.word(place + 1) in ("of", "=", ":", "is") else place + 1
+        after = place + 2 if draft.word(place + 1) in OF else place + 1
         for other in (before, after):
             figure = draft.figures.get(other)
             if figure is not None and figure.kind is Kind.AMOUNT:
                 draft.figures[other] = replace(figure, kind=Kind.MEMORY)
                 draft.used.add(place)
                 break
+
+
+def _data_sets(draft: Draft) -> None:
+    """`16 GB file` says how much there is, `512 MB in 0.6 s` how much was moved; `200 GB volume` says neither."""
+    for role, kind in ((Role.DATA, Kind.DATA), (Role.DEVICE, Kind.CAPACITY)):
+        for place in draft.places(role):
+            of = place + 2 if draft.word(place + 1) in OF else place + 1
+            for other in (place - 1, of):
+                figure = draft.figures.get(other)
+                if figure is not None and figure.kind is Kind.AMOUNT:
+                    draft.figures[other] = replace(figure, kind=kind)
+                    break
 
 
 def _products(draft: Draft) -> None:
@@ -129,14 +142,16 @@ def _exact(figure: Figure, kind: Kind) -> Figure:
 
 
 def _sizes(draft: Draft) -> None:
-    """`4 KiB records`, `4 KiB random reads`, `record size 4 KiB`."""
+    """`4 KiB records`, `4 KiB random reads`, `record size 4 KiB`, `10,000 IOPS of 4 KiB`."""
     for place, figure in tuple(draft.figures.items()):
         if figure.kind is not Kind.AMOUNT or figure.value > MOST_REQUEST_BYTES:
             continue
         behind = draft.role(place + 1)
-        of = place - 2 if draft.word(place - 1) in ("of", "=", ":", "is") else place - 1
+        of = place - 2 if draft.word(place - 1) in OF else place - 1
         plural = behind in (Role.READ, Role.WRITE) and draft.word(place + 1).endswith("s")
-        if plural or behind in (Role.BLOCK, Role.RANDOM, Role.SEQUENTIAL) or draft.role(of) is Role.BLOCK:
+        events = draft.figures.get(place - 2 if draft.role(place - 1) in (Role.PLAIN, Role.TIMES) else place - 1)
+        counted = events is not None and events.kind is Kind.EVENTS
+        if counted or plural or behind in (Role.BLOCK, Role.RANDOM, Role.SEQUENTIAL) or draft.role(of) is Role.BLOCK:
             draft.figures[place] = _exact(figure, Kind.SIZE)
 
 
@@ -144,7 +159,7 @@ def _latencies_and_depths(draft: Draft) -> None:
     """`4 ms latency`, `32 threads`, `queue depth 32`."""
     for role, was, becomes in ((Role.LATENCY, Kind.TIME, Kind.LATENCY), (Role.IN_FLIGHT, Kind.NUMBER, Kind.IN_FLIGHT)):
         for place in draft.places(role):
-            of = place + 2 if draft.word(place + 1) in ("of", "=", ":", "is") else place + 1
+            of = place + 2 if draft.word(place + 1) in OF else place + 1
             for other in (place - 1, of):
                 figure = draft.figures.get(other)
                 if figure is not None and figure.kind is was:
@@ -210,6 +225,7 @@ PASSES: tuple[Callable[[Draft], None], ...] = (
     _changes_and_ranges,
     _memories,
     _products,
+    _data_sets,
     _sizes,
     _latencies_and_depths,
     _against,

@@ -20,6 +20,8 @@ class Kind(StrEnum):
     RATE = "rate"
     EVENTS = "operations"
     AMOUNT = "amount"
+    DATA = "data set"
+    CAPACITY = "capacity"
     MEMORY = "memory"
     SIZE = "request size"
     TIME = "time"
@@ -34,6 +36,8 @@ BASES: Mapping[Kind, str] = {
     Kind.RATE: "bytes/s",
     Kind.EVENTS: "1/s",
     Kind.AMOUNT: "bytes",
+    Kind.DATA: "bytes",
+    Kind.CAPACITY: "bytes",
     Kind.MEMORY: "bytes",
     Kind.SIZE: "bytes",
     Kind.TIME: "s",
@@ -64,6 +68,8 @@ class Role(StrEnum):
     SEQUENTIAL = "sequential"
     INSIDE = "inside"
     OUTSIDE = "outside"
+    DATA = "size of the data, however much of it was moved"
+    DEVICE = "size of what holds the data"
     MEMORY = "memory"
     CACHED = "from memory by its own words"
     DIRECT = "past the client's cache"
@@ -125,8 +131,7 @@ _WORDS: Mapping[Role, str] = {
     Role.PLAIN: "a | an | the | of | in | on | with | at | by | is | was | are | were | for | and | it | this | that"
     " | through | via | = | / | using | does | do | did | gives | gave | reaches | reached | took | takes | lasts"
     " | lasted | run | runs | ran | test | benchmark | size | rate | speed | throughput | bandwidth | transfer"
-    " | transferred | data | data set | file | files | file system | disk | disks | I/O | link | links | path | paths"
-    " | port | ports | one way | one direction | machine",
+    " | transferred | I/O | link | links | path | paths | port | ports | one way | one direction | machine",
     Role.AGAINST: "against | vs. | vs | versus | compared with | compared to | instead of | -> | →",
     Role.FROM: "from",
     Role.TO: "to | - | – | — | ..",
@@ -141,6 +146,8 @@ _WORDS: Mapping[Role, str] = {
     Role.SEQUENTIAL: "sequential | sequentially | streaming | stream",
     Role.INSIDE: "inside",
     Role.OUTSIDE: "outside",
+    Role.DATA: "data | data set | dataset | working set | file | files | database",
+    Role.DEVICE: "disk | disks | volume | LUN | partition | file system | filesystem | array",
     Role.MEMORY: "RAM | memory | main memory | DRAM | cache | page cache | buffer cache",
     Role.CACHED: "cached | from cache | from memory | from RAM | in cache | in memory | warm",
     Role.DIRECT: "direct | O_DIRECT | direct I/O | unbuffered",

@@ -1,0 +1,252 @@
+"""The claims of practitioners, with the figures that must come out."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assay.audit import limits
+from assay.published import arithmetic, grammar, implied
+from assay.published.finding import RULES, Case
+from assay.records import Severity, State
+
+THRESHOLDS = {rule: limits.thresholds(rule) for rule in RULES}
+
+
+def checked(text):
+    return arithmetic.check(Case(statement=grammar.read(text), thresholds=THRESHOLDS, matters=0.05))
+
+
+def said(text, rule):
+    """State, severity and statement of the only finding of a rule."""
+    (found,) = [one for one in checked(text) if one.rule == rule]
+    return found.state, found.severity, found.statement
+
+
+def failed(text):
+    return {one.rule: one for one in checked(text) if one.state is State.FAIL and one.severity is not Severity.NOTES}
+
+
+def test_a_gigabyte_a_second_over_two_fibres():
+    text = "1 GB/s read, 512 MB in 0.6 s, 12 GB RAM, 2 x 2GFC"
+    found = failed(text)
+    assert set(found) == {"L04", "T05", "W01"}
+    assert "2.42 times the 413.3 MB/s that 2 x 2GFC carries one way (121 % at the least" in found["L04"].statement
+    assert "512 MB fits 23 times into 12 GB of memory" in found["T05"].statement
+    assert "at least 2 times the memory, 24 GB" in found["T05"].statement
+    assert "it lasts 0.6 s: shorter than 1 s" in found["W01"].statement
+    state, _, words = said(text, "E05")
+    assert state is State.PASS
+    assert "853 MB/s (787 to 932 MB/s by the printed digits), which 1 GB/s (500 MB/s to 1.50 GB/s) does not" in words
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("1-2 GB/s over 2 x 2GFC", "2.42 times to 4.84 times the 413.3 MB/s"),
+        ("450 MB/s read over 2 x 2GFC", "109 % of the 413.3 MB/s"),
+        ("146 MB/s over 1GbE", "124 % of the 117.7 MB/s that 1GbE carries one way, 117 % of its bare bits (125 MB/s)"),
+        ("800 GB in 1 h over 1GbE", "800 GB in 1 h is 189 % of"),
+        ("1,648 MB/s over 2GFC", "8 is the ratio of bits taken for bytes"),
+        ("258 MB/s over 2GFC", "1.25 is the ratio of 8b/10b coding left out"),
+        ("413 MB/s over 2GFC", "2 is the ratio of both directions"),
+    ],
+)
+def test_more_than_a_link_carries(text, words):
+    state, severity, statement = said(text, "L04")
+    assert (state, severity) == (State.FAIL, Severity.INVALIDATES)
+    assert words in statement
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("941 Mbit/s over 1GbE", "99.9 % of the 117.7 MB/s (941.5 Mbit/s) that 1GbE carries one way: that is what limits it"),
+        ("941.49 Mbit/s over 1GbE", "that is what limits it"),
+        ("520 Mbit/s over 1GbE", "55.2 % of"),
+        (
+            "101 MB/s over 1GbE",
+            "85.8 % of the 117.7 MB/s that 1GbE carries one way; 42.9 % of both ways; 80.8 % of its bare bits",
+        ),
+        ("125 MB/s on a 2 Gb port", "60.5 % of the 206.6 MB/s that 2GFC carries one way; 30.2 % of both ways"),
+        ("125 MB/s on a 2 Gb port", "25 % of those of both ways (500 MB/s)"),
+        ("800 MB/s read and write over 2 x 2GFC", "96.8 % of the 826.5 MB/s that 2 x 2GFC carries both ways together"),
+        ("123 MB/s over 1GbE with jumbo frames", "99.4 % of the 123.8 MB/s"),
+        ("under 200 MB/s over 1GbE", "170 % of"),
+    ],
+)
+def test_what_a_link_carries(text, words):
+    state, _, statement = said(text, "L04")
+    assert state is State.PASS
+    assert words in statement
+
+
+def test_rounded_up_to_more_than_a_link_carries():
+    found = failed("1 Gb/s over 1GbE")["L04"]
+    assert found.severity is Severity.QUALIFIES
+    assert found.bound.low == pytest.approx(62.5e6)
+    assert found.bound.high == pytest.approx(1.02 * 117.7e6, rel=0.001)
+
+
+def test_only_in_large_frames():
+    found = failed("123 MB/s over 1GbE")["L04"]
+    assert (found.severity, found.bound) == (Severity.QUALIFIES, None)
+    assert "only in frames of 9000 bytes (123.8 MB/s)" in found.statement
+
+
+def test_the_narrowest_link_decides():
+    assert "1GbE" in failed("300 MB/s over 10GbE and 1GbE")["L04"].statement
+
+
+def test_a_share_of_the_wrong_whole():
+    found = failed("125 MB/s = 25 % of a 2 Gb port")["E05"]
+    assert "25 % fits only the 500 MB/s of its bare bits both ways (2 x 2 Gbit/s / 8" in found.statement
+    assert "125 MB/s is 60.5 % of the 206.6 MB/s of one way" in found.statement
+    assert said("125 MB/s = 60 % of 2GFC", "E05")[0] is State.PASS
+    assert "fits no capacity" in failed("125 MB/s = 80 % of 2GFC")["E05"].statement
+
+
+def test_in_memory():
+    found = failed("512 MB at 815 MB/s, 12 GB RAM")
+    assert set(found) == {"T05", "W01"}
+    assert "512 MB at 815 MB/s lasts 0.63 s" in found["W01"].statement
+    assert said("16 GB file, 12 GB RAM, 4 GB array cache", "T05")[0] is State.FAIL
+    assert said("24 GB file, 12 GB RAM", "T05")[0] is State.PASS
+    assert "T05" not in failed("512 MB, 12 GB RAM, direct I/O")
+    assert "T05" not in {one.rule for one in checked("8 GB/s from cache, 512 MB, 12 GB RAM")}
+
+
+@pytest.mark.parametrize(
+    ("text", "state", "severity"),
+    [
+        ("1 GB in 0.9 s", State.FAIL, Severity.QUALIFIES),
+        ("100 GB in 30 s", State.FAIL, Severity.NOTES),
+        ("100 GB in 30 s sustained", State.FAIL, Severity.QUALIFIES),
+        ("1 GB in 5 s sustained", State.FAIL, Severity.INVALIDATES),
+        ("100 GB in 10 min sustained", State.PASS, Severity.QUALIFIES),
+    ],
+)
+def test_too_short(text, state, severity):
+    assert said(text, "W01")[:2] == (state, severity)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("800 Mbit/s, 80 GB in 100 s", "8 is the ratio of bits taken for bytes"),
+        ("100 MB/s, 100 MiB in 1.00 s", "1.05 is the ratio of MiB taken for MB"),
+        ("1.000 GB/s, 100.0 GiB in 100.0 s", "1.07 is the ratio of GiB taken for GB"),
+        ("1.000 TB/s, 100.0 TiB in 100.0 s", "1.1 is the ratio of TiB taken for TB"),
+        ("100 MB/s, 100 GB in 800 s", "1.25 is the ratio of 8b/10b"),
+        ("200 MB/s, 100 GB in 1000 s", "2 is the ratio of both directions"),
+        ("10,000 IOPS of 4 KiB, 80 MB/s", "10,000 IOPS of 4 KiB is 41 MB/s"),
+    ],
+)
+def test_parts_that_contradict_each_other(text, words):
+    found = failed(text)["E05"]
+    assert found.severity is Severity.INVALIDATES
+    assert words in found.statement
+
+
+def test_apart_in_the_text_they_only_may_contradict():
+    assert failed("100 MB/s, 16 GB, 60 s")["E05"].severity is Severity.QUALIFIES
+    assert "E05" not in failed("random read 100 MB/s, 16 GB file, 60 s")
+
+
+def test_operations_by_the_clock():
+    state, _, words = said("7,410 writes/s; 4 KiB x 2,097,152 in 283 s", "E05")
+    assert state is State.PASS
+    assert "2,097,152 in 283 s is 7,410/s" in words
+    assert "not 9,000 writes/s" in failed("9,000 writes/s; 4 KiB x 2,097,152 in 283 s")["E05"].statement
+
+
+@pytest.mark.parametrize(
+    ("text", "state", "words"),
+    [
+        (
+            "0.52 against 0.6",
+            State.FAIL,
+            "13.3 % less (by the other base 15.4 % more); by the printed digits anything from 4.5 % to 21 % less",
+        ),
+        (
+            "478.16 against 491",
+            State.PASS,
+            "2.6 % less (by the other base 2.7 % more); by the printed digits anything from 2.5 % to 2.7 % less",
+        ),
+        ("127.88 against 136.15", State.PASS, "6.1 % less"),
+        ("84.19/86.46", State.PASS, "2.6 % less"),
+        ("30:56.62 against 35:04.60", State.PASS, "11.8 % less (by the other base 13.4 % more)"),
+        ("520 Mbit/s against 941 Mbit/s", State.PASS, "44.7 % less"),
+        ("93 MB/s inside, under 20 MB/s", State.FAIL, "at least 4.62 times as much"),
+        ("from 2 to 4 GiB", State.FAIL, "2 times as much; by the printed digits anything from 1.4 to 3 times"),
+        ("1.0 against 1.0", State.FAIL, "anything from 9.5 % less to 11 % more"),
+    ],
+)
+def test_differences(text, state, words):
+    found = said(text, "S02")
+    assert found[0] is state
+    assert words in found[2]
+
+
+@pytest.mark.parametrize(("share", "base"), [("13.4 %", "the first"), ("11.8 %", "the second")])
+def test_a_claimed_difference_by_its_base(share, base):
+    state, _, words = said(f"30:56.62 against 35:04.60, {share}", "E05")
+    assert state is State.PASS
+    assert words == f"{share} is right, by the base of {base}."
+    assert "not 25 %" in failed("30:56.62 against 35:04.60, 25 %")["E05"].statement
+
+
+def test_more_on_their_way_than_were_sent():
+    assert "40 requests in flight, more than 32" in failed("32 threads, 4.0 ms latency, 10,000 IOPS")["L07"].statement
+    assert said("32 threads, 4.0 ms latency, 7,900 IOPS", "L07")[0] is State.PASS
+
+
+def test_random_above_sequential():
+    assert set(failed("500 MB/s random read, 300 MB/s sequential read")) == {"L08"}
+    assert not failed("300 MB/s random read, 500 MB/s sequential read")
+    assert not failed("500 MB/s random read, 300 MB/s sequential write")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("40 TB a week", "40 TB a week = 66.1 MB/s (65.3 to 67.0 MB/s) sustained"),
+        ("520 Mbit/s", "520 Mbit/s = 65 MB/s"),
+        ("830 MB/min", "830 MB/min = 13.8 MB/s"),
+    ],
+)
+def test_in_other_words(text, words):
+    assert [*implied.in_other_words(grammar.read(text))] == [words]
+    assert checked(text) == ()
+
+
+@pytest.mark.parametrize(
+    "text", ["0 MB in 0 s, 0 GB/s, 0 GB RAM, 1GbE", "0 against 0", "from 0 to 0 GB/s", "0 IOPS, 0 ms latency, 0 threads"]
+)
+def test_nothing_is_divided_by_nothing(text):
+    checked(text)
+
+
+FIGURES = ["1 GB/s", "0 MB/s", "512 MB", "0 B", "0.6 s", "0 s", "12 GB RAM", "2 x 2GFC", "1GbE", "25 %", "0.52", "4 KiB x 100"]
+WORDS = [
+    "100 IOPS",
+    "4 ms latency",
+    "32 threads",
+    "under",
+    "over",
+    "~",
+    "against",
+    "from",
+    "to",
+    "random",
+    "sequential",
+    "read",
+    ",",
+]
+PIECES = st.sampled_from([*FIGURES, *WORDS, "write", "sustained", "jumbo"])
+
+
+@given(st.lists(PIECES, max_size=12))
+def test_every_claim_that_can_be_read_can_be_judged(pieces):
+    for one in checked(" ".join(pieces)):
+        assert one.statement.endswith(".")
+        assert (one.advice is not None) == (one.state is State.FAIL)

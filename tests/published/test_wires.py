@@ -1,0 +1,55 @@
+"""Links as claims write them."""
+
+import pytest
+
+from assay import links
+from assay.published import wires
+
+
+@pytest.mark.parametrize("name", links.names())
+def test_every_link_is_known_by_its_name(name):
+    found = wires.at(f"2 x {name}", 0)
+    assert (found.base, found.link.count, found.assumed) == (name, 2, None)
+    assert found.link.payload_bytes_per_s == pytest.approx(2 * links.find(name).payload_bytes_per_s)
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("1 GbE", "1GbE"),
+        ("GigE", "1GbE"),
+        ("gigabit Ethernet", "1GbE"),
+        ("SATA 3", "SATA-3"),
+        ("PCIe 3.0 x4", "4 x PCIe-3"),
+        ("two 2 Gb/s fibre channel", "2 x 2GFC"),
+        ("dual 4GFC", "2 x 4GFC"),
+    ],
+)
+def test_other_ways_to_write_them(text, name):
+    found = wires.at(text, 0)
+    assert (found.name, found.assumed, found.end) == (name, None, len(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "name"), [("2 Gb port", "2GFC"), ("1 Gb port", "1GbE"), ("10 Gbit/s link", "10GbE"), ("8G ports", "8GFC")]
+)
+def test_a_port_by_its_speed_is_assumed_and_said(text, name):
+    found = wires.at(text, 0)
+    assert found.name == name
+    assert name in found.assumed
+
+
+@pytest.mark.parametrize("text", ["", "2 Gb", "10 Gb/s", "7 Gb port", "0 x 1GbE", "10GbEx", "512 MB", "12 GB"])
+def test_no_link(text):
+    assert wires.at(text, 0) is None
+
+
+def test_bare_bits_are_those_of_the_name():
+    assert wires.at("2GFC", 0).nominal_bytes_per_s == 250e6
+    assert wires.at("2 x 2GFC", 0).nominal_bytes_per_s == 500e6
+    assert wires.at("1GbE-jumbo", 0).nominal_bytes_per_s == 125e6
+
+
+def test_large_frames():
+    assert wires.with_jumbo(wires.at("2 x 1GbE", 0)).payload_bytes_per_s == pytest.approx(247.5e6, rel=0.001)
+    assert wires.with_jumbo(wires.at("2GFC", 0)) is None
