@@ -28,6 +28,7 @@ def facts(host, subject=SUBJECT, edge=Edge.TRIAL_START):
         ("mount.target.options", "attr2,inode64,noatime,noquota,rw", FactClass.PERFORMANCE),
         ("mount.target.source", "/dev/loop0", FactClass.IDENTITY),
         ("mount.below.tmp.fstype", "tmpfs", FactClass.PERFORMANCE),
+        ("device.1.cache_type", "write back", FactClass.PERFORMANCE),
         ("device.1.ext4_options", "rw barrier data=ordered errors=continue", FactClass.PERFORMANCE),
         ("cgroup.memory.limit_in_bytes", "1073741824", FactClass.PERFORMANCE),
         ("cgroup.cpu.cfs_quota_us", "50000", FactClass.PERFORMANCE),
@@ -41,6 +42,14 @@ def facts(host, subject=SUBJECT, edge=Edge.TRIAL_START):
 def test_a_recorded_host(key, value, fact_class):
     fact = facts(recorded("cgroup_v1"))[key]
     assert (fact.value, fact.fact_class) == (value, fact_class)
+
+
+def test_a_scsi_disk_says_itself_which_cache_it_has(tmp_path):
+    for path, text in (("proc/self/cgroup", ""), ("sys/block/sda/device/scsi_disk/0:0:0:0/cache_type", "write back\n")):
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(text)
+    found = facts(Local(root=str(tmp_path)), Subject(directory="/", devices=("sda",)))
+    assert found["device.0.cache_type"].value == "write back"
 
 
 def test_what_changes_by_itself_is_noise():

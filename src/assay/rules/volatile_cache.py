@@ -1,0 +1,177 @@
+"""Finds writes acknowledged by a volatile device cache: a cache that is there and was told to be denied, or flushed too late.
+
+A device with a volatile cache is sent flushes as long as its queue says `write back`. Who writes `write through` into
+queue/write_cache makes the kernel send none any more, and the cache stays as it was. So what the queue says is held against the
+device's own driver (cache_type), against what loop devices always are, and against the devices below. And a latency on stable
+media needs a flush while the clock runs: the drain can be charged to a rate, to no single operation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from assay import measures
+from assay.catalogue import Case, Rule, TrialCase
+from assay.findings import found
+from assay.measures import ladder
+from assay.records import Bound, Direction, Finding, Rung, Scope, Severity, State
+
+BACK, THROUGH = "write back", "write through"
+LATENCY = "latency_"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cache:
+    """What is said of one device's cache, by its queue and by its driver; None = nobody says it."""
+
+    device: str
+    queue: str | None
+    driver: str | None
+
+
+def applies(case: Case) -> str | None:
+    """Everything that claims stable media and is not a read."""
+    assert isinstance(case, TrialCase)
+    if case.phase.directions.get(case.measure.operation) is Direction.READ or case.measure.operation in ("stat", "list"):
+        return "not a write"
+    return None
+
+
+def check(case: Case) -> Finding:
+    """First whether any cache is denied, then whether a volatile one was flushed in time."""
+    assert isinstance(case, TrialCase)
+    stack = tuple(caches(case))
+    observed: dict[str, float | str | None] = {f"{one.device}.write_cache": one.queue for one in stack}
+    unknown = [one.device for one in stack if one.queue not in (BACK, THROUGH)]
+    denied = next((one for one in stack if one.queue == THROUGH and contradicted(one, stack)), None)
+    if denied is not None:
+        return switched(case, denied, stack, observed)
+    if not stack or unknown:
+        of_which = ", ".join(unknown) or "the devices below"
+        said = f"What the cache of {of_which} is, nobody read: use the observer environment (/sys/block/*/queue/write_cache)."
+        return found(RULE, case, State.UNVERIFIED, said, observed=observed)
+    volatile = [one.device for one in stack if one.queue == BACK]
+    if volatile:
+        return flushed(case, volatile, observed)
+    doubtful = [one.device for one in stack if one.driver is None]
+    if doubtful:
+        said = (
+            f"{' over '.join(doubtful)} says `write through`; whether it is so or was set by hand, its driver does not tell:"
+            " ask the device (hdparm -W, sdparm --get WCE, nvme id-ctrl: vwc)."
+        )
+        return found(RULE, case, State.UNVERIFIED, said, observed=observed)
+    said = f"{' over '.join(one.device for one in stack)} has no volatile cache, by its queue and by its driver."
+    return found(RULE, case, State.PASS, said, observed=observed)
+
+
+def caches(case: TrialCase) -> Iterator[Cache]:
+    """The devices of the stack, from the one the file system is on down, each once."""
+    for device in dict.fromkeys(device for place in case.run.places for device in place.devices):
+        queue, driver = (ladder.device_fact(case.observations, device, name) for name in ("queue.write_cache", "cache_type"))
+        yield Cache(device=device, queue=queue, driver=driver)
+
+
+def contradicted(one: Cache, stack: tuple[Cache, ...]) -> str | None:
+    """Why a device that says `write through` is not believed; None where nothing speaks against it."""
+    below = next((other.device for other in stack[stack.index(one) + 1 :] if other.queue == BACK), None)
+    if one.driver is not None and one.driver.startswith(BACK):
+        return "its driver says that it has a write-back cache"
+    if one.device.startswith("loop"):
+        return "a loop device whose image can be flushed is `write back` unless somebody changes it"
+    return f"{below} below it has a volatile cache" if below else None
+
+
+def switched(case: TrialCase, denied: Cache, stack: tuple[Cache, ...], observed: dict[str, float | str | None]) -> Finding:
+    """The kernel was told that there is no cache, and sends no flush."""
+    return found(
+        RULE,
+        case,
+        State.FAIL,
+        f"{denied.device} says `write through`, but {contradicted(denied, stack)}: queue/write_cache was set by hand, and"
+        " since then the kernel sends no flush.",
+        observed=observed,
+        bound=bound(case),
+        relabel=f"writes behind a cache that is never flushed: {denied.device} was set to write through by hand",
+        evidence=("queue/write_cache", "cache_type"),
+    )
+
+
+def flushed(case: TrialCase, volatile: list[str], observed: dict[str, float | str | None]) -> Finding:
+    """Volatile caches: a rate has the drain's flush charged to it (D01, D02), a latency needs flushes under the clock."""
+    over = " over ".join(volatile)
+    if not case.measure.figure.startswith(LATENCY):
+        said = f"The cache of {over} is volatile and says so, so flushes are passed on to it (counted by D02)."
+        return found(RULE, case, State.PASS, said, observed=observed)
+    step = next((step for rung in (Rung.UPPER_DEVICE, Rung.LOWEST_DEVICE) if (step := seen(case, rung)) is not None), None)
+    if step is None:
+        return found(RULE, case, State.UNVERIFIED, "Nobody counted the flushes while the clock ran.", observed=observed)
+    observed = {**observed, "flushes": step.raw_operations, "foreign_flushes": step.foreign_operations}
+    least = case.thresholds["least_flushes"]
+    forced = [device for device in volatile if ladder.device_fact(case.observations, device, "queue.fua") == "1"]
+    if forced and step.raw_operations - step.foreign_operations < least:
+        said = (
+            f"{forced[0]} takes writes past its cache (forced unit access), which nobody counts, and few or no flushes were seen."
+        )
+        return found(RULE, case, State.UNVERIFIED, said, observed=observed)
+    if step.raw_operations < least:
+        return late(case, over, step, observed)
+    if step.raw_operations - step.foreign_operations < least:
+        said = f"{step.device} completed {step.raw_operations:,.0f} flushes while the clock ran, as many as others make."
+        return found(RULE, case, State.UNVERIFIED, said, observed=observed)
+    said = f"The cache of {over} is volatile; {step.device} completed {step.raw_operations:,.0f} flushes while the clock ran."
+    return found(RULE, case, State.PASS, said, observed=observed)
+
+
+def seen(case: TrialCase, rung: Rung) -> ladder.Step | None:
+    """The flushes of a rung while the clock ran, without the drain."""
+    return ladder.passed(case.phase, case.observations, rung, Direction.FLUSH)
+
+
+def late(case: TrialCase, over: str, step: ladder.Step, observed: dict[str, float | str | None]) -> Finding:
+    """No operation waited for a flush: each was over when the cache had it."""
+    return found(
+        RULE,
+        case,
+        State.FAIL,
+        f"A latency on stable media is claimed, but no flush reached {step.device} while the clock ran: each of these operations"
+        f" was acknowledged by memory or by the volatile cache of {over}.",
+        observed=observed,
+        threshold={"least_flushes": case.thresholds["least_flushes"]},
+        bound=bound(case),
+        relabel=f"latency of writes into a volatile cache ({over}), not of writes on stable media",
+        evidence=("queue/write_cache", "L8 and L9 flushes"),
+    )
+
+
+def bound(case: TrialCase) -> Bound | None:
+    """With the flushes that are missing a rate would be at most, a time at least what was measured."""
+    kind = measures.figure_kind(case.measure.figure)
+    if case.value is None or kind is None:
+        return None
+    if kind.better is measures.Better.HIGHER:
+        return Bound(low=None, high=case.value, unit=kind.unit)
+    return Bound(low=case.value, high=None, unit=kind.unit)
+
+
+RULE = Rule(
+    id="D03",
+    name="volatile-cache",
+    scope=Scope.TRIAL,
+    severity=Severity.QUALIFIES,
+    part="durability",
+    needs=(),
+    applies=applies,
+    check=check,
+    alternatives=(
+        "Capacitors or a battery make a cache safe that calls itself volatile: that is a fact of its maker's, write it down.",
+        "A device that was replaced or re-scanned after its driver was asked: compare cache_type with the device itself.",
+    ),
+    advice="Set queue/write_cache back to `write back` (echo 'write back' > /sys/block/NAME/queue/write_cache), or switch the"
+    " device's own cache off (hdparm -W0, sdparm --clear WCE); for latencies on stable media flush each operation (flush = each,"
+    " sync = dsync) and take the latency with the flush in it.",
+    sources=(
+        "Linux: Documentation/block/writeback_cache_control.rst; ABI/stable/sysfs-block: queue/write_cache",
+        "SNIA SSS PTS: the state of the write cache is part of the report",
+    ),
+)
