@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-VERBS = "quick plan run audit compare report show list sql explain catalogue doctor survey load".split()
+VERBS = "quick plan run audit compare report show list sql explain catalogue doctor survey load check".split()
 
 
 def assay(*words: str, **more) -> subprocess.CompletedProcess[str]:

@@ -89,10 +89,10 @@ def parts_agree(case: Case) -> Iterator[Finding]:
 def _agree(case: Case, computed: Quantity, stated: Quantity) -> Finding:
     tolerance = case.limit("E05", "disagreement_share")
     amounts = wording.quantity(computed.value, computed.kind)
-    said = f"{computed.text} is {amounts} ({wording.between(computed.interval, computed.kind)} by the printed digits)"
+    said = f"{computed.text} is {amounts}{wording.rounding(computed.interval, computed.kind, ' by the printed digits')}"
     if computed.interval.meets(stated.interval, tolerance):
-        rounded = wording.between(stated.interval, stated.kind)
-        return found("E05", State.PASS, f"{said}, which {stated.text} ({rounded}) does not contradict.")
+        rounded = wording.rounding(stated.interval, stated.kind)
+        return found("E05", State.PASS, f"{said}, which {stated.text}{rounded} does not contradict.")
     off = stated.value / computed.value if computed.value else None
     hint = mistaken_unit(off, case.limit("L04", "unit_share")) if off else ""
     by = f", {wording.times(off)} that" if off is not None and off >= 2 else ""

@@ -145,15 +145,9 @@ def in_other_words(statement: Statement) -> Iterator[str]:
     for figure in statement.of(Kind.RATE):
         if figure.unit not in usual:
             exactly = wording.quantity(figure.value, Kind.RATE)
-            yield f"{figure.text} = {exactly}{_by_digits(figure)}{_sustained(figure)}"
+            yield f"{figure.text} = {exactly}{wording.rounding(figure.interval, figure.kind)}{_sustained(figure)}"
 
 
 def _sustained(figure: Figure) -> str:
     """Whether its period is longer than people measure."""
     return " sustained" if any(word in figure.text for word in ("day", "week", "month", "year")) else ""
-
-
-def _by_digits(figure: Figure) -> str:
-    if figure.interval.high is None or figure.interval.high <= figure.interval.low * Fraction(101, 100):
-        return ""
-    return f" ({wording.between(figure.interval, figure.kind)})"

@@ -55,6 +55,13 @@ def between(interval: Interval, kind: Kind) -> str:
     return f"{number} to {high}" if unit and high.endswith(f" {unit}") else f"{low} to {high}"
 
 
+def rounding(interval: Interval, kind: Kind, words: str = "") -> str:
+    """` (787 to 932 MB/s by the printed digits)`, with its leading space; empty where both ends are told alike."""
+    if interval.high is not None and quantity(interval.low, kind) == quantity(interval.high, kind):
+        return ""
+    return f" ({between(interval, kind)}{words})"
+
+
 def times(ratio: Fraction | float) -> str:
     """`2.42 times`, `109 % of`: how much one thing is of another."""
     return f"{float(ratio):.3g} times" if ratio >= 2 else f"{measures.percent(float(ratio))} of"
