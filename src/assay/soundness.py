@@ -163,7 +163,7 @@ ROWS: tuple[Row, ...] = (
         evidence=(),
         least=0,
         rules=("G01", "G02"),
-        words="latency from the intended start (G01 is not written yet: such a claim stays UNVERIFIED), the rate attained",
+        words="latencies from when each operation was due, and the rate attained",
     ),
     Row(
         part="path",

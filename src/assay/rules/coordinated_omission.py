@@ -1,0 +1,156 @@
+"""Finds latencies of an open load that were taken by a loop which waits for its answers, and so leaves out those that waited.
+
+Where users come on their own, an operation is due whether or not the one before it has ended. A closed loop sends nothing while
+an operation stalls: one long latency stands for all that would have waited behind it. Our engines count the latency of an open
+load from when each operation was due, so nothing is left out. A foreign tool that only paces its loop (fio with rate_iops) left
+nothing out either where its longest latency is below its interval; else at least longest / interval - 1 operations are missing.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Mapping
+
+from assay import measures
+from assay.catalogue import Case, Rule, TrialCase
+from assay.findings import found, knob, rate_of
+from assay.measures import figures, latency
+from assay.records import Bound, Finding, Load, Scope, Severity, State
+from assay.units import Unit
+
+PACED = "--rate_iops="
+"""fio: operations a second of each job, begun no sooner; a late one is begun late, and timed from then."""
+CLOSED = ("bonnie++", "dd", "fio", "fs_mark", "hdparm", "ior", "iozone", "mdtest")
+"""Tools that have no other loop than a closed one; fio paces its own where it is told to."""
+
+
+def applies(case: Case) -> str | None:
+    """Claims of an open load, and latencies of a tool that was told how often to begin."""
+    assert isinstance(case, TrialCase)
+    paced = is_latency(case) and interval_ns(case) is not None and case.claim.load is None
+    return None if case.claim.load is Load.OPEN or paced else "load = open is not claimed: users who wait are a closed loop"
+
+
+def check(case: Case) -> Finding:
+    """Whether the load was open, or its operations all ended before the next was due."""
+    assert isinstance(case, TrialCase)
+    clients = case.phase.clients
+    if clients and all(client.load is not None for client in clients):
+        return found(RULE, case, State.PASS, "Latencies count from when each operation was due; none was left out.")
+    return foreign(case) if case.phase.values else closed(case)
+
+
+def closed(case: TrialCase) -> Finding:
+    """Our own engine without a rate: each worker began when it had its answer."""
+    interval, missing = omitted(case)
+    each = measures.with_unit(interval, Unit.NANOSECONDS) if interval else ""
+    more = f" In each place one was begun every {each}; {measures.percent(missing)} more would have waited." if missing else ""
+    said = f"An open load is claimed, but every operation waited for the one before it.{more}"
+    return omission(case, said, {"interval_ns": interval, "missing_share": missing})
+
+
+def foreign(case: TrialCase) -> Finding:
+    """A tool's loop: not known, closed, or paced with a longest latency that says whether anything was left out."""
+    interval = interval_ns(case)
+    longest = case.phase.values.get(f"{case.measure.operation}.latency_max_ns")
+    if interval is None and tool(case) not in CLOSED:
+        said = f"Whether {tool(case) or 'the tool'} times an operation from when it was due is not known: see its manual."
+        return found(RULE, case, State.UNVERIFIED, said)
+    if interval is None:
+        return omission(case, f"An open load is claimed, but {tool(case)} begins an operation when it has its answer.", {})
+    if longest is None:
+        return found(RULE, case, State.UNVERIFIED, f"{tool(case)} does not tell its longest latency, which may hide others.")
+    missing = max(0.0, longest // interval - 1)
+    observed = {"interval_ns": interval, "longest_ns": longest, "missing_operations": missing}
+    took, each = (measures.with_unit(figure, Unit.NANOSECONDS) for figure in (longest, interval))
+    if longest <= interval:
+        said = f"No operation took longer than the {each} from one to the next (at most {took}): none was left out."
+        return found(RULE, case, State.PASS, said, observed=observed)
+    count = case.phase.values.get(f"{case.measure.operation}.count", 0.0)
+    if figures.PERCENTILES.get(case.measure.figure, 1.0) < 1 and missing <= beyond(case) * count:
+        said = f"An operation took {took} where one was due every {each}; what others left out is not known."
+        return found(RULE, case, State.UNVERIFIED, said, observed=observed)
+    said = (
+        f"An operation was due every {each}, but one took {took}: at least {missing:,.0f} that would have waited were not begun."
+    )
+    return omission(case, said, observed)
+
+
+def omission(case: TrialCase, said: str, observed: Mapping[str, float | None]) -> Finding:
+    """The failure: of an open load latencies are at least what was measured."""
+    timed = is_latency(case) or rate_of(case) is not None
+    claimed = case.claim.load is Load.OPEN
+    bound = Bound(low=case.value, high=None, unit=Unit.NANOSECONDS) if case.value is not None and is_latency(case) else None
+    return found(
+        RULE,
+        case,
+        State.FAIL,
+        said,
+        severity=Severity.INVALIDATES if timed and claimed else Severity.NOTES,
+        observed={**observed},
+        bound=bound if claimed else None,
+        relabel="of a closed loop: who would have waited was left out" if claimed else None,
+    )
+
+
+def omitted(case: TrialCase) -> tuple[float | None, float]:
+    """Time from one operation of a worker (of a place in the queue) to the next, in ns, and how many more than were done would have waited, as a share.
+
+    By Tene's correction: behind an operation of the latency L wait floor(L / interval) - 1.
+    """
+    window = measures.whole_window(case.phase, case.measure.operation)
+    buckets = latency.merged(case.observations, case.phase.name, case.measure.operation)
+    done = sum(count for _, count in buckets)
+    places = sum(client.queue.depth if client.queue else client.workers for client in case.phase.clients)
+    if window is None or not done or window.to_ns <= window.from_ns:
+        return None, 0.0
+    interval = (window.to_ns - window.from_ns) * places / done
+    return interval, sum(max(0.0, upper // interval - 1) * count for upper, count in buckets) / done
+
+
+def interval_ns(case: TrialCase) -> float | None:
+    """How often a job of the tool was told to begin an operation; None where it was not."""
+    words = arguments(case)
+    told = [word.removeprefix(PACED) for word in words if word.startswith(PACED)] if tool(case) == "fio" else []
+    return 1e9 / int(told[-1]) if told and told[-1].isdigit() and int(told[-1]) else None
+
+
+def tool(case: TrialCase) -> str:
+    """The name of the program; empty where none was started."""
+    words = arguments(case)
+    return posixpath.basename(words[0]) if words else ""
+
+
+def arguments(case: TrialCase) -> tuple[str, ...]:
+    """The command's words."""
+    argv = knob(case, "argv")
+    return tuple(map(str, argv)) if isinstance(argv, tuple) else ()
+
+
+def beyond(case: TrialCase) -> float:
+    """The share of the operations beyond the percentile."""
+    return 1 - figures.PERCENTILES.get(case.measure.figure, 1.0)
+
+
+def is_latency(case: TrialCase) -> bool:
+    """Whether the figure is a latency."""
+    return case.measure.figure.startswith("latency_")
+
+
+RULE = Rule(
+    id="G01",
+    name="coordinated-omission",
+    scope=Scope.TRIAL,
+    severity=Severity.INVALIDATES,
+    part="load",
+    needs=(),
+    applies=applies,
+    check=check,
+    alternatives=("The users do wait for their answers (terminals, a copy, a synchronous client): then claim load = closed.",),
+    advice="Offer a rate (`rate` or `schedule` of the workload), of which latencies count from when each operation was due; or"
+    " claim load = closed and say how many waited.",
+    sources=(
+        "Tene: How NOT to measure latency; HdrHistogram, recordValueWithExpectedInterval",
+        "Schroeder, Wierman and Harchol-Balter, NSDI 2006: open versus closed, a cautionary tale",
+    ),
+)
