@@ -11,6 +11,9 @@ ENGINE := src/assay/bin/assay-engine
 BUNDLE := src/assay/report/static/vega.js
 RUST := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
 
+# Tests that measure nothing, so that they may run beside each other; all others have the machine to themselves.
+ANYTIME := $(addprefix tests/,analysis audit core experiment machine notebook observers parsers published report rules settings statistics survey test_crash.py)
+
 export UV_PYTHON_PREFERENCE := only-system
 export UV_NO_PROGRESS := 1
 export UV_LINK_MODE := copy
@@ -25,7 +28,8 @@ quick: build ## measure the storage below this directory, audit it, write the re
 
 test: .build/dev.stamp $(ENGINE) $(BUNDLE) tools check ## every check and every test, with the real controls (root adds evidence)
 	cargo test --release --locked --workspace --exclude assay-python --quiet
-	$(BIN)/pytest -q
+	$(BIN)/pytest -q -n 2 --dist loadfile $(ANYTIME)
+	$(BIN)/pytest -q $(addprefix --ignore=,$(ANYTIME))
 
 check: .build/dev.stamp $(ENGINE) ## formatters, linters, types, import contracts, catalogue laws
 	$(BIN)/ruff format --check --quiet .
