@@ -94,7 +94,7 @@ def omission(case: TrialCase, said: str, observed: Mapping[str, float | None]) -
 
 
 def omitted(case: TrialCase) -> tuple[float | None, float]:
-    """Time from one operation of a worker (of a place in the queue) to the next, in ns, and how many more than were done would have waited, as a share.
+    """Time from one operation of a worker (of a place in the queue) to the next, in ns; the share that would have waited besides.
 
     By Tene's correction: behind an operation of the latency L wait floor(L / interval) - 1.
     """
