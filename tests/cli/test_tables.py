@@ -76,6 +76,24 @@ def test_a_cell_of_which_no_run_counts_says_so_with_the_raw_value_marked(changes
     assert said not in counting.note
 
 
+def test_figures_of_one_run_beside_a_mean_are_said_to_be_of_one_run():
+    plan = made.plan(made.experiment())
+    runs = [made.run(trial) for trial in plan.trials[:2]]
+
+    def note(labels):
+        verdicts = [replace(made.verdict(run, made.RATE, 1.0), label=label) for run, label in zip(runs, labels, strict=False)]
+        told = [Judged(run=run, verdicts={made.RATE: verdict}) for run, verdict in zip(runs, verdicts, strict=False)]
+        both = {one.id: one for one in told}
+        cell = Cell(
+            measure=made.RATE, levels={}, estimate=estimate(), values=dict.fromkeys(both, 1.0), excluded={}, unfiltered=None
+        )
+        return tables.cell_row(cell, both).note
+
+    assert note(["writes, 5 MB/s without", "writes, 6 MB/s without"]) == "in one run: writes, 5 MB/s without"
+    assert note(["writes; 5 MB/s without", "writes; 6 MB/s without"]) == "writes; in one run: 5 MB/s without"
+    assert note(["writes", "writes; limited"]) == note(["writes"] * 2) == note(["writes"]) == "writes"
+
+
 @pytest.mark.parametrize(
     ("state", "found", "shown"),
     [

@@ -108,7 +108,7 @@ def not_known(case: TrialCase, findings: Sequence[Finding]) -> str:
         return "unverified"
     first = by_rule.get(rules[0])
     reason = first.statement if first else f"there is no rule {rules[0]} yet"
-    return f"unverified ({', '.join(rules)}): {reason[:1].lower()}{reason[1:]}"
+    return f"unverified ({', '.join(rules)}): {reason[:1].lower()}{reason[1:].rstrip('.')}"
 
 
 def sound(case: TrialCase, figure: Figure | None) -> str:

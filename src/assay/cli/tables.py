@@ -180,7 +180,7 @@ def cell_row(cell: Cell, runs: Mapping[str, Judged]) -> Row:
     names = list(cell.values) or list(cell.excluded)
     verdicts = [verdict for run in names if run in runs and (verdict := runs[run].verdicts.get(cell.measure))]
     state = worst(verdict.state for verdict in verdicts) if verdicts else VerdictState.UNVERIFIED
-    labels = list(dict.fromkeys(verdict.label for verdict in verdicts if verdict.state is state))
+    label = measures.label_of([verdict.label for verdict in verdicts if verdict.state is state])
     excluded = f"{len(cell.excluded)} of {len(cell.excluded) + len(cell.values)} runs do not count" if cell.excluded else ""
     return Row(
         cells=(
@@ -191,7 +191,7 @@ def cell_row(cell: Cell, runs: Mapping[str, Judged]) -> Row:
             estimate_text(cell.estimate),
             tier(verdicts),
         ),
-        note="; ".join(part for part in (*labels[:1], excluded, "" if cell.estimate else instead(verdicts)) if part),
+        note="; ".join(part for part in (label, excluded, "" if cell.estimate else instead(verdicts)) if part),
     )
 
 

@@ -4,7 +4,7 @@ from assay.measures.cost import costs
 from assay.measures.curves import CurvePoint, curve
 from assay.measures.figures import FIGURES, Better, Figure, Kind, client_operations, figure_kind, phase_of, value
 from assay.measures.sentence import Answer, answer
-from assay.measures.text import percent, with_unit
+from assay.measures.text import label_of, percent, with_unit
 from assay.measures.windows import (
     Window,
     common_window,
@@ -31,6 +31,7 @@ __all__ = [
     "curve",
     "figure_kind",
     "in_parts",
+    "label_of",
     "outermost",
     "overlap_share",
     "percent",

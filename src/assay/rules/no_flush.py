@@ -14,6 +14,9 @@ from assay.findings import found
 from assay.measures import ladder
 from assay.records import Direction, Finding, Rung, Scope, Severity, Span, State
 
+FEW = 9.5
+"""Foreign flushes below this are told with a decimal: "about 0" would be no reason."""
+
 
 def applies(case: Case) -> str | None:
     """Everything that claims stable media and is not a read."""
@@ -56,9 +59,11 @@ def stands_out(flushes: ladder.Step, least: float) -> bool:
 
 def hidden(case: TrialCase, flushes: ladder.Step, observed: dict[str, float | None]) -> Finding:
     """There were flushes, but others make as many: nothing is known of ours."""
+    foreign = flushes.foreign_operations
+    others = f"{foreign:,.0f}" if foreign >= FEW else f"{foreign:.1g}"
     statement = (
         f"{flushes.device} completed {flushes.raw_operations:,.0f} flushes; by the quiet window before, others make about"
-        f" {flushes.foreign_operations:,.0f} in that time, so ours cannot be told from theirs."
+        f" {others} in that time, so ours cannot be told from theirs."
     )
     return found(RULE, case, State.UNVERIFIED, statement, observed={**observed})
 
