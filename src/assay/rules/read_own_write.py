@@ -1,0 +1,122 @@
+"""Finds reads of what the same client has just written, with nothing dropped between: the write left it in memory.
+
+The writer's pages stay in the page cache of the client that wrote, so a read by that client asks no device. Evidence: an earlier
+phase of the same run that wrote the same files, the share of them that was in memory before the clock (cachestat), and how much
+of what was asked storage was made to read. Where all of it came from storage, nothing was left over, whoever wrote.
+"""
+
+from __future__ import annotations
+
+from assay import measures
+from assay.catalogue import Case, Rule, TrialCase
+from assay.findings import at_most, found, knob, told_rate
+from assay.measures import ladder
+from assay.records import Direction, Finding, Phase, Regime, Rung, Scope, Severity, State, Tier
+
+
+def applies(case: Case) -> str | None:
+    """Reads under a claim of a layer below the client's cache, or of cold."""
+    assert isinstance(case, TrialCase)
+    if case.phase.directions.get(case.measure.operation) is not Direction.READ:
+        return "not a read"
+    below = case.claim.tier in (Tier.DEVICE, Tier.SERVER_CACHE) or case.claim.regime is Regime.COLD
+    if not below:
+        return "neither a layer below the client's cache nor cold is claimed"
+    return "direct reads pass the client's page cache by" if knob(case, "direct") is True else None
+
+
+def check(case: Case) -> Finding:
+    """Who wrote the files, and what was still in memory of it when the clock started."""
+    assert isinstance(case, TrialCase)
+    writer, mixed = written_by(case), writes(case.phase)
+    who = f"phase {writer.name}" if writer else "the same phase"
+    resident, hits = case.phase.cached_share_before, hit_share(case)
+    if case.phase.data_files and writer is None and not mixed:
+        return found(RULE, case, State.PASS, "No earlier phase of this trial wrote the files that were read.")
+    observed: dict[str, float | str | None] = {"writer": who, "resident_share_before": resident, "hit_share": hits}
+    if hits is not None and hits <= case.thresholds["hit_share"]:
+        said = "Storage was made to read all that was asked, whoever had written the files."
+        return found(RULE, case, State.PASS, said, observed=observed)
+    if writer is not None and resident is not None and resident > case.thresholds["resident_share"]:
+        return primed(case, who, resident, observed)
+    unknown = doubt(case, writer, mixed=mixed)
+    if unknown or resident is None:
+        return found(RULE, case, State.UNVERIFIED, f"{unknown}.", observed=observed)
+    dropped = f"only {measures.percent(resident)} of them was in memory before the clock"
+    return found(RULE, case, State.PASS, f"The same client had written the files ({who}), but {dropped}.", observed=observed)
+
+
+def doubt(case: TrialCase, writer: Phase | None, *, mixed: bool) -> str | None:
+    """What is not known of reads that memory answered in part; None where the files were dropped after they were written."""
+    if not case.phase.data_files:
+        return "The phase names no data files, so who wrote them is not known"
+    if mixed:
+        return "This phase writes the files that it reads: which of its reads its own writes answered is not known"
+    if writer is not None and case.phase.cached_share_before is None:
+        return f"The same client had written the files (phase {writer.name}); what memory still held of them nobody saw"
+    return None
+
+
+def writes(phase: Phase) -> bool:
+    """Whether a phase wrote data, or made files with some in them."""
+    done = {total.operation for client in phase.clients for total in client.operations if total.count}
+    told = {name for name, way in phase.directions.items() if way is Direction.WRITE}
+    return bool(told) and (bool(phase.values) or bool(done & told) or "command" in done)
+
+
+def written_by(case: TrialCase) -> Phase | None:
+    """The last phase before this one that wrote some of its files, a layout included."""
+    phases = case.run.phases
+    before = phases[: next((at for at, phase in enumerate(phases) if phase.name == case.phase.name), 0)]
+    files = set(case.phase.data_files)
+    return next((phase for phase in reversed(before) if writes(phase) and files & set(phase.data_files)), None)
+
+
+def hit_share(case: TrialCase) -> float | None:
+    """Share of what was asked that storage was not made to read; None where it is not known, or may hide others' reads."""
+    asked = ladder.asked_bytes(case.phase, case.observations, Direction.READ)
+    read = ladder.passed(case.phase, case.observations, Rung.CLIENT_CACHE, Direction.READ)
+    return 1 - min(1.0, read.raw_bytes / asked) if asked and read is not None else None
+
+
+def primed(case: TrialCase, who: str, resident: float, observed: dict[str, float | str | None]) -> Finding:
+    """The failure: the files were in memory because this client had put them there."""
+    asked_cold = " though the phase was to be cold," if case.phase.cache_asked == "cold" else ""
+    hits = observed["hit_share"]
+    share = measures.percent(resident)
+    return found(
+        RULE,
+        case,
+        State.FAIL,
+        f"The same client had written the files ({who}), and nothing was dropped since:{asked_cold} {share} of them was in memory"
+        " before the clock. These reads say what memory holds, not what storage does.",
+        severity=Severity.INVALIDATES,
+        part="regime" if case.claim.tier not in (Tier.DEVICE, Tier.SERVER_CACHE) else RULE.part,
+        observed=observed,
+        threshold={"resident_share": case.thresholds["resident_share"]},
+        bound=at_most(case, 1 - hits) if isinstance(hits, float) else None,
+        relabel=f"read{told_rate(case)} of what the same client had just written",
+        evidence=("earlier phases of the run", "cachestat before the clock"),
+    )
+
+
+RULE = Rule(
+    id="T11",
+    name="read-own-write",
+    scope=Scope.TRIAL,
+    severity=Severity.INVALIDATES,
+    part="tier",
+    needs=(),
+    applies=applies,
+    check=check,
+    alternatives=(
+        "Somebody else read the files in after the write: then they are warm all the same, and T01 says how much of it answered.",
+        "The read is of other parts of the files than those in memory: the bytes that storage was made to read tell (T01).",
+    ),
+    advice="Drop the files between writing and reading (phase knob cache = cold, remount), read with O_DIRECT, or read from"
+    " another client than the one that wrote (IOR -C, IO500).",
+    sources=(
+        "IO500 rules: data are read from another node than the one that wrote them",
+        "IOR manual: reordering tasks (-C, -Z) so that no task reads back what its own node wrote",
+    ),
+)
