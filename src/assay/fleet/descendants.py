@@ -30,8 +30,14 @@ def below(pids: Iterable[int], depth: int = 0) -> Iterator[tuple[int, tuple[int,
 
 def io(pid: int) -> dict[str, int] | None:
     """The I/O account of a process with its waited-for children's; None where it is gone or closed to us."""
-    found = dict(line.split(": ") for line in _text(f"/proc/{pid}/io").splitlines())
-    return {name: int(found[name]) for name in COUNTERS} if found else None
+    text = _text(f"/proc/{pid}/io")
+    return counters(text) if text else None
+
+
+def counters(text: str) -> dict[str, int]:
+    """The figures of /proc/PID/io by name."""
+    found = dict(line.split(": ") for line in text.splitlines())
+    return {name: int(found[name]) for name in COUNTERS}
 
 
 def parent(pid: int) -> int | None:

@@ -143,7 +143,12 @@ class Trail:
         self.points.append((time.monotonic_ns(), self.tree.so_far(self.tree.others())))
 
     def _look(self) -> None:
-        for pid, found in descendants.below(self.tree.others()):
+        tree = dict(descendants.below(self.tree.others()))
+        if os.geteuid() != 0:
+            self.tree.let_go(self.tree.held.keys() - tree.keys())
+            for pid in tree:
+                self.tree.hold(pid)
+        for pid, found in tree.items():
             if self.exits is None and found and descendants.ignores_children(pid):
                 for child in found:
                     self.tree.miss(REAPED_BY_KERNEL, child)

@@ -7,6 +7,7 @@ reaped by the kernel itself and is in nobody's account: its exit record (tasksta
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import resource
@@ -22,8 +23,9 @@ PR_SET_CHILD_SUBREAPER = 36
 PR_GET_CHILD_SUBREAPER = 37
 SOURCE = "tree:wait4 and /proc/PID/io"
 REAPED_BY_KERNEL = "a process ignored the end of its children (SIGCHLD), so that nobody has their account"
-CLOSED = "a process ran as another user or with more rights, so that its account is closed to us"
+CLOSED = "a process ran with other rights, or was an orphan and gone before it was seen, so that its account is closed to us"
 STILL_RUNS = "a process outlived the command and still runs"
+MOST_HELD = 256
 NOTICED_CPU_SHARE = 0.02
 NOTICED_CPU_NS = 20_000_000
 """Exit records count the processor's time in another way than wait4, so that they must say clearly more to count."""
@@ -68,10 +70,39 @@ class Tree:
     usage: list[resource.struct_rusage] = field(default_factory=list)
     lost: dict[str, set[int]] = field(default_factory=dict)
     """Reason -> the processes."""
+    held: dict[int, int] = field(default_factory=dict)
+    """Process -> its open /proc/PID/io: a zombie's belongs to root, so that an ordinary user must have opened it before."""
 
     def expect(self, pid: int) -> None:
         """Take note of what a child has used before its exec."""
-        self.baseline[pid] = descendants.io(pid) or {}
+        self.hold(pid)
+        self.baseline[pid] = self.io_of(pid) or {}
+
+    def hold(self, pid: int) -> None:
+        """Open the account of a living process, to be able to read it when it has ended."""
+        if pid not in self.held and len(self.held) < MOST_HELD:
+            with contextlib.suppress(OSError):
+                self.held[pid] = os.open(f"/proc/{pid}/io", os.O_RDONLY | os.O_CLOEXEC)
+
+    def let_go(self, gone: Iterable[int]) -> None:
+        """Close the accounts of processes that are not there any more: whoever waited for them has their account."""
+        for pid in gone:
+            os.close(self.held.pop(pid))
+
+    def io_of(self, pid: int) -> dict[str, int] | None:
+        """The account of a process with its waited-for children's; None where it is gone or closed to us."""
+        if pid in self.held:
+            try:
+                return descendants.counters(os.pread(self.held[pid], 4096, 0).decode())
+            except OSError:
+                os.close(self.held.pop(pid))
+        return descendants.io(pid)
+
+    def close(self) -> None:
+        """Hold nothing open any more."""
+        for descriptor in self.held.values():
+            os.close(descriptor)
+        self.held = {}
 
     def others(self) -> tuple[int, ...]:
         """The processes of the tree whose parent we are now."""
@@ -92,7 +123,9 @@ class Tree:
 
     def read(self, pid: int) -> None:
         """Add the account of a process and its waited-for children, as far as it goes now."""
-        found = descendants.io(pid)
+        found = self.io_of(pid)
+        if pid in self.held:
+            os.close(self.held.pop(pid))
         if found is None:
             self.miss(CLOSED, pid)
             return
@@ -114,7 +147,7 @@ class Tree:
         """The counters of all that ended and of all that live; parents are read first, so that no child is counted twice."""
         total = dict(self.io)
         for pid, _ in descendants.below(roots):
-            for name, value in self.own(pid, descendants.io(pid) or {}).items():
+            for name, value in self.own(pid, self.io_of(pid) or {}).items():
                 total[name] += value
         return total
 

@@ -127,6 +127,7 @@ def _lived(stage: Stage, sampler: Sampler, signals: forwarded.Signals, listening
             tee.start()
         life = Life(pid=waiting.pid, trail=trail.follow(stage.host, stage.tree))
         listening.callback(life.trail.close)
+        listening.callback(stage.tree.close)
         sampler.edge(Edge.QUIET)
         time.sleep(stage.ask.quiet_ns / 1e9)
         stage.tree.expect(waiting.pid)
