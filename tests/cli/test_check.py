@@ -1,9 +1,13 @@
 """The verb as a user calls it: verdict first, what was understood, what was not, JSON and the gate."""
 
 import json
+import re
+from pathlib import Path
 
 import pytest
 
+from assay.cli.check import check
+from assay.cli.gate import Gate
 from assay_process import Bench
 
 EXAMPLE = "1 GB/s read, 512 MB in 0.6 s, 12 GB RAM, 2 x 2GFC"
@@ -57,9 +61,6 @@ def test_the_verdict_leads_and_says_what_was_understood(bench):
     ],
 )
 def test_verdicts_of_published_claims(capsys, claim, verdict):
-    from assay.cli.check import check
-    from assay.cli.gate import Gate
-
     assert check([claim], as_json=False, gate=Gate.OFF) == 0
     lines = capsys.readouterr().out.splitlines()
     assert verdict in f"{lines[0]} {lines[1].strip()}"
@@ -114,3 +115,17 @@ def test_json_owns_its_stream(bench):
 )
 def test_the_gate_and_that_arithmetic_never_passes_a_strict_one(bench, claim, gate, status):
     assert bench.run("check", claim, gate).returncode == status
+
+
+PAGE = Path(__file__).parents[2] / "docs" / "howto" / "check.md"
+SHOWN = re.findall(r'```\n\$ assay check "([^"\n]*)"\n(.*?)```', PAGE.read_text(encoding="utf-8"), re.DOTALL)
+
+
+@pytest.mark.parametrize(("claim", "output"), SHOWN, ids=[claim for claim, _ in SHOWN])
+def test_the_manual_shows_what_is_printed(capsys, claim, output):
+    assert check([claim], as_json=False, gate=Gate.OFF) == 0
+    assert capsys.readouterr().out == output
+
+
+def test_the_manual_shows_something():
+    assert len(SHOWN) >= 5

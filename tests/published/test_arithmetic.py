@@ -210,7 +210,7 @@ def test_random_above_sequential():
     ("text", "words"),
     [
         ("40 TB a week", "40 TB a week = 66.1 MB/s (65.3 to 67.0 MB/s) sustained"),
-        ("520 Mbit/s", "520 Mbit/s = 65 MB/s (64.9 to 65.1 MB/s)"),
+        ("520 Mbit/s", "520 Mbit/s = 65 MB/s"),
         ("830.0 MB/min", "830.0 MB/min = 13.8 MB/s"),
     ],
 )

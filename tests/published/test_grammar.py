@@ -1,6 +1,8 @@
 """Claims as people write them: what is understood, and that nothing is passed over."""
 
+import re
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -87,6 +89,7 @@ def test_the_order_is_free():
         ("record size: 64 KiB", Kind.SIZE, 65536),
         ("RAM: 12 GB", Kind.MEMORY, 12 * 10**9),
         ("512 MB page cache", Kind.MEMORY, 512 * 10**6),
+        ("4 GB array cache", Kind.MEMORY, 4 * 10**9),
         ("4 ms latency", Kind.LATENCY, Fraction(4, 1000)),
         ("queue depth 32", Kind.IN_FLIGHT, 32),
         ("32 threads", Kind.IN_FLIGHT, 32),
@@ -175,3 +178,15 @@ def test_read_and_write_belong_to_their_clause():
     first, second = grammar.read("500 MB/s random read, 300 MB/s sequential write").figures
     assert first.roles == {Role.RANDOM, Role.READ}
     assert second.roles == {Role.SEQUENTIAL, Role.WRITE}
+
+
+PAGE = Path(__file__).parents[2] / "docs" / "howto" / "check.md"
+ROWS = re.findall(r"^\| [^|`]+ \| (.*`.*) \|$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+SHOWN = [text for row in ROWS for text in re.findall(r"`([^`]*[0-9E][^`]*)`", row) if not text.startswith("assay")]
+
+
+@pytest.mark.parametrize("text", SHOWN)
+def test_what_the_manual_says_can_be_written(text):
+    read = grammar.read(text)
+    assert read.figures or read.wires
+    assert read.quoted == ()

@@ -148,7 +148,8 @@ _WORDS: Mapping[Role, str] = {
     Role.OUTSIDE: "outside",
     Role.DATA: "data | data set | dataset | working set | file | files | database",
     Role.DEVICE: "disk | disks | volume | LUN | partition | file system | filesystem | array",
-    Role.MEMORY: "RAM | memory | main memory | DRAM | cache | page cache | buffer cache",
+    Role.MEMORY: "RAM | memory | main memory | DRAM | cache | page cache | buffer cache | array cache | controller cache"
+    " | disk cache | server memory | server RAM | server cache | client memory | client RAM | client cache",
     Role.CACHED: "cached | from cache | from memory | from RAM | in cache | in memory | warm",
     Role.DIRECT: "direct | O_DIRECT | direct I/O | unbuffered",
     Role.STEADY: "sustained | steady | steady state | continuous | continuously",

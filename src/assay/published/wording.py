@@ -56,8 +56,8 @@ def between(interval: Interval, kind: Kind) -> str:
 
 
 def rounding(interval: Interval, kind: Kind, words: str = "") -> str:
-    """` (787 to 932 MB/s by the printed digits)`, with its leading space; empty where both ends are told alike."""
-    if interval.high is not None and quantity(interval.low, kind) == quantity(interval.high, kind):
+    """` (787 to 932 MB/s by the printed digits)`, with its leading space; empty where the ends differ by less than 1 %."""
+    if interval.high is not None and interval.high * 100 <= interval.low * 101:
         return ""
     return f" ({between(interval, kind)}{words})"
 
