@@ -1,0 +1,186 @@
+"""Finds loads whose own processors were the limit: what was measured is then the client, and the target can do at least as much.
+
+Evidence: the processor time of the load's threads by its own account (getrusage) and by the kernel's (/proc/PID/task), and how
+long they stood ready for a processor, over the time that they worked, the drain included where it is charged: a thread that
+runs, or stands ready, waits for no target. Then the host's busy time, where at least half of it is the load's; and how long
+tasks stood without a processor (pressure), where the load has more workers than there are processors. Reads that
+are answered from memory are always the processor's work: where tier = client-cache is claimed, that is what was measured.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from assay import measures
+from assay.catalogue import Case, Rule, TrialCase
+from assay.findings import found, knob
+from assay.measures import cost, figures, ladder
+from assay.records import ABSOLUTE, Bound, Client, Finding, Scope, Severity, State, Tier
+
+TICK_NS = 10_000_000
+"""/proc counts in ticks of 10 ms: a difference is uncertain by one."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Use:
+    """What the load used of its processors, as shares; None where it is not known."""
+
+    thread: float | None
+    """Ran or stood ready: the mean of a client's threads, or what the busiest thread ran where that is more."""
+    ran: float | None
+    """The part of it that it ran."""
+    host: float | None
+    """User and system time of everybody over all processor time."""
+    own: float | None
+    """The load's part of that."""
+    pressure: float | None
+    """Share of the time in which some task stood without a processor."""
+    crowded: bool
+    """Whether there were more workers than processors."""
+
+
+def applies(case: Case) -> str | None:
+    """Figures of closed loops of which something below the client is claimed, or nothing."""
+    assert isinstance(case, TrialCase)
+    if case.claim.tier is Tier.CLIENT_CACHE:
+        return "reads from memory are the processor's work: that is what is claimed"
+    paced = any(client.load is not None for client in case.phase.clients) or knob(case, "think")
+    return "a paced load: its workers wait by the clock, and G02 says whether they were in time" if paced else None
+
+
+def check(case: Case) -> Finding:
+    """The busiest thread, the host, and the pressure on its processors, each against its threshold."""
+    assert isinstance(case, TrialCase)
+    use, limits = used(case), case.thresholds
+    observed = {
+        "thread_share": use.thread,
+        "ran_share": use.ran,
+        "host_share": use.host,
+        "own_share_of_host": use.own,
+        "pressure_share": use.pressure,
+    }
+    over = reached(use, case)
+    if over:
+        return limited(case, over, observed)
+    if use.thread is None:
+        said = "How much processor time the load's threads used is not known: it ran for too short, or nobody counted it."
+        return found(RULE, case, State.UNVERIFIED, said, observed=observed, threshold={**limits})
+    if case.phase.values and use.thread >= limits["thread_share"]:
+        said = f"The command used {use.thread:.3g} processors; whether one thread was at its limit is not known."
+        return found(RULE, case, State.UNVERIFIED, said, observed=observed, threshold={**limits})
+    said = f"The load's busiest thread used {measures.percent(use.ran or 0.0)} of a processor."
+    return found(RULE, case, State.PASS, said, observed=observed, threshold={**limits})
+
+
+def reached(use: Use, case: TrialCase) -> list[str]:
+    """Which limits were reached, in words."""
+    limits, ours = case.thresholds, use.own is not None and use.own >= case.thresholds["own_share"]
+    found_here = []
+    mostly = use.ran is not None and use.ran >= limits["own_share"] and not case.phase.values
+    if use.thread is not None and use.ran is not None and use.thread >= limits["thread_share"] and mostly:
+        stood = use.thread - use.ran
+        ready = f", and stood ready for {measures.percent(stood)} of the time" if stood >= 1 - limits["thread_share"] else ""
+        found_here.append(f"a thread of the load used {measures.percent(use.ran)} of a processor{ready}")
+    if ours and use.host is not None and use.host >= limits["host_share"]:
+        found_here.append(f"the host's processors were busy for {measures.percent(use.host)}, mostly with the load")
+    if ours and use.crowded and use.pressure is not None and use.pressure >= limits["pressure_share"]:
+        found_here.append(f"for {measures.percent(use.pressure)} of the time a worker stood without a processor")
+    return found_here
+
+
+def limited(case: TrialCase, over: list[str], observed: dict[str, float | None]) -> Finding:
+    """The failure: a claim of a layer below is bounded; of a figure that is called nobody's it is only worth knowing."""
+    claimed = case.claim.tier is not Tier.AS_IS
+    kind = measures.figure_kind(case.measure.figure)
+    timed = kind is not None and case.measure.figure not in cost.UNITS and case.measure.figure not in ("count", "bytes", "errors")
+    bound = None
+    if timed and kind is not None and case.value is not None:
+        faster = kind.better is measures.Better.HIGHER
+        bound = Bound(low=case.value if faster else None, high=None if faster else case.value, unit=kind.unit)
+    return found(
+        RULE,
+        case,
+        State.FAIL,
+        f"The client was the limit: {'; '.join(over)}. What is below it may be faster.",
+        severity=Severity.QUALIFIES if claimed and timed else Severity.NOTES,
+        observed={**observed},
+        threshold={**case.thresholds},
+        bound=bound if claimed else None,
+        relabel="limited by the client's processors" if claimed else None,
+        evidence=(
+            "L0 engine: getrusage of each client",
+            "cpu:/proc/PID/task/*/stat",
+            "cpu:/proc/stat",
+            "pressure:/proc/pressure",
+        ),
+    )
+
+
+def used(case: TrialCase) -> Use:
+    """Everything that is known."""
+    phase = case.phase
+    total = [rise(case, "cpu", f"{kind}_ns") for kind in ("user", "system", "total")]
+    user, system, whole = total
+    host = (user + system) / whole if user is not None and system is not None and whole else None
+    own = sum(cost.processor_ns(client.cost) for client in phase.clients if client.cost is not None)
+    busy = (user or 0.0) + (system or 0.0)
+    stood, seconds = rise(case, "pressure", "cpu_some_ns"), phase.end_ns - phase.start_ns
+    cpus = next(case.observations.over_time(phase.name, "cpu", "cpus"), None)
+    workers = sum(client.workers for client in phase.clients)
+    shares = [share for client in phase.clients if (share := busiest(case, client)) is not None]
+    ran, stood_ready = max(shares, key=sum, default=(None, 0.0))
+    return Use(
+        thread=None if ran is None else min(1.0, ran + stood_ready) if not phase.values else ran,
+        ran=ran,
+        host=host,
+        own=min(1.0, own / busy) if busy else None,
+        pressure=stood / seconds if stood is not None and seconds > 0 else None,
+        crowded=cpus is not None and len(cpus.value) > 0 and workers > cpus.value[0],
+    )
+
+
+def busiest(case: TrialCase, client: Client) -> tuple[float, float] | None:
+    """For which share of the time a client's busiest thread ran and stood ready, at least; None where it is too short to tell."""
+    drain_ns = case.phase.drain_ns if figures.charges_drain(case.phase, case.measure) else 0
+    lasted = client.last_ns - client.first_ns + (drain_ns or 0)
+    if lasted < case.thresholds["seconds"] * 1e9:
+        return None
+    threads = 1 if case.phase.values else max(1, client.workers)
+    mean = cost.processor_ns(client.cost) / threads if client.cost is not None else None
+    ticks, ready = (of_process(case, client, metric) for metric in ("busiest_thread_ns", "run_delay_ns"))
+    ran = [time for time in (mean, None if ticks is None else ticks - TICK_NS) if time is not None]
+    return (max(0.0, *ran) / lasted, (ready or 0.0) / threads / lasted) if ran else None
+
+
+def of_process(case: TrialCase, client: Client, metric: str) -> float | None:
+    """By how much a counter of a client's process rose under the clock; None where it was not seen."""
+    series = next(case.observations.over_time(case.phase.name, "process", metric, f"pid:{client.pid}"), None)
+    return None if series is None else ladder.rise(series, case.phase.start_ns, case.phase.end_ns)
+
+
+def rise(case: TrialCase, layer: str, metric: str) -> float | None:
+    """By how much a counter of the client's host rose under the clock; None where it was not seen."""
+    series = next(case.observations.over_time(case.phase.name, layer, metric, ABSOLUTE), None)
+    return None if series is None else ladder.rise(series, case.phase.start_ns, case.phase.end_ns)
+
+
+RULE = Rule(
+    id="L01",
+    name="client-bottleneck",
+    scope=Scope.TRIAL,
+    severity=Severity.QUALIFIES,
+    part="tier",
+    needs=(),
+    applies=applies,
+    check=check,
+    alternatives=(
+        "A client that polls (an own ring, DPDK) uses its processor whole and waits all the same: add a client and see.",
+        "The time is the target's own where it runs in the kernel of this host (a compressing file system, RAM as a disk).",
+    ),
+    advice="Add a client or a worker: where the rate rises by a tenth or more, the client was the limit. Use larger records, or"
+    " claim what was measured: tier = client-cache for reads from memory.",
+    sources=(
+        "Gregg, checklist for benchmarks: why not double?",
+        "SPECstorage, TPC: the load generator must not be the limit",
+    ),
+)

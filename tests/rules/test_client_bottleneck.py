@@ -1,0 +1,127 @@
+"""L01: busy and idle threads, threads kept from running by others, a full host, pressure, short phases, foreign commands."""
+
+from dataclasses import replace
+
+import pytest
+
+from assay.records import Claim, Durability, EngineCost, LoadTotal, Severity, State, Tier
+from assay.rules.client_bottleneck import RULE
+from audit.case_builder import SECOND, Made, but, case_of, gauge
+
+DEVICE = Made(claim=Claim(tier=Tier.DEVICE), seconds=10.0)
+
+
+def case(made=DEVICE, *, cpu_s=0.0, busiest_s=None, ready_s=None, host=None, some_s=None, cpus=2):
+    """A load whose clients each used so many seconds of processor; `host` is its busy seconds on so many processors."""
+    found = case_of(made, "L01")
+    clients = tuple(
+        replace(one, cost=EngineCost(cpu_user_ns=0, cpu_system_ns=round(cpu_s * SECOND))) for one in found.phase.clients
+    )
+    counters = [
+        ("process", "pid:100", "busiest_thread_ns", busiest_s),
+        ("process", "pid:100", "run_delay_ns", ready_s),
+        ("cpu", "", "user_ns", host),
+        ("cpu", "", "system_ns", None if host is None else 0.0),
+        ("cpu", "", "total_ns", None if host is None else cpus * made.seconds),
+        ("pressure", "", "cpu_some_ns", some_s),
+    ]
+    series = [
+        gauge(layer, subject, metric, (0.0, value * SECOND), made.seconds)
+        for layer, subject, metric, value in counters
+        if value is not None
+    ]
+    series.append(gauge("cpu", "", "cpus", (cpus, cpus), made.seconds))
+    return replace(
+        found,
+        phase=replace(found.phase, clients=clients),
+        observations=replace(found.observations, series=(*found.observations.series, *series)),
+    )
+
+
+def test_a_thread_that_waits_for_its_target_passes():
+    found = RULE.check(case(cpu_s=3.0, busiest_s=3.0, ready_s=0.5))
+    assert (found.state, found.statement) == (State.PASS, "The load's busiest thread used 30 % of a processor.")
+
+
+@pytest.mark.parametrize(("seconds", "state"), [(8.9, State.PASS), (9.0, State.FAIL)])
+def test_a_busy_thread_bounds_the_rate_from_below(seconds, state):
+    one = case(cpu_s=seconds)
+    found = RULE.check(one)
+    assert found.state is state
+    if state is State.FAIL:
+        assert (found.severity, found.bound.low, found.bound.high) == (Severity.QUALIFIES, one.value, None)
+
+
+def test_a_latency_is_bounded_from_above():
+    one = case(but(DEVICE, figure="latency_mean_ns"), cpu_s=9.5)
+    assert (RULE.check(one).bound.low, RULE.check(one).bound.high) == (None, one.value)
+
+
+def test_two_workers_share_the_time_and_one_of_them_may_be_busy():
+    two = but(DEVICE, workers=2)
+    assert RULE.check(case(two, cpu_s=9.5)).state is State.PASS
+    assert RULE.check(case(two, cpu_s=18.5)).state is State.FAIL
+    assert RULE.check(case(two, cpu_s=10.5, busiest_s=9.2)).state is State.FAIL
+    assert RULE.check(case(two, cpu_s=10.5, busiest_s=9.0)).state is State.PASS, "a tick is uncertain"
+
+
+def test_standing_ready_is_no_waiting_for_the_target():
+    found = RULE.check(case(cpu_s=6.0, ready_s=3.5))
+    assert found.state is State.FAIL
+    assert "used 60 % of a processor, and stood ready for 35 % of the time" in found.statement
+
+
+def test_a_thread_that_others_kept_from_running_is_theirs_to_explain():
+    assert RULE.check(case(cpu_s=0.1, ready_s=9.5)).state is State.PASS
+
+
+def test_the_drain_that_is_charged_is_time_in_which_the_client_waited():
+    written = but(DEVICE, operation="write", claim=Claim(durability=Durability.STABLE_MEDIA, tier=Tier.DEVICE), drain_s=5.0)
+    assert RULE.check(case(written, cpu_s=9.9)).state is State.PASS
+    assert RULE.check(case(but(written, drain_s=0.1), cpu_s=9.9)).state is State.FAIL
+
+
+def test_a_host_full_of_the_load_is_a_limit_and_one_full_of_others_is_not():
+    found = RULE.check(case(but(DEVICE, workers=4), cpu_s=15.0, host=18.0))
+    assert (found.state, "mostly with the load" in found.statement) == (State.FAIL, True)
+    assert RULE.check(case(but(DEVICE, workers=4), cpu_s=8.0, host=18.0)).state is State.PASS
+
+
+def test_pressure_counts_where_the_load_has_more_workers_than_processors():
+    crowded = but(DEVICE, workers=4)
+    assert RULE.check(case(crowded, cpu_s=8.0, host=10.0, some_s=2.0)).state is State.FAIL
+    assert RULE.check(case(crowded, cpu_s=8.0, host=10.0, some_s=0.5)).state is State.PASS
+    assert RULE.check(case(but(DEVICE, workers=2), cpu_s=8.0, host=10.0, some_s=2.0)).state is State.PASS
+
+
+def test_under_no_claim_it_is_a_note():
+    found = RULE.check(case(but(DEVICE, claim=Claim()), cpu_s=9.9))
+    assert (found.state, found.severity, found.relabel, found.bound) == (State.FAIL, Severity.NOTES, None, None)
+
+
+def test_a_figure_of_the_cost_itself_is_only_noted():
+    assert RULE.check(case(but(DEVICE, figure="cpu_ns_per_op"), cpu_s=9.9)).severity is Severity.NOTES
+
+
+def test_reads_from_memory_are_the_processors_work():
+    assert RULE.applies(case(but(DEVICE, claim=Claim(tier=Tier.CLIENT_CACHE)))).startswith("reads from memory")
+    assert RULE.applies(case()) is None
+
+
+def test_paced_loads_spin_before_an_operation_is_due():
+    open_load = case()
+    load = LoadTotal(late=0, unstarted=0, backlog_max_ns=0)
+    clients = tuple(replace(one, load=load) for one in open_load.phase.clients)
+    assert RULE.applies(replace(open_load, phase=replace(open_load.phase, clients=clients))).startswith("a paced load")
+    assert RULE.applies(case(but(DEVICE, knobs={"think": 1000}))).startswith("a paced load")
+
+
+def test_too_short_to_tell_is_unverified():
+    assert RULE.check(case(but(DEVICE, seconds=0.1), cpu_s=0.1)).state is State.UNVERIFIED
+
+
+def test_a_command_may_have_any_number_of_threads():
+    told = but(DEVICE, values={"read.bytes_per_s": 1e8})
+    assert RULE.check(case(told, cpu_s=5.0)).state is State.PASS
+    assert RULE.check(case(told, cpu_s=9.5)).state is State.UNVERIFIED
+    assert RULE.check(case(told, cpu_s=17.5, host=18.0)).state is State.FAIL
