@@ -54,9 +54,9 @@ def test_what_was_dirty_before_the_clock_and_removed_in_it_is_not_ours():
 
 
 @pytest.mark.parametrize(
-    ("claim", "severity"), [(DEVICE, Severity.INVALIDATES), (STABLE, Severity.NOTES), (Claim(), Severity.NOTES)]
+    ("claim", "severity"), [(DEVICE, Severity.INVALIDATES), (STABLE, Severity.QUALIFIES), (Claim(), Severity.NOTES)]
 )
-def test_overwriting_in_memory_is_no_work_of_the_device_but_the_last_version_is_on_stable_media(claim, severity):
+def test_overwriting_in_memory_is_no_work_of_the_device_and_bounds_the_rate_onto_stable_media(claim, severity):
     finding = judged(but(OVERWRITTEN, claim=claim))
     assert (finding.state, finding.severity) == (State.FAIL, severity)
     assert finding.bound.high == pytest.approx(case_of(but(OVERWRITTEN, claim=claim), "D06").value / 8)

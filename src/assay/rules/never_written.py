@@ -2,8 +2,9 @@
 
 A flush at the end cannot bring back what was removed, and of a record that was overwritten in memory it writes only the last
 version. Evidence: `cancelled_write_bytes` of the processes (dirtied and thrown away), and the bytes that the lowest visible
-device took, the drain included, against those that were written. A claim of stable media speaks of what is there at the end, so
-overwriting in memory is no fault of it; a claim of the device says that the device did all the writes.
+device took, the drain included, against those that were written. A claim of the device says that the device did all the writes.
+Under a claim of stable media the last version is there at the end, but a rate of writes onto stable media is only what got there:
+it is bounded.
 """
 
 from __future__ import annotations
@@ -121,14 +122,16 @@ def removed(case: TrialCase, gone: float, written: float) -> Finding:
 
 def absorbed(case: TrialCase, reached: Reached, written: float) -> Finding:
     """Overwritten in memory: the device was asked for a part of it only."""
-    share = reached.at_most / written
+    share, stable = reached.at_most / written, case.claim.durability is Durability.STABLE_MEDIA
+    otherwise = Severity.QUALIFIES if stable else Severity.NOTES
     return found(
         RULE,
         case,
         State.FAIL,
         f"{in_bytes(written)} were written, and {reached.device} took only {in_bytes(reached.at_most)} for them"
         f" ({measures.percent(share)}), the drain included: the rest was overwritten in memory before it was written.",
-        severity=Severity.INVALIDATES if claimed(case) else Severity.NOTES,
+        severity=Severity.INVALIDATES if claimed(case) else otherwise,
+        part=RULE.part if claimed(case) or not stable else "durability",
         observed={"written_bytes": written, "device_bytes": reached.at_most, "reached_share": share},
         threshold={"reached_share": case.thresholds["reached_share"]},
         bound=at_most(case, share),
