@@ -74,13 +74,14 @@ def test_words_without_quotes_are_one_claim(bench):
 def test_what_was_not_understood_and_what_was_assumed_are_said(bench):
     done = bench.run("check", "125 MB/s on a 2 Gb port of sda, 4k blocks")
     assert "assumed         '2 Gb port' is 2GFC (fibre channel); write the name of the link where it is another" in done.stdout
-    assert "not understood  column 28: 'sda': no word that this grammar has" in done.stdout
-    assert "not understood  column 33: '4k': for 'k' write kB (1,000 bytes) or KiB (1,024 bytes)" in done.stdout
+    assert "not understood  column 28 'sda': no word that this grammar has" in done.stdout
+    assert "not understood  column 33 '4k': for 'k' write kB (1,000 bytes) or KiB (1,024 bytes)" in done.stdout
 
 
 def test_a_claim_without_a_figure_is_wrong_usage(bench):
     done = bench.run("check", "4k random at 100 Mbps")
     assert (done.returncode, done.stdout) == (2, "")
+    assert "column 1 '4k': for 'k' write" in done.stderr
     assert "found no figure" in done.stderr
     assert "for 'Mbps' write" in done.stderr
     assert EXAMPLE in done.stderr

@@ -187,12 +187,25 @@ def test_differences(text, state, words):
     assert words in found[2]
 
 
-@pytest.mark.parametrize(("share", "base"), [("13.4 %", "the first"), ("11.8 %", "the second")])
-def test_a_claimed_difference_by_its_base(share, base):
-    state, _, words = said(f"30:56.62 against 35:04.60, {share}", "E05")
+@pytest.mark.parametrize(
+    ("text", "reading"),
+    [
+        ("30:56.62 against 35:04.60, 13.4 %", "the difference by the base of the first"),
+        ("30:56.62 against 35:04.60, 11.8 %", "the difference by the base of the second"),
+        ("30:56.62 against 35:04.60, 88 %", "the first over the second"),
+        ("7,410 writes/s against 12,633 writes/s, 85 %", "the second over twice the first"),
+    ],
+)
+def test_a_claimed_share_by_its_base(text, reading):
+    state, _, words = said(text, "E05")
     assert state is State.PASS
-    assert words == f"{share} is right, by the base of {base}."
-    assert "not 25 %" in failed("30:56.62 against 35:04.60, 25 %")["E05"].statement
+    assert words == f"{text.partition(', ')[2].rpartition(', ')[2]} is right as {reading}."
+
+
+def test_a_claimed_share_that_fits_none():
+    found = failed("30:56.62 against 35:04.60, 25 %")["E05"]
+    assert found.severity is Severity.QUALIFIES
+    assert "not 25 %" in found.statement
 
 
 def test_more_on_their_way_than_were_sent():

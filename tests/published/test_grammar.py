@@ -116,6 +116,7 @@ def test_quantities(text, kind, value):
         ("-5 MB/s", 1, "-", "joins"),
         ("512 MB each", 8, "each", "no time"),
         ("10foo", 1, "10foo", "no unit"),
+        ("1e9 B/s", 1, "1e9", "no unit"),
         ("9" * 31 + " MB", 1, "9" * 31, "30 digits"),
     ],
 )

@@ -39,9 +39,19 @@ def test_a_port_by_its_speed_is_assumed_and_said(text, name):
     assert name in found.assumed
 
 
-@pytest.mark.parametrize("text", ["", "2 Gb", "10 Gb/s", "7 Gb port", "0 x 1GbE", "10GbEx", "512 MB", "12 GB"])
+@pytest.mark.parametrize(
+    "text", ["", "2 Gb", "10 Gb/s", "7 Gb port", "0 x 1GbE", "10GbEx", "512 MB", "12 GB", "0 MB/s line", "2.5 Gbit/s"]
+)
 def test_no_link(text):
     assert wires.at(text, 0) is None
+
+
+@pytest.mark.parametrize(("text", "rate"), [("2.5 Gbit/s line", 312.5e6), ("100 MB/s uplink", 100e6), ("34 Mbit/s WAN", 4.25e6)])
+def test_a_line_of_a_rate_without_a_standard(text, rate):
+    found = wires.at(text, 0)
+    assert (found.link.payload_bytes_per_s, found.nominal_bytes_per_s, found.is_coded) == (rate, rate, False)
+    assert "names no coding" in found.assumed
+    assert wires.with_jumbo(found) is None
 
 
 def test_bare_bits_are_those_of_the_name():

@@ -96,8 +96,10 @@ def understood(statement: Statement) -> Iterator[str]:
 
 
 def quoted(statement: Statement) -> Iterator[str]:
-    """Each piece that was not understood, with its column."""
-    return (f"column {one.column}: {one.text!r}: {one.reason}" for one in statement.quoted)
+    """What was not understood, with its columns: pieces that are wrong in the same way on one line."""
+    for reason in dict.fromkeys(one.reason for one in statement.quoted):
+        pieces = [f"column {one.column} {one.text!r}" for one in statement.quoted if one.reason == reason]
+        yield f"{', '.join(pieces)}: {reason}"
 
 
 def titled(title: str, text: str) -> list[str]:

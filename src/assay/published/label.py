@@ -8,7 +8,7 @@ from assay.records import Finding, Severity, State
 
 MEMORY_TEST = "a memory test, not one of disks"
 NOTHING_WRONG = "nothing in these figures contradicts the rest"
-NOTHING_TO_CHECK = "no two of these figures can be held against each other: add amount, time, memory or link"
+NOTHING_TO_CHECK = "no two of these figures can be held against each other: add amount, time, memory or link, or `against`"
 MOST = 3
 
 
@@ -16,7 +16,8 @@ def label(findings: Sequence[Finding], in_other_words: Sequence[str]) -> str:
     """The worst failures in their own words; else that nothing is wrong, and what the figures come to."""
     failed = [one for one in findings if one.state is State.FAIL and one.severity is not Severity.NOTES]
     if not failed:
-        known = list(dict.fromkeys(one.relabel for one in findings if one.state is State.PASS and one.relabel))
+        compared_first = sorted(findings, key=lambda one: one.rule != "S02")
+        known = list(dict.fromkeys(one.relabel for one in compared_first if one.state is State.PASS and one.relabel))
         return "; ".join([NOTHING_WRONG, *known[:1]] if findings else [*in_other_words, NOTHING_TO_CHECK])
     worst_first = sorted(failed, key=lambda one: list(Severity).index(one.severity))
     words = list(dict.fromkeys(one.relabel or one.statement for one in worst_first))[:MOST]

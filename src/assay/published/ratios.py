@@ -115,20 +115,29 @@ def _from_to(low: str, high: str) -> str:
 
 
 def _claimed(case: Case, ratio: Ratio) -> Finding:
-    """A claimed difference against both bases."""
+    """A claimed share against all that it is usually made of: the difference by either base, the ratio, the scale-up."""
     share = case.statement.of(Kind.SHARE)[0]
     tolerance = case.limit("E05", "disagreement_share")
-    bases = {"the second": ratio.interval, "the first": ratio.inverse}
-    claimed = share.interval
-    fits = [name for name, one in bases.items() if any(each.meets(claimed, tolerance) for each in (one, _size(one)))]
+    fits = [words for words, one in _readings(ratio) if one.meets(share.interval, tolerance)]
     if fits:
-        return found("E05", State.PASS, f"{share.text} is right, by the base of {' or '.join(fits)}.")
+        return found("E05", State.PASS, f"{share.text} is right as {fits[0]}.")
     return found(
         "E05",
         State.FAIL,
         f"{ratio.text} is {spread(ratio.interval)}, by the other base {spread(ratio.inverse)}: not {share.text}.",
-        relabel=f"not {share.text}: {spread(ratio.interval)}",
+        severity=Severity.QUALIFIES,
+        relabel=f"{ratio.text} is {spread(ratio.interval)}, not {share.text}",
     )
+
+
+def _readings(ratio: Ratio) -> Iterator[tuple[str, Interval]]:
+    """What a share beside two figures can be, with the words for it; `the first` is the one that is held against the other."""
+    yield "the difference by the base of the second", _size(ratio.interval)
+    yield "the difference by the base of the first", _size(ratio.inverse)
+    yield "the first over the second", ratio.interval
+    yield "the second over the first", ratio.inverse
+    yield "the first over twice the second", ratio.interval.scaled(Fraction(1, 2))
+    yield "the second over twice the first", ratio.inverse.scaled(Fraction(1, 2))
 
 
 def _size(ratio: Interval) -> Interval:

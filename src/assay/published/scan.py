@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from assay import units
@@ -95,15 +95,25 @@ def _with_unit(text: str, start: int, end: int, ends: tuple[Printed, Printed]) -
         if match is not None and not _splits_a_word(text, match.end()):
             size = unit_size(kind, match)
             noun = NOUNS.get(match.groupdict().get("noun") or "")
-            roles = frozenset({noun} if noun else ())
-            return _figure(text, (start, match.end()), kind, (ends[0].scaled(size), ends[1].scaled(size)), size, roles)
+            token = _figure(text, (start, match.end()), kind, (ends[0].scaled(size), ends[1].scaled(size)), size)
+            return (
+                token
+                if noun is None or token.figure is None
+                else replace(token, figure=replace(token.figure, roles=frozenset({noun})))
+            )
     letters = _LETTERS.match(text, end)
     meant = units.hint(letters[1]) if letters else None
     if letters is not None and meant is not None and letters[1].lower() not in WORDS:
         return _refused(text, start, letters.end(), f"for {letters[1]!r} write {meant}")
     if letters is not None and letters.start(1) == end and letters[1].lower() not in WORDS:
-        return _refused(text, start, letters.end(), f"{letters[1]!r} is no unit that this grammar has")
+        return _refused(text, start, _end_of_run(text, end), f"{letters[1]!r} is no unit that this grammar has")
     return _figure(text, (start, end), Kind.NUMBER, ends, Fraction(1))
+
+
+def _end_of_run(text: str, start: int) -> int:
+    """Where a run of letters and digits ends: of `1e9` no part is a figure."""
+    match = _REST.match(text, start)
+    return match.end() if match is not None else start
 
 
 def _splits_a_word(text: str, end: int) -> bool:
@@ -111,14 +121,7 @@ def _splits_a_word(text: str, end: int) -> bool:
     return text[end - 1].isalnum() and (text[end : end + 1].isalnum() or text[end : end + 1] == "_")
 
 
-def _figure(
-    text: str,
-    span: tuple[int, int],
-    kind: Kind,
-    ends: tuple[Printed, Printed],
-    size: Fraction,
-    roles: frozenset[Role] = frozenset(),
-) -> Token:
+def _figure(text: str, span: tuple[int, int], kind: Kind, ends: tuple[Printed, Printed], size: Fraction) -> Token:
     low, high = ends
     printed = text[span[0] : span[1]]
     figure = Figure(
@@ -129,7 +132,6 @@ def _figure(
         value=low.value,
         interval=Interval(low=low.interval.low, high=high.interval.high),
         unit=size,
-        roles=roles,
         ends=ends if low != high else None,
     )
     return Token(start=span[0], end=span[1], text=printed, figure=figure)

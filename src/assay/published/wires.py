@@ -9,9 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 
 from assay import links
 from assay.links import Link
+from assay.published.vocabulary import UNIT_PATTERNS, Kind, unit_size
 
 COUNTS: Mapping[str, int] = {"one": 1, "two": 2, "three": 3, "four": 4, "six": 6, "eight": 8, "dual": 2, "quad": 4}
 FIBRE_CHANNEL, ETHERNET = "GFC", "GbE"
@@ -43,7 +45,7 @@ class Wire:
     @property
     def is_coded(self) -> bool:
         """Whether its line carries 10 bits for 8."""
-        return links.table()[self.base]["coding"] == [8, 10]
+        return links.table().get(self.base, {}).get("coding") == [8, 10]
 
     @property
     def is_duplex(self) -> bool:
@@ -82,6 +84,11 @@ _BY_SPEED = re.compile(
     rf"(?:{'|'.join(f'(?P<k{place}>{words})' for place, words in enumerate(_KINDS))})(?![A-Za-z0-9_])",
     re.IGNORECASE | re.ASCII,
 )
+_BY_RATE = re.compile(
+    rf"(?P<number>\d{{1,9}}(?:\.\d{{1,9}})?)\s*(?:{UNIT_PATTERNS[Kind.RATE].pattern})\s+"
+    r"(?:line|circuit|WAN|connection|uplink|links?|paths?|ports?)(?![A-Za-z0-9_])",
+    re.ASCII,
+)
 _GIGABIT = re.compile(rf"{_COUNT}(?:gigabit\s+(?:Ethernet|LAN)|GigE)(?![A-Za-z0-9_])", re.IGNORECASE | re.ASCII)
 
 
@@ -95,7 +102,21 @@ def at(text: str, start: int) -> Wire | None:
     if gigabit is not None:
         return _wire(gigabit, "1GbE", None)
     by_speed = _BY_SPEED.match(text, start)
-    return _assumed(by_speed) if by_speed is not None else None
+    custom = _assumed(by_speed) if by_speed is not None else None
+    return custom or _by_rate(text, start)
+
+
+def _by_rate(text: str, start: int) -> Wire | None:
+    """`2.5 Gbit/s line`: no standard is named, so nothing is known of coding and framing, and all of it may be payload."""
+    match = _BY_RATE.match(text, start)
+    rate = Fraction(match["number"]) * unit_size(Kind.RATE, match) if match is not None else 0
+    if match is None or not rate:
+        return None
+    why = f"{match[0]!r} may carry all of its rate: it names no coding and no framing"
+    link = Link(
+        name=match[0], count=1, line_bits_per_s=float(rate * 8), payload_bytes_per_s=float(rate), source="the claim itself"
+    )
+    return Wire(link=link, base=match[0], start=start, end=match.end(), assumed=why)
 
 
 def _assumed(match: re.Match[str]) -> Wire | None:
