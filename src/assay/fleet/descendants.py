@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 
 SIGCHLD_BIT = 1 << 16
 COUNTERS = ("rchar", "wchar", "syscr", "syscw", "read_bytes", "write_bytes", "cancelled_write_bytes")
 DEEPEST = 64
+PIECE_BYTES = 1 << 14
 
 
 def children(pid: int | str) -> tuple[int, ...]:
@@ -77,7 +77,13 @@ def _names(path: str) -> tuple[str, ...]:
 
 def _text(path: str) -> str:
     try:
-        with Path(path).open(encoding="utf-8", errors="replace") as file:
-            return file.read()
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
         return ""
+    try:
+        # Such a file comes a page at a time, whatever is asked for.
+        return b"".join(iter(lambda: os.read(descriptor, PIECE_BYTES), b"")).decode("utf-8", "replace")
+    except OSError:
+        return ""
+    finally:
+        os.close(descriptor)

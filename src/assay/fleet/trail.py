@@ -17,7 +17,8 @@ from assay.fleet.hosts import exits, opened
 from assay.fleet.tree import REAPED_BY_KERNEL, Recorded, Tree
 from assay.machine.stack import mounts
 
-LOOK_S = 0.05
+HEAR_S = 0.25
+LOOK_S = 0.1
 COUNT_S = 1.0
 COST_TIMES = 500
 """After a look that took so much of the processor, the next one comes no sooner than this many times later: 0.2 %."""
@@ -63,6 +64,10 @@ class Trail:
             self._count_ns = self._spaced(self._count, COUNT_S)
         if (self.exits is None or self.opens is None) and now_ns >= self._look_ns:
             self._look_ns = self._spaced(self._look, LOOK_S)
+
+    def patience_s(self) -> float:
+        """How long the next tick may wait: the kernel keeps what it tells, what is looked at goes by."""
+        return HEAR_S if self.exits is not None and self.opens is not None else LOOK_S
 
     def recorded(self) -> Recorded | None:
         """The sum of the tree's exit records; None where some or all could not be had."""

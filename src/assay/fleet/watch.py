@@ -27,7 +27,6 @@ __all__ = ["OBSERVERS", "PHASE", "Ask", "watch"]
 
 OBSERVERS = ("block", "cgroup", "cpu", "environment", "memory", "network", "page_cache", "pressure")
 """All that look at the machine; the processes are read when they end."""
-TICK_S = 0.05
 
 
 def watch(host: Host, ask: Ask) -> Watched:
@@ -155,18 +154,23 @@ def _wait(stage: Stage, life: Life, signals: forwarded.Signals) -> None:
             life.ended_ns = time.monotonic_ns()
             if ended.pid == life.pid:
                 life.status, until_ns = ended.status, life.ended_ns + stage.ask.linger_ns
-        left = stage.tree.others()
-        if not left:
-            return
-        if until_ns is not None and (life.hurried or time.monotonic_ns() > until_ns):
-            _leave(stage, life, left)
+        if until_ns is not None and _over(stage, life, until_ns):
             return
         life.trail.tick()
-        _hear(stage, life, signals.take(TICK_S))
+        _hear(stage, life, signals.take(life.trail.patience_s()))
+
+
+def _over(stage: Stage, life: Life, until_ns: int) -> bool:
+    """Whether nothing of the tree is left, or not for long enough to be waited for: then what it used so far is taken."""
+    left = stage.tree.others()
+    if left and not life.hurried and time.monotonic_ns() < until_ns:
+        return False
+    if left:
+        _leave(stage, life, left)
+    return True
 
 
 def _leave(stage: Stage, life: Life, left: Sequence[int]) -> None:
-    """Take what processes used that outlive the command by more than they are waited for."""
     life.ended_ns = time.monotonic_ns()
     for name, value in stage.tree.so_far(left).items():
         stage.tree.io[name] = max(stage.tree.io[name], value)
