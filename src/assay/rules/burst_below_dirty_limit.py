@@ -1,0 +1,154 @@
+"""Finds steady write rates of runs that fit below the write-back threshold: memory took the burst, the device had not to begin.
+
+The kernel begins to write dirty pages when they are more than dirty_background_bytes (or dirty_background_ratio of the
+available memory), or older than dirty_expire_centisecs. A run that dirties less in less time measures how fast memory absorbs,
+which goes on until the limit is reached and no longer. What can be dirty at once is no more than was written, and no more than
+the files hold. Where the device took most of it while the clock ran (a mount with `sync`), it was no burst.
+"""
+
+from __future__ import annotations
+
+from assay import measures
+from assay.catalogue import Case, Rule, TrialCase
+from assay.findings import found, knob, told_rate
+from assay.measures import ladder
+from assay.records import Bound, Direction, Finding, Scope, Severity, State
+from assay.units import Unit
+
+SYSCTL = "sysctl.vm."
+
+
+def applies(case: Case) -> str | None:
+    """Buffered writes of data that are not flushed inside the clock."""
+    assert isinstance(case, TrialCase)
+    if case.phase.directions.get(case.measure.operation) is not Direction.WRITE:
+        return "not a write of data"
+    if case.phase.flush_in_clock or knob(case, "sync") == "dsync":
+        return "the flush is inside the clock"
+    return "direct writes are not held in memory" if knob(case, "direct") is True else None
+
+
+def check(case: Case) -> Finding:
+    """What could be dirty at once against the threshold, and what the device took while the clock ran."""
+    assert isinstance(case, TrialCase)
+    dirtied, threshold = dirtied_at_once(case), background_bytes(case)
+    if not dirtied or threshold is None:
+        lacking = "how many bytes were written" if not dirtied else "from how many dirty bytes on this kernel writes"
+        way = " (observers environment and memory)" if dirtied else ""
+        return found(RULE, case, State.UNVERIFIED, f"It is not known {lacking}{way}.")
+    step = ladder.lowest_device(case.phase, case.observations, Direction.WRITE)
+    observed = {
+        "dirtied_bytes": dirtied,
+        "background_bytes": threshold,
+        "seconds": seconds(case),
+        "expire_s": expire_s(case),
+        "device_bytes": step.raw_bytes if step else None,
+    }
+    if dirtied >= threshold:
+        said = f"{in_bytes(dirtied)} were dirtied, more than the {in_bytes(threshold)} from which on the kernel writes."
+        return found(RULE, case, State.PASS, said, observed=observed)
+    if step is None:
+        said = f"Only {in_bytes(dirtied)} were dirtied; what the device took while the clock ran, nobody counted."
+        return found(RULE, case, State.UNVERIFIED, said, observed=observed)
+    least = case.thresholds["taken_share"] * dirtied
+    if step.raw_bytes < least:
+        return absorbed(case, step, observed)
+    if step.bytes < least:
+        said = f"Others wrote so much to {step.device} that it is not known whether it took these writes while the clock ran."
+        return found(RULE, case, State.UNVERIFIED, said, observed=observed)
+    said = f"{step.device} took {in_bytes(step.raw_bytes)} of the {in_bytes(dirtied)} dirtied while the clock ran."
+    return found(RULE, case, State.PASS, said, observed=observed)
+
+
+def dirtied_at_once(case: TrialCase) -> float | None:
+    """The most that can have been dirty at once: what was written, or all that the files hold where they were overwritten."""
+    written = ladder.asked_bytes(case.phase, case.observations, Direction.WRITE)
+    sizes = ladder.gauges(case.phase, case.observations, "page_cache", "file_bytes", "path")
+    held = ladder.at_stop(case.phase, sizes)
+    return min(written, held) if written and held else written
+
+
+def background_bytes(case: TrialCase) -> float | None:
+    """From how many dirty bytes on the kernel writes by itself: dirty_background_bytes, else the ratio of what is available."""
+    told = number(case, "dirty_background_bytes")
+    if told:
+        return told
+    ratio = number(case, "dirty_background_ratio")
+    series = ladder.gauges(case.phase, case.observations, "memory", "available_bytes")
+    available = ladder.at_arming(case.phase, series)
+    return None if ratio is None or available is None else ratio / 100 * available
+
+
+def number(case: TrialCase, name: str) -> float | None:
+    """A switch of the kernel's virtual memory; None where nobody read it."""
+    text = case.observations.fact(SYSCTL + name)
+    return float(text) if text is not None and text.isdigit() else None
+
+
+def expire_s(case: TrialCase) -> float | None:
+    """How old dirty data get before they are written whatever their number."""
+    told = number(case, "dirty_expire_centisecs")
+    return None if told is None else told / 100
+
+
+def seconds(case: TrialCase) -> float:
+    """How long the phase ran."""
+    return (case.phase.end_ns - case.phase.start_ns) / 1e9
+
+
+def absorbed(case: TrialCase, step: ladder.Step, observed: dict[str, float | None]) -> Finding:
+    """The failure: the run was over before the device had to do anything."""
+    dirtied, threshold, expire = (observed[name] or 0.0 for name in ("dirtied_bytes", "background_bytes", "expire_s"))
+    ran = seconds(case)
+    soon = f" and {ran:.3g} s are less than the {expire:.3g} s after which it does" if ran < expire else ""
+    return found(
+        RULE,
+        case,
+        State.FAIL,
+        f"A steady figure is claimed, but {in_bytes(dirtied)} are less than the {in_bytes(threshold)} of dirty data from which on"
+        f" the kernel writes{soon}: {step.device} took only {measures.percent(step.raw_bytes / dirtied)} while the clock ran."
+        " Memory absorbs a burst at this rate, and no longer than until the limit is reached.",
+        observed={**observed},
+        threshold={**case.thresholds},
+        bound=bound(case),
+        relabel=f"write{told_rate(case)} absorbed by memory: a burst below the dirty limit, not a steady rate",
+        evidence=("vm.dirty_background_*", "memory available", "L9 bytes written while the clock ran"),
+    )
+
+
+def bound(case: TrialCase) -> Bound | None:
+    """A device that has to keep up is no faster than memory: a steady rate is at most, a time at least what memory needed."""
+    figure, kind = measures.value(case.run, case.observations, case.measure), measures.figure_kind(case.measure.figure)
+    if figure is None or kind is None:
+        return None
+    uncharged = figure.value if figure.raw is None else figure.raw
+    if kind.better is measures.Better.HIGHER:
+        return Bound(low=None, high=uncharged, unit=kind.unit)
+    return Bound(low=uncharged, high=None, unit=kind.unit)
+
+
+def in_bytes(count: float) -> str:
+    """Bytes in words."""
+    return measures.with_unit(count, Unit.BYTES)
+
+
+RULE = Rule(
+    id="D05",
+    name="burst-below-dirty-limit",
+    scope=Scope.TRIAL,
+    severity=Severity.QUALIFIES,
+    part="regime",
+    needs=(),
+    applies=applies,
+    check=check,
+    alternatives=(
+        "A burst is what was meant, such as the saving of a file: then claim regime = burst.",
+        "A lower limit of the device itself (bdi max_ratio, strict_limit) made the kernel write earlier: the device took it.",
+    ),
+    advice="Write at least three times the dirty limit (vm.dirty_ratio of the memory that is available), or flush inside the"
+    " clock (flush_every, flush = end), or write with direct = true; or claim regime = burst.",
+    sources=(
+        "Linux: Documentation/admin-guide/sysctl/vm.rst (dirty_background_ratio, dirty_expire_centisecs)",
+        "SNIA SSS PTS: steady state is measured after the device has been filled, not in the first seconds",
+    ),
+)

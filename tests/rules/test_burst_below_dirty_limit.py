@@ -1,0 +1,91 @@
+"""D05: 256 MiB written in a second, on a machine that begins to write at 2.4 GB of dirty data."""
+
+from dataclasses import replace
+
+import pytest
+
+from assay.audit import limits
+from assay.records import Claim, Fact, FactClass, Regime, Severity, State, When
+from assay.rules.burst_below_dirty_limit import RULE
+from audit.case_builder import MIB, Made, Seen, but, case_of
+
+GIB = 1 << 30
+STEADY = Claim(regime=Regime.STEADY)
+BURST = Made(operation="write", claim=STEADY, seen=Seen(lower_bytes=4 * MIB, available_bytes=24 * GIB))
+SWITCHES = {"dirty_background_bytes": "0", "dirty_background_ratio": "10", "dirty_expire_centisecs": "3000"}
+
+
+def case(made, **switches):
+    found = case_of(made, "D05")
+    more = tuple(
+        Fact(host="local", when=When.BEFORE, key=f"sysctl.vm.{name}", value=value, fact_class=FactClass.PERFORMANCE)
+        for name, value in {**SWITCHES, **switches}.items()
+        if value
+    )
+    return replace(found, observations=replace(found.observations, facts=(*found.observations.facts, *more)))
+
+
+def judged(made, **switches):
+    return RULE.check(case(made, **switches))
+
+
+def test_a_burst_that_memory_takes_is_no_steady_rate():
+    finding = judged(BURST)
+    assert (finding.state, finding.severity) == (State.FAIL, Severity.QUALIFIES)
+    assert "1 s are less than the 30 s" in finding.statement
+    assert (finding.bound.low, finding.bound.high) == (None, case(BURST).value)
+    assert finding.relabel == "write 268 MB/s absorbed by memory: a burst below the dirty limit, not a steady rate"
+
+
+def test_a_latency_is_bounded_from_below():
+    made = but(BURST, figure="latency_mean_ns")
+    finding = judged(made)
+    assert (finding.bound.low, finding.bound.high) == (case(made).value, None)
+
+
+def test_the_bound_is_of_memory_even_where_a_drain_is_charged():
+    made = but(BURST, claim=Claim(regime=Regime.STEADY, tier="device"), drain_s=1.0)
+    assert judged(made).bound.high == pytest.approx(256 * MIB)
+
+
+def test_more_than_the_threshold_passes():
+    assert judged(but(BURST, available_bytes=2 * GIB)).state is State.PASS
+    assert judged(BURST, dirty_background_bytes=str(64 * MIB)).state is State.PASS
+
+
+def test_a_small_file_that_is_overwritten_for_long_is_never_dirtier_than_it_is_large():
+    made = but(BURST, count=64 * 256, file_bytes=256 * MIB, cached_bytes=(0, 256 * MIB))
+    finding = judged(made)
+    assert (finding.state, finding.observed["dirtied_bytes"]) == (State.FAIL, 256 * MIB)
+
+
+def test_what_the_device_took_while_the_clock_ran_was_no_burst():
+    assert judged(but(BURST, lower_bytes=250 * MIB)).state is State.PASS
+    assert judged(but(BURST, lower_bytes=250 * MIB, before_bytes=240 * MIB)).state is State.UNVERIFIED
+
+
+def test_missing_evidence_is_said():
+    assert "environment" in judged(BURST, dirty_background_ratio="").statement
+    assert judged(but(BURST, available_bytes=None)).state is State.UNVERIFIED
+    assert judged(but(BURST, lower_bytes=None)).state is State.UNVERIFIED
+    assert "how many bytes" in judged(but(BURST, count=0)).statement
+
+
+@pytest.mark.parametrize(
+    ("made", "why"),
+    [
+        (Made(claim=STEADY), "not a write of data"),
+        (but(BURST, flush_in_clock=True), "the flush is inside the clock"),
+        (but(BURST, knobs={"sync": "dsync"}), "the flush is inside the clock"),
+        (but(BURST, knobs={"direct": True}), "direct writes are not held in memory"),
+        (BURST, None),
+    ],
+)
+def test_it_is_asked_of_buffered_writes_only(made, why):
+    assert RULE.applies(case(made)) == why
+
+
+def test_only_a_steady_claim_is_judged():
+    assert limits.outside("D05", Claim()) is not None
+    assert limits.outside("D05", Claim(regime=Regime.BURST)) is not None
+    assert limits.outside("D05", STEADY) is None
