@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import pty
+import select
 import signal
 import subprocess
 import sys
@@ -287,6 +288,57 @@ def test_where_ours_is_a_terminal_the_command_has_one_of_the_same_size(room):
     assert said == b"True False os.terminal_size(columns=101, lines=33)\r\n"
     assert err == b"err\n"
     assert json.loads(result.read_text())["stdout"]["text"] == said.decode().replace("\r", "")
+
+
+@contextlib.contextmanager
+def at_a_terminal(room, script):
+    """A shell with job control whose terminal is ours to type on; `ASSAY` in the script watches what follows."""
+    program = f"{sys.executable} {DRIVER} {room}/result.json --"
+    pid, keyboard = pty.fork()
+    if pid == 0:
+        os.execvp("bash", ["bash", "-c", "set -m\n" + script.replace("ASSAY", program)])
+    try:
+        yield keyboard
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+        os.close(keyboard)
+
+
+def shown(keyboard, until):
+    """What the terminal shows until it has shown so much."""
+    said = b""
+    deadline = time.monotonic() + 30
+    while until not in said and time.monotonic() < deadline:
+        if select.select([keyboard], [], [], 0.2)[0]:
+            try:
+                said += os.read(keyboard, 4096)
+            except OSError:
+                break
+    assert until in said, said
+    return said
+
+
+def test_a_key_of_the_terminal_reaches_the_command_once(room):
+    script = "ASSAY sh -c 'trap \"echo got\" INT; echo ready; sleep 30; sleep 0.5; exit 9'; echo ended $?"
+    with at_a_terminal(room, script) as keyboard:
+        shown(keyboard, b"ready")
+        time.sleep(0.2)
+        os.write(keyboard, b"\x03")
+        assert shown(keyboard, b"ended 9").count(b"got") == 1
+
+
+def test_a_stopped_job_stops_as_a_whole_and_goes_on(room):
+    script = "ASSAY sh -c 'echo ready; read line; echo line=$line'; echo stopped $?; fg > /dev/null; echo ended $?"
+    with at_a_terminal(room, script) as keyboard:
+        shown(keyboard, b"ready")
+        time.sleep(0.2)
+        os.write(keyboard, b"\x1a")
+        shown(keyboard, b"stopped 148")
+        time.sleep(0.2)
+        os.write(keyboard, b"typed\n")
+        assert b"line=typed" in shown(keyboard, b"ended 0")
 
 
 def test_the_result_that_a_tool_writes_to_a_file_is_read(room):

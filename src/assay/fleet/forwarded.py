@@ -52,9 +52,18 @@ def pass_on(info: signal.struct_siginfo, pid: int) -> None:
         # After WINCH the command looks at the pseudo-terminal, which has its new size only now.
         send(pid, info.si_signo)
     if info.si_signo == signal.SIGTSTP:
-        os.kill(os.getpid(), signal.SIGSTOP)
+        _stop()
         if sent_by_process:
             send(pid, signal.SIGCONT)
+
+
+def _stop() -> None:
+    """Stop by the signal itself, as the command does: where nobody could ever continue us, the kernel stops neither."""
+    former = signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTSTP})
+    try:
+        os.kill(os.getpid(), signal.SIGTSTP)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, former)
 
 
 def send(pid: int, number: int) -> None:
