@@ -1,0 +1,152 @@
+"""Finds rates of a device that it never ran at: the file system stored the data in fewer bytes than were written or read.
+
+Zeros, repeated and compressible data are made smaller by a file system that compresses. Evidence: extents that FIEMAP calls
+encoded, and the bytes that the device the file system is on moved, against those that the application asked for. What the data
+are like is known of our own engine by its knobs (compressible, duplicates, zeros). Where nothing in sight makes them smaller,
+that they could be is a note: an array, a hypervisor or a disk below may do it unseen.
+"""
+
+from __future__ import annotations
+
+from assay import measures
+from assay.catalogue import Case, Rule, TrialCase
+from assay.findings import at_most, found, knob, told_rate
+from assay.measures import ladder
+from assay.records import Direction, Finding, Scope, Series, Severity, Span, State
+from assay.units import Unit
+
+
+def applies(case: Case) -> str | None:
+    """Reads and writes of data; limits.toml: tier = device."""
+    assert isinstance(case, TrialCase)
+    known = case.phase.directions.get(case.measure.operation) in (Direction.READ, Direction.WRITE)
+    return None if known else "neither a read nor a write of data"
+
+
+def check(case: Case) -> Finding:
+    """How many bytes the application moved for each byte of the device, where the file system stores encoded data."""
+    assert isinstance(case, TrialCase)
+    direction = case.phase.directions[case.measure.operation]
+    if not any(item.value for item in extents(case, "encoded_bytes")):
+        said = "Whether the file system stores the data encoded, nobody saw (FIEMAP of the data files)."
+        return found(RULE, case, State.UNVERIFIED, said)
+    encoded = ladder.encoded_bytes(case.phase, case.observations)
+    held = ladder.total(item.value[-1] for item in extents(case, "file_bytes") if item.value)
+    share = min(1.0, encoded / held) if held else 0.0
+    if share <= case.thresholds["encoded_share"]:
+        return as_it_is(case, share)
+    asked, step = ladder.asked_bytes(case.phase, case.observations, direction), moved(case, direction)
+    observed: dict[str, float | str | None] = {
+        "encoded_share": share,
+        "asked_bytes": asked,
+        "device_bytes": step.raw_bytes if step else None,
+    }
+    if not asked or step is None or asked < case.thresholds["least_bytes"]:
+        said = f"{measures.percent(share)} of the data is stored encoded; in how many bytes of the device is not known."
+        return found(RULE, case, State.UNVERIFIED, said, observed=observed)
+    if step.raw_bytes * case.thresholds["ratio"] < asked:
+        return reduced(case, asked, step, observed)
+    if step.bytes * case.thresholds["ratio"] < asked:
+        said = f"Others moved so much on {step.device} that it is not known in how many bytes the data are stored."
+        return found(RULE, case, State.UNVERIFIED, said, observed=observed)
+    said = f"The data are stored encoded, in as many bytes as they have: {step.device} moved {in_bytes(step.raw_bytes)}."
+    return found(RULE, case, State.PASS, said, observed=observed)
+
+
+def extents(case: TrialCase, metric: str) -> list[Series]:
+    """What FIEMAP told of the data files over time."""
+    return [*ladder.gauges(case.phase, case.observations, "extents", metric, "path")]
+
+
+def moved(case: TrialCase, direction: Direction) -> ladder.Step | None:
+    """What the device that the file system is on moved for the load: of writes with the drain."""
+    clock = ladder.highest_device(case.phase, case.observations, direction)
+    if direction is Direction.READ or clock is None:
+        return clock
+    return ladder.both(clock, ladder.highest_device(case.phase, case.observations, direction, Span.DRAIN))
+
+
+def poverty(case: TrialCase) -> list[str]:
+    """In which ways the data of our own engine can be made smaller, as its knobs say, in words."""
+    found_knobs = {name: knob(case, name) for name in ("compressible", "zeros", "duplicates")}
+    values = {name: float(value) for name, value in found_knobs.items() if isinstance(value, int | float)}
+    words = {
+        "compressible": f"compressible to 1/{values.get('compressible', 1.0):.3g}",
+        "zeros": f"{measures.percent(values.get('zeros', 0.0))} zeros",
+        "duplicates": f"{measures.percent(values.get('duplicates', 0.0))} duplicates",
+    }
+    limits = {
+        "compressible": case.thresholds["ratio"],
+        "zeros": case.thresholds["zero_share"],
+        "duplicates": case.thresholds["duplicate_share"],
+    }
+    return [text for name, text in words.items() if values.get(name, 0.0) > limits[name]]
+
+
+def as_it_is(case: TrialCase, share: float) -> Finding:
+    """Nothing is stored encoded: what the data are like is told, where it is known that they could be made smaller."""
+    observed: dict[str, float | str | None] = {"encoded_share": share}
+    ways = poverty(case)
+    if not ways:
+        return found(RULE, case, State.PASS, "The file system stores the data as they are.", observed=observed)
+    return found(
+        RULE,
+        case,
+        State.FAIL,
+        f"The data are {' and '.join(ways)}; the file system stores them as they are, but what is below the lowest visible device"
+        " may not (an array, a hypervisor, the disk itself).",
+        severity=Severity.NOTES,
+        observed=observed,
+        relabel=f"of data that could be made smaller ({', '.join(ways)})",
+    )
+
+
+def reduced(case: TrialCase, asked: float, step: ladder.Step, observed: dict[str, float | str | None]) -> Finding:
+    """The failure; data that are declared to be compressible are meant to be so, which makes it a bound and no lie."""
+    share, ways = step.raw_bytes / asked, poverty(case)
+    moved_share, stored = measures.percent(share), measures.percent(float(observed["encoded_share"] or 0))
+    what = f"{case.measure.operation.replace('_', ' ')}{told_rate(case)}"
+    declared = bool(ways) and not any(word in " ".join(ways) for word in ("zeros", "duplicates"))
+    of_what = f" of data that are {' and '.join(ways)}" if ways else ""
+    rate = at_most(case, share)
+    return found(
+        RULE,
+        case,
+        State.FAIL,
+        f"{in_bytes(asked)}{of_what} passed the file system as {in_bytes(step.raw_bytes)} of {step.device}: it stores {stored} of"
+        f" the files encoded, so the device ran at {moved_share} of this rate at most.",
+        severity=Severity.QUALIFIES if declared and rate else Severity.INVALIDATES,
+        observed=observed,
+        threshold={"ratio": case.thresholds["ratio"]},
+        bound=rate,
+        relabel=f"{what} of data stored in {moved_share} of their size: the file system's compression, not the device",
+        evidence=("L7 FIEMAP: encoded extents", "L0 engine", "L8 or L9 bytes"),
+    )
+
+
+def in_bytes(count: float) -> str:
+    """Bytes in words."""
+    return measures.with_unit(count, Unit.BYTES)
+
+
+RULE = Rule(
+    id="T07",
+    name="reducible-data",
+    scope=Scope.TRIAL,
+    severity=Severity.INVALIDATES,
+    part="tier",
+    needs=(),
+    applies=applies,
+    check=check,
+    alternatives=(
+        "Hits in memory make the device move less too: of writes they cannot, of reads compare with a file of dense data.",
+        "Small files stored in the metadata (inline data) are called encoded, too.",
+    ),
+    advice="Use data that cannot be made smaller (our engine's default; fio refill_buffers=1, never zero_buffers or /dev/zero),"
+    " or mount without compression; where production data compress, declare their ratio (compressible) and claim no device.",
+    sources=(
+        "IO500 rules: data are written in full and not reduced because of what they contain",
+        "fio HOWTO: scramble_buffers is no match for a clever block compressor",
+        "ioctl FIEMAP: FIEMAP_EXTENT_ENCODED",
+    ),
+)
