@@ -1,0 +1,134 @@
+"""Finds trials on a host that was short of memory: all stood still for it, pages went to swap and back, programs were killed.
+
+Evidence: the time in which all tasks that could have run waited for memory (pressure stall information, `full`), pages swapped,
+and programs killed for want of memory, each under the clock and of the whole host. A memory limit that the experiment itself
+sets (`memory` of a workload) is meant to be felt: then waiting and swapping are what was asked for, and are told but not judged.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from assay import measures
+from assay.catalogue import Case, Rule, TrialCase
+from assay.findings import found, knob
+from assay.measures import ladder
+from assay.records import ABSOLUTE, Finding, Scope, Series, Severity, State
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pressure:
+    """What one host's memory suffered under the clock; None where it is not known."""
+
+    waited: float | None
+    """Least share of the time in which all that could have run waited for memory."""
+    swapped: float | None
+    """Pages that went to swap or came back."""
+    killed: float | None
+
+
+def applies(case: Case) -> str | None:
+    """None for every run."""
+    return None if isinstance(case, TrialCase) else "it judges runs"
+
+
+def check(case: Case) -> Finding:
+    """Fail where a host was short of memory; with programs killed and everybody waiting the figure is none."""
+    assert isinstance(case, TrialCase)
+    seen = Pressure(waited=waited(case), swapped=swapped(case), killed=rise(case, "memory", "out_of_memory_kills"))
+    limits, declared = case.thresholds, limited(case)
+    observed = {"full_share": seen.waited, "swapped_pages": seen.swapped, "killed": seen.killed}
+    short = not declared and seen.waited is not None and seen.waited > limits["full_share"]
+    swaps = not declared and seen.swapped is not None and seen.swapped >= limits["swapped_pages"]
+    said = [
+        f"for {measures.percent(seen.waited or 0.0)} of the time all that could have run waited for memory" if short else "",
+        f"{seen.swapped:,.0f} pages went to swap or came back" if swaps else "",
+        f"the kernel killed {seen.killed:,.0f} program{'s' * (seen.killed != 1)} for want of memory" if seen.killed else "",
+    ]
+    over = [text for text in said if text]
+    if over:
+        severity = Severity.INVALIDATES if short and seen.killed else Severity.QUALIFIES
+        return found(
+            RULE,
+            case,
+            State.FAIL,
+            f"The host was short of memory: {'; '.join(over)}.",
+            severity=severity,
+            observed=observed,
+            threshold={**limits},
+            evidence=("pressure:/proc/pressure/memory", "memory:/proc/vmstat"),
+        )
+    return quiet(case, seen, observed)
+
+
+def quiet(case: TrialCase, seen: Pressure, observed: dict[str, float | None]) -> Finding:
+    """Nothing was over a threshold: a pass where all was seen, or the limit was the experiment's own."""
+    if limited(case):
+        said = "The experiment limits the memory of a workload: waiting for memory is what was asked for."
+        return found(RULE, case, State.PASS, said, observed=observed, threshold={**case.thresholds})
+    keys = {"pressure.memory_full_ns": seen.waited, "memory.swapped_in_pages": seen.swapped}
+    unseen = [key for key, figure in keys.items() if figure is None]
+    if unseen:
+        reasons = "; ".join(case.observations.missing.get(key, f"nobody looked at {key}") for key in unseen)
+        said = f"Whether the host was short of memory is not known: {reasons}."
+        return found(RULE, case, State.UNVERIFIED, said, observed=observed, threshold={**case.thresholds}, evidence=tuple(unseen))
+    pages = f"{seen.swapped:,.0f} pages were" if seen.swapped else "nothing was"
+    said = f"All waited for memory for {measures.percent(seen.waited or 0.0)} of the time; {pages} swapped."
+    return found(RULE, case, State.PASS, said, observed=observed, threshold={**case.thresholds})
+
+
+def limited(case: TrialCase) -> bool:
+    """Whether the experiment gives a workload a limit of memory."""
+    return any(knob(case, "memory", spec.name) is not None for spec in case.experiment.workloads)
+
+
+def waited(case: TrialCase) -> float | None:
+    """Least share of the clock in which all waited: what may have been waited between the looks and its ends is taken off."""
+    series, phase = counted(case, "pressure", "memory_full_ns"), case.phase
+    lasted = phase.end_ns - phase.start_ns
+    if series is None or lasted <= 0:
+        return None
+    first = max((at for at in series.at_ns if at <= phase.start_ns), default=phase.start_ns)
+    last = min((at for at in series.at_ns if at >= phase.end_ns), default=phase.end_ns)
+    outside = (phase.start_ns - first) + (last - phase.end_ns)
+    return max(0.0, ladder.rise(series, phase.start_ns, phase.end_ns) - outside) / lasted
+
+
+def swapped(case: TrialCase) -> float | None:
+    """Pages that were swapped in or out; None where either is not known."""
+    both = [rise(case, "memory", f"swapped_{way}_pages") for way in ("in", "out")]
+    known = [pages for pages in both if pages is not None]
+    return sum(known) if len(known) == len(both) else None
+
+
+def rise(case: TrialCase, layer: str, metric: str) -> float | None:
+    """By how much a counter of the host rose under the clock; None where it was not seen."""
+    series = counted(case, layer, metric)
+    return None if series is None else ladder.rise(series, case.phase.start_ns, case.phase.end_ns)
+
+
+def counted(case: TrialCase, layer: str, metric: str) -> Series | None:
+    """A counter of the whole host over time."""
+    return next(case.observations.over_time(case.phase.name, layer, metric, ABSOLUTE), None)
+
+
+RULE = Rule(
+    id="N05",
+    name="memory-pressure",
+    scope=Scope.TRIAL,
+    severity=Severity.QUALIFIES,
+    part="noise",
+    needs=(),
+    applies=applies,
+    check=check,
+    alternatives=(
+        "Another program, or another control group at its own limit, waited or was killed: the counters are of the whole host.",
+        "The load itself needs more memory than there is (its buffers, its data in the page cache): give it a smaller set.",
+    ),
+    advice="Stop what else needs memory and repeat; a working set that is to be larger than memory gets a limit of its own"
+    " (`memory` of the workload). Without pressure stall information start the kernel with psi=1.",
+    sources=(
+        "Linux: accounting/psi.rst, `full`: all non-idle tasks wait at once",
+        "Gregg, Systems Performance: swapping and the out-of-memory killer",
+    ),
+)

@@ -1,0 +1,82 @@
+"""N05: waiting, swapping and killing, alone and together, at the edges of the clock, under a declared limit, unseen."""
+
+from dataclasses import replace
+
+import pytest
+
+from assay.records import Observations, Severity, State, WorkloadSpec
+from assay.rules.memory_pressure import RULE
+from noise_cases import phase, run, series, trial_case
+
+
+def case(*, waited=(0.0, 0.0), swapped=(0.0, 0.0), killed=0.0, memory=None, missing=None):
+    """Ten seconds; each pair is what was counted at the start and at the end, waiting in s."""
+    points = [
+        ("pressure", "memory_full_ns", waited and [(0.0, waited[0] * 1e9), (10.0, waited[1] * 1e9)]),
+        ("memory", "swapped_in_pages", swapped and [(0.0, 0.0), (10.0, swapped[0])]),
+        ("memory", "swapped_out_pages", swapped and [(0.0, 0.0), (10.0, swapped[1])]),
+        ("memory", "out_of_memory_kills", [(0.0, 0.0), (10.0, killed)]),
+    ]
+    seen = Observations(series=tuple(series(*one) for one in points if one[2]), missing=missing or {})
+    found = trial_case("N05", run(of=phase(10.0)), seen)
+    spec = WorkloadSpec(name="w", kind="bulk_io", knobs={} if memory is None else {"memory": memory})
+    return replace(found, experiment=replace(found.experiment, workloads=(spec,)))
+
+
+def test_a_quiet_host_passes():
+    found = RULE.check(case())
+    assert (found.state, found.statement) == (State.PASS, "All waited for memory for 0 % of the time; nothing was swapped.")
+
+
+@pytest.mark.parametrize(
+    ("seen", "state"),
+    [
+        ({"waited": (0.0, 0.1)}, State.PASS),
+        ({"waited": (0.0, 0.11)}, State.FAIL),
+        ({"waited": (5.0, 5.1)}, State.PASS),
+        ({"swapped": (100, 155)}, State.PASS),
+        ({"swapped": (100, 156)}, State.FAIL),
+        ({"killed": 1}, State.FAIL),
+    ],
+)
+def test_each_sign_has_its_threshold(seen, state):
+    found = RULE.check(case(**seen))
+    assert found.state is state
+    assert found.severity is Severity.QUALIFIES
+
+
+def test_a_few_pages_are_told():
+    assert RULE.check(case(swapped=(3, 4))).statement.endswith("7 pages were swapped.")
+
+
+def test_waiting_and_killing_together_leave_no_figure():
+    found = RULE.check(case(waited=(0.0, 1.0), killed=2))
+    assert found.severity is Severity.INVALIDATES
+    assert found.statement == (
+        "The host was short of memory: for 10 % of the time all that could have run waited for memory;"
+        " the kernel killed 2 programs for want of memory."
+    )
+
+
+def test_what_was_waited_outside_the_clock_is_taken_off():
+    """A look 1 s before the start and one 1 s after the end: 2 s of waiting may all lie outside."""
+    one = case()
+    wide = series("pressure", "memory_full_ns", [(-1.0, 0.0), (11.0, 2e9)])
+    others = tuple(item for item in one.observations.series if item.layer != "pressure")
+    assert RULE.check(replace(one, observations=replace(one.observations, series=(*others, wide)))).state is State.PASS
+    longer = series("pressure", "memory_full_ns", [(-1.0, 0.0), (11.0, 2.2e9)])
+    assert RULE.check(replace(one, observations=replace(one.observations, series=(*others, longer)))).state is State.FAIL
+
+
+def test_a_limit_that_is_meant_is_felt():
+    found = RULE.check(case(waited=(0.0, 5.0), swapped=(900, 900), memory=1 << 26))
+    assert (found.state, found.observed["swapped_pages"]) == (State.PASS, 1800)
+    assert RULE.check(case(killed=1, memory=1 << 26)).state is State.FAIL
+
+
+def test_what_nobody_saw_is_unverified_and_says_how_to_see_it():
+    found = RULE.check(case(waited=None, missing={"pressure.memory_full_ns": "the kernel was built without PSI"}))
+    assert found.state is State.UNVERIFIED
+    assert "the kernel was built without PSI" in found.statement
+    assert RULE.check(case(swapped=None)).state is State.UNVERIFIED
+    assert RULE.check(case(waited=None, killed=1)).state is State.FAIL
