@@ -1,4 +1,7 @@
-"""What all tests of parsers need: the recorded outputs, and the law that any text gives figures or a refusal."""
+"""What all tests of parsers need: the recorded outputs, and the law that any text gives figures or a refusal.
+
+Recordings are of real runs, as printed; only the names of the host and of the directory are replaced.
+"""
 
 import math
 from pathlib import Path

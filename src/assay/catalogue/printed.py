@@ -23,6 +23,14 @@ SECOND = 1e9
 KIB, MIB = 2**10, 2**20
 _NUMBER = re.compile(r"\d+(?:\.(\d*))?(?:[eE]([+-]?\d{1,3}))?", re.ASCII)
 _WORD_ENDS = re.compile(r"[\s;|&()]+")
+_REMOTE = re.compile(r"(?:[\w.-]{1,64}@)?(?:[\w.-]{1,255}|\[[0-9A-Fa-f:.]{2,40}\])::?[^:]{0,4096}|rsync://.{1,4096}", re.DOTALL)
+_CLOCK = r"(\d{1,9}(?::\d\d){0,2}[.,]?\d{0,9})"
+_REAL = re.compile(
+    r"real\s+(\d{1,9}m\d{1,2}[.,]\d{1,9})s"
+    r"|real\s+(\d{1,12}[.,]\d{1,9})"
+    rf"|[\d.]{{1,20}}user [\d.]{{1,20}}system {_CLOCK}elapsed .{{1,200}}"
+    rf"|\s*Elapsed \(wall clock\) time \(h:mm:ss or m:ss\): {_CLOCK}"
+)
 _STRANGE = (ValueError, KeyError, TypeError, IndexError, AttributeError, ArithmeticError, RecursionError)
 
 
@@ -82,6 +90,28 @@ def lines(text: str) -> list[str]:
     return [line for line in whole if len(line) <= LONGEST_LINE]
 
 
+def real_time(rows: Iterable[str]) -> Printed | None:
+    """The last elapsed time that `time` printed, a shell's or GNU time's, also with -p and -v. None where there is none, or 0.
+
+    The forms: bash.1 (TIMEFORMAT), POSIX `time -p`, and time.1 of GNU time 1.9 (default format, -v).
+    """
+    found = [match for row in rows if (match := _REAL.fullmatch(row))]
+    if not found:
+        return None
+    *larger, seconds = next(text for text in found[-1].groups() if text).replace("m", ":").split(":")
+    told = printed(seconds, SECOND)
+    whole = sum(int(part) * 60.0 ** (power + 1) for power, part in enumerate(reversed(larger)))
+    return Printed(value=told.value + whole * SECOND, half=told.half) if told.value + whole else None
+
+
+def copied(argv: Sequence[str]) -> tuple[str, ...]:
+    """What a copy does on this host: `read` where the goal is remote (`host:path`), `write` where a source is; else empty."""
+    words = [word for word in argv if not word.startswith("-")]
+    if words and _REMOTE.fullmatch(words[-1]):
+        return ("read",)
+    return ("write",) if any(_REMOTE.fullmatch(word) for word in words[:-1]) else ()
+
+
 def values(tell: Tell, expected: str) -> Callable[[str], Mapping[str, float]]:
     """`Parser.parse` of it; `expected` says in words what the output should hold."""
     return lambda text: {key: number.value for key, number in _told(tell, expected, text).items()}
@@ -118,3 +148,8 @@ def option(argv: Sequence[str], *names: str) -> str | None:
         if name in names:
             found = value if equals else (argv[index + 1] if index + 1 < len(argv) else None)
     return found
+
+
+def file_option(tool: str, *names: str) -> Callable[[Sequence[str]], str | None]:
+    """`Parser.result_file` of a tool that is given the file by one of these options."""
+    return lambda argv: option(argv, *names) if calls(argv, tool) else None

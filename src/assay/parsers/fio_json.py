@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from assay.catalogue import Parser
+from assay.catalogue.printed import calls, file_option
 from assay.errors import EvidenceError
 
 PERCENTILES = {50.0: "p50", 90.0: "p90", 95.0: "p95", 99.0: "p99", 99.9: "p999"}
@@ -25,7 +26,7 @@ Row = Mapping[str, Any]
 
 def recognises(argv: Sequence[str], output: str) -> bool:
     """Whether this is fio's, and asked for as JSON."""
-    return bool(argv) and argv[0].rpartition("/")[2] == "fio" and '"fio version"' in output
+    return calls(argv, "fio") and '"fio version"' in output
 
 
 def parse(text: str) -> Mapping[str, float]:
@@ -133,4 +134,16 @@ def _whole(value: object) -> int:
     return int(_number(value))
 
 
-PARSER = Parser(name="fio_json", recognises=recognises, parse=parse)
+def resolution(text: str) -> Mapping[str, float]:
+    """Run times are whole milliseconds, rates of bytes whole bytes/s; all else has more digits than matter."""
+    halves = {"elapsed_ns": 5e5, "bytes_per_s": 0.5}
+    return {key: halves[name] for key in parse(text) if (name := key.rpartition(".")[2]) in halves}
+
+
+PARSER = Parser(
+    name="fio_json",
+    recognises=recognises,
+    parse=parse,
+    resolution=resolution,
+    result_file=file_option("fio", "--output"),
+)

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from assay.catalogue import Parser
-from assay.catalogue.printed import Printed, calls, exact, halves, lines, option, printed, total, values
+from assay.catalogue.printed import Printed, calls, exact, file_option, halves, lines, printed, total, values
 
 EXPECTED = "fio 3's report with its lines READ: or WRITE: of one status group each (or --output-format=json)"
 NUMBER = r"(\d[\d.]{0,30})([KMGTPEkmgtpe]?i?)"
@@ -138,5 +138,5 @@ PARSER = Parser(
     recognises=recognises,
     parse=values(_told, EXPECTED),
     resolution=halves(_told, EXPECTED),
-    result_file=lambda argv: option(argv, "--output"),
+    result_file=file_option("fio", "--output"),
 )

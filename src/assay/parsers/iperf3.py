@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from assay.catalogue import Parser
-from assay.catalogue.printed import KIB, SECOND, Printed, calls, exact, halves, lines, option, printed, values
+from assay.catalogue.printed import KIB, SECOND, Printed, calls, exact, file_option, halves, lines, printed, values
 
 EXPECTED = "the whole report of iperf3 -c (text, or the JSON of -J) that ended without an error"
 ROW = re.compile(
@@ -90,5 +90,5 @@ PARSER = Parser(
     recognises=recognises,
     parse=values(_told, EXPECTED),
     resolution=halves(_told, EXPECTED),
-    result_file=lambda argv: option(argv, "--logfile"),
+    result_file=file_option("iperf3", "--logfile"),
 )

@@ -1,0 +1,131 @@
+"""elbencho's results, as text, CSV or JSON: the column of the last thread done, of each phase.
+
+`MiB/s` is 2^20 bytes/s, `MB/s` (--base10) 10^6, times are whole milliseconds, latencies whole microseconds (elbencho 3.1-10,
+source/Statistics.cpp); all cut off, not rounded. The column of the first done is what was reached while all threads still
+worked, that of the last done is the whole phase.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from assay.catalogue import Parser
+from assay.catalogue.printed import MIB, Printed, calls, exact, halves, lines, option, printed, values
+
+EXPECTED = "elbencho's table with FIRST DONE and LAST DONE, or the lines of its --csvfile or --jsonfile"
+PHASES = {"WRITE": "write", "READ": "read", "STAT": "stat", "STATDIRS": "stat_dir", "MKDIRS": "mkdir", "RMFILES": "unlink"} | {
+    "RMDIRS": "rmdir",
+    "SYNC": "sync",
+}
+HEADER = re.compile(r"OPERATION\s+RESULT TYPE\s+FIRST DONE\s+LAST DONE\s*")
+ROW = re.compile(r"(\S{1,20})?\s+([A-Za-z][A-Za-z/ ]{2,30}?)\s*:\s+(\d{1,18})\S{0,4}\s+(\d{1,18})(ms)?\s*")
+LATENCY = re.compile(r"\s+(?:IO|Ent|File|Files|Dirs) latency\s+: \[ min=(\d+)us avg=(\d+)us max=(\d+)us .{0,200}\]\s*")
+SIZES = {"MiB/s": MIB, "MB/s": 10**6}
+ENTRIES = {"write": "create"}
+"""Whole files per second of the phase WRITE are creations; of the other phases they are the operation itself."""
+
+
+def recognises(argv: Sequence[str], output: str) -> bool:
+    """Whether this is elbencho's."""
+    return calls(argv, "elbencho") and any(sign in output for sign in ("LAST DONE", '"last_done"', "time ms [last]"))
+
+
+def result_file(argv: Sequence[str]) -> str | None:
+    """Whichever has the most digits."""
+    if not calls(argv, "elbencho"):
+        return None
+    return next((path for name in ("--jsonfile", "--csvfile", "--resfile") if (path := option(argv, name))), None)
+
+
+def _told(text: str) -> Iterator[tuple[str, Printed]]:
+    """Files are added to at each call: of one operation the last phase counts."""
+    rows = lines(text)
+    found: dict[str, Mapping[str, Printed]] = {}
+    found.update((*_table(rows), *_json(rows), *_csv(rows)))
+    for operation, figures in found.items():
+        yield from ((f"{operation}.{name}", figure) for name, figure in figures.items())
+
+
+def _table(rows: Sequence[str]) -> Iterator[tuple[str, Mapping[str, Printed]]]:
+    phase, cells, inside = "", dict[str, str](), False
+    for row in rows:
+        if HEADER.fullmatch(row):
+            inside = True
+        elif inside and row.startswith("---"):
+            yield from _phase(phase, cells)
+            cells = {}
+        elif match := ROW.fullmatch(row):
+            phase = match[1] or phase
+            cells[match[2]] = match[4]
+        elif match := LATENCY.fullmatch(row):
+            cells["avg us"], cells["max us"] = match[2], match[3]
+
+
+def _json(rows: Sequence[str]) -> Iterator[tuple[str, Mapping[str, Printed]]]:
+    for row in rows:
+        if row.startswith('{"phase_type"'):
+            told: Mapping[str, Any] = json.loads(row)
+            cells = {str(key): str(value) for key, value in told["last_done"].items()}
+            yield from _phase(str(told["phase_type"]), cells)
+
+
+def _csv(rows: Sequence[str]) -> Iterator[tuple[str, Mapping[str, Printed]]]:
+    names: list[str] = []
+    for cells in csv.reader(row for row in rows if row.startswith("ISO date,") or re.match(r"\d{4}-\d\d-\d\dT", row)):
+        if cells[0] == "ISO date":
+            names = cells
+        elif len(cells) == len(names):
+            line = dict(zip(names, cells, strict=True))
+            last = {name.removesuffix(" [last]"): cell for name, cell in line.items() if name.endswith("[last]") and cell}
+            mix = {f"{name.removeprefix('rwmix read ')} read": cell for name, cell in last.items() if name.startswith("rwmix")}
+            latency = {name[-4:-1]: cell for name, cell in line.items() if name.startswith("IO lat us [") and cell}
+            yield from _phase(line["operation"], {**last, **mix, **{f"{name} us": cell for name, cell in latency.items()}})
+
+
+def _phase(phase: str, cells: Mapping[str, str]) -> Iterator[tuple[str, Mapping[str, Printed]]]:
+    """The figures of one phase, whichever of its three forms the cells come from."""
+    operation = "write" if phase.startswith("RWMIX") else PHASES.get(phase)
+    time = next((cells[name] for name in ("Elapsed time", "time ms", "elapsed_time_ms") if name in cells), None)
+    if operation is None or time is None:
+        return
+    elapsed = {"elapsed_ns": _cut(time, 1e6)} if int(time) else {}
+    moved = dict(_moved(cells, " write" if "MiB/s write" in cells or "MB/s write" in cells else ""))
+    if moved or operation in ("write", "read"):
+        yield operation, {**elapsed, **moved}
+    if phase.startswith("RWMIX"):
+        yield "read", {**elapsed, **dict(_moved(cells, " read"))}
+    entries = next((cells[name] for name in ("Files/s", "Dirs/s", "entries/s") if name in cells), None)
+    count = next((cells[name] for name in ("Files total", "Dirs total", "entries") if name in cells), None)
+    if entries is not None and count is not None and operation != "read":
+        yield ENTRIES.get(operation, operation), {**elapsed, "ops_per_s": _cut(entries), "count": exact(int(count))}
+
+
+def _moved(cells: Mapping[str, str], side: str) -> Iterator[tuple[str, Printed]]:
+    """Data of one side of a phase."""
+    for key, name, size in (
+        *((f"Throughput {unit}", "bytes_per_s", factor) for unit, factor in SIZES.items()),
+        *((f"{unit}{side}", "bytes_per_s", factor) for unit, factor in SIZES.items()),
+        *(("bytes/s", "bytes_per_s", 1), ("bytes", "bytes", 1), ("iops", "ops_per_s", 1), (f"IOPS{side}", "ops_per_s", 1)),
+        *(("Total MiB", "bytes", MIB), (f"MiB{side}", "bytes", MIB), ("avg us", "latency_mean_ns", 1e3)),
+        ("max us", "latency_max_ns", 1e3),
+    ):
+        if key in cells:
+            yield name, exact(int(cells[key])) if key == "bytes" else _cut(cells[key], size)
+
+
+def _cut(text: str, size: float = 1) -> Printed:
+    """A whole number that was cut off: the truth is less than one unit more."""
+    return Printed(value=printed(text, size).value, half=float(size))
+
+
+PARSER = Parser(
+    name="elbencho",
+    recognises=recognises,
+    parse=values(_told, EXPECTED),
+    resolution=halves(_told, EXPECTED),
+    result_file=result_file,
+)

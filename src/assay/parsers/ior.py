@@ -1,0 +1,102 @@
+"""IOR's summary, as text, JSON or CSV: rates of its writes and reads.
+
+`MiB` is 2^20 bytes (IOR 4.1, src/iordef.h, MEBIBYTE). Of several repetitions the mean counts, as IOR has it: of the rates.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from assay.catalogue import Parser
+from assay.catalogue.printed import MIB, SECOND, Printed, calls, exact, file_option, halves, lines, printed, values
+
+EXPECTED = "IOR's 'Summary of all tests', or its JSON or CSV, of one test"
+COLUMNS = re.compile(r"Operation\s+Max\(MiB\)\s+Min\(MiB\)\s+Mean\(MiB\)\s.*")
+NUMBER = r"\d{1,15}\.\d{1,9}"
+ROW = re.compile(rf"(write|read)((?:\s+{NUMBER}){{9}})\s+\S+\s+\S+\s+\d+\s+\d+\s+\d+\s+(\d+)\s.*")
+SIZE = re.compile(rf"\s({NUMBER})\s+[A-Z0-9-]{{1,12}}\s+\d+\s*")
+CSV = "access,bw(MiB/s),IOPS,"
+
+
+def recognises(argv: Sequence[str], output: str) -> bool:
+    """Whether this is IOR's."""
+    return calls(argv, "ior", "IOR") and any(sign in output for sign in ("IOR-", '"bwMiB"', CSV))
+
+
+def _told(text: str) -> Iterator[tuple[str, Printed]]:
+    if '"summary"' in text:
+        yield from _json(text)
+        return
+    rows = lines(text)
+    begin = next((index for index, row in enumerate(rows) if COLUMNS.fullmatch(row)), len(rows))
+    seen: set[str] = set()
+    for row in rows[begin:]:
+        if match := ROW.fullmatch(row):
+            _once(seen, match[1])
+            yield from _of_row(match)
+    if CSV in text:
+        yield from _csv(rows)
+
+
+def _of_row(match: re.Match[str]) -> Iterator[tuple[str, Printed]]:
+    """Max, min, mean and deviation of MiB/s, the same of operations per second, then the mean time."""
+    operation, told = match[1], match[2].split()
+    yield f"{operation}.bytes_per_s", printed(told[2], MIB)
+    yield f"{operation}.ops_per_s", printed(told[6])
+    size = SIZE.search(match[0])
+    if int(match[3]) == 1 and size:
+        yield f"{operation}.elapsed_ns", printed(told[8], SECOND)
+        yield f"{operation}.bytes", printed(size[1], MIB)
+
+
+def _json(text: str) -> Iterator[tuple[str, Printed]]:
+    report: Mapping[str, Any] = json.loads(text[text.index("{") : text.rindex("}") + 1])
+    seen: set[str] = set()
+    for row in report["summary"]:
+        operation = row["operation"]
+        if operation not in ("read", "write"):
+            continue
+        _once(seen, operation)
+        half = 0.5e-4
+        yield f"{operation}.bytes_per_s", Printed(value=_number(row["bwMeanMIB"]), half=half).times(MIB)
+        yield f"{operation}.ops_per_s", Printed(value=_number(row["OPsMean"]), half=half)
+        if row["repetitions"] == 1:
+            yield f"{operation}.elapsed_ns", Printed(value=_number(row["MeanTime"]), half=half).times(SECOND)
+            yield f"{operation}.bytes", exact(_number(row["blockSize"]) * _number(row["segmentCount"]) * _number(row["numTasks"]))
+
+
+def _csv(rows: Sequence[str]) -> Iterator[tuple[str, Printed]]:
+    names = next((row.split(",") for row in rows if row.startswith(CSV)), [])
+    seen: set[str] = set()
+    for row in rows:
+        cells = dict(zip(names, row.split(","), strict=False))
+        if cells.get("access") in ("read", "write") and len(cells) == len(names):
+            _once(seen, cells["access"])
+            yield f"{cells['access']}.bytes_per_s", printed(cells["bw(MiB/s)"], MIB)
+            yield f"{cells['access']}.ops_per_s", printed(cells["IOPS"])
+            yield f"{cells['access']}.elapsed_ns", printed(cells["total(s)"], SECOND)
+
+
+def _once(seen: set[str], operation: str) -> None:
+    """Several tests in one output have other parameters each: which one is meant cannot be said."""
+    if operation in seen:
+        raise ValueError(f"second test that does {operation}")
+    seen.add(operation)
+
+
+def _number(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError(f"{value!r} as a number")
+    return float(value)
+
+
+PARSER = Parser(
+    name="ior",
+    recognises=recognises,
+    parse=values(_told, EXPECTED),
+    resolution=halves(_told, EXPECTED),
+    result_file=file_option("ior", "summaryFile"),
+)

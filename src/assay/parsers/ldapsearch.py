@@ -1,0 +1,43 @@
+"""ldapsearch's count of entries, and `time`'s elapsed time around it; ldapsearch itself tells no time.
+
+`# numEntries` and `result: CODE` end its LDIF (OpenLDAP 2.5, clients/tools/ldapsearch.c); a code other than 0 is an error.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from assay.catalogue import Parser
+from assay.catalogue.printed import Printed, calls, exact, halves, lines, real_time, values
+
+EXPECTED = "ldapsearch's '# numEntries' (not with -LLL), or the elapsed time of time"
+ENTRIES = re.compile(r"# numEntries: (\d{1,15})")
+RESULT = re.compile(r"result: (\d{1,4}) .{1,80}")
+
+
+def recognises(argv: Sequence[str], output: str) -> bool:
+    """Whether this is ldapsearch's end or the time around it."""
+    rows = lines(output)
+    return calls(argv, "ldapsearch") and (any(RESULT.fullmatch(row) for row in rows) or real_time(rows) is not None)
+
+
+def _told(text: str) -> Iterator[tuple[str, Printed]]:
+    """Of a paged search each page ends with its own count."""
+    rows = lines(text)
+    counts = [int(match[1]) for row in rows if (match := ENTRIES.fullmatch(row))]
+    codes = [int(match[1]) for row in rows if (match := RESULT.fullmatch(row))]
+    if codes:
+        yield "search.count", exact(sum(counts))
+        yield "search.errors", exact(sum(code != 0 for code in codes))
+    elapsed = real_time(rows)
+    if elapsed:
+        yield "search.elapsed_ns", elapsed
+
+
+PARSER = Parser(
+    name="ldapsearch",
+    recognises=recognises,
+    parse=values(_told, EXPECTED),
+    resolution=halves(_told, EXPECTED),
+)

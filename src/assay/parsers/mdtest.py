@@ -1,0 +1,53 @@
+"""mdtest's summary: operations per second on files, directories and the tree.
+
+The column `Mean` counts: the mean of the rates of all iterations, in ops/sec (mdtest 4.1 of IOR, src/mdtest.c). What was not
+done is printed as 0.000 and has no figure.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from assay.catalogue import Parser
+from assay.catalogue.printed import Printed, calls, halves, lines, printed, values
+
+EXPECTED = "mdtest's 'SUMMARY rate (in ops/sec)'"
+HEADER = re.compile(r"SUMMARY rate(?: \(in ops/sec\))?:.*")
+NUMBER = r"(\d{1,15}\.\d{1,6})"
+ROW = re.compile(rf"\s+([A-Z][a-z]{{1,20}} [a-z]{{1,20}})\s+:?\s*{NUMBER}\s+{NUMBER}\s+{NUMBER}\s+{NUMBER}\s*")
+OPERATIONS = {
+    "Directory creation": "mkdir",
+    "Directory stat": "stat_dir",
+    "Directory rename": "rename_dir",
+    "Directory removal": "rmdir",
+    "File creation": "create",
+    "File stat": "stat",
+    "File read": "read",
+    "File rename": "rename",
+    "File removal": "unlink",
+    "Tree creation": "create_tree",
+    "Tree removal": "remove_tree",
+}
+
+
+def recognises(argv: Sequence[str], output: str) -> bool:
+    """Whether this is mdtest's."""
+    return calls(argv, "mdtest") and any(HEADER.fullmatch(line) for line in lines(output))
+
+
+def _told(text: str) -> Iterator[tuple[str, Printed]]:
+    rows = lines(text)
+    begin = next((index for index, row in enumerate(rows) if HEADER.fullmatch(row)), len(rows))
+    for row in rows[begin:]:
+        match = ROW.fullmatch(row)
+        if match and match[1] in OPERATIONS and float(match[4]) > 0:
+            yield f"{OPERATIONS[match[1]]}.ops_per_s", printed(match[4])
+
+
+PARSER = Parser(
+    name="mdtest",
+    recognises=recognises,
+    parse=values(_told, EXPECTED),
+    resolution=halves(_told, EXPECTED),
+)

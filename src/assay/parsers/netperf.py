@@ -1,0 +1,77 @@
+"""netperf's streams and transactions: what was sent or received, and transactions per second.
+
+`10^6bits` are decimal; with -f K, M, G `KBytes`, `MBytes`, `GBytes` are powers of 1,024 (netperf 2.7.1, src/netlib.c,
+format_units and calc_thruput). MAERTS is a stream that this side receives.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from assay.catalogue import Parser
+from assay.catalogue.printed import SECOND, Printed, calls, exact, halves, lines, printed, values
+
+EXPECTED = "the headed table of a netperf test (or the omni test's THROUGHPUT= and THROUGHPUT_UNITS=)"
+TITLE = re.compile(r"(?:MIGRATED )?((?:TCP|UDP|OMNI|SCTP) [A-Za-z/ ]{3,40}?)(?: TEST| Test) from .{1,300}")
+UNIT = re.compile(r".{0,120}\ssecs\.?(.{0,80}\s)?(10\^[0369]bits|[KMG]?Bytes)/s(?:ec)?\s.*")
+NUMBERS = re.compile(r"\d[\d.]*(?:\s+\d[\d.]*){2,12}\s*")
+RATE = "per sec"
+STREAMS = {"STREAM": "send", "SENDFILE": "send", "MAERTS": "receive", "Send": "send", "Receive": "receive"}
+SIZES = {f"10^{power}bits": 10.0**power / 8 for power in (0, 3, 6, 9)} | {
+    f"{letter}Bytes": 1024.0**power for power, letter in enumerate(("", "K", "M", "G"))
+}
+DATAGRAMS = 6
+"""Numbers in the line of what was sent of a UDP stream: socket, message, time, messages, errors, rate; the line below has 4."""
+
+
+def recognises(argv: Sequence[str], output: str) -> bool:
+    """Whether this is netperf's."""
+    return calls(argv, "netperf") and any(TITLE.fullmatch(line) for line in lines(output))
+
+
+def _told(text: str) -> Iterator[tuple[str, Printed]]:
+    rows = lines(text)
+    titles = [match[1] for row in rows if (match := TITLE.fullmatch(row))]
+    if len(titles) != 1:
+        return
+    stream = next((name for word, name in STREAMS.items() if titles[0].endswith(word)), None)
+    table = [row.split() for row in rows if NUMBERS.fullmatch(row)]
+    unit = next((match[2] for row in rows if (match := UNIT.fullmatch(f"{row} "))), None)
+    if stream and unit and titles[0].startswith("UDP"):
+        yield from _datagrams(table, SIZES[unit])
+    elif stream and unit and table:
+        yield f"{stream}.elapsed_ns", printed(table[0][3], SECOND)
+        yield f"{stream}.bytes_per_s", printed(table[0][4], SIZES[unit])
+    elif stream:
+        yield from _keys(stream, dict(row.split("=", 1) for row in rows if re.fullmatch(r"[A-Z_]{1,60}=\S{1,60}", row)))
+    elif table and any(RATE in row for row in rows):
+        yield "transaction.elapsed_ns", printed(table[0][4], SECOND)
+        yield "transaction.ops_per_s", printed(table[0][5])
+
+
+def _datagrams(table: Sequence[Sequence[str]], size: float) -> Iterator[tuple[str, Printed]]:
+    """What this side sent; what did not arrive at the other side counts as errors."""
+    sent, arrived = table[0], table[1]
+    if len(sent) != DATAGRAMS:
+        raise ValueError(f"{len(sent)} numbers of datagrams sent")
+    yield "send.elapsed_ns", printed(sent[2], SECOND)
+    yield "send.count", exact(int(sent[3]))
+    yield "send.errors", exact(max(0, int(sent[3]) - int(arrived[2])) + int(sent[4]))
+    yield "send.bytes_per_s", printed(sent[5], size)
+
+
+def _keys(stream: str, found: dict[str, str]) -> Iterator[tuple[str, Printed]]:
+    """The omni test's own list of names and values (-- -k)."""
+    if "THROUGHPUT" in found:
+        yield f"{stream}.bytes_per_s", printed(found["THROUGHPUT"], SIZES[found["THROUGHPUT_UNITS"].removesuffix("/s")])
+        if "ELAPSED_TIME" in found:
+            yield f"{stream}.elapsed_ns", printed(found["ELAPSED_TIME"], SECOND)
+
+
+PARSER = Parser(
+    name="netperf",
+    recognises=recognises,
+    parse=values(_told, EXPECTED),
+    resolution=halves(_told, EXPECTED),
+)

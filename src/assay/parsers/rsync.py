@@ -1,0 +1,68 @@
+"""rsync's last lines: bytes and rate from `sent ... bytes/sec` (-v, --stats), or from the last line of --info=progress2.
+
+`bytes/sec` divides all bytes by whole seconds and a half (rsync 3.5, main.c, output_summary), so of short copies it says little:
+its resolution is that of this clock. `kB/s`, `MB/s` of the progress are powers of 1,024 (progress.c, rprint_progress).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from assay.catalogue import Parser
+from assay.catalogue.printed import KIB, Printed, calls, copied, exact, halves, lines, printed, values
+
+EXPECTED = "rsync's line 'sent N bytes  received N bytes  N bytes/sec' or the end of --info=progress2, without -h"
+GROUPED = r"(\d{1,3}(?:[.,]?\d{3}){0,7})"
+SENT = re.compile(rf"sent {GROUPED} bytes\s+received {GROUPED} bytes\s+{GROUPED}[.,](\d\d) bytes/sec")
+TRANSFERRED = re.compile(rf"Total transferred file size: {GROUPED} bytes")
+PROGRESS = re.compile(
+    rf"\s+{GROUPED}\s+100%\s+(\d{{1,12}}[.,]\d\d)([kMGT])B/s\s+\d+:\d\d:\d\d \(xfr#\d+, (?:to|ir)-chk=0/\d+\)\s*"
+)
+NAMES = "sending incremental file list"
+
+
+def recognises(argv: Sequence[str], output: str) -> bool:
+    """Whether this is rsync's."""
+    return calls(argv, "rsync") and any(SENT.fullmatch(line) or PROGRESS.fullmatch(line) for line in lines(output))
+
+
+def _told(text: str) -> Iterator[tuple[str, Printed]]:
+    """The bytes of files where they are told, else all that crossed; nothing where no file was copied."""
+    rows = lines(text)
+    progress, sent, files = (
+        next((match for row in reversed(rows) if (match := pattern.fullmatch(row))), None)
+        for pattern in (PROGRESS, SENT, TRANSFERRED)
+    )
+    crossed = _whole(sent[1]) + _whole(sent[2]) if sent else 0
+    told = _whole(files[1]) if files else _whole(progress[1]) if progress and NAMES not in text else crossed
+    if told == 0:
+        return
+    yield from _both("bytes", exact(told))
+    if progress and NAMES not in text:
+        yield from _both("bytes_per_s", printed(progress[2], KIB ** " kMGT".index(progress[3])))
+    elif sent:
+        yield from _both("bytes_per_s", _of_clock(_whole(sent[3]) + int(sent[4]) / 100, crossed))
+
+
+def _of_clock(rate: float, crossed: int) -> Printed:
+    """The time that the rate divides by is known to a second either way."""
+    return Printed(value=rate, half=rate * rate / crossed)
+
+
+def _whole(text: str) -> int:
+    return int(text.replace(",", "").replace(".", ""))
+
+
+def _both(name: str, figure: Printed) -> Iterator[tuple[str, Printed]]:
+    yield f"read.{name}", figure
+    yield f"write.{name}", figure
+
+
+PARSER = Parser(
+    name="rsync",
+    recognises=recognises,
+    parse=values(_told, EXPECTED),
+    resolution=halves(_told, EXPECTED),
+    operations=copied,
+)

@@ -1,0 +1,45 @@
+"""scp's line of progress, as it stands when a file is done; scp prints it on a terminal only.
+
+`KB/s`, `MB/s` and the sizes are powers of 1,024 (OpenSSH 9.2, progressmeter.c: format_rate, format_size). Several files
+count as copied one after the other.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from assay.catalogue import Parser
+from assay.catalogue.printed import KIB, Printed, calls, copied, halves, lines, printed, together, total, values
+
+EXPECTED = "scp's line of progress of a whole file (100%), which it prints on a terminal only"
+DONE = re.compile(r".{0,512}\s100%\s+(\d{1,9})([KMGTP]?)B?\s+([\d.]{1,12})([KMGTP]?)B/s\s+(?:\d+:)?\d\d:\d\d\s*")
+PREFIXES = " KMGTP"
+
+
+def recognises(argv: Sequence[str], output: str) -> bool:
+    """Whether this is scp's (sftp prints the same)."""
+    return calls(argv, "scp", "sftp") and any(DONE.fullmatch(line) for line in lines(output))
+
+
+def _told(text: str) -> Iterator[tuple[str, Printed]]:
+    files = []
+    for line in lines(text):
+        if match := DONE.fullmatch(line):
+            size = printed(match[1], KIB ** PREFIXES.index(match[2] or " "))
+            files.append((size, printed(match[3], KIB ** PREFIXES.index(match[4] or " "))))
+    if not files:
+        return
+    rate = together((size.value, speed) for size, speed in files)
+    for side in ("read", "write"):
+        yield f"{side}.bytes", total(size for size, _ in files)
+        yield f"{side}.bytes_per_s", rate
+
+
+PARSER = Parser(
+    name="scp",
+    recognises=recognises,
+    parse=values(_told, EXPECTED),
+    resolution=halves(_told, EXPECTED),
+    operations=copied,
+)

@@ -1,0 +1,45 @@
+"""slapadd's meter at its end, and `time`'s elapsed time around it: how fast an LDIF file went into the database.
+
+The meter counts bytes of LDIF, its prefixes are powers of 1,024, its time whole seconds cut off (OpenLDAP 2.5,
+libraries/liblutil/meter.c); slapadd prints it on a terminal only.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from assay.catalogue import Parser
+from assay.catalogue.printed import KIB, SECOND, Printed, calls, halves, lines, printed, real_time, values
+
+EXPECTED = "slapadd's meter at 100.00% (which it prints on a terminal only), or the elapsed time of time"
+METER = re.compile(r".{1,30}\s100\.00% eta\s.{0,10}elapsed\s+(\S{0,15})\s+spd\s+([\d.]{1,8}) ([ kMGTPEZY])/s\s*")
+TERM = re.compile(r"(\d\d)([ywdhms])")
+SIZES = {"y": 31_556_952, "w": 604_800, "d": 86_400, "h": 3600, "m": 60, "s": 1}
+
+
+def recognises(argv: Sequence[str], output: str) -> bool:
+    """Whether this is slapadd's meter or the time around it."""
+    rows = lines(output)
+    return calls(argv, "slapadd") and (any(METER.fullmatch(row) for row in rows) or real_time(rows) is not None)
+
+
+def _told(text: str) -> Iterator[tuple[str, Printed]]:
+    rows = lines(text)
+    for row in rows:
+        if match := METER.fullmatch(row):
+            seconds = sum(int(number) * SIZES[unit] for number, unit in TERM.findall(match[1]))
+            if seconds:
+                yield "add.elapsed_ns", Printed(value=seconds * SECOND, half=SECOND)
+            yield "add.bytes_per_s", printed(match[2], float(KIB) ** " kMGTPEZY".index(match[3]))
+    elapsed = real_time(rows)
+    if elapsed:
+        yield "add.elapsed_ns", elapsed
+
+
+PARSER = Parser(
+    name="slapadd",
+    recognises=recognises,
+    parse=values(_told, EXPECTED),
+    resolution=halves(_told, EXPECTED),
+)

@@ -1,0 +1,74 @@
+"""smallfile's report, text or JSON: files per second of its operation, and the bytes of those that move data.
+
+`files/sec` is over the longest thread; `MiB/sec` counts 2^20 bytes (smallfile 3.2, output_results.py: BYTES_PER_KiB and
+KiB_PER_MiB).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from assay.catalogue import Parser
+from assay.catalogue.printed import MIB, SECOND, Printed, calls, exact, file_option, halves, lines, printed, values
+
+EXPECTED = "smallfile's report with its operation and files/sec, or the JSON of --output-json"
+ROW = re.compile(r"([A-Za-z][A-Za-z/ -]{2,60}) [:=]\s{1,8}([a-z-]{3,20}|\d[\d.e+-]{0,30})")
+RENAMED = {"delete": "unlink", "delete-renamed": "unlink_renamed", "swift-get": "swift_get", "swift-put": "swift_put"}
+OPERATIONS = (
+    *("create", "delete", "append", "overwrite", "read", "readdir", "rename", "delete-renamed", "cleanup", "symlink", "mkdir"),
+    *("rmdir", "stat", "chmod", "setxattr", "getxattr", "swift-get", "swift-put", "ls-l", "await-create", "truncate-overwrite"),
+)
+
+
+def recognises(argv: Sequence[str], output: str) -> bool:
+    """Whether this is smallfile's."""
+    return calls(argv, "smallfile_cli.py", "smallfile") and ("files/sec" in output or "filesPerSec" in output)
+
+
+def _told(text: str) -> Iterator[tuple[str, Printed]]:
+    if '"filesPerSec"' in text:
+        yield from _json(text)
+        return
+    found = {match[1]: match[2] for row in lines(text) if (match := ROW.fullmatch(row.strip()))}
+    if "files/sec" not in found:
+        return
+    name = _name(found["operation"])
+    yield f"{name}.ops_per_s", printed(found["files/sec"])
+    yield f"{name}.count", exact(int(found["total files"]))
+    yield f"{name}.elapsed_ns", printed(found["elapsed time"], SECOND)
+    if "MiB/sec" in found:
+        yield f"{name}.bytes_per_s", printed(found["MiB/sec"], MIB)
+
+
+def _json(text: str) -> Iterator[tuple[str, Printed]]:
+    report: Mapping[str, Any] = json.loads(text[text.index("{") : text.rindex("}") + 1])
+    name, row = _name(report["params"]["operation"]), report["results"]
+    yield f"{name}.ops_per_s", exact(_number(row["filesPerSec"]))
+    yield f"{name}.count", exact(_number(row["files"]))
+    yield f"{name}.elapsed_ns", exact(_number(row["elapsed"])).times(SECOND)
+    if "MiBps" in row:
+        yield f"{name}.bytes_per_s", exact(_number(row["MiBps"])).times(MIB)
+
+
+def _name(operation: str) -> str:
+    if operation not in OPERATIONS:
+        raise ValueError(f"operation {operation!r:.60}")
+    return RENAMED.get(operation, operation.replace("-", "_"))
+
+
+def _number(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError(f"{value!r} as a number")
+    return float(value)
+
+
+PARSER = Parser(
+    name="smallfile",
+    recognises=recognises,
+    parse=values(_told, EXPECTED),
+    resolution=halves(_told, EXPECTED),
+    result_file=file_option("smallfile_cli.py", "--output-json"),
+)

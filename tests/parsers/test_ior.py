@@ -1,0 +1,51 @@
+import pytest
+
+from assay import catalogue
+from assay.errors import EvidenceError
+from parser_cases import recorded
+
+PARSER = catalogue.find("parsers", "ior")
+
+
+def test_mebibytes_of_both_sides():
+    found = PARSER.parse(recorded("ior-4.1.0-dev-posix.txt"))
+    assert found["write.bytes_per_s"] == pytest.approx(711.56 * (1 << 20))
+    assert found["read.ops_per_s"] == 27_314.72
+    assert found["read.bytes"] == 8 << 20
+    assert found["read.elapsed_ns"] == pytest.approx(4.69e6)
+    assert found["write.bytes_per_s"] == pytest.approx(found["write.bytes"] / (found["write.elapsed_ns"] / 1e9), rel=2e-3)
+    assert PARSER.resolution(recorded("ior-4.1.0-dev-posix.txt"))["write.bytes_per_s"] == pytest.approx(0.005 * (1 << 20))
+
+
+def test_of_repetitions_the_mean_counts_without_a_time():
+    found = PARSER.parse(recorded("ior-4.1.0-dev-random-3.txt"))
+    assert found["write.bytes_per_s"] == pytest.approx(3918.70 * (1 << 20))
+    assert "write.elapsed_ns" not in found
+    assert "write.bytes" not in found
+
+
+def test_json_and_csv_are_understood():
+    found = PARSER.parse(recorded("ior-4.1.0-dev-write.json"))
+    assert found["write.bytes_per_s"] == pytest.approx(3721.6539 * (1 << 20))
+    assert found["write.bytes"] == 4 << 20
+    assert PARSER.parse(recorded("ior-4.1.0-dev-write.csv"))["write.bytes_per_s"] == pytest.approx(3968.1211 * (1 << 20))
+
+
+def test_two_tests_in_one_output_are_refused():
+    text = recorded("ior-4.1.0-dev-posix.txt")
+    row = next(line for line in text.splitlines(keepends=True) if line.startswith("write  ") and "POSIX" in line)
+    with pytest.raises(EvidenceError, match="second test that does write"):
+        PARSER.parse(text + row)
+
+
+def test_half_a_report_is_refused():
+    text = recorded("ior-4.1.0-dev-posix.txt")
+    with pytest.raises(EvidenceError, match="Summary of all tests"):
+        PARSER.parse(text[: text.index("Summary")])
+
+
+def test_it_knows_its_own_and_its_file():
+    assert PARSER.recognises(("mpirun", "-n", "2", "ior", "-w"), recorded("ior-4.1.0-dev-posix.txt"))
+    assert PARSER.recognises(("ior",), recorded("ior-4.1.0-dev-write.csv"))
+    assert not PARSER.recognises(("mdtest",), recorded("ior-4.1.0-dev-posix.txt"))
+    assert PARSER.result_file(("ior", "-O", "summaryFile=there", "-O", "summaryFormat=JSON")) == "there"

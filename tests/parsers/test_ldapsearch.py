@@ -1,0 +1,35 @@
+import pytest
+
+from assay import catalogue
+from assay.errors import EvidenceError
+from parser_cases import recorded
+
+PARSER = catalogue.find("parsers", "ldapsearch")
+NAME = "ldapsearch-2.5.13-time.txt"
+
+
+def test_entries_and_the_time_around():
+    found = PARSER.parse(recorded(NAME))
+    assert found == {"search.count": 11, "search.errors": 0, "search.elapsed_ns": pytest.approx(40e6)}
+    assert recorded(NAME).count("\ndn: ") == 11
+    assert PARSER.resolution(recorded(NAME))["search.elapsed_ns"] == pytest.approx(0.5e6)
+
+
+def test_another_result_is_an_error():
+    found = PARSER.parse(recorded("ldapsearch-2.5.13-size-limit.txt"))
+    assert found["search.errors"] == 1
+    assert found["search.count"] == 5
+
+
+def test_pages_are_added():
+    assert PARSER.parse(recorded(NAME) * 2)["search.count"] == 22
+
+
+def test_without_an_answer_there_is_no_figure():
+    with pytest.raises(EvidenceError, match="numEntries"):
+        PARSER.parse(recorded("ldapsearch-2.5.13-failed.txt"))
+
+
+def test_it_knows_its_own():
+    assert PARSER.recognises(("bash", "-c", "time ldapsearch -x"), recorded(NAME))
+    assert not PARSER.recognises(("ldapsearch",), recorded("ldapsearch-2.5.13-failed.txt"))

@@ -1,0 +1,49 @@
+import pytest
+
+from assay import catalogue
+from assay.errors import EvidenceError
+from parser_cases import recorded
+
+PARSER = catalogue.find("parsers", "rsync")
+
+
+def test_progress_of_the_whole_has_binary_megabytes():
+    found = PARSER.parse(recorded("rsync-3.5.0-progress2-slow.txt"))
+    assert found["read.bytes"] == found["write.bytes"] == 9_437_184
+    assert found["read.bytes_per_s"] == pytest.approx(5.70 * (1 << 20)), "it was held to 6 MiB/s"
+    assert PARSER.resolution(recorded("rsync-3.5.0-progress2-slow.txt"))["read.bytes_per_s"] == pytest.approx(0.005 * (1 << 20))
+
+
+def test_the_last_line_has_a_clock_of_seconds():
+    text = recorded("rsync-3.5.0-v.txt")
+    found = PARSER.parse(text)
+    assert found["write.bytes"] == 9_439_695 + 73
+    assert found["write.bytes_per_s"] == 18_879_536
+    assert PARSER.resolution(text)["write.bytes_per_s"] > found["write.bytes_per_s"], "half a second may be any shorter time"
+
+
+def test_stats_tell_the_bytes_of_files():
+    assert PARSER.parse(recorded("rsync-3.5.0-stats.txt"))["write.bytes"] == 9_437_184
+    assert PARSER.parse(recorded("rsync-3.5.0-stats-de.txt")) == PARSER.parse(recorded("rsync-3.5.0-stats.txt"))
+
+
+def test_progress_of_single_files_is_no_result():
+    found = PARSER.parse(recorded("rsync-3.5.0-progress.txt"))
+    assert found["write.bytes_per_s"] == 18_879_536, "not the 230.77MB/s of the last file"
+
+
+def test_no_file_copied_is_no_figure_and_rounded_sizes_neither():
+    for name in ("nothing-to-do", "progress2-human", "stats-human"):
+        with pytest.raises(EvidenceError, match="without -h"):
+            PARSER.parse(recorded(f"rsync-3.5.0-{name}.txt"))
+
+
+def test_what_happens_here():
+    assert PARSER.operations(("rsync", "-a", "x/", "host:y")) == ("read",)
+    assert PARSER.operations(("rsync", "-a", "rsync://host/x", "y")) == ("write",)
+    assert PARSER.operations(("rsync", "-a", "x", "y")) == ()
+
+
+def test_it_knows_its_own():
+    assert PARSER.recognises(("rsync", "-av"), recorded("rsync-3.5.0-v.txt"))
+    assert not PARSER.recognises(("cp",), recorded("rsync-3.5.0-v.txt"))

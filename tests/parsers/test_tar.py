@@ -1,0 +1,45 @@
+import pytest
+
+from assay import catalogue
+from assay.errors import EvidenceError
+from parser_cases import recorded
+
+PARSER = catalogue.find("parsers", "tar")
+
+
+def test_totals_written_and_read():
+    found = PARSER.parse(recorded("tar-1.34-totals.txt"))
+    assert found == {"write.bytes": 9_441_280, "write.bytes_per_s": 636 * (1 << 20)}
+    assert PARSER.resolution(recorded("tar-1.34-totals.txt"))["write.bytes_per_s"] == 1 << 20, "its digits are rounded up"
+    assert PARSER.parse(recorded("tar-1.34-extract.txt"))["read.bytes_per_s"] == pytest.approx(1.1 * (1 << 30))
+
+
+def test_another_language_does_not_say_which():
+    found = PARSER.parse(recorded("tar-1.34-totals-de.txt"))
+    assert found["read.bytes_per_s"] == found["write.bytes_per_s"] == 864 * (1 << 20)
+
+
+def test_checkpoints_are_no_result():
+    assert PARSER.parse(recorded("tar-1.34-checkpoint.txt"))["write.bytes"] == 9_441_280
+    with pytest.raises(EvidenceError, match="--totals"):
+        PARSER.parse(recorded("tar-1.34-checkpoint-echo.txt"))
+
+
+@pytest.mark.parametrize(
+    ("words", "operations"),
+    [
+        ("tar --totals -cf a b", ("write",)),
+        ("tar cf a b", ("write",)),
+        ("time tar --extract --totals -f a", ("read",)),
+        ("tar xf a --totals", ("read",)),
+        ("tar --totals", ()),
+    ],
+)
+def test_the_arguments_say_what_it_is_about(words, operations):
+    assert PARSER.operations(words.split()) == operations
+
+
+def test_it_knows_its_own():
+    assert PARSER.recognises(("tar", "cf"), recorded("tar-1.34-totals-de.txt"))
+    assert not PARSER.recognises(("tar", "cf"), recorded("tar-1.34-checkpoint-echo.txt"))
+    assert not PARSER.recognises(("dd",), recorded("tar-1.34-totals.txt"))

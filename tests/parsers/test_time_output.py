@@ -1,0 +1,52 @@
+import pytest
+
+from assay import catalogue
+from assay.catalogue.printed import real_time
+from assay.errors import EvidenceError
+from parser_cases import recorded
+
+PARSER = catalogue.find("parsers", "time_output")
+
+
+@pytest.mark.parametrize(
+    ("name", "seconds", "half"),
+    [
+        ("bash-5.2-time.txt", 0.007, 0.0005),
+        ("bash-5.2-time-de.txt", 0.051, 0.0005),
+        ("bash-5.2-time-posix.txt", 1.10, 0.005),
+        ("time-1.9-default.txt", 1.10, 0.005),
+        ("time-1.9-verbose.txt", 1.10, 0.005),
+        ("time-1.9-posix.txt", 1.01, 0.005),
+    ],
+)
+def test_each_form(name, seconds, half):
+    assert PARSER.parse(recorded(name)) == {"command.elapsed_ns": pytest.approx(seconds * 1e9)}
+    assert PARSER.resolution(recorded(name)) == {"command.elapsed_ns": pytest.approx(half * 1e9)}
+
+
+@pytest.mark.parametrize(
+    ("line", "seconds"),
+    [
+        ("real\t61m1.500s", 3661.5),
+        ("1.00user 0.50system 1:02.03elapsed 2%CPU (0avgtext+0avgdata 1maxresident)k", 62.03),
+        ("1.00user 0.50system 1:02:03elapsed 2%CPU (0avgtext+0avgdata 1maxresident)k", 3723),
+        ("\tElapsed (wall clock) time (h:mm:ss or m:ss): 1:02:03", 3723),
+        ("real 12", None),
+        ("unreal 1.0", None),
+    ],
+)
+def test_minutes_and_hours(line, seconds):
+    found = real_time([line])
+    assert (found.value if found else None) == (pytest.approx(seconds * 1e9) if seconds else None)
+
+
+def test_of_several_the_last_counts_and_zero_is_below_its_digits():
+    assert PARSER.parse("real\t0m1.000s\nreal\t0m2.000s\n")["command.elapsed_ns"] == 2e9
+    with pytest.raises(EvidenceError, match="more than 0"):
+        PARSER.parse(recorded("time-1.9-too-short.txt"))
+
+
+def test_it_knows_its_own():
+    assert PARSER.recognises(("/usr/bin/time", "cp", "a", "b"), recorded("time-1.9-default.txt"))
+    assert PARSER.recognises(("bash", "-c", "time cp a b"), recorded("bash-5.2-time.txt"))
+    assert not PARSER.recognises(("cp", "a", "b"), recorded("bash-5.2-time.txt"))
