@@ -414,6 +414,23 @@ def test_an_ordinary_user_has_less_evidence_and_no_crash():
     assert of(three, bench.home / "held")["written"] is True
 
 
+@root
+def test_a_block_device_is_touched_as_a_file_is(room):
+    with (room / "image").open("wb") as file:
+        file.truncate(32 * MIB)
+    made = subprocess.run(["losetup", "-f", "--show", room / "image"], check=True, capture_output=True, text=True)
+    loop = made.stdout.strip()
+    try:
+        seen, *_ = watched(room, "sh", "-c", f"dd if=/dev/zero of={loop} bs=1M count=8 status=none")
+        named, *_ = watched(room, "dd", f"if={loop}", "of=/dev/null", "bs=1M", "status=none")
+    finally:
+        subprocess.run(["losetup", "-d", loop], check=True)
+    assert (of(seen, loop)["written"], of(seen, loop)["size_bytes"]) == (True, 32 * MIB)
+    assert seen["drain_ns"] is not None
+    assert of(named, loop)["written"] is False
+    assert [place["kind"] for place in named["places"] if place["address"] == loop] == ["device"]
+
+
 @contextlib.contextmanager
 def throttled(room, rate):
     """A file system on a loop device that writes no faster than `rate` bytes/s."""

@@ -49,7 +49,7 @@ def settle(
 def unknown(was: Sequence[touched.Before], found: Sequence[Touched]) -> Iterator[tuple[str, ...]]:
     """The paths of which nobody knew before the exec, in groups that one observer can look at."""
     known = {one.path for one in was if one.identity is not None}
-    paths = iter([one.path for one in found if one.path not in known][:LATE_FILES])
+    paths = iter([one.path for one in found if one.path not in known and touched.regular(one.path)][:LATE_FILES])
     while group := tuple(itertools.islice(paths, LATE_AT_ONCE)):
         yield group
 

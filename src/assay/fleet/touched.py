@@ -1,4 +1,4 @@
-"""Which regular files a command touched, what of them is in memory, and the drain of those that it wrote."""
+"""Which regular files and block devices a command touched, what of them is in memory, and the drain of those that it wrote."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Before:
 
     path: str
     identity: Identity | None
-    """None where there was no regular file."""
+    """None where there was no regular file or block device."""
     cached_bytes: int | None
 
 
@@ -70,16 +70,18 @@ def before(host: Host, paths: Iterable[str]) -> tuple[Before, ...]:
 
 
 def identity(path: str) -> Identity | None:
-    """What tells a regular file from another and from itself before; None where there is none."""
+    """What tells a regular file or block device from another and from itself before; None where there is none."""
     try:
         found = Path(path).stat()
+        size = _device_size(path) if stat.S_ISBLK(found.st_mode) else found.st_size
     except (OSError, ValueError):
         return None
-    return (found.st_dev, found.st_ino, found.st_ctime_ns, found.st_size) if stat.S_ISREG(found.st_mode) else None
+    holds_data = stat.S_ISREG(found.st_mode) or stat.S_ISBLK(found.st_mode)
+    return (found.st_dev, found.st_ino, found.st_ctime_ns, size) if holds_data else None
 
 
 def changed(was: Sequence[Before]) -> tuple[str, ...]:
-    """The paths with a regular file that was made or changed since."""
+    """The paths that were made or changed since."""
     return tuple(one.path for one in was if (now := identity(one.path)) is not None and now != one.identity)
 
 
@@ -98,6 +100,11 @@ def merged(was: Sequence[Before], opened: Mapping[str, bool]) -> dict[str, bool]
     return found
 
 
+def regular(path: str) -> bool:
+    """Whether this is a file of a file system: only these have extents."""
+    return Path(path).is_file()
+
+
 def cached(host: Host, path: str) -> int | None:
     """Bytes of a file in the page cache; None where that cannot be known."""
     found = pages(host, path)
@@ -105,7 +112,7 @@ def cached(host: Host, path: str) -> int | None:
 
 
 def pages(host: Host, path: str) -> CacheStat | None:
-    """cachestat of a regular file; None where there is none or we may not ask."""
+    """cachestat of a file; None where there is none or we may not ask."""
     if host.syscalls is None or identity(path) is None:
         return None
     try:
@@ -177,6 +184,14 @@ def _flush(path: str) -> str | None:
 
 def _may_be_path(text: str) -> bool:
     return 0 < len(text) < LONGEST_PATH and not text.startswith("-") and "\0" not in text and "\n" not in text
+
+
+def _device_size(path: str) -> int:
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        return os.lseek(descriptor, 0, os.SEEK_END)
+    finally:
+        os.close(descriptor)
 
 
 def _for_writing(number: int) -> bool:

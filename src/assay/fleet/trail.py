@@ -62,12 +62,16 @@ class Trail:
         now_ns = time.monotonic_ns()
         if now_ns >= self._count_ns:
             self._count_ns = self._spaced(self._count, COUNT_S)
-        if (self.exits is None or self.opens is None) and now_ns >= self._look_ns:
+        if not self.told_all() and now_ns >= self._look_ns:
             self._look_ns = self._spaced(self._look, LOOK_S)
 
     def patience_s(self) -> float:
         """How long the next tick may wait: the kernel keeps what it tells, what is looked at goes by."""
-        return HEAR_S if self.exits is not None and self.opens is not None else LOOK_S
+        return HEAR_S if self.told_all() else LOOK_S
+
+    def told_all(self) -> bool:
+        """Whether the kernel tells of every file and every task, so that nobody has to look."""
+        return self.exits is not None and self.opens is not None and not self.opens.deaf
 
     def recorded(self) -> Recorded | None:
         """The sum of the tree's exit records; None where some or all could not be had."""
@@ -89,6 +93,8 @@ class Trail:
             yield f"{self.no_opens}, so only arguments and files that were held open for a while are known"
         elif self.exits is None:
             yield "processes that were gone at once could not be told from others"
+        if self.opens is not None and self.opens.deaf:
+            yield f"fanotify: the kernel does not tell of files on {', '.join(sorted(self.opens.deaf))}"
         if self.crowded:
             yield f"only the first {MOST_FILES} files were followed"
 
@@ -157,7 +163,7 @@ class Trail:
             if self.exits is None and found and descendants.ignores_children(pid):
                 for child in found:
                     self.tree.miss(REAPED_BY_KERNEL, child)
-            if self.opens is None:
+            if self.opens is None or self.opens.deaf:
                 for path, written in descendants.open_files(pid):
                     self.files[path] = self.files.get(path, False) or written
 

@@ -79,7 +79,7 @@ def _stage(host: Host, ask: Ask) -> tuple[Stage, dict[str, str]]:
 
 def _subject(stage: Stage) -> Subject:
     return Subject(
-        paths=tuple(one.path for one in stage.was if one.identity is not None),
+        paths=tuple(one.path for one in stage.was if one.identity is not None and touched.regular(one.path)),
         backing_files=tuple(dict.fromkeys(image for place in stage.places for image in place.backing_files)),
         directory=stage.directory,
         devices=tuple(dict.fromkeys(device for place in stage.places for device in place.devices)),

@@ -31,6 +31,7 @@ class TreeAccount:
     minor_faults: int
     major_faults: int
     max_rss_bytes: int
+    """Of the largest process; the kernel counts what it had before its exec too, so it is never below the watcher's own."""
     processes: int
     """How many ended and were collected by the watcher itself; those waited for inside the tree are in their accounts."""
     lost: int = 0
@@ -40,7 +41,10 @@ class TreeAccount:
 
 @dataclass(frozen=True, kw_only=True)
 class Touched:
-    """A regular file that the command opened, with what it holds after the command's end."""
+    """A regular file or block device that the command opened, with what it holds after the command's end.
+
+    Libraries and settings of the system, which any program reads for itself, are left out.
+    """
 
     path: str
     written: bool

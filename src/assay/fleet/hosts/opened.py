@@ -1,4 +1,4 @@
-"""Hears of every regular file that is opened, or closed after it was open for writing: fanotify(7). Needs CAP_SYS_ADMIN.
+"""Hears of every file that is opened, or closed after it was open for writing: fanotify(7). Needs CAP_SYS_ADMIN.
 
 Events name files by handles, not by descriptors: a descriptor in the queue would keep a removed file alive, and the pages that
 are then thrown away would be charged to us. Handles are turned into paths after the command's end.
@@ -26,7 +26,7 @@ EVENT = struct.Struct("=IBBHQii")
 BUFFER_BYTES = 1 << 18
 SILENT = frozenset(
     (
-        *("proc", "sysfs", "devpts", "devtmpfs", "cgroup", "cgroup2", "securityfs", "debugfs", "tracefs", "pstore", "bpf"),
+        *("proc", "sysfs", "devpts", "cgroup", "cgroup2", "securityfs", "debugfs", "tracefs", "pstore", "bpf"),
         *("mqueue", "hugetlbfs", "configfs", "fusectl", "autofs", "binfmt_misc", "rpc_pipefs", "nsfs", "efivarfs"),
     )
 )
@@ -54,7 +54,7 @@ class Opens:
             raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
         self._points: dict[bytes, str] = {}
         self.deaf: set[str] = set()
-        """MAJ:MIN of file systems that refuse to be listened to."""
+        """Where file systems are mounted that refuse to be listened to."""
         for mount in whole(mounts):
             self._mark(mount)
 
@@ -87,7 +87,7 @@ class Opens:
         flags, mask = FAN_MARK_ADD | FAN_MARK_FILESYSTEM, FAN_OPEN | FAN_CLOSE_WRITE
         point = os.fsencode(mount.point)
         if self._libc.fanotify_mark(self._descriptor, flags, ctypes.c_uint64(mask), AT_FDCWD, point):
-            self.deaf.add(mount.device_number)
+            self.deaf.add(mount.point)
             return
         with contextlib.suppress(OSError):
             self._points[struct.pack("=Q", os.statvfs(mount.point).f_fsid)] = mount.point
@@ -105,8 +105,10 @@ class Opens:
             return None
         try:
             found = os.fstat(descriptor)
-            regular = stat.S_ISREG(found.st_mode) and found.st_nlink > 0
-            return os.readlink(f"/proc/self/fd/{descriptor}") if regular else None  # noqa: PTH115 - many of them
+            holds_data = stat.S_ISREG(found.st_mode) or stat.S_ISBLK(found.st_mode)
+            if not holds_data or not found.st_nlink:
+                return None
+            return os.readlink(f"/proc/self/fd/{descriptor}")  # noqa: PTH115 - many of them
         finally:
             os.close(descriptor)
 
