@@ -7,6 +7,7 @@ Standard output and the exit status are the command's own: what Assay says goes 
 from __future__ import annotations
 
 import sys
+import traceback
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -52,7 +53,8 @@ def stat(words: Sequence[str]) -> int:
         return complain(error, NOT_EXECUTABLE)
     except AssayError as error:
         return complain(error, FAILED)
-    except OSError as error:
+    except Exception as error:  # a mistake of ours may not look like a status of the command's own
+        traceback.print_exc()
         return complain(error, FAILED)
 
 
@@ -81,15 +83,16 @@ def conducted(request: Request) -> int:
 
 def once(request: Request, argv: tuple[str, ...]) -> Told:
     """Run and judge a command. Raises MissingError where there is none, RefusedError where it cannot be executed."""
-    from assay.fleet import reported, told, watch
+    from assay.fleet import extents, reported, told, watch
     from assay.fleet.hosts.local import Local
 
     ask = watch.Ask(argv=argv, result_file=None if request.knobs is not None else reported.result_file(argv))
-    watched = watch.watch(Local(), ask)
+    host = Local()
+    watched = watch.watch(host, ask)
     from assay.audit import judge  # only now: nothing of it is needed while the command runs
 
     found, unread = reported.reported(watched, how(request, watched))
-    foreign = told.foreign(watched, found, request.claim)
+    foreign = told.foreign(watched, found, request.claim, extents.late(host, watched))
     verdicts = judge.judge_run(foreign.experiment, foreign.run, foreign.observations)
     return Told(watched=watched, foreign=foreign, verdicts=verdicts, unread=unread)
 

@@ -59,7 +59,7 @@ def in_bytes(verdict: Verdict) -> bool:
     return verdict.subject.endswith(".bytes_per_s")
 
 
-def claim_of(verdicts: list[Verdict]) -> Any:
+def claim_of(verdicts: list[Verdict]) -> object:
     """What the worst figure was judged as."""
     return plainly.to_plain(verdicts[0].claim) if verdicts else {"tier": None, "durability": None}
 

@@ -39,7 +39,8 @@ class Ratio:
 
 def repeated(request: Request) -> int:
     """Run, show each run in a line, then the last block, the intervals and the comparison; the status of the last run."""
-    runs, others = [], []
+    runs: list[Told] = []
+    others: list[Told] = []
     for number in range(request.repeat):
         for told in pair(request, number):
             (runs if told.watched.argv == request.argv else others).append(told)
@@ -47,7 +48,7 @@ def repeated(request: Request) -> int:
     lines = stat_shown.block(runs[-1])
     lines += [line for which in (runs, others) for line in interval_lines(which)]
     ratios = tuple(compared(runs, others)) if others else ()
-    lines += [ratio_line(ratio, request) for ratio in ratios]
+    lines += [ratio_line(ratio) for ratio in ratios]
     print("\n".join(lines), file=sys.stderr, flush=True)
     if request.json_to is not None:
         stat_json.write(request.json_to, {**stat_json.plain(runs[-1]), **plain(runs, others, ratios)})
@@ -111,16 +112,15 @@ def compared(runs: Sequence[Told], others: Sequence[Told]) -> Iterator[Ratio]:
     for name in shared:
         contrast = paired_ratio(mine[name], theirs[name])
         value = math.exp(contrast.difference)
-        if contrast.n < LEAST:
-            known = (None, None, Conclusion.UNDECIDED)
-        else:
+        low, high, conclusion = None, None, Conclusion.UNDECIDED
+        if contrast.n >= LEAST:
             wide, narrow = interval(contrast, 0.95), interval(contrast, 0.90)
-            known = (math.exp(wide[0]), math.exp(wide[1]), four_way(wide, narrow, Experiment.matters_share))
-        low, high, conclusion = known
+            low, high = math.exp(wide[0]), math.exp(wide[1])
+            conclusion = four_way(wide, narrow, Experiment.matters_share)
         yield Ratio(measure=name, value=value, low=low, high=high, pairs=contrast.n, conclusion=conclusion, state=state)
 
 
-def ratio_line(ratio: Ratio, request: Request) -> str:
+def ratio_line(ratio: Ratio) -> str:
     """`write: the other 1.31 times, 95 % between 1.27 and 1.35: different and matters`."""
     between = "" if ratio.low is None else f", 95 % between {ratio.low:.3g} and {ratio.high:.3g}"
     rests = "" if ratio.state is VerdictState.SOUND else f"; it rests on runs that are {ratio.state}"

@@ -7,11 +7,11 @@ time: what its system calls moved, or what it made storage move where its calls 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from assay.fleet.harvest import told_readings
-from assay.fleet.reported import Reported
+from assay.fleet.reported import Reported, script_of
 from assay.records import (
     ABSOLUTE,
     CacheState,
@@ -46,11 +46,15 @@ PHASE = "stat.command"
 HOST = "local"
 OBSERVED = "observed"
 """Where the figures come from when the tool tells none; a value of the knob `parse`."""
+UNCOUNTED = "uncounted"
+"""A value of the knob `calls`: what the calls moved does not tell what was asked of files."""
 SOURCE = "tree"
 LEAST_BYTES = 4 << 20
 """Less than this is what any program reads of its libraries (limits.toml, T01) or prints."""
 FIGURES = ("bytes_per_s", "ops_per_s", "latency_mean_ns", "elapsed_ns", "bytes", "count")
 """Of an operation the first of these that is told is judged."""
+UNCOUNTED_SHARE = 0.1
+"""Storage was made to read so much more than calls asked for: read-ahead, or calls that nobody counts (mmap, io_uring)."""
 SIDES = {"read": Direction.READ, "write": Direction.WRITE}
 
 
@@ -65,8 +69,11 @@ class Foreign:
     values: Mapping[str, float]
 
 
-def foreign(watched: Watched, reported: Reported | None, claim: Claim | None = None) -> Foreign:
-    """The records of one execution; without a claim reads are judged as the device's and writes as on stable media."""
+def foreign(watched: Watched, reported: Reported | None, claim: Claim | None = None, extents: Sequence[Series] = ()) -> Foreign:
+    """The records of one execution; without a claim reads are judged as the device's and writes as on stable media.
+
+    `extents` is what files that came to be known by then are made of.
+    """
     values = dict(reported.values) if reported else observed(watched)
     directions = {name: direction_of(name) for name in operations(values)}
     experiment = asked(watched, reported, measures(values, directions, (reported, claim)))
@@ -82,12 +89,16 @@ def foreign(watched: Watched, reported: Reported | None, claim: Claim | None = N
         phases=(phase,),
         error=ended(watched) or None,
     )
-    return Foreign(experiment=experiment, run=run, observations=evidence(watched, phase), reported=reported, values=values)
+    return Foreign(
+        experiment=experiment, run=run, observations=evidence(watched, phase, extents), reported=reported, values=values
+    )
 
 
 def asked(watched: Watched, reported: Reported | None, wanted: tuple[Measure, ...]) -> Experiment:
     """The command as an experiment: one target, one workload, no factor that varies."""
     knobs: dict[str, Value] = {"argv": watched.argv, "parse": reported.tool if reported else OBSERVED}
+    if not are_counted(watched):
+        knobs["calls"] = UNCOUNTED
     return Experiment(
         title=" ".join(watched.argv),
         question="What does its number really measure?",
@@ -143,9 +154,7 @@ def observed(watched: Watched) -> dict[str, float]:
     if account is None or account.lost or seconds <= 0:
         return dict(of_devices(watched, seconds))
     found: dict[str, float] = {}
-    moved = {"read": (account.rchar, account.read_bytes), "write": (account.wchar, account.write_bytes)}
-    for side, (calls, storage) in moved.items():
-        seen = amount(calls, storage)
+    for side, seen in (("read", read_bytes(watched, account)), ("write", written_bytes(watched, account))):
         if seen >= LEAST_BYTES:
             found |= {
                 f"{side}.bytes_per_s": seen / seconds,
@@ -155,9 +164,35 @@ def observed(watched: Watched) -> dict[str, float]:
     return found
 
 
-def amount(calls: int, storage: int) -> int:
-    """What was moved: by the counted calls, without the libraries that any program reads, or what storage was made to move."""
+def read_bytes(watched: Watched, account: TreeAccount) -> int:
+    """What was read: by counted calls, without pipes and the libraries of any program, or what storage was made to read."""
+    calls, storage = account.rchar, account.read_bytes
+    if has_pipes(watched.argv):
+        calls = max(storage, calls - max(0, account.wchar - account.write_bytes))
     return storage if storage and calls - storage <= LEAST_BYTES else calls
+
+
+def written_bytes(watched: Watched, account: TreeAccount) -> int:
+    """What was written to files: dirtied, and no more than the counted calls; pipes and terminals are none.
+
+    Where nothing is charged as dirtied (memory file systems, some network ones) the files that were written tell.
+    """
+    storage = account.write_bytes or sum(one.size_bytes for one in watched.files if one.written)
+    return min(account.wchar, storage) if account.wchar >= LEAST_BYTES else storage
+
+
+def has_pipes(argv: Sequence[str]) -> bool:
+    """Whether processes of the command write to each other, as far as its words tell: that is no reading of files."""
+    script = script_of(argv)
+    return script is not None and "|" in script.replace("||", "")
+
+
+def are_counted(watched: Watched) -> bool:
+    """Whether the calls tell how much of files was read: not by mmap, and not where pipes cannot be told from nowhere."""
+    account = watched.account
+    if account is None or account.rchar < (1 - UNCOUNTED_SHARE) * account.read_bytes:
+        return False
+    return not (has_pipes(watched.argv) and "/dev/null" in (script_of(watched.argv) or ""))
 
 
 def of_devices(watched: Watched, seconds: float) -> Iterator[tuple[str, float]]:
@@ -247,7 +282,7 @@ def cached_share(watched: Watched) -> float | None:
 # ---------------------------------------------------------------------------------------------------- evidence
 
 
-def evidence(watched: Watched, phase: Phase) -> Observations:
+def evidence(watched: Watched, phase: Phase, extents: Sequence[Series]) -> Observations:
     """What was observed, with what the tool says at L0 and the files' dirty pages; without an account that is not whole."""
     seen, account = watched.observations, watched.account
     readings, missing = (*seen.readings, *told_readings(phase, HOST)), dict(seen.missing)
@@ -256,9 +291,11 @@ def evidence(watched: Watched, phase: Phase) -> Observations:
         said = reason or "not every process could be counted"
         readings = tuple(one for one in readings if one.rung not in (Rung.SYSCALL, Rung.CLIENT_CACHE))
         missing |= dict.fromkeys(("L1.read", "L1.write", "L2.read", "L2.write"), said)
+    for key in {f"{one.layer}.{one.metric}" for one in extents}:
+        missing.pop(key, None)
     if watched.files_missing is not None:
         missing.setdefault("page_cache.dirty_bytes", watched.files_missing)
-    return replace(seen, readings=readings, series=(*seen.series, *added(watched)), missing=missing)
+    return replace(seen, readings=readings, series=(*seen.series, *added(watched), *extents), missing=missing)
 
 
 def added(watched: Watched) -> Iterator[Series]:

@@ -38,10 +38,9 @@ def check(case: Case) -> Finding:
     if read.raw_bytes >= (1 - limit) * asked and read.foreign_bytes > limit * asked:
         statement = f"Others read so much from {read.device} that hits in memory cannot be told from reads."
         return found(RULE, case, State.UNVERIFIED, statement, observed={"foreign_bytes": read.foreign_bytes})
-    hits = 1 - min(1.0, read.raw_bytes / asked)
-    if hits > limit and is_guess(case) and asked < case.thresholds["least_bytes"]:
-        statement = f"A command that tells no bytes made calls for {measures.with_unit(asked, Unit.BYTES)}: its own libraries."
-        return found(RULE, case, State.UNVERIFIED, statement, observed=figures(case, hits, asked))
+    hits = hit_share(case, read.raw_bytes, asked)
+    if is_guess(case) and (unsure := uncounted(case, hits, asked)) is not None:
+        return found(RULE, case, State.UNVERIFIED, unsure, observed=figures(case, hits, asked))
     if case.claim.tier is Tier.CLIENT_CACHE or case.claim.regime is Regime.WARM:
         return from_memory(case, hits, asked)
     return served_from_cache(case, hits, asked) if hits > limit else from_below(case, read.raw_bytes, asked)
@@ -79,7 +78,26 @@ def by_residence(case: TrialCase, resident: float) -> Finding:
 
 def is_guess(case: TrialCase) -> bool:
     """Whether the bytes asked are those of a foreign command's calls, since it does not tell them itself."""
-    return bool(case.phase.values) and not any(name.endswith(".bytes") for name in case.phase.values)
+    seen_only = knob(case, "parse") == "observed"
+    return seen_only or (bool(case.phase.values) and not any(name.endswith(".bytes") for name in case.phase.values))
+
+
+def hit_share(case: TrialCase, read: float, asked: float) -> float:
+    """The share that storage was not made to read; of what only calls tell, a little is the command's own libraries."""
+    libraries = is_guess(case) and MOSTLY * asked <= read and asked - read <= case.thresholds["least_bytes"]
+    return 0.0 if libraries else 1 - min(1.0, read / asked)
+
+
+def uncounted(case: TrialCase, hits: float, asked: float) -> str | None:
+    """Why the calls of a command that tells no bytes say nothing of what it asked for; None where they do."""
+    if knob(case, "calls") == "uncounted":
+        return "What the command asked for is not known (mmap, io_uring or pipes), so hits in memory cannot be told from reads."
+    few = hits > case.thresholds["hit_share"] and asked < case.thresholds["least_bytes"]
+    return (
+        f"A command that tells no bytes made calls for {measures.with_unit(asked, Unit.BYTES)}: its own libraries."
+        if few
+        else None
+    )
 
 
 def counted(case: TrialCase) -> ladder.Step | None:
@@ -153,12 +171,11 @@ def mixture(case: TrialCase, hits: float) -> str:
 
 def from_below(case: TrialCase, read: float, asked: float) -> Finding:
     """No hits: a pass, unless some may hide in what was read beyond what was asked; what was resident beforehand is said."""
-    hits, resident = 1 - min(1.0, read / asked), case.phase.cached_share_before
+    hits, resident = hit_share(case, read, asked), case.phase.cached_share_before
     before = "" if resident is None else f"; {measures.percent(resident)} of the data was in memory before the clock"
     if may_hide_hits(case, read, asked):
-        statement = (
-            f"Storage read {measures.with_unit(read, Unit.BYTES)} for {measures.with_unit(asked, Unit.BYTES)} asked{before}:"
-        )
+        got, wanted = (measures.with_unit(count, Unit.BYTES) for count in (read, asked))
+        statement = f"Storage read {got} for {wanted} asked{before}:"
         hidden = f"{statement} what memory answered may hide behind whole pages of small files and what was read ahead."
         return found(RULE, case, State.UNVERIFIED, hidden, observed=figures(case, hits, asked))
     statement = f"The client's page cache answered nothing: {words(asked, hits)}{before}."
