@@ -4,7 +4,9 @@ import contextlib
 import json
 import os
 import pty
+import random
 import select
+import shutil
 import signal
 import subprocess
 import sys
@@ -14,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from assay.fleet import teed
 from assay.fleet.hosts import exits
 from assay_process import as_nobody, wait_until
 
@@ -174,6 +177,19 @@ def test_without_exit_records_they_are_said_to_be_lost():
     assert "SIGCHLD" in seen["account"]["lost_reason"]
 
 
+def test_a_process_with_more_rights_than_ours_is_said_to_be_lost():
+    with as_nobody(DRIVER) as bench:
+        bench.home.chmod(0o777)
+        shutil.copy(shutil.which("cat"), bench.home / "cat")
+        (bench.home / "cat").chmod(0o4755)
+        words = ("sh", "-c", "./cat /dev/null; echo done")
+        ours, *_ = watched(bench.home, *words, through=bench.through, env=bench.environment())
+        words = ("./cat", "/dev/null")
+        seen, status, _ = watched(bench.home, *words, through=bench.through, env=bench.environment())
+    assert (status, seen["account"]["lost"], ours["account"]["lost"]) == (0, 1, 0)
+    assert "other rights" in seen["account"]["lost_reason"]
+
+
 def test_the_bytes_over_time_rise_from_nothing_to_the_account(room):
     script = (
         "dd if=/dev/zero of=f bs=1M count=8 conv=fsync status=none; sleep 1.3; dd if=/dev/zero of=g bs=1M count=8 status=none"
@@ -199,8 +215,22 @@ def test_output_is_passed_on_byte_for_byte_and_apart(room):
     plain = subprocess.run([sys.executable, "-S", "-c", whole], capture_output=True, check=True).stdout
     assert out == plain
     assert seen["stdout"]["truncated"]
-    assert seen["stdout"]["text"].startswith(plain[: 1 << 20].decode("utf-8", "replace")[:1000])
-    assert seen["stdout"]["text"].endswith(plain.decode("utf-8", "replace")[-1000:])
+    kept = [plain[:MIB].decode("utf-8", "replace"), plain[-MIB:].decode("utf-8", "replace")]
+    assert seen["stdout"]["text"] == f"\n[... {8 * MIB} bytes are not kept ...]\n".join(kept)
+
+
+@pytest.mark.parametrize("size", [0, 1, MIB - 1, MIB, MIB + 1, 2 * MIB, 2 * MIB + 1, 3 * MIB + 7])
+def test_beginning_and_end_are_kept_whatever_the_length(size):
+    said = random.Random(size).randbytes(size).hex()[:size].encode()
+    tee = teed.Tee(None).open()
+    inside = os.dup(tee.inside)
+    tee.start()
+    with os.fdopen(inside, "wb") as pipe:
+        pipe.write(said)
+    kept = tee.finish(30)
+    assert kept.truncated == (size > 2 * MIB)
+    middle = f"\n[... {size - 2 * MIB} bytes are not kept ...]\n" if kept.truncated else ""
+    assert kept.text.encode() == (said[:MIB] + middle.encode() + said[-MIB:] if kept.truncated else said)
 
 
 def test_output_can_be_kept_to_ourselves(room):

@@ -8,14 +8,12 @@ import os
 import termios
 import threading
 import tty
-from collections import deque
 from dataclasses import dataclass, field
 
 from assay.records import Stream
 
 KEPT_BYTES = 1 << 20
 """Of the beginning, and as much of the end."""
-CHUNK_BYTES = 1 << 18
 PIPE_BYTES = 1 << 20
 """Size asked for the pipe: fewer wake-ups of ours; what the kernel refuses stays at its default."""
 LEFT_OUT = "\n[... {} bytes are not kept ...]\n"
@@ -34,9 +32,11 @@ class Tee:
     """What becomes the command's descriptor; closed by `start`."""
     outside: int = -1
     head: bytearray = field(default_factory=bytearray)
-    tail: deque[bytes] = field(default_factory=deque)
-    tail_bytes: int = 0
     total_bytes: int = 0
+    full: bytearray = field(default_factory=bytearray)
+    """The last so many bytes before those of `filling`; the two change places, so that nothing is copied to be kept."""
+    filling: bytearray = field(default_factory=lambda: bytearray(KEPT_BYTES))
+    filled: int = 0
     terminal: bool = False
     _thread: threading.Thread | None = None
 
@@ -73,7 +73,8 @@ class Tee:
 
     def kept(self) -> Stream:
         """What is kept so far, as text."""
-        tail = b"".join(self.tail)[-KEPT_BYTES:]
+        after = max(0, min(KEPT_BYTES, self.total_bytes - len(self.head)))
+        tail = bytes((self.full + self.filling[: self.filled])[-after:]) if after else b""
         lost = self.total_bytes - len(self.head) - len(tail)
         middle = LEFT_OUT.format(lost) if lost > 0 else ""
         return Stream(text=_text(bytes(self.head)) + middle + _text(tail), truncated=lost > 0)
@@ -81,7 +82,6 @@ class Tee:
     def _copy(self) -> None:
         try:
             while chunk := self._next():
-                self._keep(chunk)
                 if self.passed_to is not None:
                     _write_all(self.passed_to, chunk)
         except OSError:
@@ -89,23 +89,21 @@ class Tee:
         finally:
             os.close(self.outside)
 
-    def _next(self) -> bytes:
+    def _next(self) -> memoryview:
+        """What came, read into the place where it is kept; empty at the end."""
+        if self.filled == KEPT_BYTES:
+            self.full, self.filling = self.filling, self.full or bytearray(KEPT_BYTES)
+            self.filled = 0
+        room = memoryview(self.filling)[self.filled :]
         try:
-            return os.read(self.outside, CHUNK_BYTES)
+            count = os.readv(self.outside, [room])
         except OSError:
-            return b""  # a pseudo-terminal ends with EIO
-
-    def _keep(self, chunk: bytes) -> None:
-        self.total_bytes += len(chunk)
-        room = KEPT_BYTES - len(self.head)
-        if room > 0:
-            self.head += chunk[:room]
-            chunk = chunk[room:]
-        if chunk:
-            self.tail.append(chunk)
-            self.tail_bytes += len(chunk)
-        while self.tail and self.tail_bytes - len(self.tail[0]) >= KEPT_BYTES:
-            self.tail_bytes -= len(self.tail.popleft())
+            count = 0  # a pseudo-terminal ends with EIO
+        if len(self.head) < KEPT_BYTES:
+            self.head += room[: min(count, KEPT_BYTES - len(self.head))]
+        self.filled += count
+        self.total_bytes += count
+        return room[:count]
 
 
 def _leave_output_alone(terminal: int) -> None:
@@ -116,10 +114,9 @@ def _leave_output_alone(terminal: int) -> None:
     termios.tcsetattr(terminal, termios.TCSANOW, mode)
 
 
-def _write_all(descriptor: int, chunk: bytes) -> None:
-    rest = memoryview(chunk)
-    while rest:
-        rest = rest[_written(descriptor, rest) :]
+def _write_all(descriptor: int, chunk: memoryview) -> None:
+    while chunk:
+        chunk = chunk[_written(descriptor, chunk) :]
 
 
 def _written(descriptor: int, chunk: memoryview) -> int:
