@@ -5,6 +5,7 @@ import pytest
 from assay import catalogue
 from assay.catalogue import Order
 from assay.errors import EvidenceError
+from assay.fleet.outcome import reported
 from assay.records import CacheState, Direction, Endpoint, EndpointKind
 
 WORKLOAD = catalogue.find("workloads", "command")
@@ -98,6 +99,20 @@ def test_a_parser_of_the_catalogue_is_used():
     assert found["read.bytes"] == 8 << 20
     with pytest.raises(EvidenceError, match="figures of write"):
         WORKLOAD.parse(knobs(parse="fio_json", direction="write"), FIO.read_text(), 1)
+
+
+def test_figures_in_standard_error_are_found():
+    printed = FIO.with_name("dd-9.1-write.txt").read_text()
+    given = knobs(parse="dd", direction="write")
+
+    def told(stdout, stderr):
+        result = {"command": {"stdout": stdout, "stderr": stderr}, "operations": {"command": {"busy_ns": 1}}}
+        return reported(WORKLOAD, given, {0: result})
+
+    assert told("", printed)["write.bytes_per_s"] == 229e6
+    assert told("", printed) == told(printed, "a note")
+    with pytest.raises(EvidenceError, match="client 0: found 0 characters"):
+        told("", "a note")
 
 
 def test_every_mistake_at_once():

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from assay.catalogue import Workload
@@ -11,6 +12,7 @@ from assay.errors import EvidenceError
 from assay.fleet.protocol import Message
 from assay.records import Outcome, Value
 
+Parse = Callable[[Mapping[str, Value], str, int], Mapping[str, float]]
 STDERR_SHOWN = 500
 """Characters of a failed command's standard error that the run's error text shows."""
 SUMMED = ("_per_s", ".bytes", ".count", ".errors")
@@ -63,12 +65,24 @@ def reported(workload: Workload, knobs: Mapping[str, Value], results: Mapping[in
             continue
         elapsed_ns = sum(one["busy_ns"] for one in result["operations"].values())
         try:
-            found = workload.parse(knobs, result["command"]["stdout"], elapsed_ns)
+            found = _parsed(workload.parse, knobs, result["command"], elapsed_ns)
         except EvidenceError as error:
             raise EvidenceError(f"client {client}: {error}") from error
         for name, value in found.items():
             figures[name] = _joined(name, figures.get(name), value)
     return figures
+
+
+def _parsed(parse: Parse, knobs: Mapping[str, Value], command: Mapping[str, Any], elapsed_ns: int) -> Mapping[str, float]:
+    """The figures in standard output, or where it has none in standard error: dd, tar and time print them there."""
+    try:
+        return parse(knobs, command["stdout"], elapsed_ns)
+    except EvidenceError:
+        if not command["stderr"].strip():
+            raise
+        with contextlib.suppress(EvidenceError):
+            return parse(knobs, command["stderr"], elapsed_ns)
+        raise
 
 
 def _joined(name: str, former: float | None, value: float) -> float:

@@ -13,14 +13,14 @@ from assay.catalogue import Parser
 from assay.catalogue.printed import KIB, Printed, calls, exact, halves, lines, printed, together, total, values
 
 EXPECTED = "iozone's table of kB and reclen, its lines 'Children see throughput', or its Excel reports"
-HEADER = re.compile(r"\s+kB\s+reclen\s.*")
+HEADER = re.compile(r"\s+[kK]B\s+reclen\s.*")
 ROW = re.compile(r"\s+\d+\s+\d+(\s+\d+)+\s*")
 COLUMNS = (
     *("write", "rewrite", "read", "reread", "random_read", "random_write", "backward_read", "record_rewrite", "stride_read"),
     *("stdio_write", "stdio_rewrite", "stdio_read", "stdio_reread"),
 )
 """Names of the operations in the order of the columns, as Assay's own workload bulk_io has them."""
-CHILDREN = re.compile(r"\s*Children see throughput for\s+\d+ ([a-z -]{1,40}?)\s+=\s+([\d.]+) kB/sec\s*")
+CHILDREN = re.compile(r"\s*Children see throughput for\s+\d+ ([a-z -]{1,40}?)\s+=\s+([\d.]+) [kK]B/sec\s*")
 GROUPS = {
     "initial writers": "write",
     "rewriters": "rewrite",
@@ -78,8 +78,9 @@ def _table(rows: Sequence[str]) -> Iterator[Cell]:
             ends = [match.end() for match in re.finditer(r"\S+", row)][2:]
         elif ends and ROW.fullmatch(row):
             size, record, *figures = re.finditer(r"\d+", row)
-            for figure in figures:
-                column = min(range(len(ends)), key=lambda index: abs(ends[index] - figure.end()))
+            for place, figure in enumerate(figures):
+                nearest = min(range(len(ends)), key=lambda index: abs(ends[index] - figure.end()))
+                column = place if len(figures) == len(COLUMNS) else nearest
                 yield COLUMNS[column], int(size[0]), int(record[0]), printed(figure[0])
 
 
