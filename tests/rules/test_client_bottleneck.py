@@ -65,10 +65,11 @@ def test_two_workers_share_the_time_and_one_of_them_may_be_busy():
     assert RULE.check(case(two, cpu_s=10.5, busiest_s=9.0)).state is State.PASS, "a tick is uncertain"
 
 
-def test_standing_ready_is_no_waiting_for_the_target():
+def test_time_that_others_took_is_taken_off():
     found = RULE.check(case(cpu_s=6.0, ready_s=3.5))
     assert found.state is State.FAIL
-    assert "used 60 % of a processor, and stood ready for 35 % of the time" in found.statement
+    assert "used 92.3 % of the processor time that others left it" in found.statement
+    assert RULE.check(case(cpu_s=6.0, ready_s=3.2)).state is State.PASS
 
 
 def test_a_thread_that_others_kept_from_running_is_theirs_to_explain():

@@ -1,10 +1,10 @@
 """Finds loads whose own processors were the limit: what was measured is then the client, and the target can do at least as much.
 
 Evidence: the processor time of the load's threads by its own account (getrusage) and by the kernel's (/proc/PID/task), and how
-long they stood ready for a processor, over the time that they worked, the drain included where it is charged: a thread that
-runs, or stands ready, waits for no target. Then the host's busy time, where at least half of it is the load's; and how long
-tasks stood without a processor (pressure), where the load has more workers than there are processors. Reads that
-are answered from memory are always the processor's work: where tier = client-cache is claimed, that is what was measured.
+long they stood ready for a processor, over the time that they worked, the drain included where it is charged: time in which a
+thread stood ready is taken off, for others took it. Then the host's busy time, where at least half of it is the load's; and how
+long tasks stood without a processor (pressure), where the load has more workers than there are processors. Reads that are
+answered from memory are always the processor's work: where tier = client-cache is claimed, that is what was measured.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ class Use:
     """What the load used of its processors, as shares; None where it is not known."""
 
     thread: float | None
-    """Ran or stood ready: the mean of a client's threads, or what the busiest thread ran where that is more."""
+    """What the busiest thread ran, or the mean of a client's threads where that is more, of the time that others left it."""
     ran: float | None
-    """The part of it that it ran."""
+    """The same of all the time."""
     host: float | None
     """User and system time of everybody over all processor time."""
     own: float | None
@@ -78,9 +78,8 @@ def reached(use: Use, case: TrialCase) -> list[str]:
     found_here = []
     mostly = use.ran is not None and use.ran >= limits["own_share"] and not case.phase.values
     if use.thread is not None and use.ran is not None and use.thread >= limits["thread_share"] and mostly:
-        stood = use.thread - use.ran
-        ready = f", and stood ready for {measures.percent(stood)} of the time" if stood >= 1 - limits["thread_share"] else ""
-        found_here.append(f"a thread of the load used {measures.percent(use.ran)} of a processor{ready}")
+        left = " that others left it" if use.ran < limits["thread_share"] else ""
+        found_here.append(f"a thread of the load used {measures.percent(use.thread)} of the processor time{left}")
     if ours and use.host is not None and use.host >= limits["host_share"]:
         found_here.append(f"the host's processors were busy for {measures.percent(use.host)}, mostly with the load")
     if ours and use.crowded and use.pressure is not None and use.pressure >= limits["pressure_share"]:
@@ -128,9 +127,9 @@ def used(case: TrialCase) -> Use:
     cpus = next(case.observations.over_time(phase.name, "cpu", "cpus"), None)
     workers = sum(client.workers for client in phase.clients)
     shares = [share for client in phase.clients if (share := busiest(case, client)) is not None]
-    ran, stood_ready = max(shares, key=sum, default=(None, 0.0))
+    ran, ready = max(shares, default=(None, 0.0))
     return Use(
-        thread=None if ran is None else min(1.0, ran + stood_ready) if not phase.values else ran,
+        thread=ran if ran is None or phase.values else min(1.0, ran / (1 - ready)) if ready < 1 else 1.0,
         ran=ran,
         host=host,
         own=min(1.0, own / busy) if busy else None,
