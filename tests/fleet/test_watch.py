@@ -140,6 +140,19 @@ def test_what_outlives_the_command_for_long_makes_the_account_a_lower_bound(room
     assert seen["elapsed_ns"] < 20 * 10**9
 
 
+def test_a_signal_after_the_commands_end_ends_the_wait_for_its_daemons(room):
+    script = "sleep 30 > /dev/null 2>&1 & echo $!"
+    process, result = call(room, "sh", "-c", script, options=("--linger", "60"), stdout=subprocess.PIPE)
+    daemon = int(process.stdout.readline())
+    wait_until(lambda: Path(f"/proc/{daemon}/stat").read_text().rpartition(")")[2].split()[1] == str(process.pid))
+    time.sleep(0.2)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(30) == 0
+    os.kill(daemon, signal.SIGKILL)
+    process.stdout.close()
+    assert json.loads(result.read_text())["account"]["lost"] == 1
+
+
 IGNORES = """
 import os, signal, subprocess
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)
@@ -519,3 +532,20 @@ def test_the_command_is_in_our_group_and_session_and_control_groups(room):
     group, session = out.splitlines()[0].split()
     assert (int(group), int(session)) == (os.getpgrp(), os.getsid(0))
     assert out.partition("\n")[2].strip() == Path("/proc/self/cgroup").read_text().strip()
+
+
+def test_watching_imports_nothing_heavy():
+    heavy = ("numpy", "scipy", "duckdb", "pydantic", "typer", "rich", "altair", "jinja2")
+    code = f"import sys, assay.fleet.watch; print([name for name in {heavy} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+def test_thousands_of_short_processes_are_followed(room):
+    (room / "in").write_bytes(b"x" * 1000)
+    script = 'i=0; while [ $i -lt 400 ]; do /bin/cat in >> "out$((i % 7))"; i=$((i + 1)); done'
+    seen, *_ = watched(room, "sh", "-c", script)
+    assert seen["account"]["lost"] == 0
+    assert seen["account"]["wchar"] >= 400_000
+    if os.geteuid() == 0 and seen["files_missing"] is None:
+        assert {Path(one["path"]).name for one in seen["files"] if one["written"]} == {f"out{i}" for i in range(7)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import posixpath
 import stat
@@ -18,14 +19,13 @@ TARGET = "stat"
 
 
 def places(host: Host, paths: Iterable[str]) -> tuple[Place, ...]:
-    """One place for each mount or block device that these paths are on, in order; what is nowhere has none."""
-    found: dict[str, Place] = {}
+    """One place for each file system or block device that these paths are on, in order; what is nowhere has none."""
+    found: dict[tuple[bool, int], Place] = {}
     for path in paths:
-        try:
-            place = _device(host, path) or _mount(host, path)
-        except (EvidenceError, OSError):
-            continue
-        found.setdefault(place.address, place)
+        with contextlib.suppress(EvidenceError, OSError, ValueError):
+            where = _where(path)
+            if where not in found:
+                found[where] = _device(host, path) or _mount(host, path)
     return tuple(found.values())
 
 
@@ -56,6 +56,16 @@ def by_stack(observer: Observer, known: Sequence[Place]) -> Observer:
 
 def _step(reading: Reading) -> tuple[str, ...]:
     return (reading.rung, reading.subject, reading.direction, reading.span)
+
+
+def _where(path: str) -> tuple[bool, int]:
+    """What tells the file system of a path (or of the directory that it is to be made in), or a block device, from others."""
+    try:
+        status = Path(path).stat()
+    except FileNotFoundError:
+        return False, Path(path).parent.stat().st_dev
+    device = stat.S_ISBLK(status.st_mode)
+    return device, status.st_rdev if device else status.st_dev
 
 
 def _device(host: Host, path: str) -> Place | None:

@@ -14,6 +14,8 @@ from assay.catalogue import CacheStat, Host
 from assay.records import Touched, TreeAccount
 
 LONGEST_PATH = 4096
+MOST_NAMED = 1000
+"""More paths cost more to look at than the budget has; they are still heard of when they are opened."""
 PROGRAMS = ("/usr/", "/lib", "/bin/", "/sbin/", "/etc/")
 UNKNOWN_SHARE = 0.01
 UNKNOWN_BYTES = 1 << 20
@@ -48,7 +50,8 @@ def named(argv: Sequence[str], directory: str) -> tuple[str, ...]:
     for word in argv[1:]:
         _, _, after = word.partition("=")
         texts += (word, after, *after.split(":"))
-    return tuple(dict.fromkeys(posixpath.normpath(posixpath.join(directory, text)) for text in texts if _may_be_path(text)))
+    paths = (posixpath.normpath(posixpath.join(directory, text)) for text in texts if _may_be_path(text))
+    return tuple(dict.fromkeys(paths))[:MOST_NAMED]
 
 
 def inherited() -> dict[str, bool]:

@@ -42,6 +42,7 @@ class Trail:
     """Path -> written, as found in /proc."""
     handles: dict[bytes, bool] = field(default_factory=dict)
     crowded: bool = False
+    broken: str | None = None
     _inside: dict[int, bool] = field(default_factory=dict)
     """Process -> whether it is of the tree."""
     _parents: dict[int, tuple[int, int]] = field(default_factory=dict)
@@ -55,7 +56,16 @@ class Trail:
     _count_ns: int = 0
 
     def tick(self) -> None:
-        """Take what the kernel told since the last tick, and look at the tree where it is time to."""
+        """Take what the kernel told since the last tick, and look at the tree where it is time to.
+
+        What cannot be understood costs the evidence, never the command that is watched.
+        """
+        try:
+            self._take()
+        except (OSError, ValueError, KeyError) as error:
+            self.broken = self.broken or f"{type(error).__name__}: {error}"
+
+    def _take(self) -> None:
         self._tick += 1
         self._hear_exits()
         self._hear_opens()
@@ -75,7 +85,7 @@ class Trail:
 
     def recorded(self) -> Recorded | None:
         """The sum of the tree's exit records; None where some or all could not be had."""
-        if self.exits is None or self.exits.overflowed:
+        if self.exits is None or self.exits.overflowed or self.broken:
             return None
         return Recorded(counters=dict(self._sums), cpu_ns=self._cpu_ns, tasks=self._tasks)
 
@@ -95,6 +105,8 @@ class Trail:
             yield "processes that were gone at once could not be told from others"
         if self.opens is not None and self.opens.deaf:
             yield f"fanotify: the kernel does not tell of files on {', '.join(sorted(self.opens.deaf))}"
+        if self.broken:
+            yield f"the files could not be followed: {self.broken}"
         if self.crowded:
             yield f"only the first {MOST_FILES} files were followed"
 
