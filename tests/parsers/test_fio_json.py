@@ -68,6 +68,22 @@ def test_two_jobs_of_two_directions_keep_their_own_figures():
     assert found["read.bytes"] == found["write.bytes"] == 8 << 20
 
 
+def test_groups_that_write_after_each_other_are_not_added_over_one_of_their_times():
+    report = json.loads(recorded("fio-3.33-stonewalled.json"))
+    assert [job["groupid"] for job in report["jobs"]] == [0, 1]
+    with pytest.raises(EvidenceError, match="2 groups that write"):
+        PARSER.parse(recorded("fio-3.33-stonewalled.json"))
+    report["jobs"][1]["groupid"] = 0
+    assert PARSER.parse(json.dumps(report))["write.bytes"] == 16 << 20
+
+
+def test_run_times_are_whole_milliseconds():
+    halves = PARSER.resolution(recorded("fio-3.33-randread.json"))
+    assert halves == {"read.elapsed_ns": 5e5, "read.bytes_per_s": 0.5}
+    assert PARSER.result_file(("fio", "--output=there.json", "x")) == "there.json"
+    assert PARSER.recognises(("sudo", "fio", "x"), recorded("fio-3.33-randread.json"))
+
+
 def test_group_reporting_is_one_job():
     report = json.loads(recorded("fio-3.33-grouped.json"))
     assert len(report["jobs"]) == 1

@@ -1,8 +1,9 @@
 """fio's JSON output (json, json+ and mixed with text): rates, operations and latencies of reads and writes.
 
 One job's rates are fio's own (`bw_bytes`, `iops`; the field `bw` is in KiB/s). Of several jobs, bytes and operations are added
-and divided by the longest run time, as fio does for a group. Percentiles are of completion latency (of the whole latency
-with lat_percentiles=1); several jobs have them only where json+ gives the bins to merge. Source: fio 3.33, stat.c and HOWTO.
+and divided by the longest run time, as fio does for a group; several groups of one direction are refused. Percentiles are of
+completion latency (of the whole latency with lat_percentiles=1); several jobs have them only where json+ gives the bins to
+merge. Source: fio 3.33, stat.c and HOWTO.
 """
 
 from __future__ import annotations
@@ -58,7 +59,11 @@ def _report(text: str) -> Row:
 
 
 def _figures(jobs: Sequence[Row], side: str) -> Iterator[tuple[str, float]]:
-    rows = [job[side] for job in jobs if _whole(job[side]["total_ios"]) > 0]
+    busy = [job for job in jobs if _whole(job[side]["total_ios"]) > 0]
+    groups = {_whole(job["groupid"]) for job in busy}
+    if len(groups) > 1:
+        raise ValueError(f"{len(groups)} groups that {side} (at once or one after the other?), each in a call of its own")
+    rows = [job[side] for job in busy]
     failed = sum(_whole(job["error"]) != 0 for job in jobs) + sum(_whole(job.get("total_err", 0)) for job in jobs)
     if not rows:
         return
