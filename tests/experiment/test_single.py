@@ -139,7 +139,7 @@ def test_a_directory_is_used_through_one_of_its_own():
     [
         (OTHERS, ["operation=read", "record_size=16MiB"], "record_size 16 MiB on a file of 8 MiB; expected at most 8 MiB"),
         (OTHERS, ["operation=read", "size=9MiB"], "size 9 MiB on a file of 8 MiB"),
-        (FREE, ["operation=write", "size=1MiB", "record_size=2MiB"], "at least 2097152, a record for each worker"),
+        (FREE, ["operation=write", "size=1MiB", "record_size=2MiB"], "at least 2 MiB, a record for each worker"),
         (FREE, ["operation=write", "direct=true", "record_size=1000B", "size=10kB"], "a multiple of 512 B, the device's block"),
         (OTHERS, ["operation=read", "direct=true", "record_size=1000B"], "a multiple of 512 B"),
         (FREE, ["operation=read", "io_path=io_uring", "depth=5000"], "found 5000 for 'depth'; expected at most 4,096"),

@@ -97,7 +97,7 @@ def test_a_warm_tree_is_read_once_before_by_the_engine_itself():
         ({"tree": "/x", "file_bytes": 5, "directories": 2}, "file_bytes and directories with tree"),
         ({"files": 3, "clients": 4}, "3 files for 4 clients"),
         ({"files": 3, "directories": 4}, "directories 4"),
-        ({"tree": "/x", "direct": True, "record_size": 1000}, "multiple of 4096"),
+        ({"tree": "/x", "direct": True, "record_size": 1000}, "multiple of 4 KiB"),
     ],
 )
 def test_mistakes_between_knobs_are_named(knobs, says):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from assay import units
 from assay.catalogue import Host
 from assay.machine import image
 from assay.machine.stack import mount_of
+from assay.units import Unit
 
 SPARE = 1.1
 """Free space must be this many times what the workloads need: file systems slow down and fail when they are full."""
@@ -28,4 +30,5 @@ def _no_space(host: Host, path: str, needed: int) -> tuple[str, ...]:
     free = image.free_bytes(host, path)
     if free >= needed * SPARE:
         return ()
-    return (f"found {free} bytes free below {path}; expected {int(needed * SPARE)} (10 % more than the workloads need)",)
+    told, wanted = (units.human(count, Unit.BYTES) for count in (free, needed * SPARE))
+    return (f"found {told} free below {path}; expected {wanted} (10 % more than the workloads need)",)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from assay.settings.knobs import Values, choice, fraction, integer, names, ratio, share, text, told
+from assay.settings.knobs import Values, choice, fraction, in_bytes, integer, names, ratio, share, text, told
 from assay.settings.patterns import MIX, OPERATIONS
 
 BLOCK = 4096
@@ -83,7 +83,10 @@ def data_mistakes(values: Values) -> tuple[str, ...]:
         (not own and written(values) != "unique", "found compressible, duplicates or zeros with an existing file; expected none"),
         (verified and not own, "found verify with an existing file; expected none: what should be in it is not known"),
         (verified and not reads, "found verify without reads; expected a read among the operations"),
-        (verified and record % BLOCK, f"found verify with record_size {record}; expected a multiple of {BLOCK}"),
+        (
+            verified and record % BLOCK,
+            f"found verify with record_size {in_bytes(record)}; expected a multiple of {in_bytes(BLOCK)}",
+        ),
         (
             verified and repeats(values),
             "found verify with duplicates or zeros; expected one of them: a block that says where it is, is unique",

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import cast
 
+from assay import units
 from assay.catalogue import Knob, KnobKind, Unit
 from assay.records import Value
 
@@ -80,6 +81,11 @@ def text(values: Values, name: str) -> str:
 def names(values: Values, name: str) -> tuple[str, ...]:
     """A knob that is a list of texts; empty where it is not set."""
     return tuple(cast("tuple[str, ...]", values.get(name) or ()))
+
+
+def in_bytes(count: int) -> str:
+    """Bytes as one would type them: `64 KiB`."""
+    return units.format(count, Unit.BYTES)
 
 
 def told(mistakes: Iterable[tuple[object, str]]) -> tuple[str, ...]:

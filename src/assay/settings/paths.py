@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from assay.catalogue import Unit
-from assay.settings.knobs import Values, choice, integer, names, number, quantity, switch, text, told
+from assay.settings.knobs import Values, choice, in_bytes, integer, names, number, quantity, switch, text, told
 from assay.settings.patterns import OPERATIONS, STDIO
 
 MOST_DEPTH = 4096
@@ -55,7 +55,7 @@ def path_mistakes(values: Values) -> tuple[str, ...]:
         (not rings and wanted, f"found batch with io_path {path}; expected io_uring"),
         (not rings and text(values, "register") != "probe", f"found register with io_path {path}; expected io_uring"),
         (rings and wanted > depth, f"found batch {wanted}; expected at most depth ({depth})"),
-        (rings and record * depth > MOST_QUEUED, f"found {record * depth} bytes in flight; expected at most 4 GiB a worker"),
+        (rings and record * depth > MOST_QUEUED, f"found {in_bytes(record * depth)} in flight; expected at most 4 GiB a worker"),
         (maps and values["direct"], "found direct with io_path mmap; expected one of them: a mapping is of the page cache"),
         (maps and text(values, "sync") != "none", "found sync with io_path mmap; expected flush: a copy is no write"),
         (stdio and path != "psync", f"found {', '.join(stdio)} with io_path {path}; expected psync: C stdio is a way of its own"),

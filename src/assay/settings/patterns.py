@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 from assay.catalogue import Unit
 from assay.records import Direction
-from assay.settings.knobs import Values, choice, fraction, integer, names, quantity, share, text, told
+from assay.settings.knobs import Values, choice, fraction, in_bytes, integer, names, quantity, share, text, told
 
 STDIO = "stdio_"
 """Operations whose names begin so go through the buffer of C stdio."""
@@ -109,8 +109,11 @@ def _stride_mistakes(values: Values, chosen: Sequence[str]) -> tuple[str, ...]:
     size = integer(values, "size")
     mistakes = (
         ("stride_read" not in chosen, "found stride without stride_read; expected none"),
-        (stride < record, f"found stride {stride}; expected at least record_size ({record})"),
-        (stride > record and stride % record, f"found stride {stride}; expected a multiple of record_size ({record})"),
-        (size and stride >= size, f"found stride {stride}; expected less than size ({size})"),
+        (stride < record, f"found stride {in_bytes(stride)}; expected at least record_size ({in_bytes(record)})"),
+        (
+            stride > record and stride % record,
+            f"found stride {in_bytes(stride)}; expected a multiple of record_size ({in_bytes(record)})",
+        ),
+        (size and stride >= size, f"found stride {in_bytes(stride)}; expected less than size ({in_bytes(size)})"),
     )
     return told(mistakes)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from assay.catalogue import Knob, KnobKind, Order, Unit
 from assay.records import EndpointKind
-from assay.settings.knobs import Values, choice, integer, names, number, quantity, switch, text, told
+from assay.settings.knobs import Values, choice, in_bytes, integer, names, number, quantity, switch, text, told
 from assay.settings.patterns import OPERATIONS
 
 MIB = 1 << 20
@@ -112,8 +112,11 @@ def region_mistakes(values: Values) -> tuple[str, ...]:
     mistakes = (
         (not own and writes, f"found {', '.join(writes)} on an existing file; expected reads only: it is never written"),
         (not own and values["overwrite"], "found overwrite with an existing file; expected one of them"),
-        (is_sized and size % record, f"found size {size}; expected a multiple of record_size ({record})"),
-        (is_sized and size < least, f"found size {size}; expected at least {least}, a record for each worker"),
+        (is_sized and size % record, f"found size {in_bytes(size)}; expected a multiple of record_size ({in_bytes(record)})"),
+        (
+            is_sized and size < least,
+            f"found size {in_bytes(size)}; expected at least {in_bytes(least)}, a record for each worker",
+        ),
         (
             layout != "segments" and not is_shared(values),
             f"found layout {layout} with a file for each worker; expected sharing one-file, or an existing file",

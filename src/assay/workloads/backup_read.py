@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from assay.catalogue import PLACEMENT, Knob, KnobKind, Order, Unit, Workload
 from assay.records import CacheState, Direction, EndpointKind, PhasePlan, StopRule, Value
-from assay.settings.knobs import Values, choice, integer, number, quantity, resolved, switch, text, told
+from assay.settings.knobs import Values, choice, in_bytes, integer, number, quantity, resolved, switch, text, told
 
 LAYOUT, WARMING, READ = "layout", "warming", "read"
 OPERATIONS = {"read": Direction.READ, "file": Direction.METADATA, "walk": Direction.METADATA}
@@ -64,7 +64,7 @@ def check(knobs: Mapping[str, Value]) -> tuple[str, ...]:
         (0 < files < spread, f"found directories {spread}; expected at most files ({files})"),
         (
             values["direct"] and record % DIRECT_UNIT,
-            f"found record_size {record} with direct; expected a multiple of {DIRECT_UNIT}",
+            f"found record_size {in_bytes(record)} with direct; expected a multiple of {in_bytes(DIRECT_UNIT)}",
         ),
     )
     return told(mistakes)

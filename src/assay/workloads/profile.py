@@ -13,7 +13,7 @@ from assay.catalogue import PLACEMENT, Knob, KnobKind, Order, Unit, Workload
 from assay.errors import InputErrors, Mistake
 from assay.records import CacheState, Direction, EndpointKind, PhasePlan, Value
 from assay.settings import load, paths, regions, steady
-from assay.settings.knobs import Values, choice, integer, number, quantity, resolved, switch, text, told
+from assay.settings.knobs import Values, choice, in_bytes, integer, number, quantity, resolved, switch, text, told
 from assay.settings.profiles import Profile, read, shipped
 
 Stretches = tuple[Mapping[str, object], ...]
@@ -85,8 +85,8 @@ def check(knobs: Mapping[str, Value]) -> tuple[str, ...]:
     size, ends = integer(values, "size"), integer(values, "duration") or integer(values, "ops")
     least = largest * integer(values, "workers")
     mistakes = (
-        (size % largest, f"found size {size}; expected a multiple of the largest request ({largest})"),
-        (size < least, f"found size {size}; expected at least {least}, the largest request for each worker"),
+        (size % largest, f"found size {in_bytes(size)}; expected a multiple of the largest request ({in_bytes(largest)})"),
+        (size < least, f"found size {in_bytes(size)}; expected at least {in_bytes(least)}, the largest request for each worker"),
         (not ends and load.lasts_ns(values) is None, "found no end; expected duration, ops or a schedule"),
     )
     return (
