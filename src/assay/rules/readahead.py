@@ -1,0 +1,104 @@
+"""Tells how many bytes storage read for each byte that a random read asked for: read-ahead, whole pages for small records.
+
+A random read of 4 KiB through a mapping makes the kernel read the pages around it (128 KiB by default), so the device does
+another workload than the one that is named. Evidence: what the processes made storage read, or else what came into memory of the
+data files, over the bytes asked. Of reads in order, reading ahead is meant.
+"""
+
+from __future__ import annotations
+
+from assay import measures
+from assay.catalogue import Case, Rule, TrialCase
+from assay.findings import found, knob
+from assay.measures import ladder
+from assay.records import Direction, Finding, Rung, Scope, Severity, State
+from assay.units import Unit
+
+RANDOM = "random"
+
+
+def applies(case: Case) -> str | None:
+    """Buffered random reads."""
+    assert isinstance(case, TrialCase)
+    if case.phase.directions.get(case.measure.operation) is not Direction.READ:
+        return "not a read"
+    if not case.measure.operation.startswith(RANDOM):
+        return "not a random read: reading ahead is meant"
+    return "direct reads are not read ahead" if knob(case, "direct") is True else None
+
+
+def check(case: Case) -> Finding:
+    """Bytes read from storage, or brought into memory, over bytes asked."""
+    assert isinstance(case, TrialCase)
+    asked, read = ladder.asked_bytes(case.phase, case.observations, Direction.READ), read_bytes(case)
+    if not asked or read is None:
+        lacking = "how many bytes the load asked for" if not asked else "what storage was made to read"
+        return found(RULE, case, State.UNVERIFIED, f"It is not known {lacking}.")
+    ahead = read_ahead(case)
+    observed: dict[str, float | str | None] = {
+        "ratio": read / asked,
+        "asked_bytes": asked,
+        "read_bytes": read,
+        "read_ahead_kb": ahead,
+    }
+    if asked < case.thresholds["least_bytes"]:
+        said = f"{in_bytes(asked)} asked are too few to be told from the file system's own reads."
+        return found(RULE, case, State.UNVERIFIED, said, observed=observed)
+    told = f"For {in_bytes(asked)} asked, storage read {in_bytes(read)}, {read / asked:.2f} bytes for each byte"
+    if read <= case.thresholds["ratio"] * asked:
+        return found(RULE, case, State.PASS, f"{told}.", observed=observed)
+    may = f" (read-ahead of the devices: {ahead} KiB)" if ahead else ""
+    return found(
+        RULE,
+        case,
+        State.FAIL,
+        f"{told}: it was read ahead{may}, or in whole pages. The device did another workload than these random reads.",
+        observed=observed,
+        threshold={"ratio": case.thresholds["ratio"]},
+        relabel=f"storage read {read / asked:.1f} bytes for each byte asked",
+        evidence=("L0 engine", "L2 read_bytes"),
+    )
+
+
+def read_bytes(case: TrialCase) -> float | None:
+    """What the processes made storage read; where nobody counted that, by how much more of the files came into memory."""
+    own = ladder.passed(case.phase, case.observations, Rung.CLIENT_CACHE, Direction.READ)
+    if own is not None:
+        return own.raw_bytes
+    cached = [*ladder.gauges(case.phase, case.observations, "page_cache", "cached_bytes", "path")]
+    before, after = ladder.at_arming(case.phase, cached), ladder.at_stop(case.phase, cached)
+    return None if before is None or after is None else max(0.0, after - before)
+
+
+def read_ahead(case: TrialCase) -> str | None:
+    """The read-ahead of each device of the stack in KiB, from the one the file system is on down; None where nobody read it."""
+    devices = dict.fromkeys(device for place in case.run.places for device in place.devices)
+    found_kb = (ladder.device_fact(case.observations, device, "bdi.read_ahead_kb") for device in devices)
+    return ", ".join(text for text in found_kb if text) or None
+
+
+def in_bytes(count: float) -> str:
+    """Bytes in words."""
+    return measures.with_unit(count, Unit.BYTES)
+
+
+RULE = Rule(
+    id="T08",
+    name="readahead",
+    scope=Scope.TRIAL,
+    severity=Severity.NOTES,
+    part="tier",
+    needs=(),
+    applies=applies,
+    check=check,
+    alternatives=(
+        "Records smaller than a page (4 KiB) or than the file system's block are read as a whole one: that is no read-ahead.",
+        "The file system read its own metadata (extent trees) for the first time: a second cold pass reads as much.",
+    ),
+    advice="For the device's own random reads use direct = true, or tell the kernel (posix_fadvise or madvise RANDOM, fio"
+    " fadvise_hint); between two arms the read-ahead (queue/read_ahead_kb) must be the same.",
+    sources=(
+        "Traeger, Zadok, Joukov, Wright: A nine year study of file system and storage benchmarking, ACM TOS 4(2), 2008",
+        "Linux: mm/readahead.c; posix_fadvise(2), madvise(2): MADV_RANDOM",
+    ),
+)

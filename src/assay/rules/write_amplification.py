@@ -1,0 +1,117 @@
+"""Tells how many bytes storage wrote for each byte that the load wrote: journal, copies, parity, whole blocks for small records.
+
+Write amplification is no fault of a number, it explains it: a disk that writes four bytes for one is done at a quarter of its
+rate. Evidence: the bytes that the devices took while the clock and the drain ran, over those that the load wrote. Others write to
+the lowest device too: where they do, the device that the file system is on is asked, which is often nobody else's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from assay import measures
+from assay.catalogue import Case, Rule, TrialCase
+from assay.findings import found
+from assay.measures import ladder
+from assay.records import Direction, Finding, Rung, Scope, Severity, Span, State
+from assay.units import Unit
+
+
+def applies(case: Case) -> str | None:
+    """Writes of data."""
+    assert isinstance(case, TrialCase)
+    return None if case.phase.directions.get(case.measure.operation) is Direction.WRITE else "not a write of data"
+
+
+def check(case: Case) -> Finding:
+    """Bytes of the lowest device, then of the one that the file system is on, over bytes written."""
+    assert isinstance(case, TrialCase)
+    written = ladder.asked_bytes(case.phase, case.observations, Direction.WRITE)
+    lowest, upper = took(case, Rung.LOWEST_DEVICE), took(case, Rung.UPPER_DEVICE)
+    if not written or lowest is None:
+        lacking = "How many bytes were written" if not written else "What the lowest visible device took"
+        return found(RULE, case, State.UNVERIFIED, f"{lacking} is not known.")
+    if written < case.thresholds["least_bytes"]:
+        return found(RULE, case, State.UNVERIFIED, f"{in_bytes(written)} are too few to be told from the journal.")
+    observed = {
+        "ratio": lowest.bytes / written,
+        "written_bytes": written,
+        "device_bytes": lowest.raw_bytes,
+        "foreign_bytes": lowest.foreign_bytes,
+        "upper_bytes": upper.raw_bytes if upper else None,
+    }
+    limit = case.thresholds["ratio"] * written
+    if lowest.raw_bytes <= limit:
+        return found(RULE, case, State.PASS, f"{told(lowest, written)}.", observed=observed)
+    guilty = next((step for step in (upper, ours(lowest, upper)) if step is not None and step.bytes > limit), None)
+    if guilty is not None:
+        return amplified(case, guilty, written, observed)
+    if upper is not None:
+        said = f"{told(upper, written)}; what more {lowest.device} took may be others'."
+        return found(RULE, case, State.PASS, said, observed=observed)
+    said = f"{told(lowest, written)}, but others write to it too, so how much of that is ours is not known."
+    return found(RULE, case, State.UNVERIFIED, said, observed=observed)
+
+
+def ours(lowest: ladder.Step, upper: ladder.Step | None) -> ladder.Step | None:
+    """The lowest device with twice what others would write taken off, for they write in bursts; below a stack where none do."""
+    if upper is not None and lowest.foreign_bytes:
+        return None
+    return replace(lowest, bytes=max(0.0, lowest.bytes - lowest.foreign_bytes))
+
+
+def took(case: TrialCase, rung: Rung) -> ladder.Step | None:
+    """What a rung took while the clock and the drain ran; None for a stack of several upper devices, which count a byte each."""
+    clock = ladder.passed(case.phase, case.observations, rung, Direction.WRITE)
+    step = clock and ladder.both(clock, ladder.passed(case.phase, case.observations, rung, Direction.WRITE, Span.DRAIN))
+    return None if step is not None and rung is Rung.UPPER_DEVICE and len(step.subjects) > 1 else step
+
+
+def told(step: ladder.Step, written: float) -> str:
+    """How much a device took for what was written."""
+    return (
+        f"{step.device} took {in_bytes(step.raw_bytes)} for {in_bytes(written)} written,"
+        f" {step.raw_bytes / written:.2f} bytes for each byte, the drain included"
+    )
+
+
+def amplified(case: TrialCase, step: ladder.Step, written: float, observed: dict[str, float | None]) -> Finding:
+    """The note."""
+    ratio = step.bytes / written
+    return found(
+        RULE,
+        case,
+        State.FAIL,
+        f"{told(step, written)}. The rest is journal, metadata, copies of whole blocks or parity.",
+        observed={**observed, "ratio": ratio},
+        threshold={"ratio": case.thresholds["ratio"]},
+        relabel=f"storage wrote {ratio:.1f} bytes for each byte written",
+        evidence=("L0 engine", "L8 or L9 bytes written, drain included"),
+    )
+
+
+def in_bytes(count: float) -> str:
+    """Bytes in words."""
+    return measures.with_unit(count, Unit.BYTES)
+
+
+RULE = Rule(
+    id="D07",
+    name="write-amplification",
+    scope=Scope.TRIAL,
+    severity=Severity.NOTES,
+    part="tier",
+    needs=(),
+    applies=applies,
+    check=check,
+    alternatives=(
+        "Others wrote to the same device while the clock ran: look at the quiet window before, or use a device of your own.",
+        "A mirror or parity below the file system writes each byte more than once by design: know its factor.",
+    ),
+    advice="Say the ratio beside the rate. Larger records, fewer flushes, no data in the journal (data=ordered) and no"
+    " copy-on-write for what is overwritten (chattr +C) lower it; between two arms that differ in it, it is part of the reason.",
+    sources=(
+        "Traeger, Zadok, Joukov, Wright: A nine year study of file system and storage benchmarking, ACM TOS 4(2), 2008",
+        "SNIA SSS PTS: write amplification is a property of the workload as much as of the device",
+    ),
+)

@@ -1,0 +1,64 @@
+"""D07: 256 MiB written, and what the devices took for it."""
+
+import pytest
+
+from assay.records import Claim, Severity, State, Tier
+from assay.rules.write_amplification import RULE
+from audit.case_builder import MIB, Made, Seen, but, case_of
+
+PLAIN = Made(operation="write", drain_s=0.1, seen=Seen(lower_bytes=200 * MIB, drain_bytes=60 * MIB))
+DOUBLE = but(PLAIN, lower_bytes=400 * MIB, drain_bytes=120 * MIB)
+STACK = ("loop0", "vda")
+
+
+def judged(made):
+    return RULE.check(case_of(made, "D07"))
+
+
+def test_a_byte_for_a_byte_passes():
+    finding = judged(PLAIN)
+    assert (finding.state, finding.observed["ratio"]) == (State.PASS, pytest.approx(260 / 256))
+
+
+@pytest.mark.parametrize("claim", [Claim(), Claim(tier=Tier.DEVICE)])
+def test_twice_the_bytes_are_a_note_under_every_claim(claim):
+    finding = judged(but(DOUBLE, claim=claim))
+    assert (finding.state, finding.severity) == (State.FAIL, Severity.NOTES)
+    assert finding.relabel == "storage wrote 2.0 bytes for each byte written"
+    assert finding.bound is None
+
+
+def test_half_as_much_again_is_still_a_journal():
+    assert judged(but(PLAIN, lower_bytes=320 * MIB)).state is State.PASS
+    assert judged(but(PLAIN, lower_bytes=330 * MIB)).state is State.FAIL
+
+
+def test_what_others_write_is_not_ours():
+    made = but(PLAIN, lower_bytes=600 * MIB, drain_bytes=None)
+    assert judged(made).state is State.FAIL
+    assert judged(but(made, before_bytes=20 * MIB)).observed["ratio"] == pytest.approx(580 / 256 - 20 / 256, abs=0.1)
+    assert judged(but(made, before_bytes=150 * MIB)).state is State.UNVERIFIED
+
+
+def test_the_device_of_the_file_system_is_asked_where_others_write_below():
+    busy = but(PLAIN, devices=STACK, lower_bytes=900 * MIB, before_bytes=300 * MIB)
+    quiet_above, double_above = judged(but(busy, upper_bytes=200 * MIB)), judged(but(busy, upper_bytes=460 * MIB))
+    assert (quiet_above.state, "may be others'" in quiet_above.statement) == (State.PASS, True)
+    assert (double_above.state, double_above.statement.startswith("loop0 took")) == (State.FAIL, True)
+
+
+def test_a_layer_between_the_devices_that_writes_twice_is_seen_where_nobody_else_writes():
+    made = but(DOUBLE, devices=STACK, upper_bytes=200 * MIB)
+    assert judged(made).statement.startswith("vda took")
+
+
+def test_missing_evidence_is_said():
+    assert judged(but(PLAIN, lower_bytes=None)).state is State.UNVERIFIED
+    assert judged(but(PLAIN, count=2)).state is State.UNVERIFIED
+    assert judged(but(PLAIN, count=0)).state is State.UNVERIFIED
+
+
+def test_reads_and_objects_are_not_asked():
+    assert RULE.applies(case_of(Made(), "D07")) == "not a write of data"
+    assert RULE.applies(case_of(Made(operation="create"), "D07")) == "not a write of data"
+    assert RULE.applies(case_of(PLAIN, "D07")) is None
