@@ -1,0 +1,157 @@
+"""Finds trials whose way to the disk counted errors, or was not whole: an array without a member, a link below its own speed.
+
+Evidence: what devices and the file system on them count of errors, before and after the trial; the state of arrays; the links of
+NVMe devices; errors and duplex of network interfaces, under the claim of a wire. Errors are often repaired by another try, which
+shows in no figure but the time. A run has one way to the disk, so an error in any of its phases counts for all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from assay import measures
+from assay.catalogue import Case, Rule, TrialCase
+from assay.findings import found
+from assay.measures import cost, ladder
+from assay.records import Bound, Claim, Durability, Finding, Path, Scope, Severity, State, Tier, When
+
+HEALTH, ERRORS = "health.", "health.errors."
+RESTING = ("idle", "frozen", "none")
+"""What md does where it does nothing about an array."""
+NETWORK = ("rx_errors", "tx_errors")
+
+
+def applies(case: Case) -> str | None:
+    """None for every run."""
+    return None if isinstance(case, TrialCase) else "it judges runs"
+
+
+def check(case: Case) -> Finding:
+    """Errors that were counted, then what was not whole, then what could be faster."""
+    assert isinstance(case, TrialCase)
+    errors, states, slow = [*counted_errors(case)], [*degraded(case)], [*slow_links(case)]
+    if errors or states:
+        return failed(case, errors, states)
+    if slow:
+        said = f"The way to the disk could be faster: {'; '.join(slow)}."
+        return found(RULE, case, State.FAIL, said, severity=Severity.NOTES, observed=dict.fromkeys(slow, 1.0))
+    keys = sorted({fact.key for fact in case.observations.facts if fact.key.startswith(ERRORS)})
+    if not keys:
+        said = "Neither the devices nor the file system count errors here; look for them in the kernel's log of that time."
+        return found(RULE, case, State.UNVERIFIED, said)
+    said = f"No counter of errors rose, of {len(keys)} on the way to the disk."
+    return found(RULE, case, State.PASS, said, observed={"counters": float(len(keys))}, evidence=tuple(keys))
+
+
+def failed(case: TrialCase, errors: list[str], states: list[str]) -> Finding:
+    """Errors invalidate, a degraded state bounds what rests on the path; of any other claim it is worth knowing."""
+    severity = Severity.NOTES
+    if rests_on_path(case.claim):
+        severity = Severity.INVALIDATES if errors else Severity.QUALIFIES
+    said = [f"Errors were counted during the trial: {'; '.join(errors)}."] if errors else []
+    said += [f"The way to the disk was not whole: {'; '.join(states)}."] if states else []
+    return found(
+        RULE,
+        case,
+        State.FAIL,
+        " ".join(said),
+        severity=severity,
+        observed=dict.fromkeys((*errors, *states), 1.0),
+        bound=bound(case) if severity is Severity.QUALIFIES else None,
+        relabel=None if severity is Severity.NOTES else f"on a path {'with errors' if errors else 'that was not whole'}",
+        evidence=("health: facts before and after the trial", "network:/proc/net/dev"),
+    )
+
+
+def rests_on_path(claim: Claim) -> bool:
+    """Whether the claim is about what the way to the disk does."""
+    return claim.tier is Tier.DEVICE or claim.durability is Durability.STABLE_MEDIA or claim.path is Path.WIRE
+
+
+def counted_errors(case: TrialCase) -> Iterator[str]:
+    """Counters that rose between the looks before and after the trial; of interfaces under the clock."""
+    for fact in case.observations.facts:
+        after = case.observations.fact(fact.key, When.AFTER, fact.host)
+        if fact.when is not When.BEFORE or not fact.key.startswith(ERRORS) or after is None:
+            continue
+        more = int(after) - int(fact.value)
+        if more > 0:
+            place, _, counter = fact.key.removeprefix(ERRORS).partition(".")
+            yield f"{more:,} on {name(case, place)} ({counter})"
+    for metric in NETWORK if case.claim.path is Path.WIRE else ():
+        for series in case.observations.over_time(case.phase.name, "network", metric):
+            more = int(ladder.rise(series, case.phase.start_ns, case.phase.end_ns))
+            if more > 0:
+                yield f"{more:,} on {series.subject.partition(':')[2]} ({metric})"
+
+
+def degraded(case: TrialCase) -> Iterator[str]:
+    """Arrays that lack a member or are at work on themselves, and interfaces that cannot send and receive at once."""
+    for key, value in states(case):
+        kind, _, rest = key.partition(".")
+        where, _, what = rest.partition(".")
+        if what == "degraded" and value not in ("", "0"):
+            yield f"the array {name(case, where)} lacks {value} of its members"
+        if what == "sync_action" and value not in RESTING:
+            yield f"the array {name(case, where)} was at work on itself ({value})"
+        if (kind, what, value, case.claim.path) == ("network", "duplex", "half", Path.WIRE):
+            yield f"the interface {where} runs at half duplex"
+
+
+def slow_links(case: TrialCase) -> Iterator[str]:
+    """PCI Express links below what the device could."""
+    known = dict(states(case))
+    for key, value in known.items():
+        most = known.get(key.replace(".current_", ".max_"), "")
+        now, could = leading(value), leading(most)
+        if ".current_link_" in key and now is not None and could is not None and now < could:
+            place, _, what = key.removeprefix("device.").partition(".")
+            yield f"the link of {name(case, place)} has the {what.rpartition('_')[2]} {value} of {most}"
+
+
+def states(case: TrialCase) -> Iterator[tuple[str, str]]:
+    """Key (without `health.`) and value of each state, as it was before the trial and after it."""
+    facts = (fact for fact in case.observations.facts if fact.key.startswith(HEALTH) and not fact.key.startswith(ERRORS))
+    yield from dict.fromkeys((fact.key.removeprefix(HEALTH), fact.value) for fact in facts)
+
+
+def leading(text: str) -> float | None:
+    """The number that a text begins with; None where it begins with none (`Unknown`)."""
+    word = text.partition(" ")[0]
+    return float(word) if word.replace(".", "", 1).isdigit() else None
+
+
+def name(case: TrialCase, place: str) -> str:
+    """The device at a place of the stack."""
+    return case.observations.fact(f"device.{place}.name") or f"device {place}"
+
+
+def bound(case: TrialCase) -> Bound | None:
+    """A path that is whole is at least as fast: a rate is at least, a time at most what was measured."""
+    kind = measures.figure_kind(case.measure.figure)
+    if case.value is None or kind is None or case.measure.figure in cost.UNITS:
+        return None
+    faster = kind.better is measures.Better.HIGHER
+    return Bound(low=case.value if faster else None, high=None if faster else case.value, unit=kind.unit)
+
+
+RULE = Rule(
+    id="L10",
+    name="degraded-path",
+    scope=Scope.TRIAL,
+    severity=Severity.INVALIDATES,
+    part="tier",
+    needs=(),
+    applies=applies,
+    check=check,
+    alternatives=(
+        "Somebody else's work met the error: counters of a device or a file system are of everybody.",
+        "A slot with fewer lanes, or an older one, than the device could use is what this machine has.",
+    ),
+    advice="Find the part (the kernel's log, smartctl, /proc/mdstat, ethtool -S), mend or replace it, wait until the array is"
+    " whole, and repeat.",
+    sources=(
+        "Linux: admin-guide/md.rst (degraded, sync_action)",
+        "Gunawi et al., FAST 2018: fail-slow at scale",
+    ),
+)
