@@ -87,7 +87,10 @@ def test_one_record_that_is_not_what_was_written_there_is_enough():
 def test_a_command_that_says_more_than_its_calls_and_its_storage_moved():
     finding = judged(but(TOLD, call_bytes=128 * MIB, storage_bytes=64 * MIB))
     assert (finding.state, finding.severity) == (State.FAIL, Severity.INVALIDATES)
-    assert finding.statement == ("The command says it moved 268 MB, its system calls and its storage moved no more than 134 MB.")
+    assert finding.statement == (
+        "The command says it moved 268 MB, its system calls and its storage moved no more than 134 MB."
+        " The ratio 2 is that of both directions added up, or sectors of 512 bytes taken for KiB."
+    )
 
 
 def test_a_command_whose_calls_or_storage_bear_it_out():

@@ -83,6 +83,10 @@ def read(parser: Parser, mine: Sequence[tuple[str, ...]], told: tuple[str, int])
     text, elapsed_ns = told
     wanted = {operation for argv in mine for operation in parser.operations(argv)}
     each = parts(parser, text) if len(mine) > 1 else []
+    if len(mine) > 1 and len(each) != len(mine):
+        raise EvidenceError(
+            f"found the figures of {len(each)} of {len(mine)} calls of {parser.name} in the output; expected of all"
+        )
     values = parser.parse(text) if len(each) < MANY else summed(each, elapsed_ns)
     resolution = parser.resolution(text) if len(each) < MANY else {}
     tiers = {tier for argv in mine if (tier := parser.tier(argv)) is not None}

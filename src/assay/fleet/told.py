@@ -118,7 +118,8 @@ def measures(
     for operation, direction in directions.items():
         figure = next((name for name in FIGURES if f"{operation}.{name}" in values), None)
         if figure is not None:
-            said = claim or default_claim(direction, reported.tier if reported else None)
+            tier = Tier.CLIENT_CACHE if operation.startswith("cached_") else reported.tier if reported else None
+            said = claim or default_claim(direction, tier)
             found.append(Measure(workload=WORKLOAD, operation=operation, figure=figure, claim=fitting(said, direction)))
     return tuple(found)
 

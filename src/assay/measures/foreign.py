@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from assay import links
 from assay.measures.text import with_unit
 from assay.records import Direction, Observations, Phase, Series
 from assay.units import Unit
@@ -58,10 +59,11 @@ def denied(phase: Phase, observations: Observations, operation: str, asked: floa
         yield f"The command says it moved {_bytes(asked)} in {_time(claimed)}, but that took at least {_time(least)}."
 
 
-def unseen(phase: Phase, operation: str, asked: float, limits: tuple[float, float]) -> Iterator[tuple[str, float]]:
+def unseen(phase: Phase, operation: str, asked: float, limits: tuple[float, float, float]) -> Iterator[tuple[str, float]]:
     """In words, with the certain share: a rate that holds for only a part of the command's time, which nobody else timed.
 
-    `limits` are the least shares of that time for tools that tell a rate alone, and for those that tell their bytes too.
+    `limits` are the least shares of that time for tools that tell a rate alone, and for those that tell their bytes too; and how
+    near a ratio must be to that of a mistaken unit to be called one.
     """
     tool = told(phase, operation)
     whole = (phase.end_ns - phase.start_ns) / 1e9
@@ -73,9 +75,16 @@ def unseen(phase: Phase, operation: str, asked: float, limits: tuple[float, floa
             (
                 f"The figure is of a part of the time that nobody saw: {_rate(tool.rate)} is told,"
                 f" {_bytes(asked)} in the {_time(whole)} of the whole command are {_rate(tool.rate * known)}."
+                f"{mistaken(1 / known if known else 0.0, limits[2])}"
             ),
             known,
         )
+
+
+def mistaken(ratio: float, share: float) -> str:
+    """Which mistake of units a ratio is that of, in a sentence with its leading space; empty where it is none's."""
+    mistake = links.unit_mistake(ratio, share)
+    return f" The ratio {ratio:.3g} is that of {mistake}." if mistake else ""
 
 
 def _bytes(count: float) -> str:

@@ -87,7 +87,8 @@ def overstated(case: TrialCase, direction: Direction, asked: float) -> Iterator[
         return
     most = max(calls.bytes, own.bytes if own else 0.0)
     if short(case, most, asked):
-        yield f"The command says it moved {said(asked)}, its system calls and its storage moved no more than {said(most)}."
+        unit = foreign.mistaken(asked / most, case.thresholds["unit_share"])
+        yield f"The command says it moved {said(asked)}, its system calls and its storage moved no more than {said(most)}.{unit}"
 
 
 def unread(case: TrialCase, asked: float) -> Iterator[str]:
@@ -119,7 +120,8 @@ def unproved(case: TrialCase) -> Iterator[tuple[str, float]]:
     direction = case.phase.directions.get(case.measure.operation)
     if direction in (Direction.READ, Direction.WRITE):
         asked = ladder.asked_bytes(case.phase, case.observations, direction) or 0.0
-        least = (1 / (1 + case.thresholds["disagreement_share"]), case.thresholds["unseen_share"])
+        limits_of = case.thresholds
+        least = (1 / (1 + limits_of["disagreement_share"]), limits_of["unseen_share"], limits_of["unit_share"])
         yield from foreign.unseen(case.phase, case.measure.operation, asked, least)
     yield from vanished(case)
 

@@ -1,0 +1,244 @@
+"""`assay stat` on commands that lie and on their sound twins, really run on a loop disk: the right rule each time, or none."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from assay_process import Bench
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="loop devices and mounts need root")
+MIB = 1 << 20
+SIZE = 64 * MIB
+PYTHON = sys.executable
+NOISE = frozenset({"W07", "E02", "E03", "N02", "N05", "T04"})
+"""Rules that speak of the machine's other work, and T04, which a virtual disk in a memory of its host may rightly fail."""
+MMAP = """
+import mmap, sys
+with open(sys.argv[1], 'rb') as file:
+    pages = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)
+    print(sum(pages[at] for at in range(0, len(pages), 4096)))
+"""
+SENDFILE = """
+import os, sys
+source, goal = os.open(sys.argv[1], os.O_RDONLY), os.open('/dev/null', os.O_WRONLY)
+size, at = os.fstat(source).st_size, 0
+while at < size:
+    at += os.sendfile(goal, source, at, 1 << 20)
+"""
+TIMED = """
+import sys, time
+began = time.perf_counter()
+with open(sys.argv[1], 'rb', buffering=0) as file:
+    count = sum(len(block) for block in iter(lambda: file.read(1 << 20), b''))
+print(f'{count * float(sys.argv[2])} bytes in {time.perf_counter() - began} s')
+"""
+
+
+def attached(home, name, direct):
+    """A file system on a loop device of its own, and what undoes it."""
+    image, place = home / f"{name}.img", home / name
+    place.mkdir()
+    subprocess.run(["fallocate", "-l", str(512 * MIB), image], check=True)
+    loop = subprocess.run(
+        ["losetup", "--find", "--show", f"--direct-io={direct}", image], check=True, capture_output=True, text=True
+    ).stdout.strip()
+    options = "lazy_itable_init=0,lazy_journal_init=0,nodiscard"
+    subprocess.run(["mkfs.ext4", "-q", "-E", options, loop], check=True)
+    subprocess.run(["mount", loop, place], check=True)
+    return place, loop
+
+
+@pytest.fixture(scope="module")
+def disk(tmp_path_factory):
+    yield from mounted(tmp_path_factory.mktemp("stat"), "on")
+
+
+@pytest.fixture(scope="module")
+def cached_disk(tmp_path_factory):
+    yield from mounted(tmp_path_factory.mktemp("stat"), "off")
+
+
+def mounted(home, direct):
+    missing = [tool for tool in ("losetup", "mkfs.ext4", "fallocate") if shutil.which(tool) is None]
+    if missing:
+        pytest.skip(f"no {', '.join(missing)} here")
+    place, loop = attached(home, "disk", direct)
+    try:
+        (place / "data").write_bytes(os.urandom(SIZE))
+        cold(place / "data")
+        yield place
+    finally:
+        subprocess.run(["umount", place], check=True)
+        subprocess.run(["losetup", "--detach", loop], check=True)
+
+
+def cold(path):
+    descriptor = os.open(path, os.O_RDONLY)
+    os.fsync(descriptor)
+    os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+    os.close(descriptor)
+
+
+def warm(path):
+    path.read_bytes()
+
+
+def stat(place, *words, before=()):
+    """What `assay stat` says as JSON of a command that runs in a directory."""
+    bench = Bench(place)
+    told = place.parent / "told.json"
+    done = bench.run("stat", *before, "--json", told, "--", *words, timeout=60, errors="replace")
+    assert done.returncode == 0, done.stderr
+    return json.loads(told.read_text())
+
+
+def failed(told, operation=None):
+    """The rules that failed and count, without those that speak of the machine."""
+    return {
+        finding["rule"]
+        for finding in told["findings"]
+        if finding["state"] == "fail" and finding["severity"] != "notes" and finding["rule"] not in NOISE
+        if operation in (None, finding["measure"])
+    }
+
+
+def dd(source, goal, *more):
+    return ["dd", f"if={source}", f"of={goal}", "bs=1M", *more]
+
+
+READERS = {
+    "dd": dd("data", "/dev/null"),
+    "cat": ["cat", "data"],
+    "a child of a child": ["sh", "-c", "sh -c 'cat data | wc -c'; true"],
+    "sendfile": [PYTHON, "-c", SENDFILE, "data"],
+}
+
+
+@pytest.mark.parametrize("words", READERS.values(), ids=READERS)
+def test_cold_reads_are_the_devices_and_warm_ones_are_of_memory(disk, words):
+    cold(disk / "data")
+    told = stat(disk, *words)
+    assert failed(told) == set()
+    assert told["measures"]["read"]["verdict"] in ("SOUND", "TAINTED")
+    assert told["ladder"]["storage"]["read_bytes"] >= SIZE
+    warm(disk / "data")
+    told = stat(disk, *words)
+    assert told["verdict"] == "INVALID"
+    assert failed(told) == {"T01"}
+    assert "page-cache bandwidth" in told["label"]
+    assert told["ladder"]["page_cache"]["read_hit_share"] > 0.98
+
+
+def test_a_direct_read_is_the_devices_also_where_the_pages_are_in_memory(disk):
+    warm(disk / "data")
+    told = stat(disk, *dd("data", "/dev/null", "iflag=direct"))
+    assert failed(told) == set()
+
+
+def test_a_direct_read_through_a_cached_loop_device_is_of_memory(cached_disk):
+    for _ in range(2):  # the first fills the cache below
+        told = stat(cached_disk, *dd("data", "/dev/null", "iflag=direct"))
+    assert told["verdict"] == "INVALID"
+    assert "T03" in failed(told)
+    assert "T01" not in failed(told)
+
+
+@pytest.mark.parametrize("how", ["holes", "fallocated"])
+def test_files_that_were_never_written_are_read_as_zeros(disk, how):
+    path = disk / how
+    if how == "holes":
+        with path.open("wb") as file:
+            file.truncate(SIZE)
+    else:
+        subprocess.run(["fallocate", "-l", str(SIZE), path], check=True)
+    told = stat(disk, *dd(how, "/dev/null"))
+    path.unlink()
+    assert told["verdict"] == "INVALID"
+    assert "T06" in failed(told)
+
+
+@pytest.mark.parametrize("prepare", [cold, warm])
+def test_reads_by_mmap_are_never_sound_where_the_program_says_nothing(disk, prepare):
+    prepare(disk / "data")
+    told = stat(disk, PYTHON, "-c", MMAP, "data")
+    assert told["verdict"] in ("UNVERIFIED", "TAINTED")
+
+
+def test_a_copy_reads_and_writes(disk):
+    cold(disk / "data")
+    told = stat(disk, "cp", "data", "copy")
+    (disk / "copy").unlink()
+    assert failed(told) == set()
+    assert set(told["measures"]) == {"read", "write"}
+    assert told["ladder"]["page_cache"]["dirty_at_exit_bytes"] > 0
+    assert told["corrected"]["write_bytes_per_s"] < told["measures"]["write"]["value"] * 1.001
+    assert told["reported"] is None
+
+
+WRITERS = {"fsync": ["conv=fsync"], "O_DSYNC": ["oflag=dsync"], "O_DIRECT": ["oflag=direct", "conv=fsync"]}
+
+
+@pytest.mark.parametrize("more", WRITERS.values(), ids=WRITERS)
+def test_a_writer_that_flushes_is_sound(disk, more):
+    told = stat(disk, *dd("/dev/urandom", "out", "count=32", *more))
+    (disk / "out").unlink()
+    assert failed(told) == set()
+    assert told["ladder"]["page_cache"]["dirty_at_exit_bytes"] < MIB
+    assert told["measures"]["write"]["claim"]["durability"] == "stable-media"
+
+
+def test_a_writer_that_does_not_flush_has_its_drain_charged(disk):
+    told = stat(disk, *dd("/dev/zero", "out", "count=64"))
+    (disk / "out").unlink()
+    assert told["ladder"]["page_cache"]["dirty_at_exit_bytes"] > SIZE / 2
+    assert told["corrected"]["write_bytes_per_s"] < 0.9 * told["reported"]["write_bytes_per_s"]
+    assert failed(told) == set()
+
+
+def test_what_is_removed_before_it_is_written_is_on_no_media(disk):
+    told = stat(disk, "sh", "-c", "dd if=/dev/zero of=gone bs=1M count=64; rm gone")
+    assert told["verdict"] == "INVALID"
+    assert failed(told) & {"D01", "D06"}
+
+
+def test_a_boast_of_a_command_that_sleeps_is_not_sound(disk):
+    words = ("sh", "-c", "sleep 0.3; echo 4.0 GB/s")
+    told = stat(disk, *words, before=("--reported", "([0-9.]+) GB/s", "--unit", "GB/s"))
+    assert told["verdict"] in ("UNVERIFIED", "TAINTED")
+    (finding,) = (finding for finding in told["findings"] if finding["rule"] == "E05")
+    assert finding["state"] == "unverified"
+    assert "nobody saw" in finding["statement"]
+
+
+@pytest.mark.parametrize(
+    ("factor", "rules", "mistake"),
+    [(1, set(), ""), (8, {"E05"}, "bits taken for bytes"), (1.048576, {"E05"}, "MiB taken for MB")],
+)
+def test_a_wrong_unit_is_found_and_named(disk, factor, rules, mistake):
+    cold(disk / "data")
+    pattern = ("--reported", "([0-9.]+) bytes", "--unit", "B", "--direction", "read")
+    told = stat(disk, PYTHON, "-c", TIMED, "data", factor, before=pattern)
+    assert failed(told) & {"E05", "T01"} == rules | ({"T01"} if rules else set())
+    statements = " ".join(one["statement"] for one in told["findings"] if one["rule"] == "E05")
+    assert mistake in statements
+
+
+def test_several_tools_count_over_the_whole_time(disk):
+    cold(disk / "data")
+    half = f"count={SIZE // MIB // 2}"
+    script = f"dd if=data of=/dev/null bs=1M {half} & dd if=data of=/dev/null bs=1M {half} skip={SIZE // MIB // 2} & wait"
+    told = stat(disk, "sh", "-c", script)
+    assert failed(told) == set()
+    assert told["measures"]["read"]["value"] == pytest.approx(SIZE / told["wall_s"], rel=0.02)  # also where lines got mixed
+
+
+@pytest.mark.skipif(shutil.which("hdparm") is None, reason="hdparm is not installed")
+def test_hdparm_is_judged_as_what_it_says_it_measures(disk):
+    loop = subprocess.run(["findmnt", "-no", "SOURCE", disk], check=True, capture_output=True, text=True).stdout.strip()
+    told = stat(disk, "hdparm", "-T", loop)
+    assert told["measures"]["cached_read"]["claim"]["tier"] == "client-cache"
+    assert failed(told) == set()
