@@ -17,7 +17,7 @@ from assay.experiment.read import Control
 from assay.fleet.hosts.local import Local
 from assay.machine import throttle
 from assay.notebook.store import Store
-from assay.records import Experiment, Finding, Results, Scope, Severity, State, Value
+from assay.records import Experiment, Finding, Judged, Outcome, Results, Scope, Severity, State, Value
 
 BLKIO = "/sys/fs/cgroup/blkio"
 
@@ -31,6 +31,9 @@ class Heard:
     of_twin: tuple[Finding, ...]
     false_alarms: tuple[Finding, ...] = ()
     """What other rules wrongly say of the twin's runs: every failure that invalidates and is no noise of the platform."""
+    lie_spoiled: tuple[str, ...] = ()
+    """Why the lie may not have come out, for which the rule can do nothing: runs that failed, noise of the platform."""
+    twin_spoiled: tuple[str, ...] = ()
 
     @property
     def caught(self) -> bool:
@@ -72,6 +75,8 @@ def run_control(path: Path, lab: Path) -> Heard:
         of_lie=tuple(findings(lie, control, control.fail)),
         of_twin=tuple(findings(twin, control, control.passes)),
         false_alarms=tuple(false_alarms(twin, control)),
+        lie_spoiled=tuple(spoiled(lie, control, control.fail)),
+        twin_spoiled=tuple(spoiled(twin, control, control.passes)),
     )
 
 
@@ -100,20 +105,41 @@ def measured(experiment: Experiment, text: str, lab: Path) -> Results:
 
 def findings(results: Results, control: Control, levels: Mapping[str, Value]) -> Iterator[Finding]:
     """What the rule said about the measure where these levels were set: of the last attempt of each run, or of comparisons."""
-    scope = next(rule.scope for rule in map(by_name, catalogue.names("rules")) if rule.id == control.rule)
-    if scope is Scope.TRIAL:
-        last = {run.run.trial.id: run for run in results.runs}
-        found = [run.verdicts[control.measure] for run in last.values() if matches(run.run.trial.levels, levels)]
+    if scope_of(control) is Scope.TRIAL:
+        judged = [(run.verdicts, control.measure) for run in last_runs(results) if matches(run.run.trial.levels, levels)]
     else:
-        found = [results.comparison_verdicts[subject] for subject in subjects(results, control, levels)]
-    for verdict in found:
-        yield from (finding for finding in verdict.findings if finding.rule == control.rule)
+        judged = [(results.comparison_verdicts, subject) for subject in subjects(results, control, levels)]
+    for verdicts, name in judged:
+        if (verdict := verdicts.get(name)) is not None:
+            yield from (finding for finding in verdict.findings if finding.rule == control.rule)
+
+
+def spoiled(results: Results, control: Control, levels: Mapping[str, Value]) -> Iterator[str]:
+    """What spoiled the runs that the rule looks at: a failure, or noise of the platform that the rule is not itself about."""
+    for run in last_runs(results):
+        if scope_of(control) is Scope.TRIAL and not matches(run.run.trial.levels, levels):
+            continue
+        if run.run.outcome is not Outcome.FINISHED:
+            yield f"a run {run.run.outcome.value}: {run.run.error or 'no reason is known'}"
+        for finding in (one for verdict in run.verdicts.values() for one in verdict.findings):
+            failed = (finding.state, finding.severity) == (State.FAIL, Severity.INVALIDATES)
+            if failed and finding.rule.startswith("N") and finding.rule != control.rule:
+                yield f"{finding.rule} {finding.name}: {finding.statement}"
+
+
+def scope_of(control: Control) -> Scope:
+    """What the rule of a control judges."""
+    return next(rule.scope for rule in map(by_name, catalogue.names("rules")) if rule.id == control.rule)
+
+
+def last_runs(results: Results) -> tuple[Judged, ...]:
+    """The last attempt of each trial."""
+    return tuple({run.run.trial.id: run for run in results.runs}.values())
 
 
 def false_alarms(results: Results, control: Control) -> Iterator[Finding]:
     """What invalidates any measure of the last attempt of a twin's runs, though nothing is wrong with them."""
-    last = {run.run.trial.id: run for run in results.runs}
-    for run in last.values():
+    for run in last_runs(results):
         if matches(run.run.trial.levels, control.passes):
             yield from (one for verdict in run.verdicts.values() for one in verdict.findings if accuses(one))
 

@@ -26,6 +26,6 @@ def main() -> None:
         app(["--gate=on" if word == "--gate" else word for word in sys.argv[1:]])
     except SystemExit as end:
         if end.code == INTERRUPTED:  # typer, too, ends so where the signal comes before a verb has begun
-            kept = "" if sys.argv[1:2] == ["load"] else ", what was measured is kept"  # a load has no notebook
+            kept = "" if sys.argv[1:2] in (["load"], ["weigh"]) else ", what was measured is kept"  # these have no notebook
             print(f"assay: interrupted; what was set up has been undone{kept}", file=sys.stderr)
         raise

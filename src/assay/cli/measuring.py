@@ -77,3 +77,23 @@ def stat(words: Annotated[list[str] | None, typer.Argument(metavar="[OPTIONS] --
     from assay.cli.stat import stat as verb
 
     finish(lambda: verb(words or []))
+
+
+def weigh(
+    audit: Annotated[
+        bool, typer.Option("--audit", help="Run planted lies and their sound twins: what do the rules say?")
+    ] = False,
+    rules: Annotated[str | None, typer.Option("--rules", metavar="T01,D02", help="With --audit: these rules alone.")] = None,
+    times: Annotated[int | None, typer.Option("--times", metavar="N", help="With --audit: each control so often.")] = None,
+    as_json: JsonOption = False,
+    gate: Annotated[Gate, typer.Option("--gate", help="With --audit: exit 3 on a missed lie or accused twin.")] = Gate.OFF,
+    progress: ProgressOption = ProgressMode.AUTO,
+) -> None:
+    """Weigh the lab: what looking costs; with --audit, how often its rules are right.
+
+    Alone: the processor time of each observer, the engine's own loop, the start of 16 clients, in seconds. The audit takes
+    about ten minutes a round; what this user or machine cannot run is skipped with the reason."""
+    from assay.cli.weigh import Request
+    from assay.cli.weigh import weigh as verb
+
+    finish(lambda: verb(Request(audit=audit, rules=rules, times=times, as_json=as_json, gate=gate, progress=progress)))
