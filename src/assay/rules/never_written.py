@@ -60,7 +60,7 @@ def check(case: Case) -> Finding:
     if reached.at_least < limit:
         said = f"Others wrote so much to {reached.device} that it is not known whether it took what was written."
         return found(RULE, case, State.UNVERIFIED, said, observed=observed)
-    took = f"; {reached.device} took {in_bytes(reached.at_most)} for it" if reached.device else ""
+    took = f"; {reached.device} took {in_bytes(reached.at_most)} with the drain" if reached.device else ""
     said = f"Of {in_bytes(written)} written, {in_bytes(max(0.0, gone))} were removed before they were written{took}."
     return found(RULE, case, State.PASS, said, observed=observed)
 
