@@ -14,6 +14,12 @@ def test_progress_of_the_whole_has_binary_megabytes():
     assert PARSER.resolution(recorded("rsync-3.5.0-progress2-slow.txt"))["read.bytes_per_s"] == pytest.approx(0.005 * (1 << 20))
 
 
+def test_progress_of_a_part_that_was_missing_does_not_reach_100_per_cent():
+    text = recorded("rsync-3.5.0-progress2-part.txt")
+    assert "100%" not in text
+    assert PARSER.parse(text)["write.bytes"] == 3 << 20
+
+
 def test_the_last_line_has_a_clock_of_seconds():
     text = recorded("rsync-3.5.0-v.txt")
     found = PARSER.parse(text)

@@ -1,7 +1,7 @@
 """iozone's table, matrix, throughput lines and Excel report: the rate of each of its operations.
 
-Rates are in kB/s where 1 kB is 1,024 bytes (iozone 3.508, iozone.c: the file's size in KILOBYTES, which is 1,024, over the time
-in microseconds; docs/IOzone_msword_98, "-s #"). `-O` prints operations per second, `-N` microseconds per operation.
+Rates are in kB/s where 1 kB is 1,024 bytes, cut off and not rounded (iozone 3.508, iozone.c: bytes over seconds, as a whole
+number, shifted by 10 bits). `-O` prints operations per second, `-N` microseconds per operation.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def _table(rows: Sequence[str]) -> Iterator[Cell]:
             for place, figure in enumerate(figures):
                 nearest = min(range(len(ends)), key=lambda index: abs(ends[index] - figure.end()))
                 column = place if len(figures) == len(COLUMNS) else nearest
-                yield COLUMNS[column], int(size[0]), int(record[0]), printed(figure[0])
+                yield COLUMNS[column], int(size[0]), int(record[0]), _cut(figure[0])
 
 
 def _excel(rows: Sequence[str]) -> Iterator[Cell]:
@@ -95,7 +95,12 @@ def _excel(rows: Sequence[str]) -> Iterator[Cell]:
             records = [int(text) for text in re.findall(r"\d+", row)]
         elif operation and line:
             for record, figure in zip(records, line[2].split(), strict=False):
-                yield operation, int(line[1]), record, printed(figure)
+                yield operation, int(line[1]), record, _cut(figure)
+
+
+def _cut(text: str) -> Printed:
+    """A whole number that was cut off: the truth is less than one more."""
+    return Printed(value=printed(text).value, half=1.0)
 
 
 def _of_cells(operation: str, cells: Sequence[Cell], what: str) -> Iterator[tuple[str, Printed]]:

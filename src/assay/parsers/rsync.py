@@ -17,7 +17,7 @@ GROUPED = r"(\d{1,3}(?:[.,]?\d{3}){0,7})"
 SENT = re.compile(rf"sent {GROUPED} bytes\s+received {GROUPED} bytes\s+{GROUPED}[.,](\d\d) bytes/sec")
 TRANSFERRED = re.compile(rf"Total transferred file size: {GROUPED} bytes")
 PROGRESS = re.compile(
-    rf"\s+{GROUPED}\s+100%\s+(\d{{1,12}}[.,]\d\d)([kMGT])B/s\s+\d+:\d\d:\d\d \(xfr#\d+, (?:to|ir)-chk=0/\d+\)\s*"
+    rf"\s+{GROUPED}\s+\d{{1,3}}%\s+(\d{{1,12}}[.,]\d\d)([kMGT])B/s\s+\d+:\d\d:\d\d \(xfr#\d+, (?:to|ir)-chk=0/\d+\)\s*"
 )
 NAMES = "sending incremental file list"
 

@@ -1,6 +1,6 @@
 """GNU tar's --totals: bytes of the archive that it wrote or read, and their rate.
 
-`MiB/s` is 2^20 bytes/s; digits are rounded up (tar 1.34, src/buffer.c, print_total_stats: human_ceiling, human_base_1024).
+`MiB/s` is 2^20 bytes/s; digits are rounded up (tar 1.34, src/buffer.c: human_base_1024, and human_ceiling by default).
 """
 
 from __future__ import annotations
