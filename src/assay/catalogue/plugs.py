@@ -36,7 +36,8 @@ class Undo(Protocol):
         """Write it down.
 
         Kinds: `directory` (path, marker), `mount` (path, device), `loop` (device, image), `throttle` (file, device),
-        `cgroup` (path), `file` (path, marker), `own_file` (path, marker), `process` (pid, start_ticks), `command` (argv as JSON)."""
+        `cgroup` (path), `file` (path, marker), `own_file` (path, marker), `process` (pid, start_ticks), `command` (argv as
+        JSON)."""
         ...
 
     def undo(self, kind: str, **details: str) -> None:

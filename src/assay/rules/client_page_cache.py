@@ -92,12 +92,9 @@ def uncounted(case: TrialCase, hits: float, asked: float) -> str | None:
     """Why the calls of a command that tells no bytes say nothing of what it asked for; None where they do."""
     if knob(case, "calls") == "uncounted":
         return "What the command asked for is not known (mmap, io_uring or pipes), so hits in memory cannot be told from reads."
-    few = hits > case.thresholds["hit_share"] and asked < case.thresholds["least_bytes"]
-    return (
-        f"A command that tells no bytes made calls for {measures.with_unit(asked, Unit.BYTES)}: its own libraries."
-        if few
-        else None
-    )
+    if hits <= case.thresholds["hit_share"] or asked >= case.thresholds["least_bytes"]:
+        return None
+    return f"A command that tells no bytes made calls for {measures.with_unit(asked, Unit.BYTES)}: its own libraries."
 
 
 def counted(case: TrialCase) -> ladder.Step | None:
@@ -108,8 +105,7 @@ def counted(case: TrialCase) -> ladder.Step | None:
 
 def words(asked: float, hits: float) -> str:
     """How much of what was asked went where."""
-    total = measures.with_unit(asked, Unit.BYTES)
-    below = measures.with_unit(asked * (1 - hits), Unit.BYTES)
+    total, below = (measures.with_unit(count, Unit.BYTES) for count in (asked, asked * (1 - hits)))
     return f"of {total} asked, storage was made to read {below} ({measures.percent(1 - hits)})"
 
 
@@ -175,9 +171,9 @@ def from_below(case: TrialCase, read: float, asked: float) -> Finding:
     before = "" if resident is None else f"; {measures.percent(resident)} of the data was in memory before the clock"
     if may_hide_hits(case, read, asked):
         got, wanted = (measures.with_unit(count, Unit.BYTES) for count in (read, asked))
-        statement = f"Storage read {got} for {wanted} asked{before}:"
-        hidden = f"{statement} what memory answered may hide behind whole pages of small files and what was read ahead."
-        return found(RULE, case, State.UNVERIFIED, hidden, observed=figures(case, hits, asked))
+        hidden = "what memory answered may hide behind whole pages of small files and what was read ahead."
+        statement = f"Storage read {got} for {wanted} asked{before}: {hidden}"
+        return found(RULE, case, State.UNVERIFIED, statement, observed=figures(case, hits, asked))
     statement = f"The client's page cache answered nothing: {words(asked, hits)}{before}."
     return found(RULE, case, State.PASS, statement, observed=figures(case, hits, asked), evidence=("L0 engine", "L2 read_bytes"))
 
