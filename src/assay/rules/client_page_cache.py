@@ -64,11 +64,9 @@ def by_residence(case: TrialCase, resident: float) -> Finding:
         return found(RULE, case, State.UNVERIFIED, f"{said}; which tier answered, nobody counted.", observed=observed)
     if resident <= limit if cold else resident >= 1 - limit:
         return found(RULE, case, State.PASS, f"{said}, as claimed.", part="regime", observed=observed)
+    statement = f"{said}, but {case.claim.regime} is claimed."
     return found(
-        RULE,
-        case,
-        State.FAIL,
-        f"{said}, but {case.claim.regime} is claimed.",
+        *(RULE, case, State.FAIL, statement),
         part="regime",
         observed=observed,
         threshold={"resident_share": limit},
