@@ -117,6 +117,21 @@ def throttled(room, rate):
 
 
 @root
+def test_a_file_system_that_the_command_mounts_is_one_whose_files_are_not_known(room):
+    with (room / "image").open("wb") as file:
+        file.truncate(64 * MIB)
+    subprocess.run(["mkfs.ext4", "-q", "-F", room / "image"], check=True)
+    (room / "mnt").mkdir()
+    script = "mount -o loop image mnt; dd if=/dev/zero of=mnt/f bs=1M count=16 status=none"
+    try:
+        seen, status, _ = watched(room, "sh", "-c", script)
+        assert status == 0
+    finally:
+        subprocess.run(["umount", room / "mnt"], check=True)
+    assert "mounted meanwhile" in seen["files_missing"]
+
+
+@root
 @pytest.mark.skipif(
     not Path("/sys/fs/cgroup/blkio/blkio.throttle.write_bps_device").exists(), reason="no block throttle of control groups v1"
 )

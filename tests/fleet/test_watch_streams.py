@@ -39,7 +39,7 @@ def test_beginning_and_end_are_kept_whatever_the_length(size):
     tee.start()
     with os.fdopen(inside, "wb") as pipe:
         pipe.write(said)
-    kept = tee.finish(30)
+    kept = tee.finish(held=False)
     assert kept.truncated == (size > 2 * MIB)
     middle = f"\n[... {size - 2 * MIB} bytes are not kept ...]\n" if kept.truncated else ""
     assert kept.text.encode() == (said[:MIB] + middle.encode() + said[-MIB:] if kept.truncated else said)
@@ -49,6 +49,21 @@ def test_output_can_be_kept_to_ourselves(room):
     seen, _, (out, err) = watched(room, "sh", "-c", "echo out; echo err >&2", options=("--quiet",))
     assert (out, err) == (b"", b"")
     assert (seen["stdout"]["text"], seen["stderr"]["text"]) == ("out\n", "err\n")
+
+
+@pytest.mark.parametrize("left", ["", "sleep 30 & echo $! > pid; "])
+def test_a_slow_reader_gets_all_whoever_still_holds_the_stream(room, left):
+    script = f"{left}head -c 1500000 /dev/zero"
+    process, result = call(room, "sh", "-c", script, options=("--linger", "0.1"), stdout=subprocess.PIPE)
+    time.sleep(1.5)
+    took = process.stdout.read(1_000_000)
+    time.sleep(0.5)
+    took += process.stdout.read(500_000)
+    assert (took, process.wait(30)) == (bytes(1_500_000), 0)
+    process.stdout.close()
+    assert len(json.loads(result.read_text())["stdout"]["text"]) == 1_500_000
+    if left:
+        os.kill(int((room / "pid").read_text()), signal.SIGKILL)
 
 
 def test_a_reader_that_goes_away_ends_the_command_as_without_us(room):
@@ -163,7 +178,8 @@ def shown(keyboard, until):
 
 
 def test_a_key_of_the_terminal_reaches_the_command_once(room):
-    script = "ASSAY sh -c 'trap \"echo got\" INT; echo ready; sleep 30; sleep 0.5; exit 9'; echo ended $?"
+    waits = "for i in 1 2 3 4 5 6 7 8 9 10; do sleep 0.1; done"
+    script = f"ASSAY sh -c 'trap \"echo got\" INT; echo ready; {waits}; exit 9'; echo ended $?"
     with at_a_terminal(room, script) as keyboard:
         shown(keyboard, b"ready")
         time.sleep(0.2)

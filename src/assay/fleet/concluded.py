@@ -16,8 +16,6 @@ from assay.fleet.watching import PHASE, Life, Stage
 from assay.records import Observations, Stream, TreeAccount, Watched
 from assay.snapshots import Origin
 
-LAST_OUTPUT_S = 1.0
-"""How long the end of the output is waited for: a process that outlives the command may hold it open."""
 NO_ACCOUNT = "this kernel keeps no /proc/PID/io (CONFIG_TASK_IO_ACCOUNTING)"
 
 
@@ -57,7 +55,7 @@ def concluded(stage: Stage, life: Life, after: Aftermath, seen: tuple[Seen, Sequ
 
 def said(stage: Stage) -> tuple[Stream, Stream]:
     """What came out of standard output and standard error."""
-    first, second = (tee.finish(LAST_OUTPUT_S) for tee in stage.tees)
+    first, second = (tee.finish(held=bool(stage.tree.lost.get(tree.STILL_RUNS))) for tee in stage.tees)
     return first, second
 
 

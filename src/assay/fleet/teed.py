@@ -5,15 +5,18 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import select
 import termios
 import threading
 import tty
+from array import array
 from dataclasses import dataclass, field
 
 from assay.records import Stream
 
 KEPT_BYTES = 1 << 20
 """Of the beginning, and as much of the end."""
+PAUSE_S = 0.02
 PIPE_BYTES = 1 << 20
 """Size asked for the pipe: fewer wake-ups of ours; what the kernel refuses stays at its default."""
 LEFT_OUT = "\n[... {} bytes are not kept ...]\n"
@@ -38,6 +41,8 @@ class Tee:
     filling: bytearray = field(default_factory=lambda: bytearray(KEPT_BYTES))
     filled: int = 0
     terminal: bool = False
+    busy: bool = False
+    """Whether something was taken from the stream that is not passed on yet."""
     _thread: threading.Thread | None = None
 
     def open(self) -> Tee:
@@ -65,11 +70,25 @@ class Tee:
         self._thread = threading.Thread(target=self._copy, name=f"tee-{self.passed_to}", daemon=True)
         self._thread.start()
 
-    def finish(self, within_s: float) -> Stream:
-        """Wait for the end of the stream, at most so long (a daemon may hold it open), and say what came."""
-        if self._thread is not None:
-            self._thread.join(within_s)
+    def finish(self, *, held: bool) -> Stream:
+        """Wait until all is passed on, however slow our reader is, and say what came.
+
+        `held` says that processes still run that may hold the stream open: then its end is not waited for.
+        """
+        while self._thread is not None and self._thread.is_alive():
+            self._thread.join(PAUSE_S)
+            if held and self._idle():
+                break
         return self.kept()
+
+    def _idle(self) -> bool:
+        """Whether nothing has come that is not passed on yet."""
+        waiting = array("i", [0])
+        try:
+            fcntl.ioctl(self.outside, termios.FIONREAD, waiting)
+        except OSError:
+            return True
+        return not self.busy and not waiting[0]
 
     def kept(self) -> Stream:
         """What is kept so far, as text."""
@@ -95,6 +114,9 @@ class Tee:
             self.full, self.filling = self.filling, self.full or bytearray(KEPT_BYTES)
             self.filled = 0
         room = memoryview(self.filling)[self.filled :]
+        self.busy = False
+        select.select([self.outside], [], [])
+        self.busy = True
         try:
             count = os.readv(self.outside, [room])
         except OSError:
@@ -124,8 +146,6 @@ def _written(descriptor: int, chunk: memoryview) -> int:
     try:
         return os.write(descriptor, chunk)
     except BlockingIOError:
-        import select
-
         select.select([], [descriptor], [])
         return 0
 

@@ -31,7 +31,10 @@ KEPT_TICKS = 40
 class Trail:
     """The traces of one tree from before its exec to its end. `close` ends all listening."""
 
+    host: Host
     tree: Tree
+    systems: frozenset[str] | None = None
+    """The file systems whose files we hear of; None where we hear of none."""
     exits: exits.Exits | None = None
     opens: opened.Opens | None = None
     no_opens: str | None = None
@@ -103,6 +106,8 @@ class Trail:
             yield f"{self.no_opens}, so only arguments and files that were held open for a while are known"
         elif self.exits is None:
             yield "processes that were gone at once could not be told from others"
+        if self.systems is not None and systems(self.host) - self.systems:
+            yield "file systems were mounted meanwhile, of whose files the kernel was not asked to tell"
         if self.opens is not None and self.opens.deaf:
             yield f"fanotify: the kernel does not tell of files on {', '.join(sorted(self.opens.deaf))}"
         if self.broken:
@@ -189,5 +194,12 @@ class Trail:
 def follow(host: Host, tree: Tree) -> Trail:
     """Begin to follow the tree of a command that has not been let go yet."""
     heard, _ = exits.listen()
+    there = systems(host)
     opens, no_opens = opened.listen(mounts(host))
-    return Trail(tree=tree, exits=heard, opens=opens, no_opens=no_opens)
+    known = there if opens is not None else None
+    return Trail(host=host, tree=tree, systems=known, exits=heard, opens=opens, no_opens=no_opens)
+
+
+def systems(host: Host) -> frozenset[str]:
+    """MAJ:MIN of every mounted file system that holds data."""
+    return frozenset(mount.device_number for mount in opened.whole(mounts(host)))
