@@ -8,7 +8,7 @@ import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib import resources
+from pathlib import Path
 
 from assay.units import Refusal, Unit, attempt
 
@@ -42,7 +42,7 @@ class Link:
 @functools.cache
 def table() -> Mapping[str, Mapping[str, object]]:
     """The entries of links.toml by name."""
-    return tomllib.loads(resources.files("assay").joinpath("links.toml").read_text(encoding="utf-8"))
+    return tomllib.loads(Path(__file__).with_name("links.toml").read_text(encoding="utf-8"))
 
 
 def names() -> tuple[str, ...]:

@@ -6,12 +6,13 @@ import functools
 import hashlib
 import tomllib
 from collections.abc import Mapping
-from importlib import resources
-from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import cast
 
 from assay.records import Claim
 
+ROOT = Path(__file__).parent.parent
+"""The package: found without importlib's own libraries, which cost more than all that is read here."""
 JUDGING = ("audit", "rules", "measures", "statistics", "findings.py", "soundness.py", "links.py", "links.toml")
 """What a verdict depends on, beside the raw data."""
 Table = Mapping[str, object]
@@ -20,7 +21,7 @@ Table = Mapping[str, object]
 @functools.cache
 def tables() -> Mapping[str, Table]:
     """The tables of limits.toml by rule id."""
-    text = resources.files("assay.rules").joinpath("limits.toml").read_text(encoding="utf-8")
+    text = (ROOT / "rules" / "limits.toml").read_text(encoding="utf-8")
     return cast("Mapping[str, Table]", tomllib.loads(text))
 
 
@@ -54,10 +55,11 @@ def outside(rule: str, claim: Claim) -> str | None:
 @functools.cache
 def ruleset() -> str:
     """Version and digest of everything that verdicts depend on: a changed rule re-judges old trials under a new name."""
+    from importlib.metadata import PackageNotFoundError, version
+
     digest = hashlib.sha256()
-    root = resources.files("assay")
     for name in JUDGING:
-        entry = root.joinpath(name)
+        entry = ROOT / name
         files = sorted(entry.iterdir(), key=lambda item: item.name) if entry.is_dir() else [entry]
         for file in files:
             if file.is_file() and file.name.endswith((".py", ".toml")):

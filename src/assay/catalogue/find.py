@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import pkgutil
 from collections.abc import Mapping
@@ -21,6 +22,7 @@ CONSTANTS: Mapping[Kind, str] = {
 }
 
 
+@functools.cache
 def names(kind: Kind) -> tuple[str, ...]:
     """The entries of a catalogue, sorted; imports none of them."""
     package = importlib.import_module(f"assay.{kind}")

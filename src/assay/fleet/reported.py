@@ -21,6 +21,8 @@ REGEX = "regex"
 MANY = 2
 MOST_LINES = 400
 """Lines of the output of several tools that are looked at: the last."""
+ALSO: Mapping[str, tuple[str, ...]] = {"scp": ("sftp",)}
+"""Tools that a parser reads and is not named by."""
 ADDED = (".bytes", ".count", ".errors")
 RATES = {"bytes": "bytes_per_s", "count": "ops_per_s"}
 
@@ -69,7 +71,7 @@ def by_parser(watched: Watched) -> Reported | None:
     """By the first parser that knows the tool; None where none does. Raises EvidenceError for output that it cannot read."""
     texts = [text for text in (watched.result, watched.stdout.text, watched.stderr.text) if text]
     possible = tuple(commands(watched.argv))
-    for name in catalogue.names("parsers") if texts else ():
+    for name in likely(watched.argv) if texts else ():
         parser = catalogue.find("parsers", name)
         for text in texts:
             mine = [argv for argv in possible if parser.recognises(argv, text)]
@@ -143,11 +145,22 @@ def rates(each: Sequence[Mapping[str, float]]) -> dict[str, float]:
 def result_file(argv: Sequence[str]) -> str | None:
     """The file into which a known tool has its result written by these words; None where none has."""
     for one in commands(argv):
-        for name in catalogue.names("parsers"):
+        for name in likely(argv):
             found = catalogue.find("parsers", name).result_file(one)
             if found is not None:
                 return found
     return None
+
+
+def likely(argv: Sequence[str]) -> tuple[str, ...]:
+    """The parsers whose name begins like a word of the command: only these are worth their import."""
+    said = " ".join(argv).lower()
+    return tuple(name for name in catalogue.names("parsers") if any(stem in said for stem in stems(name)))
+
+
+def stems(name: str) -> tuple[str, ...]:
+    """What a parser's tool is called: its name up to the form of the output, and what else it is called."""
+    return (name.partition("_")[0], *ALSO.get(name, ()))
 
 
 def commands(argv: Sequence[str]) -> Iterator[tuple[str, ...]]:
