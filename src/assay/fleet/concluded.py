@@ -96,14 +96,11 @@ def together(made: Sequence[Evidence], gaps: Mapping[str, int]) -> Observations:
 def files_missing(life: Life, account: TreeAccount | None, after: Aftermath) -> str | None:
     """Why not every file that was written may be known; None where the known ones hold all that was dirtied."""
     reasons = list(life.trail.gaps())
-    refused = after.drain.refused if after.drain else ()
-    if not reasons and not refused:
-        return None
-    if account is None:
-        return "; ".join((*reasons, *refused))
-    rest = touched.unknown_bytes(account, after.files)
-    if rest:
-        reasons.append(f"{rest} bytes were dirtied in files that are not known")
-    elif not account.lost:
-        reasons = []
-    return "; ".join((*reasons, *refused)) or None
+    if reasons and account is not None:
+        rest = touched.unknown_bytes(account, after.files)
+        if rest:
+            reasons.append(f"{rest} bytes were dirtied in files that are not known")
+        elif not account.lost:
+            reasons = []
+    mounted, refused = life.trail.mounted(), after.drain.refused if after.drain else ()
+    return "; ".join((*reasons, *((mounted,) if mounted else ()), *refused)) or None

@@ -106,14 +106,17 @@ class Trail:
             yield f"{self.no_opens}, so only arguments and files that were held open for a while are known"
         elif self.exits is None:
             yield "processes that were gone at once could not be told from others"
-        if self.systems is not None and systems(self.host) - self.systems:
-            yield "file systems were mounted meanwhile, of whose files the kernel was not asked to tell"
         if self.opens is not None and self.opens.deaf:
             yield f"fanotify: the kernel does not tell of files on {', '.join(sorted(self.opens.deaf))}"
         if self.broken:
             yield f"the files could not be followed: {self.broken}"
         if self.crowded:
             yield f"only the first {MOST_FILES} files were followed"
+
+    def mounted(self) -> str | None:
+        """What came too late to be listened to; the files that hold such a file system are no measure of what was written."""
+        late = systems(self.host) - self.systems if self.systems is not None else ()
+        return "file systems were mounted meanwhile, of whose files the kernel was not asked to tell" if late else None
 
     def close(self) -> None:
         """Listen no more."""
