@@ -11,7 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from assay.fleet.harvest import told_readings
-from assay.fleet.reported import Reported, script_of
+from assay.fleet.moved import PHASE, SIDES, are_counted, observed
+from assay.fleet.reported import Reported
 from assay.records import (
     ABSOLUTE,
     CacheState,
@@ -42,20 +43,14 @@ from assay.records import (
 )
 
 WORKLOAD = "stat"
-PHASE = "stat.command"
 HOST = "local"
 OBSERVED = "observed"
 """Where the figures come from when the tool tells none; a value of the knob `parse`."""
 UNCOUNTED = "uncounted"
 """A value of the knob `calls`: what the calls moved does not tell what was asked of files."""
 SOURCE = "tree"
-LEAST_BYTES = 4 << 20
-"""Less than this is what any program reads of its libraries (limits.toml, T01) or prints."""
 FIGURES = ("bytes_per_s", "ops_per_s", "latency_mean_ns", "elapsed_ns", "bytes", "count")
 """Of an operation the first of these that is told is judged."""
-UNCOUNTED_SHARE = 0.1
-"""Storage was made to read so much more than calls asked for: read-ahead, or calls that nobody counts (mmap, io_uring)."""
-SIDES = {"read": Direction.READ, "write": Direction.WRITE}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,63 +141,7 @@ def direction_of(operation: str) -> Direction:
     return next((direction for side, direction in reversed(SIDES.items()) if side in operation), Direction.METADATA)
 
 
-# ------------------------------------------------------------------------------------------- what was seen of it
-
-
-def observed(watched: Watched) -> dict[str, float]:
-    """The bytes that were seen over the elapsed time, of each direction in which something worth a figure moved."""
-    account, seconds = watched.account, watched.elapsed_ns / 1e9
-    if account is None or account.lost or seconds <= 0:
-        return dict(of_devices(watched, seconds))
-    found: dict[str, float] = {}
-    for side, seen in (("read", read_bytes(watched, account)), ("write", written_bytes(watched, account))):
-        if seen >= LEAST_BYTES:
-            found |= {
-                f"{side}.bytes_per_s": seen / seconds,
-                f"{side}.bytes": float(seen),
-                f"{side}.elapsed_ns": float(watched.elapsed_ns),
-            }
-    return found
-
-
-def read_bytes(watched: Watched, account: TreeAccount) -> int:
-    """What was read: by counted calls, without pipes and the libraries of any program, or what storage was made to read."""
-    calls, storage = account.rchar, account.read_bytes
-    if has_pipes(watched.argv):
-        calls = max(storage, calls - max(0, account.wchar - account.write_bytes))
-    return storage if storage and calls - storage <= LEAST_BYTES else calls
-
-
-def written_bytes(watched: Watched, account: TreeAccount) -> int:
-    """What was written to files: dirtied, and no more than the counted calls; pipes and terminals are none.
-
-    Where nothing is charged as dirtied (memory file systems, some network ones) the files that were written tell.
-    """
-    storage = account.write_bytes or sum(one.size_bytes for one in watched.files if one.written)
-    return min(account.wchar, storage) if account.wchar >= LEAST_BYTES else storage
-
-
-def has_pipes(argv: Sequence[str]) -> bool:
-    """Whether processes of the command write to each other, as far as its words tell: that is no reading of files."""
-    script = script_of(argv)
-    return script is not None and "|" in script.replace("||", "")
-
-
-def are_counted(watched: Watched) -> bool:
-    """Whether the calls tell how much of files was read: not by mmap, and not where pipes cannot be told from nowhere."""
-    account = watched.account
-    if account is None or account.rchar < (1 - UNCOUNTED_SHARE) * account.read_bytes:
-        return False
-    return not (has_pipes(watched.argv) and "/dev/null" in (script_of(watched.argv) or ""))
-
-
-def of_devices(watched: Watched, seconds: float) -> Iterator[tuple[str, float]]:
-    """The same from the devices, where the processes could not be counted; empty where nothing was seen there either."""
-    for side, direction in SIDES.items():
-        lowest = watched.observations.rung(PHASE, Rung.LOWEST_DEVICE, direction)
-        moved = sum(reading.bytes or 0 for reading in lowest)
-        if moved >= LEAST_BYTES and seconds > 0:
-            yield f"{side}.bytes_per_s", moved / seconds
+# --------------------------------------------------------------------------------------------- what happened
 
 
 def outcome(watched: Watched, reported: Reported | None) -> Outcome:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from assay import links
 from assay.measures.text import with_unit
 from assay.records import Direction, Observations, Phase, Series
 from assay.units import Unit
@@ -83,6 +82,8 @@ def unseen(phase: Phase, operation: str, asked: float, limits: tuple[float, floa
 
 def mistaken(ratio: float, share: float) -> str:
     """Which mistake of units a ratio is that of, in a sentence with its leading space; empty where it is none's."""
+    from assay import links  # only a mistake needs it
+
     mistake = links.unit_mistake(ratio, share)
     return f" The ratio {ratio:.3g} is that of {mistake}." if mistake else ""
 
