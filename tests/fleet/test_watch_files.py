@@ -116,6 +116,18 @@ def throttled(room, rate):
         subprocess.run(["losetup", "-d", loop], check=True)
 
 
+def test_places_are_those_of_the_directory_and_of_what_arguments_name(room):
+    memory = Path("/dev/shm", room.name)
+    try:
+        seen, *_ = watched(room, "dd", "if=/dev/zero", f"of={memory}", "bs=1M", "count=4", "status=none")
+    finally:
+        memory.unlink(missing_ok=True)
+    places = {place["address"]: place for place in seen["places"]}
+    assert places["/dev/shm"]["filesystem"] == "tmpfs"
+    assert places["/dev/shm"]["devices"] == []
+    assert any(str(room).startswith(address) and place["devices"] for address, place in places.items())
+
+
 @root
 def test_a_file_system_that_the_command_mounts_is_one_whose_files_are_not_known(room):
     with (room / "image").open("wb") as file:

@@ -70,7 +70,7 @@ def _where(path: str) -> tuple[bool, int]:
 
 def _device(host: Host, path: str) -> Place | None:
     real = host.real_path(path)
-    if not real.startswith("/dev/") or not stat.S_ISBLK(Path(real).stat().st_mode):
+    if not real.startswith("/dev/") or not Path(real).is_block_device():
         return None
     devices = device_stack(host, posixpath.basename(real))
     return Place(
