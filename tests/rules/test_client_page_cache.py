@@ -119,3 +119,10 @@ def test_direct_reads_are_not_called_reads_of_the_page_cache():
     assert finding.state is State.FAIL
     assert "page-cache" not in finding.relabel
     assert finding.statement.startswith("Direct reads pass the client's page cache by, yet of 268 MB asked")
+
+
+@pytest.mark.parametrize(("resident", "state"), [(0.0, State.PASS), (0.6, State.FAIL)])
+def test_a_cold_read_of_data_that_are_stored_compressed_is_judged_by_what_was_in_memory(resident, state):
+    seen = Seen(storage_bytes=90 * MIB, hole_bytes=0, encoded_bytes=256 * MIB)
+    made = Made(seconds=0.0655, claim=Claim(regime=Regime.COLD), resident_share=resident, seen=seen)
+    assert RULE.check(case_of(made, "T01")).state is state

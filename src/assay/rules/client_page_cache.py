@@ -96,9 +96,10 @@ def uncounted(case: TrialCase, hits: float, asked: float) -> str | None:
 
 
 def counted(case: TrialCase) -> ladder.Step | None:
-    """What the process made storage read; where nobody counted that, the bytes of the device that the file system is on."""
+    """What the process made storage read; where nobody counted that, the bytes of the device; None where fewer are stored."""
     own = ladder.passed(case.phase, case.observations, Rung.CLIENT_CACHE, Direction.READ)
-    return own or ladder.highest_device(case.phase, case.observations, Direction.READ)
+    encoded = case.claim.tier is Tier.AS_IS and ladder.encoded_bytes(case.phase, case.observations) > 0
+    return None if encoded else own or ladder.highest_device(case.phase, case.observations, Direction.READ)
 
 
 def words(asked: float, hits: float) -> str:
