@@ -77,7 +77,8 @@ def about_load(whole: Whole) -> Iterator[str]:
         yield f"open loop  {whole.load.late:,} late, {whole.load.unstarted:,} unstarted, longest backlog {backlog}"
     if whole.queue is not None:
         how = "registered" if whole.queue.registered else "not registered"
-        punted = f", done by {whole.queue.punted_threads} threads of the kernel" if whole.queue.punted else ""
+        threads = whole.queue.punted_threads
+        punted = f", done by {threads} thread{'' if threads == 1 else 's'} of the kernel" if whole.queue.punted else ""
         yield f"queue      depth {whole.queue.depth}, {how}, {whole.queue.submissions:,} submissions{punted}"
 
 

@@ -103,7 +103,7 @@ def measures(results: Results) -> Iterable[Section]:
                 heading=words.measure(measure),
                 claim=words.claim(measure.claim),
                 counts=counts[measure.name],
-                label=max(dict.fromkeys(labels), key=labels.count),
+                label=label_of(labels),
                 figure=cells.figure(results, measure),
             )
 
