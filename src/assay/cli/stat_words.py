@@ -139,6 +139,8 @@ def knobs(typed: _Words) -> Mapping[str, Value] | None:
             if value is not None:
                 typed.wrong(f"--{name} without --reported", "--reported REGEX, for the number that it is about")
         return None
+    if unit is None:
+        typed.wrong("--reported without --unit", "--unit with what the number is counted in: MB/s, IOPS, ms ...")
     found: dict[str, Value] = {"argv": typed.command or ("",), "parse": "regex", "pattern": pattern, "unit": unit or ""}
     from assay import catalogue
 

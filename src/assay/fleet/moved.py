@@ -1,4 +1,4 @@
-"""What a foreign command moved, where it says nothing of that itself: as its calls, storage and the devices were seen to. Pure."""
+"""What a foreign command moved, where it says nothing of that itself: as its calls and storage were seen to move it. Pure."""
 
 from __future__ import annotations
 

@@ -1,0 +1,222 @@
+"""`assay stat`: its words, what passes through untouched, its exit status, its JSON, its gate, repeats, and what it costs."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from assay.cli import stat_words
+from assay.cli.gate import Gate
+from assay.errors import InputErrors
+from assay.fleet.reported import commands, script_of
+from assay.records import Durability, Tier
+from assay_process import Bench
+
+DOCS = Path(__file__).parents[2] / "docs"
+HEAVY = {"numpy", "scipy", "duckdb", "altair", "pydantic", "typer", "rich"}
+
+
+@pytest.fixture
+def bench(tmp_path):
+    (tmp_path / "data").write_bytes(os.urandom(8 << 20))
+    return Bench(tmp_path)
+
+
+def block(done):
+    return [line for line in done.stderr.splitlines() if line.startswith(("assay: ", "  "))]
+
+
+# ------------------------------------------------------------------------------------------------------- words
+
+
+def test_words_before_the_command_are_ours_and_all_others_are_its_own():
+    request = stat_words.read(["--gate=strict", "--claim", "tier=device,durability=stable-media", "--", "x", "--json", "--", "y"])
+    assert request.argv == ("x", "--json", "--", "y")
+    assert (request.gate, request.claim.tier, request.claim.durability) == (Gate.STRICT, Tier.DEVICE, Durability.STABLE_MEDIA)
+    assert stat_words.read(["--gate", "dd", "--gate"]).argv == ("dd", "--gate")
+
+
+def test_another_command_is_split_or_given_to_a_shell():
+    assert stat_words.read(["--vs", "dd if=a", "--", "x"]).other == ("dd", "if=a")
+    assert stat_words.read(["--vs=cat a | wc", "--", "x"]).other == ("sh", "-c", "cat a | wc")
+    assert stat_words.read(["--vs=a", "--", "x"]).repeat == 5
+
+
+def test_every_mistake_is_told_at_once(tmp_path):
+    words = ["--no", "--claim=tier=x", "--json", f"{tmp_path}/none/x", "--repeat=0", "--unit=MB/s", "--gate=y"]
+    with pytest.raises(InputErrors) as caught:
+        stat_words.read(words)
+    text = str(caught.value)
+    wanted = ("'--no'", "'x'", "none/x", "--repeat 0", "--unit without", "--gate=y", "no command")
+    assert [part for part in wanted if part not in text] == []
+
+
+def test_a_pattern_needs_a_group_and_a_unit():
+    with pytest.raises(InputErrors) as caught:
+        stat_words.read(["--reported", "[0-9]+ MB", "--", "x", "{braces}"])
+    assert "a group ( )" in str(caught.value)
+    assert "unit" in str(caught.value)
+    assert "braces" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("argv", "expected"),
+    [
+        (("dd", "if=a"), [("dd", "if=a")]),
+        (("sh", "-c", "dd if=a; cat 'b c' | wc & wait"), [("dd", "if=a"), ("cat", "b c"), ("wc",), ("wait",)]),
+        (("nice", "bash", "-ec", "fio x\ndd if=a"), [("fio", "x"), ("dd", "if=a")]),
+        (("sh", "-c", "dd 'if=a"), [("dd",)]),
+    ],
+)
+def test_the_simple_commands_of_a_script(argv, expected):
+    assert list(commands(argv)) == expected
+
+
+def test_a_script_is_only_what_a_shell_is_given():
+    assert script_of(("gcc", "-c", "x")) is None
+    assert script_of(("sh", "-c", "x")) == "x"
+
+
+def test_help():
+    done = Bench(Path("/")).run("stat", "--help")
+    assert (done.returncode, "Usage: assay stat" in done.stdout) == (0, True)
+    assert all(f"--{name}" in done.stdout for name in (*stat_words.VALUED, *stat_words.ALONE))
+
+
+# ------------------------------------------------------------------------------------ what passes through untouched
+
+
+def test_output_input_and_status_pass_through(bench):
+    done = bench.run("stat", "--", "sh", "-c", 'cat; echo "$1" >&2; exit 7', "sh", "--json", input="hello\n")
+    assert (done.returncode, done.stdout) == (7, "hello\n")
+    assert done.stderr.startswith("--json\n")
+    assert "status 7" in done.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_a_signal_that_ended_the_command_is_passed_on(bench, number):
+    assert bench.run("stat", "--", "sh", "-c", f"kill -{number.value} $$").returncode == 128 + number
+
+
+def test_a_signal_that_we_get_goes_to_the_command(bench):
+    process = bench.start("stat", "--", "sleep", "30")
+    deadline = time.monotonic() + 20
+    while not any(command.startswith("sleep") for command in bench.processes().values()):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    process.send_signal(signal.SIGTERM)
+    _, told = process.communicate(timeout=20)
+    assert process.returncode == 128 + signal.SIGTERM
+    assert "signal 15" in told
+    assert bench.processes() == {}
+
+
+@pytest.mark.parametrize(("words", "status"), [(["/no/such"], 127), (["/etc/passwd"], 126), (["--no"], 125), ([], 125)])
+def test_what_fails_here_ends_as_with_env(bench, words, status):
+    done = bench.run("stat", *words)
+    assert done.returncode == status
+    assert done.stderr.startswith("assay: ")
+    assert "Traceback" not in done.stderr
+
+
+# -------------------------------------------------------------------------------------------- what it says
+
+
+def test_the_block_is_short_and_the_verdict_leads(bench):
+    done = bench.run("stat", "--", "cp", "data", "copy")
+    lines = block(done)
+    assert len(lines) <= 12
+    assert re.match(r"assay: (SOUND|BOUNDED|TAINTED|INVALID|UNVERIFIED): ", lines[0])
+    assert "the tool said nothing" in done.stderr
+    assert done.stdout == ""
+
+
+def test_nothing_that_moved_is_no_figure(bench):
+    done = bench.run("stat", "--", "true")
+    assert done.returncode == 0
+    assert block(done)[0].startswith("assay: UNVERIFIED: no figure")
+
+
+def test_a_claim_is_what_the_number_is_judged_by(bench):
+    (bench.home / "data").read_bytes()
+    words = ("--", "dd", "if=data", "of=/dev/null", "bs=1M")
+    assert bench.run("stat", "--gate", *words).returncode == 3
+    done = bench.run("stat", "--gate", "--claim", "tier=client-cache", *words)
+    assert "judged as: client-cache" in done.stderr
+    assert "T01" not in done.stderr
+
+
+def test_a_gate_replaces_only_status_0(bench):
+    (bench.home / "data").read_bytes()
+    assert bench.run("stat", "--gate", "--", "sh", "-c", "cat data > /dev/null; exit 9").returncode == 9
+    assert bench.run("stat", "--gate=strict", "--", "true").returncode == 3
+    assert bench.run("stat", "--gate", "--", "true").returncode == 0
+
+
+def test_figures_of_a_command_that_failed_are_invalid(bench):
+    words = ("--reported", "([0-9.]+) MB/s", "--unit", "MB/s", "--json", "told.json")
+    done = bench.run("stat", *words, "--", "sh", "-c", "cat data > /dev/null; echo 5 MB/s; exit 4")
+    told = json.loads((bench.home / "told.json").read_text())
+    assert (done.returncode, told["verdict"]) == (4, "INVALID")
+
+
+def schema():
+    (text,) = re.findall(r"```json\n(.*?)```", (DOCS / "stat-json.md").read_text(), re.DOTALL)
+    return json.loads(text)
+
+
+@pytest.mark.parametrize(
+    "words", [["dd", "if=data", "of=/dev/null", "bs=1M"], ["true"], ["cp", "data", "copy"], ["sh", "-c", "kill -9 $$"]]
+)
+def test_the_json_is_as_documented(bench, words):
+    bench.run("stat", "--json", "told.json", "--", *words)
+    told = json.loads((bench.home / "told.json").read_text())
+    jsonschema.Draft202012Validator(schema()).validate(told)
+    assert told["command"] == words
+
+
+def test_pairs_are_compared_and_documented(bench):
+    done = bench.run("stat", "--json", "told.json", "--repeat=3", "--vs", "sleep 1", "--", "sleep", "0.3")
+    told = json.loads((bench.home / "told.json").read_text())
+    jsonschema.Draft202012Validator(schema()).validate(told)
+    assert told["repeats"]["n"] == 3
+    (found,) = told["comparison"]
+    assert (found["measure"], found["conclusion"]) == ("elapsed_ns", "different and matters")
+    assert found["ratio"] > 2
+    assert "  vs " in done.stderr
+
+
+# -------------------------------------------------------------------------------------------- what it costs
+
+
+MOST_CPU_S = 0.6
+"""Of user and system time; twice what it takes on a machine with two slow processors that others use at the same time."""
+
+
+def test_it_costs_little_of_the_machine_that_it_measures():
+    code = (
+        "import atexit, resource, sys\n"
+        "atexit.register(lambda: print(sum(resource.getrusage(resource.RUSAGE_SELF)[:2]), file=sys.stderr))\n"
+        "from assay.cli.main import main\nmain()"
+    )
+    command = [sys.executable, "-c", code, "stat", "--", "sleep", "0.5"]
+    used = [subprocess.run(command, capture_output=True, text=True, check=True).stderr.splitlines()[-1] for _ in range(3)]
+    assert min(map(float, used)) < MOST_CPU_S
+
+
+def test_no_heavy_library_is_imported():
+    code = (
+        "import atexit, sys\n"
+        f"atexit.register(lambda: print('heavy', sorted({HEAVY} & set(sys.modules)), file=sys.stderr))\n"
+        "from assay.cli.main import main\nmain()"
+    )
+    words = ["stat", "--json", "/dev/null", "--", "dd", "if=/etc/passwd", "of=/dev/null"]
+    done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=True)
+    assert "heavy []" in done.stderr
