@@ -64,7 +64,7 @@ SIDE = {
 }
 REPORT = {
     "fio version": "fio-3.33",
-    "jobs": [{"error": 0, "read": {**SIDE, "total_ios": 0}, "write": SIDE}],
+    "jobs": [{"groupid": 0, "error": 0, "read": {**SIDE, "total_ios": 0}, "write": SIDE}],
 }
 
 
