@@ -143,3 +143,68 @@ fn the_end_comes_to_those_who_wait() {
     queue.end();
     assert!(waiting.join().expect("it did not panic"));
 }
+
+/// Takes work until there is none, or it has had its share: files count, a directory of level n has three of level n - 1.
+fn walk(queue: &Queue, here: &Arc<Directory>, mut share: u64) -> u64 {
+    let (recorder, mut former, mut files) = (recorder(), None, 0);
+    while let Some(work) = queue.take(&recorder, former) {
+        let read = match work {
+            Work::Files(chunk) => chunk.entries.len() as u64,
+            Work::Directory(pending) => {
+                let level = match pending {
+                    Pending::More { .. } => 4,
+                    Pending::New { node, .. } => node.name().to_bytes().len() - 1,
+                };
+                let name = CString::new("d".repeat(level)).expect("without zero bytes");
+                let below = (0..if level > 0 { 3 } else { 0 }).map(|_| (0, here.node.below(&name)));
+                let found = Found {
+                    files: batch(here, 7),
+                    below: below.collect(),
+                };
+                queue.give(found, None);
+                0
+            }
+        };
+        files += read;
+        former = Some(read > 0);
+        share = share.saturating_sub(read);
+        if share == 0 {
+            queue.leave(former);
+            break;
+        }
+    }
+    files
+}
+
+#[test]
+fn no_walker_is_left_waiting_however_others_end() {
+    let here = directory();
+    for round in 0..300 {
+        let start = Pending::More {
+            directory: Arc::clone(&here),
+            spent: 0,
+        };
+        let queue = Queue::new(Root::Directory(start), 3, 5);
+        let share = |walker: u64| {
+            if walker % 2 == 0 {
+                u64::MAX
+            } else {
+                1 + (round * walker) % 900
+            }
+        };
+        let files: u64 = std::thread::scope(|scope| {
+            let walkers = (0..5).map(|walker| {
+                scope.spawn({
+                    let (queue, here) = (&queue, &here);
+                    move || walk(queue, here, share(walker))
+                })
+            });
+            let walkers: Vec<_> = walkers.collect();
+            walkers
+                .into_iter()
+                .map(|one| one.join().expect("it did not panic"))
+                .sum()
+        });
+        assert_eq!(files, 3 * 7 * (1 + 3 + 9 + 27 + 81), "round {round}");
+    }
+}
