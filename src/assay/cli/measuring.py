@@ -92,7 +92,7 @@ def weigh(
     """Weigh the lab: what looking costs; with --audit, how often its rules are right.
 
     Alone: the processor time of each observer, the engine's own loop, the start of 16 clients, in seconds. The audit takes
-    about ten minutes a round; what this user or machine cannot run is skipped with the reason."""
+    about eight minutes a round; what this user or machine cannot run is skipped with the reason."""
     from assay.cli.weigh import Request
     from assay.cli.weigh import weigh as verb
 

@@ -73,7 +73,7 @@ class Tally:
     lies_not_judged: int
     twins_not_judged: int
     repeated: int
-    """Runs of controls that were done again for noise."""
+    """Tries that were spoiled, or told nothing, and were followed by another."""
     elapsed_ns: int
 
 

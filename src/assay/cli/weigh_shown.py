@@ -90,7 +90,7 @@ def note(found: Tally) -> str:
     """What is not in the columns."""
     parts = (
         f"{found.by_others} accused by other rules alone" if found.by_others else "",
-        f"{found.repeated} times run again for noise" if found.repeated else "",
+        f"{found.repeated} {'try' if found.repeated == 1 else 'tries'} spoiled and repeated" if found.repeated else "",
     )
     return ", ".join(part for part in parts if part)
 
