@@ -1,0 +1,90 @@
+"""L09: idle and busy threads and devices, rates that were flat and not, limits that are known, what nobody watched."""
+
+from array import array
+from dataclasses import replace
+
+import pytest
+
+from assay.records import Direction, EngineCost, Limit, LoadTotal, Series, Severity, State
+from assay.rules.no_limiter import RULE
+from audit.case_builder import SECOND, Made, case_of, gauge
+
+SECONDS = 10.0
+
+
+def progress(parts):
+    """Operations done by the end of each of ten parts of the time."""
+    return Series(
+        phase="p",
+        source="engine",
+        layer="application",
+        host="local",
+        subject="client:0",
+        metric="read.count",
+        unit="count",
+        at_ns=array("q", [round(SECONDS * SECOND * (part + 1) / len(parts)) for part in range(len(parts))]),
+        value=array("d", [sum(parts[: part + 1]) for part in range(len(parts))]),
+    )
+
+
+def case(*, cpu_s=0.5, ready_s=0.0, device_s=1.0, parts=(100,) * 10, rules=None, **made):
+    found = case_of(Made(count=sum(parts), seconds=SECONDS, **made), "L09")
+    cost = EngineCost(cpu_user_ns=0, cpu_system_ns=round(cpu_s * SECOND))
+    clients = tuple(replace(one, cost=cost) for one in found.phase.clients)
+    series = [progress(parts), gauge("process", "pid:100", "run_delay_ns", (0.0, ready_s * SECOND), SECONDS)]
+    if device_s is not None:
+        series.append(gauge("block", "device:vda", "io_ticks", (0.0, device_s * 1000), SECONDS))
+    if rules:
+        series.append(gauge("cgroup", "device:vda", rules, (400.0, 400.0), SECONDS))
+    observations = replace(found.observations, series=(*found.observations.series, *series))
+    return replace(found, phase=replace(found.phase, clients=clients), observations=observations)
+
+
+def test_where_nothing_was_busy_it_is_noted():
+    found = RULE.check(case())
+    assert (found.state, found.severity, found.bound, found.relabel) == (State.FAIL, Severity.NOTES, None, None)
+    assert "a thread of the load was at work for 5 % of the time, vda for 10 %" in found.statement
+
+
+@pytest.mark.parametrize(
+    ("seen", "state"),
+    [
+        ({"device_s": 6.5}, State.PASS),
+        ({"device_s": 6.4}, State.FAIL),
+        ({"cpu_s": 6.0}, State.PASS),
+        ({"cpu_s": 1.0, "ready_s": 5.0}, State.PASS),
+        ({"cpu_s": 3.6, "device_s": 3.5}, State.PASS),
+    ],
+)
+def test_the_thread_and_the_device_may_fill_the_time_one_after_the_other(seen, state):
+    assert RULE.check(case(**seen)).state is state
+
+
+def test_threads_share_the_time():
+    assert RULE.check(case(cpu_s=11.9, workers=2)).state is State.FAIL
+    assert RULE.check(case(cpu_s=12.1, workers=2)).state is State.PASS
+
+
+def test_a_rate_that_changed_was_held_back_by_what_changed():
+    assert RULE.check(case(parts=(140,) * 5 + (60,) * 5)).state is State.PASS
+    assert RULE.check(case(parts=(105,) * 5 + (95,) * 5)).state is State.FAIL
+
+
+def test_what_nobody_watched_is_unverified():
+    assert RULE.check(case(device_s=None)).state is State.UNVERIFIED
+
+
+def test_a_known_limit_is_told_by_others():
+    limit = Limit(device="vda", direction=Direction.READ, ops_per_s=400, declared_by="target disk")
+    assert RULE.applies(case(limits=(limit,))) == "a limit is known (L04, L06)"
+    assert RULE.applies(case(rules="limit_read_ops_per_s")) == "a limit is known (L04, L06)"
+    assert RULE.applies(case()) is None
+
+
+def test_paced_loads_and_foreign_tools_ask_for_what_they_get():
+    one = case()
+    load = LoadTotal(late=0, unstarted=0, backlog_max_ns=0)
+    clients = tuple(replace(client, load=load) for client in one.phase.clients)
+    assert RULE.applies(replace(one, phase=replace(one.phase, clients=clients))) is not None
+    assert RULE.applies(case(knobs={"think": 1000})) is not None
+    assert RULE.applies(case(values={"read.bytes_per_s": 1e6})) is not None
