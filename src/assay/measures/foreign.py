@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from assay.measures import ladder
 from assay.measures.text import with_unit
-from assay.records import Direction, Observations, Phase, Series
+from assay.records import Direction, Observations, Phase, Rung, Series
 from assay.units import Unit
 
 MILLISECOND_S = 0.001
@@ -106,16 +107,20 @@ def shortest_s(phase: Phase, observations: Observations, direction: Direction, m
     A byte counted between two samples may have moved right at the inner one, so the intervals at both ends count nothing.
     What others moved makes the time only shorter. Devices take buffered writes later, so they speak of reads alone.
     """
-    return max((enclosed_s(series, moved) for series in counters(phase, observations, direction)), default=0.0)
+    return max((enclosed_s(series, moved) for series in counters(phase, observations, direction, moved)), default=0.0)
 
 
-def counters(phase: Phase, observations: Observations, direction: Direction) -> Iterator[Series]:
-    """The cumulative bytes of one direction: of the process where there is only one, of devices for reads."""
+def counters(phase: Phase, observations: Observations, direction: Direction, moved: float) -> Iterator[Series]:
+    """The cumulative bytes of one direction: of the process where there is only one, of devices for reads.
+
+    A device says nothing of bytes that memory answered: not where storage was made to read fewer than so many.
+    """
     if direction not in (Direction.READ, Direction.WRITE):
         return
     if len(phase.clients) == 1:
         yield from observations.over_time(phase.name, "process", f"{direction}_bytes")
-    if direction is Direction.READ:
+    storage = ladder.passed(phase, observations, Rung.CLIENT_CACHE, Direction.READ)
+    if direction is Direction.READ and (storage is None or storage.bytes >= moved):
         yield from observations.over_time(phase.name, "block", "read_bytes")
 
 
