@@ -186,7 +186,7 @@ fn no_walker_is_left_waiting_however_others_end() {
         };
         let queue = Queue::new(Root::Directory(start), 3, 5);
         let share = |walker: u64| {
-            if walker % 2 == 0 {
+            if walker & 1 == 0 {
                 u64::MAX
             } else {
                 1 + (round * walker) % 900
