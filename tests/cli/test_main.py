@@ -7,7 +7,7 @@ import sys
 import pytest
 
 LOOKING = ("plan", "audit", "compare", "report", "show", "list", "sql", "explain", "catalogue", "doctor", "survey", "check")
-MEASURING = ("quick", "run", "load", "weigh")
+MEASURING = ("quick", "run", "load", "stat", "weigh")
 VERBS = (*MEASURING, *LOOKING)
 
 
