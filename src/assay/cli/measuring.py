@@ -89,7 +89,7 @@ def weigh(
     gate: Annotated[Gate, typer.Option("--gate", help="With --audit: exit 3 on a missed lie or accused twin.")] = Gate.OFF,
     progress: ProgressOption = ProgressMode.AUTO,
 ) -> None:
-    """Weigh the lab: what looking costs; with --audit, how often its rules are right.
+    """Weigh the lab: its cost, or how often its rules are right.
 
     Alone: the processor time of each observer, the engine's own loop, the start of 16 clients, in seconds. The audit takes
     about eight minutes a round; what this user or machine cannot run is skipped with the reason."""
