@@ -64,6 +64,12 @@ def test_what_the_device_took_while_the_clock_ran_was_no_burst():
     assert judged(but(BURST, lower_bytes=250 * MIB, before_bytes=240 * MIB)).state is State.UNVERIFIED
 
 
+def test_what_passed_the_device_above_is_all_that_can_have_come_down():
+    made = but(BURST, devices=("loop0", "vda"), lower_bytes=400 * MIB, before_bytes=390 * MIB)
+    assert judged(but(made, upper_bytes=4 * MIB)).state is State.FAIL
+    assert judged(but(made, upper_bytes=250 * MIB)).state is State.PASS
+
+
 def test_missing_evidence_is_said():
     assert "environment" in judged(BURST, dirty_background_ratio="").statement
     assert judged(but(BURST, available_bytes=None)).state is State.UNVERIFIED

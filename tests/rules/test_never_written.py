@@ -73,6 +73,12 @@ def test_others_on_the_device_may_hide_what_it_did_not_take():
     assert judged(made).state is State.UNVERIFIED
 
 
+def test_what_passed_the_device_above_is_all_that_can_have_come_down():
+    made = but(OVERWRITTEN, devices=("loop0", "vda"), lower_bytes=300 * MIB, before_bytes=240 * MIB)
+    assert judged(but(made, upper_bytes=8 * MIB)).state is State.FAIL
+    assert judged(but(made, upper_bytes=240 * MIB)).state is State.PASS
+
+
 def test_data_that_are_stored_encoded_are_no_lost_data():
     made = but(OVERWRITTEN, hole_bytes=0, encoded_bytes=64 * MIB)
     assert judged(made).state is State.UNVERIFIED

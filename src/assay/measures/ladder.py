@@ -7,7 +7,7 @@ counter below the application knows operations apart.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from itertools import groupby
 
@@ -152,6 +152,25 @@ def taken(phase: Phase, observations: Observations) -> Step | None:
     """What the lowest device wrote while the clock ran and in the drain; None where nobody counted it."""
     clock = lowest_device(phase, observations, Direction.WRITE)
     return clock and both(clock, lowest_device(phase, observations, Direction.WRITE, Span.DRAIN))
+
+
+def reached(phase: Phase, observations: Observations, *spans: Span) -> Step | None:
+    """What the lowest device took for the load in these spans: `bytes` at least, `raw_bytes` at most; None where nobody counted.
+
+    Others write to it too. Where there is one device above it, which is often nobody else's, what passed that one bounds both.
+    """
+    lowest, upper = (_over(phase, observations, rung, spans) for rung in (Rung.LOWEST_DEVICE, Rung.UPPER_DEVICE))
+    if lowest is None or upper is None or len(upper.subjects) > 1:
+        return lowest
+    return replace(lowest, bytes=min(upper.bytes, lowest.raw_bytes), raw_bytes=min(upper.raw_bytes, lowest.raw_bytes))
+
+
+def _over(phase: Phase, observations: Observations, rung: Rung, spans: Iterable[Span]) -> Step | None:
+    """What was written to a rung in several spans; None where the first of them was not counted."""
+    step, *others = (passed(phase, observations, rung, Direction.WRITE, span) for span in spans)
+    for other in others:
+        step = step and both(step, other)
+    return step
 
 
 def encoded_bytes(phase: Phase, observations: Observations) -> float:

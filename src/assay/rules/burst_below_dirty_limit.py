@@ -12,7 +12,7 @@ from assay import measures
 from assay.catalogue import Case, Rule, TrialCase
 from assay.findings import found, knob, told_rate
 from assay.measures import ladder
-from assay.records import Bound, Direction, Finding, Scope, Severity, State
+from assay.records import Bound, Direction, Finding, Scope, Severity, Span, State
 from assay.units import Unit
 
 SYSCTL = "sysctl.vm."
@@ -36,7 +36,7 @@ def check(case: Case) -> Finding:
         lacking = "how many bytes were written" if not dirtied else "from how many dirty bytes on this kernel writes"
         way = " (observers environment and memory)" if dirtied else ""
         return found(RULE, case, State.UNVERIFIED, f"It is not known {lacking}{way}.")
-    step = ladder.lowest_device(case.phase, case.observations, Direction.WRITE)
+    step = ladder.reached(case.phase, case.observations, Span.CLOCK)
     observed = {
         "dirtied_bytes": dirtied,
         "background_bytes": threshold,

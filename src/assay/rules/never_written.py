@@ -15,7 +15,7 @@ from assay import measures
 from assay.catalogue import Case, Rule, TrialCase
 from assay.findings import at_most, found, told_rate
 from assay.measures import ladder
-from assay.records import Direction, Durability, Finding, Rung, Scope, Severity, State, Tier
+from assay.records import Direction, Durability, Finding, Rung, Scope, Severity, Span, State, Tier
 from assay.units import Unit
 
 
@@ -84,7 +84,7 @@ def taken(case: TrialCase, written: float) -> Reached:
     """What the device took of written data, the drain included; of making and removing objects nothing is asked."""
     if case.phase.directions.get(case.measure.operation) is Direction.METADATA:
         return Reached(at_least=written, at_most=written)
-    step = ladder.taken(case.phase, case.observations)
+    step = ladder.reached(case.phase, case.observations, Span.CLOCK, Span.DRAIN)
     if step is None:
         return Reached(unknown="nobody counted what the lowest visible device took")
     if written < case.thresholds["least_bytes"]:
