@@ -91,8 +91,8 @@ def weigh(
 ) -> None:
     """Weigh the lab: its cost, or how often its rules are right.
 
-    Alone: the processor time of each observer, the engine's own loop, the start of 16 clients, in seconds. The audit takes
-    about eight minutes a round; what this user or machine cannot run is skipped with the reason."""
+    Alone, in some seconds: the processor time of a look of each observer, the engine's own loop, the start of 16 clients.
+    The audit takes about eight minutes a round; what this user or machine cannot run is skipped with the reason."""
     from assay.cli.weigh import Request
     from assay.cli.weigh import weigh as verb
 
