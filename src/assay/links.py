@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import functools
 import re
 import tomllib
@@ -80,6 +79,8 @@ def capacity(text: str) -> float | Refusal:
         return link.payload_bytes_per_s
     rate = attempt(text, Unit.BYTES_PER_S)
     if isinstance(rate, Refusal):
+        import difflib
+
         near = difflib.get_close_matches(text.strip().upper(), names(), n=1)
         hint = f" (did you mean {near[0]!r}?)" if near else ""
         return Refusal(found=rate.found, expected=f'a link such as "1GbE", "2 x 2GFC" or "PCIe-3 x4"{hint}, or {rate.expected}')

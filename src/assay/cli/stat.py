@@ -7,7 +7,6 @@ Standard output and the exit status are the command's own: what Assay says goes 
 from __future__ import annotations
 
 import sys
-import traceback
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -54,6 +53,8 @@ def stat(words: Sequence[str]) -> int:
     except AssayError as error:
         return complain(error, FAILED)
     except Exception as error:  # a mistake of ours may not look like a status of the command's own
+        import traceback  # costs more than the rest of this file
+
         traceback.print_exc()
         return complain(error, FAILED)
 
