@@ -73,7 +73,8 @@ def test_time_that_others_took_is_taken_off():
 
 
 def test_a_thread_that_others_kept_from_running_is_theirs_to_explain():
-    assert RULE.check(case(cpu_s=0.1, ready_s=9.5)).state is State.PASS
+    assert RULE.check(case(cpu_s=1.9, ready_s=8.1)).state is State.PASS
+    assert RULE.check(case(cpu_s=2.1, ready_s=7.8)).state is State.FAIL
 
 
 def test_the_drain_that_is_charged_is_time_in_which_the_client_waited():

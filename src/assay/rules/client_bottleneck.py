@@ -76,7 +76,7 @@ def reached(use: Use, case: TrialCase) -> list[str]:
     """Which limits were reached, in words."""
     limits, ours = case.thresholds, use.own is not None and use.own >= case.thresholds["own_share"]
     found_here = []
-    mostly = use.ran is not None and use.ran >= limits["own_share"] and not case.phase.values
+    mostly = use.ran is not None and use.ran >= limits["ran_share"] and not case.phase.values
     if use.thread is not None and use.ran is not None and use.thread >= limits["thread_share"] and mostly:
         left = " that others left it" if use.ran < limits["thread_share"] else ""
         found_here.append(f"a thread of the load used {measures.percent(use.thread)} of the processor time{left}")
