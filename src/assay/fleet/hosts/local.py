@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import selectors
 import shutil
@@ -87,7 +88,8 @@ class Local:
 
     def read(self, path: str) -> str:
         """The text of a small file. Raises OSError."""
-        return self._here(path).read_text(encoding="utf-8", errors="replace")
+        with io.FileIO(path if self.root is None else str(self._here(path))) as file:  # half the cost of Path.read_text
+            return file.readall().decode(errors="replace")
 
     def write(self, path: str, text: str) -> None:
         """Write a small file as a whole. Raises OSError; RefusedError on a recorded host."""
