@@ -87,11 +87,11 @@ def warm(path):
     path.read_bytes()
 
 
-def stat(place, *words, before=()):
+def stat(place, *words, before=(), stdin=subprocess.DEVNULL):
     """What `assay stat` says as JSON of a command that runs in a directory."""
     bench = Bench(place)
     told = place.parent / "told.json"
-    done = bench.run("stat", *before, "--json", told, "--", *words, timeout=60, errors="replace")
+    done = bench.run("stat", *before, "--json", told, "--", *words, timeout=60, errors="replace", stdin=stdin)
     assert done.returncode == 0, done.stderr
     return json.loads(told.read_text())
 
@@ -166,6 +166,13 @@ def test_reads_by_mmap_are_never_sound_where_the_program_says_nothing(disk, prep
     prepare(disk / "data")
     told = stat(disk, PYTHON, "-c", MMAP, "data")
     assert told["verdict"] in ("UNVERIFIED", "TAINTED")
+
+
+def test_what_comes_through_a_pipe_is_no_warm_file(disk):
+    with subprocess.Popen(["cat", "data"], cwd=disk, stdout=subprocess.PIPE) as cat:
+        told = stat(disk, "md5sum", stdin=cat.stdout)
+    assert failed(told) == set()
+    assert told["verdict"] == "UNVERIFIED"
 
 
 def test_a_copy_reads_and_writes(disk):

@@ -6,9 +6,12 @@ Standard output and the exit status are the command's own: what Assay says goes 
 
 from __future__ import annotations
 
+import contextlib
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from stat import S_ISFIFO, S_ISSOCK
 
 from assay.cli import stat_words
 from assay.cli.gate import BAD_VERDICT, Gate
@@ -93,7 +96,7 @@ def once(request: Request, argv: tuple[str, ...]) -> Told:
     from assay.audit import judge  # only now: nothing of it is needed while the command runs
 
     found, unread = reported.reported(watched, how(request, watched))
-    foreign = told.foreign(watched, found, request.claim, extents.late(host, watched))
+    foreign = told.foreign(watched, found, request.claim, extents.late(host, watched), fed=fed())
     verdicts = judge.judge_run(foreign.experiment, foreign.run, foreign.observations)
     return Told(watched=watched, foreign=foreign, verdicts=verdicts, unread=unread)
 
@@ -105,6 +108,14 @@ def how(request: Request, watched: Watched) -> Mapping[str, Value] | None:
     account = watched.account
     writes = account is not None and max(account.wchar, account.write_bytes) > max(account.rchar, account.read_bytes)
     return {**request.knobs, "direction": request.direction or ("write" if writes else "read")}
+
+
+def fed() -> bool:
+    """Whether the command's standard input is a pipe: what it reads from there is of no file."""
+    with contextlib.suppress(OSError):
+        mode = os.fstat(0).st_mode
+        return S_ISFIFO(mode) or S_ISSOCK(mode)
+    return False
 
 
 def status(told: Told, gate: Gate) -> int:

@@ -15,13 +15,13 @@ UNCOUNTED_SHARE = 0.1
 """Storage was made to read so much more than calls asked for: read-ahead, or calls that nobody counts (mmap, io_uring)."""
 
 
-def observed(watched: Watched) -> dict[str, float]:
+def observed(watched: Watched, *, fed: bool = False) -> dict[str, float]:
     """The bytes that were seen over the elapsed time, of each direction in which something worth a figure moved."""
     account, seconds = watched.account, watched.elapsed_ns / 1e9
     if account is None or account.lost or seconds <= 0:
         return dict(of_devices(watched, seconds))
     found: dict[str, float] = {}
-    for side, seen in (("read", read_bytes(watched, account)), ("write", written_bytes(watched, account))):
+    for side, seen in (("read", read_bytes(watched, account, fed=fed)), ("write", written_bytes(watched, account))):
         if seen >= LEAST_BYTES:
             found |= {
                 f"{side}.bytes_per_s": seen / seconds,
@@ -31,10 +31,15 @@ def observed(watched: Watched) -> dict[str, float]:
     return found
 
 
-def read_bytes(watched: Watched, account: TreeAccount) -> int:
-    """What was read: by counted calls, without pipes and the libraries of any program, or what storage was made to read."""
+def read_bytes(watched: Watched, account: TreeAccount, *, fed: bool) -> int:
+    """What was read: by counted calls, without pipes and the libraries of any program, or what storage was made to read.
+
+    A command that is `fed` has a pipe as standard input: what its calls moved beyond storage may have come from there.
+    """
     calls, storage = account.rchar, account.read_bytes
-    if has_pipes(watched.argv):
+    if fed:
+        calls = storage
+    elif has_pipes(watched.argv):
         calls = max(storage, calls - max(0, account.wchar - account.write_bytes))
     return storage if storage and calls - storage <= LEAST_BYTES else calls
 
@@ -54,10 +59,12 @@ def has_pipes(argv: Sequence[str]) -> bool:
     return script is not None and "|" in script.replace("||", "")
 
 
-def are_counted(watched: Watched) -> bool:
+def are_counted(watched: Watched, *, fed: bool = False) -> bool:
     """Whether the calls tell how much of files was read: not by mmap, and not where pipes cannot be told from nowhere."""
     account = watched.account
     if account is None or account.rchar < (1 - UNCOUNTED_SHARE) * account.read_bytes:
+        return False
+    if fed and account.rchar - account.read_bytes > LEAST_BYTES:
         return False
     return not (has_pipes(watched.argv) and "/dev/null" in (script_of(watched.argv) or ""))
 

@@ -64,14 +64,22 @@ class Foreign:
     values: Mapping[str, float]
 
 
-def foreign(watched: Watched, reported: Reported | None, claim: Claim | None = None, extents: Sequence[Series] = ()) -> Foreign:
+def foreign(
+    watched: Watched,
+    reported: Reported | None,
+    claim: Claim | None = None,
+    extents: Sequence[Series] = (),
+    *,
+    fed: bool = False,
+) -> Foreign:
     """The records of one execution; without a claim reads are judged as the device's and writes as on stable media.
 
-    `extents` is what files that came to be known by then are made of.
+    `extents` is what files that came to be known by then are made of; `fed` a command with a pipe as standard input.
     """
-    values = dict(reported.values) if reported else observed(watched)
+    values = dict(reported.values) if reported else observed(watched, fed=fed)
     directions = {name: direction_of(name) for name in operations(values)}
-    experiment = asked(watched, reported, measures(values, directions, (reported, claim)))
+    wanted = measures(values, directions, (reported, claim))
+    experiment = asked(watched, reported, wanted, counted=are_counted(watched, fed=fed))
     phase = phase_of(watched, values, directions)
     run = Run(
         trial=Trial(id=1, experiment="", levels={}, replicate=1, block=1, sitting=0, position=1, seed=1),
@@ -89,10 +97,10 @@ def foreign(watched: Watched, reported: Reported | None, claim: Claim | None = N
     )
 
 
-def asked(watched: Watched, reported: Reported | None, wanted: tuple[Measure, ...]) -> Experiment:
+def asked(watched: Watched, reported: Reported | None, wanted: tuple[Measure, ...], *, counted: bool) -> Experiment:
     """The command as an experiment: one target, one workload, no factor that varies."""
     knobs: dict[str, Value] = {"argv": watched.argv, "parse": reported.tool if reported else OBSERVED}
-    if not are_counted(watched):
+    if not counted:
         knobs["calls"] = UNCOUNTED
     return Experiment(
         title=" ".join(watched.argv),
