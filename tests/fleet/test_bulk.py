@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from assay import measures
 from assay.audit import judge
 from assay.fleet.outcome import judge as outcome_of
 from assay.records import Claim, Direction, Event, Load, Measure, Outcome, Regime, Rung, State, VerdictState
@@ -80,6 +81,17 @@ def test_a_rate_that_cannot_be_kept_says_what_was_late_and_what_never_began(labo
     assert all(client.load.backlog_max_ns > 10_000_000 for client in clients)
     _, found = ran.verdict("random_read", load=Load.CLOSED)
     assert found["L07"].state is State.NOT_APPLICABLE
+
+
+@pytest.mark.parametrize("clients", [1, 2])
+def test_a_few_operations_of_a_schedule_make_its_rate(laboratory, clients):
+    knobs = {"operations": ("random_read",), "record_size": 4 * KIB, "rate": 20, "duration": 10**9}
+    ran = Ran(laboratory, clients=clients, **knobs)
+    phase = ran.phase("random_read")
+    assert phase.due_ns == phase.start_ns + 10**9
+    assert sum(client.operations[0].count for client in phase.clients) == 20
+    rate = measures.value(ran.run, ran.seen, Measure(workload="w", operation="random_read", figure="ops_per_s"))
+    assert rate.value == pytest.approx(20, rel=0.02), "n operations have n - 1 gaps between them"
 
 
 def planted(at_byte):

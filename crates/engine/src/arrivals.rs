@@ -61,14 +61,15 @@ impl Arrivals {
         }
     }
 
-    /// When the next operation is due, in ticks; None at the end of the schedule.
+    /// When the next operation is due, in ticks; None at the end of the schedule. What falls on the end of a step, to a tick,
+    /// is of the next step: gaps are rounded down, and a second at 1,000 a second has 1,000 operations.
     #[inline]
     pub fn next(&mut self) -> Option<u64> {
         let unit = self.spacing.next();
         let step = self.steps.get(self.current)?;
         if let Some(gap) = step.gap {
             let at = self.at + stretch(gap, unit);
-            if (at >> FRACTION) < u128::from(step.end) {
+            if (at >> FRACTION) + 1 < u128::from(step.end) {
                 self.at = at;
                 return Some((at >> FRACTION) as u64);
             }
@@ -84,7 +85,7 @@ impl Arrivals {
             let end = u128::from(step.end) << FRACTION;
             if let Some(gap) = step.gap {
                 let at = self.at + stretch(gap, unit);
-                if at < end {
+                if at + u128::from(ONE) < end {
                     self.at = at;
                     return Some((at >> FRACTION) as u64);
                 }

@@ -10,6 +10,8 @@ use std::sync::Arc;
 const SPIN_NS: u64 = 60_000;
 /// The longest sleep in which a worker does not ask whether to go on.
 const DOZE_NS: u64 = 100_000_000;
+/// By how much the end of a phase and an operation that is due just then may differ by rounding: such a one is after the end.
+const ROUNDING_TICKS: u64 = 2;
 /// The most operations that are counted as never started.
 const MOST_UNSTARTED: u64 = 100_000_000;
 
@@ -54,10 +56,11 @@ pub struct Pacer {
 
 impl Pacer {
     /// The pacer of one worker; None where operations follow each other at once.
-    pub fn new(load: &Load, start: Start) -> Option<Self> {
+    pub fn new(load: &Load, mut start: Start) -> Option<Self> {
         let arrivals = load.arrivals(&start.timebase, start.at_ns, start.seed, start.worker);
         let pace = match arrivals {
             Some(mut arrivals) => {
+                start.deadline = start.deadline.saturating_sub(ROUNDING_TICKS);
                 let due = arrivals.next();
                 Pace::Open { arrivals, due }
             }

@@ -10,6 +10,7 @@ from assay.catalogue import Evidence, Host, Observer, Target, Workload
 from assay.errors import TrialError
 from assay.fleet import cache_state, outcome, quiesce
 from assay.fleet.dialogue import Dialogue
+from assay.fleet.due import due_ns
 from assay.fleet.events import Events, commands_of, values_of
 from assay.fleet.harvest import Answer, Harvest, harvest, told_readings
 from assay.fleet.levels import whole
@@ -286,6 +287,7 @@ def _phase(job: Job, prepared: _Prepared, done: _Done, gathered: list[Harvest], 
         values=values,
         steady=done.steady,
         within=job.plan.within,
+        due_ns=due_ns(job.plan, job.spec.knobs, start_ns),
     )
 
 

@@ -122,11 +122,11 @@ def claims_media(claim: Claim, direction: Direction | None) -> bool:
 
 def phase_window(phase: Phase, operation: str) -> Window | None:
     """All of one operation, over the time from the first start to the last end of ANY operation (flushes included)."""
+    every = [one for client in phase.clients for total in client.operations if (one := whole_window(phase, total.operation))]
     whole = whole_window(phase, operation)
     if whole is None:
         return None
-    every = [total for client in phase.clients for total in client.operations if total.count]
-    first, last = min(total.first_ns for total in every), max(total.last_ns for total in every)
+    first, last = min(one.from_ns for one in every), max(one.to_ns for one in every)
     return Window(from_ns=first, to_ns=last, count=whole.count, bytes=whole.bytes)
 
 

@@ -61,16 +61,28 @@ def overlap_share(spans: Sequence[tuple[int, int]]) -> float:
 
 
 def whole_window(phase: Phase, operation: str) -> Window | None:
-    """From the first start to the last completion over all clients, with all that was done; None where nothing was."""
-    done = totals(phase, operation)
+    """From the first start to the last completion over all clients, with all that was done; None where nothing was.
+
+    Of an open loop that kept to a schedule it is the schedule's time at least: n operations have n - 1 gaps between them.
+    """
+    done, schedule = totals(phase, operation), scheduled(phase)
     if not done:
         return None
     return Window(
-        from_ns=min(total.first_ns for _, total in done),
-        to_ns=max(total.last_ns for _, total in done),
+        from_ns=min(total.first_ns for _, total in done) if schedule is None else schedule[0],
+        to_ns=max(*(total.last_ns for _, total in done), schedule[1] if schedule else 0),
         count=sum(total.count for _, total in done),
         bytes=sum(total.bytes for _, total in done),
     )
+
+
+def scheduled(phase: Phase) -> tuple[int, int] | None:
+    """From T to the end of the schedule of an open loop that ran to it; None for any other phase.
+
+    All clients are at work in it, also between two operations: they wait until the next one is due.
+    """
+    ran = phase.due_ns is not None and all(client.stopped_by == "time" for client in phase.clients)
+    return (phase.start_ns, phase.due_ns) if ran and phase.due_ns is not None else None
 
 
 def common_window(phase: Phase, observations: Observations, operation: str) -> Window | None:
@@ -85,7 +97,7 @@ def common_window(phase: Phase, observations: Observations, operation: str) -> W
         return None
     first, last = steady or (max(total.first_ns for _, total in done), min(total.last_ns for _, total in done))
     whole = whole_window(phase, operation)
-    if whole is None or (len(done) == 1 and steady is None):
+    if whole is None or (steady is None and (len(done) == 1 or scheduled(phase) is not None)):
         return whole
     if last <= first:
         reason = f"no moment had all {len(done)} clients at work: counted from the first start to the last end"

@@ -259,6 +259,8 @@ class Phase:
     """None where the phase had another end than a steady state."""
     within: Mapping[str, str] = field(default_factory=dict)
     """Operation -> the one whose time contains its own."""
+    due_ns: int | None = None
+    """When the schedule of an open loop ended, which began at T; None for closed loops and where an amount ended it."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,7 +12,7 @@ from assay.catalogue import Case, Rule, TrialCase
 from assay.findings import found, in_words, rate_of
 from assay.measures import latency
 from assay.measures.figures import PERCENTILES, charges_drain
-from assay.measures.windows import Window
+from assay.measures.windows import Window, scheduled
 from assay.records import Bound, Finding, Scope, Severity, State
 from assay.units import Unit
 
@@ -23,6 +23,8 @@ AMOUNTS = {"ops_per_s": "count", "bytes_per_s": "bytes"}
 def applies(case: Case) -> str | None:
     """Operations of more than one client."""
     assert isinstance(case, TrialCase)
+    if scheduled(case.phase) is not None:
+        return "an open load: every client is at work from T to the end of its schedule"
     return None if len(case.phase.clients) > 1 else "one client starts and ends alone"
 
 

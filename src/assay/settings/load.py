@@ -15,6 +15,7 @@ For a workload whose engine takes `load` (`bulk`, `metadata`, `null`, see docs/e
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from assay.catalogue import Unit
@@ -160,3 +161,14 @@ def least_s(values: Values, operations: int, workers: int) -> float:
     if schedule is not None:
         return schedule / 1e9
     return operations / rate if rate else operations / workers * integer(values, "think") / 1e9
+
+
+def scheduled_ns(setting: Mapping[str, object]) -> int | None:
+    """How long the schedule is that an engine's settings give to one client; None for a closed loop or one of an amount."""
+    load = setting.get("load")
+    if not isinstance(load, Mapping) or setting.get("ops") is not None or not ("rate" in load or "schedule" in load):
+        return None
+    told = setting.get("duration_ns")
+    planned = load.get("schedule")
+    stages = sum(int(stage["duration_ns"]) for stage in planned) if isinstance(planned, tuple | list) else 0
+    return min((one for one in (told, stages) if isinstance(one, int) and one), default=None)
