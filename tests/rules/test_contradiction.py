@@ -137,6 +137,13 @@ def test_a_time_in_which_the_device_delivered_less():
     assert "but that took at least" in finding.statement
 
 
+def test_a_rate_is_held_to_no_more_digits_than_were_printed():
+    rounded = {**FIO.values, "read.bytes_per_s": FIO.values["read.bytes_per_s"] * 1.04}
+    assert judged(but(FIO, values=rounded)).state is State.FAIL
+    half = {"read.bytes_per_s_half": 0.05 * rounded["read.bytes_per_s"]}
+    assert judged(but(FIO, values={**rounded, **half})).state is State.PASS
+
+
 def test_what_others_read_meanwhile_says_nothing_of_bytes_from_memory():
     evenly = [256 * second / 9 for second in range(10)]
     finding = over_time(but(faster(FIO, 1.5), storage_bytes=MIB), range(10), evenly)

@@ -80,7 +80,7 @@ def foreign(
     directions = {name: direction_of(name) for name in operations(values)}
     wanted = measures(values, directions, (reported, claim))
     experiment = asked(watched, reported, wanted, counted=are_counted(watched, fed=fed))
-    phase = phase_of(watched, values, directions)
+    phase = phase_of(watched, values | (printed(reported) if reported else {}), directions)
     run = Run(
         trial=Trial(id=1, experiment="", levels={}, replicate=1, block=1, sitting=0, position=1, seed=1),
         attempt=1,
@@ -95,6 +95,11 @@ def foreign(
     return Foreign(
         experiment=experiment, run=run, observations=evidence(watched, phase, extents), reported=reported, values=values
     )
+
+
+def printed(reported: Reported) -> dict[str, float]:
+    """What the last digit of each rate leaves open, for those who hold it against bytes and time."""
+    return {f"{name}_half": half for name, half in reported.resolution.items() if name.endswith(".bytes_per_s") and half}
 
 
 def asked(watched: Watched, reported: Reported | None, wanted: tuple[Measure, ...], *, counted: bool) -> Experiment:

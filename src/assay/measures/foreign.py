@@ -10,6 +10,8 @@ from assay.measures.text import with_unit
 from assay.records import Direction, Observations, Phase, Rung, Series
 from assay.units import Unit
 
+SLACK = "bytes_per_s_half"
+"""OPERATION.this among the figures of a tool: half a unit of the last digit of its rate, in bytes/s."""
 MILLISECOND_S = 0.001
 """Tools tell their times in whole milliseconds, so two of their times agree when they are no further apart."""
 
@@ -21,6 +23,8 @@ class Told:
     rate: float
     bytes: float | None
     seconds: float | None
+    slack: float = 0.0
+    """The share of the rate that its last printed digit leaves open."""
 
     def implied_s(self, seen_bytes: float) -> float:
         """The time in s that the rate implies, by the tool's own bytes, else by those that were seen."""
@@ -34,7 +38,8 @@ class Told:
         if self.bytes is None or self.seconds is None:
             return True
         apart = self.bytes / self.rate - self.seconds
-        return (apart if clients > 1 else abs(apart)) <= max(share * self.seconds, MILLISECOND_S)
+        allowed = max(share * self.seconds, MILLISECOND_S) + self.slack * self.bytes / self.rate
+        return (apart if clients > 1 else abs(apart)) <= allowed
 
 
 def told(phase: Phase, operation: str) -> Told | None:
@@ -43,7 +48,12 @@ def told(phase: Phase, operation: str) -> Told | None:
     if not rate or rate <= 0:
         return None
     elapsed = phase.values.get(f"{operation}.elapsed_ns")
-    return Told(rate=rate, bytes=phase.values.get(f"{operation}.bytes"), seconds=elapsed / 1e9 if elapsed else None)
+    return Told(
+        rate=rate,
+        bytes=phase.values.get(f"{operation}.bytes"),
+        seconds=elapsed / 1e9 if elapsed else None,
+        slack=phase.values.get(f"{operation}.{SLACK}", 0.0) / rate,
+    )
 
 
 def denied(phase: Phase, observations: Observations, operation: str, asked: float, share: float) -> Iterator[str]:
@@ -54,7 +64,8 @@ def denied(phase: Phase, observations: Observations, operation: str, asked: floa
     if not tool.agrees(len(phase.clients), share):
         yield f"The command says {_bytes(tool.bytes)} in {_time(tool.seconds or 0)}, but {_rate(tool.rate)}."
     least = shortest_s(phase, observations, phase.directions[operation], (1 - share) * asked)
-    claimed = min(tool.implied_s(asked), tool.seconds or tool.implied_s(asked))
+    implied = tool.implied_s(asked) * (1 + tool.slack)
+    claimed = min(implied, tool.seconds or implied)
     if claimed < (1 - share) * least:
         yield f"The command says it moved {_bytes(asked)} in {_time(claimed)}, but that took at least {_time(least)}."
 
@@ -69,7 +80,7 @@ def unseen(phase: Phase, operation: str, asked: float, limits: tuple[float, floa
     whole = (phase.end_ns - phase.start_ns) / 1e9
     if tool is None or whole <= 0:
         return
-    known = min(1.0, tool.implied_s(asked) / whole)
+    known = min(1.0, tool.implied_s(asked) * (1 + tool.slack) / whole)
     if known < limits[0 if tool.bytes is None else 1]:
         yield (
             (

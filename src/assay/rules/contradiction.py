@@ -97,7 +97,8 @@ def unread(case: TrialCase, asked: float) -> Iterator[str]:
     if own is None:
         return
     device = ladder.highest_device(case.phase, case.observations, Direction.READ)
-    sure = own.bytes - own.uncertainty_bytes
+    libraries = case.thresholds["least_bytes"] if case.phase.values else 0.0  # a foreign program's lie on another device perhaps
+    sure = own.bytes - own.uncertainty_bytes - libraries
     if device is not None and sure >= case.thresholds["least_bytes"] and short(case, device.raw_bytes, sure):
         yield f"The process made storage read {said(own.bytes)}, but {device.device} delivered {said(device.raw_bytes)}."
     if knob(case, "direct") is True and not has_holes(case) and short(case, own.bytes, asked):
