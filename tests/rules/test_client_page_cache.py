@@ -126,3 +126,18 @@ def test_a_cold_read_of_data_that_are_stored_compressed_is_judged_by_what_was_in
     seen = Seen(storage_bytes=90 * MIB, hole_bytes=0, encoded_bytes=256 * MIB)
     made = Made(seconds=0.0655, claim=Claim(regime=Regime.COLD), resident_share=resident, seen=seen)
     assert RULE.check(case_of(made, "T01")).state is state
+
+
+@pytest.mark.parametrize(
+    ("calls", "storage", "knobs", "state"),
+    [
+        (67 * MIB, 64 * MIB, {}, State.PASS),
+        (80 * MIB, 64 * MIB, {}, State.FAIL),
+        (5 * MIB, 1 * MIB, {}, State.FAIL),
+        (67 * MIB, 64 * MIB, {"calls": "uncounted"}, State.UNVERIFIED),
+    ],
+)
+def test_libraries_are_no_hits_and_what_nobody_counts_is_unknown(calls, storage, knobs, state):
+    seen = Seen(call_bytes=calls, storage_bytes=storage)
+    made = Made(claim=Claim(tier=Tier.DEVICE), values={"read.bytes_per_s": 1e9}, seen=seen, knobs=knobs)
+    assert RULE.check(case_of(made, "T01")).state is state
