@@ -1,4 +1,4 @@
-"""From stored runs to the answer: cells, comparisons, requirements, their audit, the report, the table on the terminal."""
+"""From stored runs to the answer: cells, comparisons, requirements, their audit, the table on the terminal, the report."""
 
 from __future__ import annotations
 
@@ -16,10 +16,9 @@ REPORT = "report.html"
 
 
 def conclude(store: Store) -> Results:
-    """Compute everything that follows from the runs, keep it under `derived/`, write the report."""
+    """Compute everything that follows from the runs and keep it under `derived/`."""
     results = current(store.folder)
     store.derive(results.ruleset, results)
-    write_report(store.folder, results)
     return results
 
 
@@ -34,11 +33,10 @@ def write_report(folder: Path, results: Results) -> Path:
 
 
 def show(results: Results, folder: Path, *, as_json: bool) -> None:
-    """The answer on standard output."""
+    """The answer on standard output, then the report: where that cannot be written, the answer is there all the same."""
     from assay.cli.summary import summary
 
-    if as_json:
-        print(json.dumps(to_plain(results), sort_keys=True))
-    else:
-        print(summary(readable(results)))
-        print(f"report: {folder / REPORT}")
+    print(json.dumps(to_plain(results), sort_keys=True) if as_json else summary(readable(results)), flush=True)
+    path = write_report(folder, results)
+    if not as_json:
+        print(f"report: {path}")
