@@ -1,7 +1,8 @@
 """What the load engine spends on itself: user instructions an operation, clock and histogram on, start-up subtracted.
 
 With hardware counters: the engine's own figures of a long phase, cycles too. Without: `valgrind --tool=callgrind`, the
-difference of two operation counts divided by the difference in operations; cycles are then not known.
+difference of two operation counts divided by the difference in operations; instead of cycles then the processor's time in user
+mode (by the kernel's ticks, so good to a few per cent) in reference cycles: at the nominal frequency of /proc/cpuinfo.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ COUNTED = 3_000_000
 VALGRIND = ("valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null")
 FOR_EVER_NS = 3_600_000_000_000
 TMPFS = Path("/dev/shm")
+LONG = 20_000_000
+"""So many operations take seconds, and so hundreds of ticks."""
 
 
 def weigh() -> Iterator[tuple[str, str]]:
@@ -66,7 +69,16 @@ def figure(engine: str, settings: Mapping[str, object], few: int, many: int) -> 
     if shutil.which("valgrind") is None:
         return "not known: no hardware counters and no valgrind here"
     first, then = (instructions(engine, {**settings, "ops": ops}) for ops in (few, many))
-    return f"{(then[0] - first[0]) / (then[1] - first[1]):.0f} user instructions (callgrind)"
+    return f"{(then[0] - first[0]) / (then[1] - first[1]):.0f} user instructions (callgrind); {user_time(engine, settings)}"
+
+
+def user_time(engine: str, settings: Mapping[str, object]) -> str:
+    """Time in user mode of a long phase, an operation, and what that is in cycles of the nominal frequency."""
+    with EngineProcess() as process:
+        result = process.run(engine, {**settings, "ops": LONG})
+    each = result["cost"]["cpu_user_ns"] / operations(result)
+    found = re.search(r"^cpu MHz\s*: ([0-9.]+)", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+    return f"{each:.1f} ns in user mode" + (f" = {each * float(found[1]) / 1000:.0f} reference cycles" if found else "")
 
 
 def instructions(engine: str, settings: Mapping[str, object]) -> tuple[int, int]:
