@@ -12,7 +12,7 @@ BUNDLE := src/assay/report/static/vega.js
 RUST := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
 
 # Tests that measure nothing, so that they may run beside each other; all others have the machine to themselves.
-ANYTIME := $(addprefix tests/,analysis audit core experiment machine notebook observers parsers published report rules settings statistics survey test_crash.py)
+ANYTIME := $(addprefix tests/,analysis audit core experiment machine notebook observers parsers published report rules settings statistics survey test_crash.py test_wheel.py)
 
 export UV_PYTHON_PREFERENCE := only-system
 export UV_NO_PROGRESS := 1
