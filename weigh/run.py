@@ -31,7 +31,7 @@ def machine() -> str:
     cpus = [line for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")]
     model = cpus[0].split(":", 1)[1].strip() if cpus else platform.machine()
     today = dt.date.today().isoformat()
-    return f"{today}; {len(cpus)} x {model}; Linux {platform.release().partition("-")[0]}; Python {platform.python_version()}"
+    return f"{today}; {len(cpus)} x {model}; Linux {platform.release().partition('-')[0]}; Python {platform.python_version()}"
 
 
 if __name__ == "__main__":
