@@ -12,7 +12,8 @@ BUNDLE := src/assay/report/static/vega.js
 RUST := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
 
 # Tests that measure nothing, so that they may run beside each other; all others have the machine to themselves.
-ANYTIME := $(addprefix tests/,analysis audit core experiment machine notebook observers parsers published report rules settings statistics survey test_crash.py test_wheel.py)
+ANYTIME := $(addprefix tests/,analysis audit core experiment machine notebook observers parsers published report rules settings statistics survey test_crash.py test_wheel.py) \
+  $(filter-out %/test_load.py,$(wildcard tests/engine/test_*.py))
 
 export UV_PYTHON_PREFERENCE := only-system
 export UV_NO_PROGRESS := 1
@@ -28,7 +29,7 @@ quick: build ## measure the storage below this directory, audit it, write the re
 
 test: .build/dev.stamp $(ENGINE) $(BUNDLE) tools check ## every check and every test, with the real controls (root adds evidence)
 	cargo test --release --locked --workspace --exclude assay-python --quiet
-	$(BIN)/pytest -q -n 2 --dist loadfile $(ANYTIME)
+	$(BIN)/pytest -q -n 3 --dist loadfile $(ANYTIME)
 	$(BIN)/pytest -q $(addprefix --ignore=,$(ANYTIME))
 
 check: .build/dev.stamp $(ENGINE) ## formatters, linters, types, import contracts, catalogue laws
