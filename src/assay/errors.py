@@ -16,7 +16,8 @@ Every message says what was found, what was expected and what to do.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from assay.frozen import dataclass
 
 
 class AssayError(Exception):

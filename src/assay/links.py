@@ -6,9 +6,9 @@ import functools
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
+from assay.frozen import dataclass
 from assay.units import Refusal, Unit, attempt
 
 WRITTEN = re.compile(r"^\s*(?:(?P<count>\d+)\s*[x×*]\s*)?(?P<name>[A-Za-z0-9./-]+?)(?:\s*[x×](?P<lanes>\d+))?\s*$")

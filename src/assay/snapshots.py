@@ -9,9 +9,9 @@ from __future__ import annotations
 import itertools
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from assay.errors import EvidenceError
+from assay.frozen import dataclass
 from assay.records import Direction, Edge, Reading, Rung, Series, Snapshot, Span
 
 SPANS: Mapping[Span, tuple[Edge, Edge]] = {

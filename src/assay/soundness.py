@@ -7,9 +7,9 @@ and the measure's operation does its kind of work. Every row of a claim must be 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import StrEnum
 
+from assay.frozen import dataclass
 from assay.records import Claim, Direction, Durability, Load, Path, Regime, Tier
 
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
 from fractions import Fraction
 
 from assay.errors import UsageError
+from assay.frozen import dataclass
 
 
 class Unit(StrEnum):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 
+from assay.frozen import dataclass
 from assay.records import Value
 from assay.units import Unit
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from assay.errors import EvidenceError
+from assay.frozen import dataclass
 
 LONGEST = 1 << 20
 """Characters of text output that are looked at, from its end: summaries come last and are much smaller."""

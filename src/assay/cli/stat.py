@@ -10,7 +10,6 @@ import contextlib
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from stat import S_ISFIFO, S_ISSOCK
 
 from assay.cli import stat_words
@@ -18,6 +17,7 @@ from assay.cli.gate import BAD_VERDICT, Gate
 from assay.cli.stat_words import Request
 from assay.errors import AssayError, MissingError, RefusedError
 from assay.fleet.told import Foreign
+from assay.frozen import dataclass
 from assay.records import Value, Verdict, VerdictState, Watched, worst
 
 FAILED, NOT_EXECUTABLE, NOT_FOUND = 125, 126, 127

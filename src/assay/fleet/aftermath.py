@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from assay.catalogue import Evidence, Host, Observer
 from assay.fleet import touched
 from assay.fleet.sampler import Sampler
+from assay.frozen import dataclass
 from assay.records import Edge, Subject, Touched
 
 LATE_FILES = 64

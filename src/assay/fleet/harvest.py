@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any
 
 from assay.catalogue import Evidence
 from assay.fleet.protocol import Message
+from assay.frozen import dataclass
 from assay.records import (
     ABSOLUTE,
     Client,

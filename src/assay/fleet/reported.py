@@ -8,11 +8,11 @@ from __future__ import annotations
 import contextlib
 import posixpath
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 
 from assay import catalogue
 from assay.catalogue import Parser
 from assay.errors import EvidenceError
+from assay.frozen import dataclass, field
 from assay.records import Tier, Value, Watched
 
 SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "busybox"})

@@ -13,9 +13,9 @@ import threading
 import time
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 
 from assay.catalogue import Evidence, Host, Observer, ObserverScope
+from assay.frozen import dataclass, field
 from assay.records import ABSOLUTE, Edge, Fact, Reading, Series, Snapshot, Subject, When
 
 UNDER_THE_CLOCK = (Edge.ARMED, Edge.POLL, Edge.LAST)

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from assay.fleet.harvest import told_readings
 from assay.fleet.moved import PHASE, SIDES, are_counted, observed
 from assay.fleet.reported import Reported
+from assay.frozen import dataclass
 from assay.records import (
     ABSOLUTE,
     CacheState,

@@ -7,10 +7,10 @@ import posixpath
 import stat
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from assay.catalogue import CacheStat, Host
+from assay.frozen import dataclass
 from assay.records import Touched, TreeAccount
 
 LONGEST_PATH = 4096

@@ -7,10 +7,11 @@ counter below the application knows operations apart.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from itertools import groupby
 
+from assay.frozen import dataclass
 from assay.records import Direction, Observations, Phase, Reading, Rung, Series, Span
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from assay.frozen import dataclass
 from assay.measures import ladder
 from assay.records import Direction, Observations, Phase, Reading, Rung, Span
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
+from assay.frozen import dataclass
 from assay.measures import words
 from assay.measures.figures import Better, figure_kind
 from assay.measures.text import percent

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
+from assay.frozen import dataclass
 from assay.records import Client, Observations, OperationTotal, Phase, Series
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
+
+from assay.frozen import dataclass, field
 
 ABSOLUTE = ""
 """Subject of evidence that belongs to a whole host."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
+
+from assay.frozen import dataclass, field
 
 Scalar = str | int | float | bool | None
 Value = Scalar | tuple["Value", ...]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 
+from assay.frozen import dataclass, field
 from assay.records.experiment import Claim, Value
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
+from assay.frozen import dataclass, field
 from assay.records.experiment import Experiment, Plan
 from assay.records.judgement import Cell, Comparison, Finding, RequirementResult, Trough, Verdict
 from assay.records.run import Run

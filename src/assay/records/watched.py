@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from assay.frozen import dataclass
 from assay.records.evidence import Observations
 from assay.records.run import Place
 

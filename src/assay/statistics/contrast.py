@@ -6,7 +6,8 @@ Reference: W. S. Gosset ("Student"), The probable error of a mean, Biometrika 6 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+
+from assay.frozen import dataclass
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,7 +8,8 @@ A place at the end of the first half says that no beginning can be cut off after
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from assay.frozen import dataclass
 
 BATCH = 5
 ROUNDING = 1e-9

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from statistics import median
+
+from assay.frozen import dataclass
 
 LEAST = 3
 """Values of the shortest stretch."""

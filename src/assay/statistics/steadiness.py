@@ -7,8 +7,8 @@ remembers itself for a change. How often two of them are wrong together is measu
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from assay.frozen import dataclass
 from assay.statistics.mser import BATCH, Truncation, mser5
 from assay.statistics.segments import largest_step, segments
 from assay.statistics.steady import ROUNDS, Steady, five_rounds

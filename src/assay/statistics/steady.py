@@ -11,7 +11,8 @@ Imports nothing heavy: the fleet asks it while it measures.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from assay.frozen import dataclass
 
 ROUNDS = 5
 RANGE_SHARE = 0.20

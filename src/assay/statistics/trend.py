@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from statistics import fmean
 
+from assay.frozen import dataclass
 from assay.statistics.contrast import Contrast, p_value
 
 

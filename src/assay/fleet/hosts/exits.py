@@ -12,8 +12,9 @@ import os
 import socket
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+from assay.frozen import dataclass
 
 NETLINK_GENERIC = 16
 SO_RCVBUFFORCE = 33

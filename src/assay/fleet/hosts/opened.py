@@ -12,8 +12,8 @@ import os
 import stat
 import struct
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
+from assay.frozen import dataclass
 from assay.machine.stack import Mount
 
 FAN_CLOEXEC, FAN_NONBLOCK, FAN_UNLIMITED_QUEUE, FAN_REPORT_FID = 0x1, 0x2, 0x10, 0x200

@@ -11,10 +11,10 @@ import os
 import shutil
 import signal
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import NoReturn
 
 from assay.errors import MissingError, RefusedError
+from assay.frozen import dataclass
 
 NOT_STARTED = 125
 """Exit status of a child whose watcher went away before it opened the gate."""
