@@ -10,7 +10,7 @@ from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from assay.fleet.harvest import told_readings
+from assay.fleet.application import told_readings
 from assay.fleet.moved import PHASE, SIDES, are_counted, observed
 from assay.fleet.reported import Reported
 from assay.frozen import dataclass

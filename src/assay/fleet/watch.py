@@ -10,7 +10,6 @@ import contextlib
 import signal
 import time
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 
 from assay.catalogue import Evidence, Host, Observer, find
@@ -194,4 +193,5 @@ def _still_open(stage: Stage) -> dict[str, bool]:
 
 
 def _utc() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds")
+    seconds, rest_ns = divmod(time.time_ns(), 10**9)  # the library of dates costs more than all that is done here
+    return f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(seconds))}.{rest_ns // 10**6:03}+00:00"

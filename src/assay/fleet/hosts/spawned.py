@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import errno
 import os
-import shutil
 import signal
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NoReturn
@@ -96,6 +95,8 @@ def _execute(argv: Sequence[str]) -> NoReturn:
     except OSError as error:
         if error.errno != errno.ENOEXEC:
             raise
+    import shutil  # only now: a watcher has no use for it
+
     os.execv("/bin/sh", ["/bin/sh", shutil.which(argv[0]) or argv[0], *argv[1:]])  # noqa: S606 - as above
 
 
