@@ -1,0 +1,158 @@
+"""Finds trials during which the kernel told of errors: of the disk, of the link, of processors that stood still.
+
+Evidence: what the kernel itself wrote into its log from arming to the end of the drain. An error is held against the trial
+where it names a device of the trial's own stack; of another device it is a note; where no device is named it may be ours.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from assay.catalogue import Case, Rule, TrialCase
+from assay.findings import found
+from assay.measures import ladder
+from assay.records import Claim, Durability, Finding, Path, Scope, Severity, State, Tier
+
+FACTS = "kernel.log."
+NETWORK = re.compile(
+    r"NETDEV WATCHDOG|[Ll]ink (is )?[Dd]own|carrier lost|server \S+ (not responding|timed out)|has not responded"
+)
+PROCESSORS = re.compile(
+    r"blocked for more than \d+ seconds|(soft|hard) lockup|\brcu\b.*(stall|starved)|\[Hardware Error\]|[Mm]achine [Cc]heck|"
+    r"clock throttled|temperature above threshold|CPU\d* .*thrott",
+    re.IGNORECASE,
+)
+STORAGE = re.compile(
+    r"I/O error|(medium|target|media|hardware|metadata|checksum|csum|fs|filesystem) error|lost (a?sync )?page write|"
+    r"\btimed? ?out\b|timeout|\breset(ting)?\b|failed command|offline|read-only|corrupt|csum failed|abort|shut(ting)? ?down|"
+    r"^(EXT[234]-fs|XFS|BTRFS|F2FS-fs|JBD2|FAT-fs|md|device-mapper|nvme|ata\d|sd |scsi|zram|loop|nbd|bcache).*\b(err|fail)",
+    re.IGNORECASE,
+)
+DEVICE = re.compile(
+    r"(?<![\w.-])(sd[a-z]+\d*|vd[a-z]+\d*|xvd[a-z]+\d*|hd[a-z]+\d*|nvme\d+(?:n\d+(?:p\d+)?)?|mmcblk\d+(?:p\d+)?|loop\d+(?:p\d+)?|"
+    r"md\d+(?:p\d+)?|dm-\d+|nbd\d+(?:p\d+)?|zram\d+|ram\d+|sr\d+|bcache\d+)(?![\w-])"
+)
+WHOLE = (re.compile(r"(.*\d)p\d+"), re.compile(r"((?:s|v|xv|h)d[a-z]+)\d+"), re.compile(r"(nvme\d+)n\d+"))
+"""The disk that a partition is a part of (`loop0p2`, `sda1`), and the controller that a disk is on (`nvme0n1`)."""
+MOST_QUOTED = 3
+LONGEST = 140
+
+
+@dataclass(frozen=True, kw_only=True)
+class Told:
+    """One message with what it does to the claim."""
+
+    severity: Severity
+    kind: str
+    text: str
+
+
+def applies(case: Case) -> str | None:
+    """None for every run."""
+    return None if isinstance(case, TrialCase) else "it judges runs"
+
+
+def check(case: Case) -> Finding:
+    """The gravest of what the kernel said decides."""
+    assert isinstance(case, TrialCase)
+    told = sorted(said(case), key=lambda one: list(Severity).index(one.severity))
+    lost = counted(case, "lost")
+    observed: dict[str, float | str | None] = {"messages": counted(case, "messages"), "lost": lost}
+    observed |= {kind: float(sum(one.kind == kind for one in told)) for kind in dict.fromkeys(one.kind for one in told)}
+    if told:
+        worst = [one for one in told if one.severity is told[0].severity]
+        return found(
+            RULE,
+            case,
+            State.FAIL,
+            in_words(worst),
+            severity=worst[0].severity,
+            observed=observed,
+            relabel=None if worst[0].severity is Severity.NOTES else f"while the kernel told of {worst[0].kind}",
+            evidence=tuple(f"/dev/kmsg: {one.text}" for one in told),
+        )
+    if lost:
+        words = "The kernel logged more than could be read in time; what it said of errors may be among what was overwritten."
+        return found(RULE, case, State.UNVERIFIED, words, observed=observed)
+    logged = f"{observed['messages']:,.0f} messages, none of an error" if observed["messages"] else "nothing meanwhile"
+    words = f"The kernel logged {logged}."
+    return found(RULE, case, State.PASS, words, observed=observed)
+
+
+def said(case: TrialCase) -> Iterator[Told]:
+    """Every message of this phase that is worth knowing."""
+    key = f"{FACTS}{case.phase.name}."
+    for fact in case.observations.facts:
+        level, _, text = fact.value.removeprefix("<").partition("> ")
+        if not fact.key.startswith(key) or not level.isdigit():
+            continue
+        if NETWORK.search(text):
+            wire = case.claim.path is Path.WIRE
+            yield Told(severity=Severity.INVALIDATES if wire else Severity.NOTES, kind="a link that failed", text=text)
+        elif PROCESSORS.search(text):
+            yield Told(severity=Severity.QUALIFIES, kind="processors that stood still", text=text)
+        elif int(level) <= case.thresholds["level"]:
+            kind = "an error of storage" if STORAGE.search(text) else "something else"
+            yield Told(severity=of_storage(case, text) if STORAGE.search(text) else Severity.NOTES, kind=kind, text=text)
+
+
+def of_storage(case: TrialCase, text: str) -> Severity:
+    """What an error of storage does to this claim: of our own devices, of nobody's by name, of others'."""
+    ours = {device for place in case.run.places for device in place.devices}
+    named = set(DEVICE.findall(text))
+    if not ours or (named and not any(same(name, device) for name in named for device in ours)):
+        return Severity.NOTES
+    if not rests_on_storage(case.claim):
+        return Severity.NOTES if case.claim.tier in (Tier.CLIENT_CACHE, Tier.SERVER_CACHE) else Severity.QUALIFIES
+    return Severity.INVALIDATES if named else Severity.QUALIFIES
+
+
+def same(name: str, device: str) -> bool:
+    """Whether a message about `name` is about `device`: the same, or the disk or the controller that it is a part of."""
+    above = [device]
+    for pattern in WHOLE:
+        if match := pattern.fullmatch(above[-1]):
+            above.append(match[1])
+    return name in above
+
+
+def rests_on_storage(claim: Claim) -> bool:
+    """Whether the claim is about what the way to the disk does."""
+    return claim.tier is Tier.DEVICE or claim.durability is Durability.STABLE_MEDIA
+
+
+def in_words(worst: list[Told]) -> str:
+    """The first messages, quoted."""
+    quoted = "; ".join(f"`{one.text[:LONGEST]}`" for one in worst[:MOST_QUOTED])
+    more = f" and {len(worst) - MOST_QUOTED} more" if len(worst) > MOST_QUOTED else ""
+    return f"The kernel told of {worst[0].kind} meanwhile: {quoted}{more}."
+
+
+def counted(case: TrialCase, metric: str) -> float:
+    """A count of the whole phase, over all hosts that were watched."""
+    every = case.observations.over_time(case.phase.name, "kernel", metric)
+    return ladder.total(series.value[-1] for series in every if series.value) or 0.0
+
+
+RULE = Rule(
+    id="N07",
+    name="kernel-log",
+    scope=Scope.TRIAL,
+    severity=Severity.INVALIDATES,
+    part="noise",
+    needs=("kernel.messages",),
+    applies=applies,
+    check=check,
+    alternatives=(
+        "The message is of somebody else's work, on a device that it does not name: look at the lines before it with dmesg -T.",
+        "A device that was plugged out, or a link that was taken down, on purpose: repeat without it.",
+    ),
+    advice="Read the messages in full (dmesg -T, journalctl -k), find the part that they are about, mend or replace it,"
+    " and repeat. Where the log may not be read, run as root or set kernel.dmesg_restrict = 0.",
+    sources=(
+        "Linux: ABI/testing/dev-kmsg; admin-guide/lockup-watchdogs.rst",
+        "Gunawi et al., FAST 2018: fail-slow at scale",
+    ),
+)
