@@ -11,8 +11,8 @@ ENGINE := src/assay/bin/assay-engine
 BUNDLE := src/assay/report/static/vega.js
 RUST := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
 
-# Tests that measure nothing, so that they may run beside each other; all others have the machine to themselves.
-ANYTIME := $(addprefix tests/,analysis audit core experiment machine notebook observers parsers published report rules settings statistics survey test_crash.py test_wheel.py) \
+# Tests that measure nothing or wait nearly always, so that they may run beside each other; all others have the machine to themselves.
+ANYTIME := $(addprefix tests/,test_crash.py test_wheel.py waiting analysis audit core experiment machine notebook observers parsers published report rules settings statistics survey) \
   $(filter-out %/test_load.py,$(wildcard tests/engine/test_*.py))
 
 export UV_PYTHON_PREFERENCE := only-system
@@ -29,7 +29,7 @@ quick: build ## measure the storage below this directory, audit it, write the re
 
 test: .build/dev.stamp $(ENGINE) $(BUNDLE) tools check ## every check and every test, with the real controls (root adds evidence)
 	cargo test --release --locked --workspace --exclude assay-python --quiet
-	$(BIN)/pytest -q -n 3 --dist loadfile $(ANYTIME)
+	$(BIN)/pytest -q -n 3 --dist loadgroup --no-loadscope-reorder $(ANYTIME)
 	$(BIN)/pytest -q $(addprefix --ignore=,$(ANYTIME))
 
 check: .build/dev.stamp $(ENGINE) ## formatters, linters, types, import contracts, catalogue laws

@@ -26,6 +26,7 @@ from assay.units import Refusal, Unit, attempt
 DEFAULT_REPEATS = 5
 MOST_TRIALS = 100_000
 """At ten seconds each this is more than eleven days."""
+_FACT = re.compile(r"[^\s*][^*]*\*?")
 _PRECISION = re.compile(r"until\s+(.+)", re.DOTALL)
 
 
@@ -42,6 +43,8 @@ class Control:
     """Observers that are left out where the lie is told."""
     says: str = "fail"
     """What the rule must say of the lie: fail or unverified."""
+    waits: bool = False
+    """Whether its load waits for nearly all of the time, so that other work beside it spoils nothing."""
 
 
 def read(path: Path) -> Experiment:
@@ -80,6 +83,7 @@ def control(path: Path) -> Control | None:
         needs=tuple(told.needs),
         blind=tuple(told.blind),
         says=told.says,
+        waits=told.waits,
     )
 
 
@@ -151,6 +155,7 @@ def _assemble(document: Document, shape: FileShape) -> Experiment:
         seed=shape.seed,
         hosts=scene.hosts,
         limits=_limits(document, shape.limits, scene.hosts),
+        implied=_implied(document, shape.implied),
         observers=_observers(document, shape.observers),
     )
 
@@ -221,8 +226,19 @@ def _limits(document: Document, limits: Mapping[str, str], hosts: tuple[HostSpec
     return dict(limits)
 
 
+def _implied(document: Document, keys: list[str]) -> tuple[str, ...]:
+    """The facts that are said to follow from the factor: what would stand for every fact declares nothing."""
+    for index, key in enumerate(keys):
+        if not _FACT.fullmatch(key):
+            wanted = 'the key of a fact, or how keys begin and a `*`: "sysctl.vm.dirty_ratio", "network.*"'
+            document.wrong(("implied", index), f"implied fact {key!r}", wanted)
+        elif key in keys[:index]:
+            document.wrong(("implied", index), f"implied fact {key!r} twice", "each fact once")
+    return tuple(keys)
+
+
 def _observers(document: Document, named: list[str] | None) -> tuple[str, ...] | None:
-    known = catalogue.names("observers")
+    known = (*catalogue.names("observers"), catalogue.USUAL)
     for index, name in enumerate(named or ()):
         if name not in known:
             document.wrong(("observers", index), f"observer {name!r}", one_of(known, name), Point.VALUE)

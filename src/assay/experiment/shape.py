@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, StrictStr, ValidationError
 
 from assay.experiment.document import Document, Path, Point, one_of, shown
 from assay.records import Change, Durability, Load, Regime, Tier
@@ -67,6 +67,7 @@ class ControlShape(_Shape):
     needs: list[StrictStr] = []
     blind: list[StrictStr] = []
     says: Literal["fail", "unverified"] = "fail"
+    waits: StrictBool = False
 
 
 class FileShape(_Shape):
@@ -80,6 +81,7 @@ class FileShape(_Shape):
     matters: StrictStr = "5 %"
     seed: StrictInt = Field(default=1, ge=0, le=2**53)
     observers: list[StrictStr] | None = None
+    implied: list[StrictStr] = []
     targets: dict[StrictStr, Table] = Field(default={}, min_length=1, validate_default=True)
     workloads: dict[StrictStr, Table] = Field(default={}, min_length=1, validate_default=True)
     factors: dict[StrictStr, Any] = {}

@@ -1,0 +1,39 @@
+"""The shipped controls as test cases: run for real, tried again where noise of the platform spoiled them."""
+
+from pathlib import Path
+
+import pytest
+
+import assay.controls
+from assay.cli.control import obstacle, run_control
+from assay.experiment import read
+
+FOLDER = Path(assay.controls.__file__).parent
+TRIES = 3
+
+
+def files(*, that_wait: bool) -> list[Path]:
+    """The files of all controls that wait, or of all others."""
+    shipped = sorted(path for path in FOLDER.glob("*.toml") if path.name != "quick.toml")
+    return [path for path in shipped if (control := read.control(path)) is not None and control.waits is that_wait]
+
+
+def hold(path: Path, lab: Path) -> None:
+    """The rule catches its lie and clears its twin, and no other rule accuses the twin; else the test fails."""
+    control = read.control(path)
+    assert control is not None
+    why = obstacle(control)
+    if why is not None:
+        pytest.skip(why)
+    heard = []
+    for attempt in range(TRIES):
+        heard.append(run_control(path, lab / str(attempt)))
+        if heard[-1].caught and heard[-1].cleared and not heard[-1].false_alarms:
+            return
+    told = [
+        f"{side}: {finding.rule} {finding.state} {finding.statement} {finding.observed}"
+        for one in heard
+        for side, found in (("lie", one.of_lie), ("twin", one.of_twin), ("false alarm", one.false_alarms))
+        for finding in found
+    ]
+    pytest.fail("\n".join(told) or "the rule said nothing")
