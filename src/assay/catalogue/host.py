@@ -81,6 +81,10 @@ class Syscalls(Protocol):
         """How long each of some equal pieces of integer work took (ns of the thread's own time), one after the other."""
         ...
 
+    def spin(self) -> tuple[int, ...]:
+        """How long each of some equal pieces of integer work took (ns of the thread's own time), one after the other."""
+        ...
+
 class Host(Protocol):
     """The only door to a machine. Methods are synchronous; `syscalls` is None where Assay is not installed."""
 

@@ -17,6 +17,7 @@ from typing import IO, NoReturn
 
 from assay.catalogue import CacheStat, Completed, Extents, Syscalls
 from assay.errors import MissingError, RefusedError, TrialError
+from assay.fleet.hosts.kernel_log import KernelLog
 
 SYSTEM_PATHS = ("/usr/local/sbin", "/usr/sbin", "/sbin")
 """Searched after $PATH: an ordinary user's PATH often lacks them, yet losetup and mkfs are there."""
@@ -136,6 +137,9 @@ class Local:
 class KernelCalls:
     """The system calls of `assay._core`, imported at the first call."""
 
+    def __init__(self) -> None:
+        self._log = KernelLog()
+
     def cachestat(self, path: str) -> CacheStat:
         """Pages of the file in the page cache. Raises OSError (ENOSYS before Linux 6.5, EPERM for others' files)."""
         from assay import _core
@@ -153,6 +157,16 @@ class KernelCalls:
         from assay import _core
 
         _core.drop_file(path)
+
+    def spin(self) -> tuple[int, ...]:
+        """How long each of some equal pieces of integer work took, in ns of this thread's own time."""
+        from assay.fleet.hosts.spin import spin
+
+        return spin()
+
+    def kernel_log(self) -> str:
+        """What came into the kernel's log since the former call; nothing at the first. Raises OSError."""
+        return self._log.since()
 
     def syncfs(self, path: str) -> int:
         """Flush the file system that holds path; nanoseconds it took. Raises OSError."""
