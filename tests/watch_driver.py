@@ -1,6 +1,6 @@
 """Watches one command in a process of its own, writes what came of it as JSON, and ends as the command ended.
 
-Called as `watch_driver.py RESULT [--quiet] [--linger SECONDS] [--result FILE] -- COMMAND...`.
+Called as `watch_driver.py RESULT [--quiet] [--linger SECONDS] [--result FILE] [--programs NAME] -- COMMAND...`.
 """
 
 import dataclasses
@@ -22,6 +22,8 @@ def main(words):
         given["pass_through"] = False
     if "--linger" in options:
         given["linger_ns"] = round(float(options[options.index("--linger") + 1]) * 1e9)
+    if "--programs" in options:
+        given["programs"] = frozenset({options[options.index("--programs") + 1]})
     if "--result" in options:
         given["result_file"] = options[options.index("--result") + 1]
     try:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol
 
 from assay.catalogue.cases import Case
-from assay.catalogue.host import Host
+from assay.catalogue.host import Host, Process
 from assay.catalogue.knobs import Knob
+from assay.frozen import dataclass, field
 from assay.records import (
     Endpoint,
     EndpointKind,
@@ -143,6 +143,16 @@ class ObserverScope(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Beside:
+    """A program that runs beside each phase for an observer: started before the first edge, ended after the last one."""
+
+    argv: Callable[[Host, Subject], tuple[str, ...]]
+    """The program that watches this subject; raises EvidenceError where that cannot be said."""
+    read: Callable[[Host, Process], Mapping[str, object]]
+    """What it has counted until now, added to what the observer reads; the first answer says that it watches."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Observer:
     """Watches one layer of one host. `read` touches and interprets nothing; `parse` is pure.
 
@@ -160,6 +170,10 @@ class Observer:
     """(host name, phase name, snapshots in order of time, subject) -> evidence."""
     every_s: float | None = None
     scope: ObserverScope = ObserverScope.PHASE
+    beside: Beside | None = None
+    """What has to run all the time for it; it then looks at the edges of phases."""
+    on_request: bool = False
+    """Whether it looks only where an experiment names it (`observers = ["*", "tracepoints"]`)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -177,6 +191,8 @@ class Rule:
     needs: tuple[str, ...]
     applies: Callable[[Case], str | None]
     check: Callable[[Case], Finding]
+    reads: tuple[str, ...] = ()
+    """Evidence keys that it looks at where they are there, whether it needs them or not: its findings name their sources."""
     alternatives: tuple[str, ...] = ()
     """What else could cause the same signal, and how to tell."""
     advice: str = ""
@@ -199,3 +215,5 @@ class Parser:
     """Which operations these arguments are about where the output alone does not say it (dd to /dev/null: read); empty = all."""
     result_file: Callable[[Sequence[str]], str | None] = lambda argv: None
     """The file into which these arguments have the result written, to be read instead of the output; None = the output."""
+    programs: tuple[str, ...] = ()
+    """What the tool's program is called; empty = the parser's name up to its first underscore."""

@@ -90,7 +90,12 @@ def once(request: Request, argv: tuple[str, ...]) -> Told:
     from assay.fleet import extents, reported, told, watch
     from assay.fleet.hosts.local import Local
 
-    ask = watch.Ask(argv=argv, result_file=None if request.knobs is not None else reported.result_file(argv))
+    own = request.knobs is not None
+    ask = watch.Ask(
+        argv=argv,
+        result_file=None if own else reported.result_file(argv),
+        programs=frozenset() if own else reported.programs(argv),
+    )
     host = Local()
     watched = watch.watch(host, ask)
     from assay.audit import judge  # only now: nothing of it is needed while the command runs

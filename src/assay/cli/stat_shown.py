@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from assay import measures
 from assay.audit.verdicts import failures, unverified
 from assay.cli.stat import Told
+from assay.fleet.several import in_turn
 from assay.fleet.told import ended
 from assay.measures import rungs
 from assay.records import Direction, Finding, State, Verdict, VerdictState
@@ -70,18 +71,26 @@ def reported_lines(told: Told) -> Iterator[str]:
     if reported is None:
         yield line("observed", f"{'; '.join(figures)} of the whole command; the tool said nothing")
         return
-    summed = ""
-    if reported.rates:
-        most = ", ".join(f"{name.split('.')[0]} {with_unit(told, name)}" for name in reported.rates if "bytes" in name)
-        summed = f"; {reported.tools} of it, all bytes over the whole time: their own rates add up to {most}, never seen together"
+    summed = several_calls(told) if reported.parts else ""
     moved = ", ".join(measures.with_unit(values[name], Unit.BYTES) for name in list(values)[:1] if name.endswith(".bytes"))
     yield line("reported", f"{'; '.join(figures)}{f' ({moved})' if moved else ''} says {reported.tool}{summed}")
 
 
-def with_unit(told: Told, name: str) -> str:
-    """The sum of several tools' rates."""
-    assert told.foreign.reported is not None
-    return measures.with_unit(told.foreign.reported.rates[name], Unit.BYTES_PER_S)
+def several_calls(told: Told) -> str:
+    """How the figures of several calls of one tool were put together."""
+    reported = told.foreign.reported
+    assert reported is not None
+    calls = f"; {len(reported.parts)} calls of it"
+    if not reported.met:
+        rates = ((name.split(".")[0], rate) for name, rate in reported.rates.items() if "bytes" in name)
+        most = ", ".join(f"{operation} {measures.with_unit(rate, Unit.BYTES_PER_S)}" for operation, rate in rates)
+        return f"{calls}, all bytes over the whole time: their own rates add up to {most}, never seen together"
+    if in_turn(reported.parts):
+        return f"{calls} one after the other"
+    if len({part.operations for part in reported.parts}) > 1:
+        return calls
+    share = measures.overlap_share([(part.from_ns, part.to_ns) for part in reported.parts])
+    return f"{calls}, counted while all ran, {measures.percent(share)} of their time"
 
 
 def figure(told: Told, verdict: Verdict) -> str:

@@ -49,6 +49,7 @@ def concluded(stage: Stage, life: Life, after: Aftermath, seen: tuple[Seen, Sequ
         drained_bytes=after.drained_bytes,
         places=stage.places,
         observations=together(made, look.gaps),
+        lived=life.trail.meeting.lived(life.t0_ns, life.ended_ns) if life.trail.meeting else (),
         own_cpu_ns=time.process_time_ns() - began_cpu_ns,
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterable, Iterator
 
 SIGCHLD_BIT = 1 << 16
@@ -44,6 +45,26 @@ def parent(pid: int) -> int | None:
     """The parent of a process; None where it is gone."""
     text = _text(f"/proc/{pid}/stat")
     return int(text.rpartition(")")[2].split()[1]) if text else None
+
+
+def is_zombie(pid: int) -> bool:
+    """Whether a process has ended and is not waited for yet, or is gone."""
+    text = _text(f"/proc/{pid}/stat")
+    return not text or text.rpartition(")")[2].split()[0] in ("Z", "X")
+
+
+def words(pid: int) -> tuple[str, ...]:
+    """The words that a process was called with; empty where it is gone or has ended."""
+    return tuple(_text(f"/proc/{pid}/cmdline").split("\0")[:-1])
+
+
+def began_ns(pid: int) -> int | None:
+    """When a process began, in ns of CLOCK_MONOTONIC, to one tick (10 ms); None where it is gone."""
+    text = _text(f"/proc/{pid}/stat")
+    if not text:
+        return None
+    asleep_ns = time.clock_gettime_ns(time.CLOCK_BOOTTIME) - time.monotonic_ns()  # the kernel counts suspended time too
+    return int(text.rpartition(")")[2].split()[19]) * 10**9 // os.sysconf("SC_CLK_TCK") - asleep_ns
 
 
 def ignores_children(pid: int) -> bool:

@@ -7,24 +7,21 @@ from __future__ import annotations
 
 import contextlib
 import posixpath
-from collections.abc import Collection, Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 
 from assay import catalogue
 from assay.catalogue import Parser
 from assay.errors import EvidenceError
+from assay.fleet import several
 from assay.frozen import dataclass, field
 from assay.records import Tier, Value, Watched
+from assay.records.watched import Lived
 
 SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "busybox"})
 SEPARATORS = frozenset(";&|()")
 REGEX = "regex"
-MANY = 2
-MOST_LINES = 400
-"""Lines of the output of several tools that are looked at: the last."""
-ALSO: Mapping[str, tuple[str, ...]] = {"scp": ("sftp",)}
-"""Tools that a parser reads and is not named by."""
-ADDED = (".bytes", ".count", ".errors")
-RATES = {"bytes": "bytes_per_s", "count": "ops_per_s"}
+AND = re.compile(r"(?<![&>])&(?![&>])")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,10 +36,12 @@ class Reported:
     """The same names -> half a unit of the last digit that was printed."""
     tier: Tier | None = None
     """What the tool says it measures with these arguments; None where it says nothing."""
-    tools: int = 1
-    """How many simple commands of one script are this tool."""
+    parts: tuple[several.Part, ...] = ()
+    """Of several calls of the tool in one script each with its time; `values` is then of the time in which all ran."""
+    met: bool = False
+    """Whether it is known when each of several calls ran; else each has the whole time of the command."""
     rates: Mapping[str, float] = field(default_factory=dict)
-    """Of several tools the sums of their own rates; `values` has all their bytes over the whole time instead."""
+    """The sums of several calls' own rates."""
 
 
 def reported(watched: Watched, knobs: Mapping[str, Value] | None = None) -> tuple[Reported | None, str | None]:
@@ -76,70 +75,53 @@ def by_parser(watched: Watched) -> Reported | None:
         for text in texts:
             mine = [argv for argv in possible if parser.recognises(argv, text)]
             if mine:
-                return read(parser, mine, (text, watched.elapsed_ns))
+                return read(parser, mine, (text, watched))
     return None
 
 
-def read(parser: Parser, mine: Sequence[tuple[str, ...]], told: tuple[str, int]) -> Reported:
+def read(parser: Parser, mine: Sequence[tuple[str, ...]], told: tuple[str, Watched]) -> Reported:
     """The figures, of those operations alone that the arguments are about. Raises EvidenceError."""
-    text, elapsed_ns = told
-    wanted = {operation for argv in mine for operation in parser.operations(argv)}
-    each = parts(parser, text) if len(mine) > 1 else []
-    if len(mine) > 1 and len(each) != len(mine):
-        raise EvidenceError(
-            f"found the figures of {len(each)} of {len(mine)} calls of {parser.name} in the output; expected of all"
-        )
-    values = parser.parse(text) if len(each) < MANY else summed(each, elapsed_ns)
-    resolution = parser.resolution(text) if len(each) < MANY else {}
-    tiers = {tier for argv in mine if (tier := parser.tier(argv)) is not None}
+    text, watched = told
+    lived = [one for one in watched.lived if parser.recognises(one.argv, text)]
+    each = several.said(parser, text) if max(len(mine), len(lived)) > 1 else []
+    if len(each) > 1 or len(mine) > 1:
+        return of_several(parser, mine, (each, lived, watched))
+    wanted = frozenset(parser.operations(mine[0]))
     return Reported(
         tool=parser.name,
-        values=kept(values, wanted),
-        resolution=kept(resolution, wanted),
-        tier=next(iter(tiers)) if len(tiers) == 1 else None,
-        tools=len(mine),
-        rates=kept(rates(each), wanted),
+        values=several.chosen(parser.parse(text), wanted),
+        resolution=several.chosen(parser.resolution(text), wanted),
+        tier=parser.tier(mine[0]),
     )
 
 
-def kept(figures: Mapping[str, float], wanted: Collection[str]) -> dict[str, float]:
-    """The figures of these operations; all where none are named."""
-    return {name: figure for name, figure in figures.items() if not wanted or name.rpartition(".")[0] in wanted}
+def of_several(
+    parser: Parser, mine: Sequence[tuple[str, ...]], told: tuple[Sequence[several.Figures], Sequence[Lived], Watched]
+) -> Reported:
+    """The figures of several calls. Raises EvidenceError where some are missing, or nobody can tell whose they are."""
+    each, lived, watched = told
+    calls = max(len(mine), len(lived))
+    if len(each) != calls:
+        raise EvidenceError(f"found the figures of {len(each)} of {calls} calls of {parser.name} in the output; expected of all")
+    met = len(lived) == calls and several.tell_apart(lived)
+    kinds = [frozenset(parser.operations(argv)) for argv in ([one.argv for one in lived] if len(lived) == calls else mine)]
+    if not met and len(set(kinds)) > 1 and at_once(watched.argv):
+        raise EvidenceError(f"found {calls} calls of {parser.name} too short to be met; expected to know which figures are whose")
+    parts = several.parts(each, kinds, lived) if met else several.unmet(each, kinds, watched.elapsed_ns)
+    tiers = {tier for argv in mine if (tier := parser.tier(argv)) is not None}
+    return Reported(
+        tool=parser.name,
+        values=several.summed(parts),
+        tier=next(iter(tiers)) if len(tiers) == 1 else None,
+        rates=several.own_rates([part.values for part in parts]),
+        parts=parts,
+        met=met,
+    )
 
 
-def parts(parser: Parser, text: str) -> list[Mapping[str, float]]:
-    """What each of several tools says in one output, in which a parser reads the last: the output is read as it grew."""
-    found: list[Mapping[str, float]] = []
-    lines = text.splitlines(keepends=True)[-MOST_LINES:]
-    for end in range(1, len(lines) + 1):
-        with contextlib.suppress(EvidenceError):
-            figures = parser.parse("".join(lines[:end]))
-            if not found or figures != found[-1]:
-                found.append(figures)
-    return found
-
-
-def summed(each: Sequence[Mapping[str, float]], elapsed_ns: int) -> dict[str, float]:
-    """The bytes and operations of all, over the whole time of the command: when each began nobody knows."""
-    added: dict[str, float] = {}
-    for figures in each:
-        for name, figure in figures.items():
-            if name.endswith(ADDED):
-                added[name] = added.get(name, 0.0) + figure
-    for name, figure in tuple(added.items()):
-        operation, _, kind = name.rpartition(".")
-        if kind in RATES and elapsed_ns > 0:
-            added[f"{operation}.{RATES[kind]}"] = figure * 1e9 / elapsed_ns
-            added[f"{operation}.elapsed_ns"] = float(elapsed_ns)
-    return added
-
-
-def rates(each: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    """The sum of the rates that each says: more than all together can have done."""
-    if len(each) < MANY:
-        return {}
-    names = {name for figures in each for name in figures if name.endswith("_per_s")}
-    return {name: sum(figures.get(name, 0.0) for figures in each) for name in sorted(names)}
+def at_once(argv: Sequence[str]) -> bool:
+    """Whether a script starts something and does not wait for it (`&`, neither `&&` nor `2>&1`)."""
+    return AND.search(script_of(argv) or "") is not None
 
 
 def result_file(argv: Sequence[str]) -> str | None:
@@ -153,14 +135,17 @@ def result_file(argv: Sequence[str]) -> str | None:
 
 
 def likely(argv: Sequence[str]) -> tuple[str, ...]:
-    """The parsers whose name begins like a word of the command: only these are worth their import."""
+    """The parsers of whose name a part stands in the words: only these are worth their import."""
     said = " ".join(argv).lower()
-    return tuple(name for name in catalogue.names("parsers") if any(stem in said for stem in stems(name)))
+    return tuple(name for name in catalogue.names("parsers") if any(part in said for part in name.split("_")))
 
 
-def stems(name: str) -> tuple[str, ...]:
-    """What a parser's tool is called: its name up to the form of the output, and what else it is called."""
-    return (name.partition("_")[0], *ALSO.get(name, ()))
+def programs(argv: Sequence[str]) -> frozenset[str]:
+    """What the tools are called whose calls in a script may be several; none where there is no script."""
+    if script_of(argv) is None:
+        return frozenset()
+    found = ((name, catalogue.find("parsers", name).programs) for name in likely(argv))
+    return frozenset(word for name, words in found for word in words or (name.partition("_")[0],))
 
 
 def commands(argv: Sequence[str]) -> Iterator[tuple[str, ...]]:

@@ -11,23 +11,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from assay.fleet.application import told_readings
+from assay.fleet.callers import HOST, clients
 from assay.fleet.moved import PHASE, SIDES, are_counted, observed
 from assay.fleet.reported import Reported
+from assay.fleet.several import Part, in_turn
 from assay.frozen import dataclass
 from assay.records import (
     ABSOLUTE,
     CacheState,
     Claim,
-    Client,
     Direction,
     Durability,
-    EngineCost,
     Experiment,
     Factor,
     HostClock,
     Measure,
     Observations,
-    OperationTotal,
     Outcome,
     Phase,
     Run,
@@ -36,7 +35,6 @@ from assay.records import (
     StopRule,
     TargetSpec,
     Tier,
-    TreeAccount,
     Trial,
     Value,
     Watched,
@@ -44,7 +42,6 @@ from assay.records import (
 )
 
 WORKLOAD = "stat"
-HOST = "local"
 OBSERVED = "observed"
 """Where the figures come from when the tool tells none; a value of the knob `parse`."""
 UNCOUNTED = "uncounted"
@@ -81,7 +78,8 @@ def foreign(
     directions = {name: direction_of(name) for name in operations(values)}
     wanted = measures(values, directions, (reported, claim))
     experiment = asked(watched, reported, wanted, counted=are_counted(watched, fed=fed))
-    phase = phase_of(watched, values | (printed(reported) if reported else {}), directions)
+    parts = reported.parts if reported and reported.met and not in_turn(reported.parts) else ()
+    phase = phase_of(watched, (values | (printed(reported) if reported else {}), directions), parts)
     run = Run(
         trial=Trial(id=1, experiment="", levels={}, replicate=1, block=1, sitting=0, position=1, seed=1),
         attempt=1,
@@ -170,8 +168,9 @@ def ended(watched: Watched) -> str:
     return f"the command ended with status {watched.status}" if watched.status else ""
 
 
-def phase_of(watched: Watched, values: Mapping[str, float], directions: Mapping[str, Direction]) -> Phase:
+def phase_of(watched: Watched, figures: tuple[Mapping[str, float], Mapping[str, Direction]], parts: Sequence[Part] = ()) -> Phase:
     """The one phase, from exec to the end of the last process, with the drain of what it left dirty."""
+    values, directions = figures
     return Phase(
         name=PHASE,
         workload=WORKLOAD,
@@ -186,43 +185,9 @@ def phase_of(watched: Watched, values: Mapping[str, float], directions: Mapping[
         stop=StopRule.WORK,
         flush_in_clock=False,
         drain_ns=watched.drain_ns,
-        clients=(client(watched),),
+        clients=tuple(clients(watched, parts)),
         data_files=tuple(one.path for one in watched.files),
         values=values,
-    )
-
-
-def client(watched: Watched) -> Client:
-    """The command as the one client: one operation from exec to the end."""
-    account = watched.account
-    whole = OperationTotal(
-        operation="command", count=1, bytes=0, errors=0, busy_ns=watched.elapsed_ns, first_ns=0, last_ns=watched.elapsed_ns
-    )
-    return Client(
-        index=0,
-        host=HOST,
-        pid=0,
-        role="load",
-        workers=1,
-        armed_ns=0,
-        started_ns=0,
-        first_ns=0,
-        last_ns=watched.elapsed_ns,
-        stopped_by="exit",
-        operations=(whole,),
-        cost=None if account is None else cost(account),
-    )
-
-
-def cost(account: TreeAccount) -> EngineCost:
-    """What the command used of the processor."""
-    return EngineCost(
-        cpu_user_ns=account.cpu_user_ns,
-        cpu_system_ns=account.cpu_system_ns,
-        voluntary_switches=account.voluntary_switches,
-        involuntary_switches=account.involuntary_switches,
-        minor_faults=account.minor_faults,
-        major_faults=account.major_faults,
     )
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from assay.catalogue import Host
 from assay.fleet import descendants
 from assay.fleet.hosts import exits, opened
+from assay.fleet.met import Meeting
 from assay.fleet.tree import REAPED_BY_KERNEL, Recorded, Tree
 from assay.machine.stack import mounts
 
@@ -37,6 +38,8 @@ class Trail:
     """The file systems whose files we hear of; None where we hear of none."""
     exits: exits.Exits | None = None
     opens: opened.Opens | None = None
+    meeting: Meeting | None = None
+    """Of the calls of a tool, where each is to be known."""
     no_opens: str | None = None
     """Why nobody tells us of opened files."""
     points: list[tuple[int, dict[str, int]]] = field(default_factory=list)
@@ -70,6 +73,8 @@ class Trail:
 
     def _take(self) -> None:
         self._tick += 1
+        if self.meeting is not None:
+            self.meeting.look()
         self._hear_exits()
         self._hear_opens()
         now_ns = time.monotonic_ns()
@@ -80,7 +85,8 @@ class Trail:
 
     def patience_s(self) -> float:
         """How long the next tick may wait: the kernel keeps what it tells, what is looked at goes by."""
-        return HEAR_S if self.told_all() else LOOK_S
+        most = HEAR_S if self.told_all() else LOOK_S
+        return most if self.meeting is None else min(most, self.meeting.patience_s())
 
     def told_all(self) -> bool:
         """Whether the kernel tells of every file and every task, so that nobody has to look."""
@@ -194,13 +200,14 @@ class Trail:
         return time.monotonic_ns() + max(round(least_s * 1e9), spent * COST_TIMES)
 
 
-def follow(host: Host, tree: Tree) -> Trail:
-    """Begin to follow the tree of a command that has not been let go yet."""
+def follow(host: Host, tree: Tree, programs: frozenset[str]) -> Trail:
+    """Begin to follow the tree of a command that has not been let go yet, and to meet the calls of these programs in it."""
     heard, _ = exits.listen()
     there = systems(host)
     opens, no_opens = opened.listen(mounts(host))
     known = there if opens is not None else None
-    return Trail(host=host, tree=tree, systems=known, exits=heard, opens=opens, no_opens=no_opens)
+    meeting = Meeting(tree=tree, programs=programs) if programs else None
+    return Trail(host=host, tree=tree, systems=known, exits=heard, opens=opens, no_opens=no_opens, meeting=meeting)
 
 
 def systems(host: Host) -> frozenset[str]:

@@ -122,7 +122,7 @@ def _lived(stage: Stage, sampler: Sampler, signals: forwarded.Signals, listening
     try:
         for tee in stage.tees:
             tee.start()
-        life = Life(pid=waiting.pid, trail=trail.follow(stage.host, stage.tree))
+        life = Life(pid=waiting.pid, trail=trail.follow(stage.host, stage.tree, stage.ask.programs))
         listening.callback(life.trail.close)
         listening.callback(stage.tree.close)
         sampler.edge(Edge.QUIET)

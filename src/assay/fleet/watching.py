@@ -24,6 +24,8 @@ class Ask:
     directory: str = "."
     result_file: str | None = None
     """The file into which the tool writes its result; read after the command's end."""
+    programs: frozenset[str] = frozenset()
+    """Programs whose calls in the tree are to be known one by one."""
     observers: tuple[Observer, ...] | None = None
     """None: those of `watch.OBSERVERS`."""
     pass_through: bool = True

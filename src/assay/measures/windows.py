@@ -30,14 +30,15 @@ class Window:
 def totals(phase: Phase, operation: str) -> tuple[tuple[Client, OperationTotal], ...]:
     """The clients that completed at least one of these operations, each with its total.
 
-    A foreign command is one operation of its client, whatever it reports of what went on inside it.
+    A foreign command is one operation of its client, whatever it reports of what went on inside it, but where it is known what
+    each of several calls did.
     """
     inside = any(name.startswith(f"{operation}.") for name in phase.values)
     return tuple(
         (client, total)
         for client in phase.clients
         for total in client.operations
-        if total.count and (inside or total.operation == operation)
+        if total.count and (total.operation == operation or (inside and total.operation not in phase.operations))
     )
 
 

@@ -82,6 +82,7 @@ def _rate(operation: str, cell: str, unit: int) -> Iterator[tuple[str, Printed]]
 
 PARSER = Parser(
     name="bonnie",
+    programs=("bonnie++",),
     recognises=recognises,
     parse=values(_told, EXPECTED),
     resolution=halves(_told, EXPECTED),

@@ -6,7 +6,6 @@ human_base_1024). busybox prints the same line with powers of 1,024 (coreutils/d
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Iterator, Sequence
 
@@ -17,6 +16,7 @@ EXPECTED = "dd's lines of records and of bytes copied (not with status=none or s
 RECORDS = re.compile(r"\s*\d+\+\d+\s.*")
 GNU = re.compile(r"(\d+)\s.{1,150}?, ([\d.,e+-]{1,40}) s, ([\d.,]{1,40}) ([kMGTPEZYRQ]?)B/s")
 BUSYBOX = re.compile(r"(\d+) bytes \([\d.]+[KMGTPEZY]?B\) copied, ([\d.]+) seconds, ([\d.]+)([KMGTPEZY]?)B/s")
+FORMS = ((GNU, 1000), (BUSYBOX, 1024))
 PREFIXES = " kMGTPEZYRQ"
 NO_SOURCE = ("/dev/zero", "/dev/urandom", "/dev/random")
 NOWHERE = ("/dev/null", "/dev/zero", "/dev/full")
@@ -36,15 +36,14 @@ def operations(argv: Sequence[str]) -> tuple[str, ...]:
 
 
 def _told(text: str) -> Iterator[tuple[str, Printed]]:
-    """Lines of progress are passed over: only what follows the lines of records is a result."""
-    rows = lines(text)
-    for before, line in itertools.pairwise(rows):
-        if not RECORDS.fullmatch(before):
-            continue
-        for pattern, base in ((GNU, 1000), (BUSYBOX, 1024)):
-            match = pattern.fullmatch(line)
-            if match:
-                yield from _figures(match, base)
+    """Lines of progress are passed over: each two lines of records are followed by one result, those of several may be mixed."""
+    records = 0
+    for line in lines(text):
+        records += bool(RECORDS.fullmatch(line))
+        match, base = next(((found, base) for pattern, base in FORMS if (found := pattern.fullmatch(line))), (None, 0))
+        if match and records:
+            records -= min(records, 2)
+            yield from _figures(match, base)
 
 
 def _figures(match: re.Match[str], base: int) -> Iterator[tuple[str, Printed]]:

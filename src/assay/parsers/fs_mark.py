@@ -39,6 +39,7 @@ def _told(text: str) -> Iterator[tuple[str, Printed]]:
 
 PARSER = Parser(
     name="fs_mark",
+    programs=("fs_mark",),
     recognises=recognises,
     parse=values(_told, EXPECTED),
     resolution=halves(_told, EXPECTED),

@@ -95,6 +95,7 @@ def _number(value: object) -> float:
 
 PARSER = Parser(
     name="ior",
+    programs=("ior", "IOR"),
     recognises=recognises,
     parse=values(_told, EXPECTED),
     resolution=halves(_told, EXPECTED),

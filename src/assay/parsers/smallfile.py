@@ -67,6 +67,7 @@ def _number(value: object) -> float:
 
 PARSER = Parser(
     name="smallfile",
+    programs=("smallfile_cli.py", "smallfile"),
     recognises=recognises,
     parse=values(_told, EXPECTED),
     resolution=halves(_told, EXPECTED),

@@ -53,6 +53,7 @@ def _told(text: str) -> Iterator[tuple[str, Printed]]:
 
 PARSER = Parser(
     name="tar",
+    programs=("tar", "gtar"),
     recognises=recognises,
     parse=values(_told, EXPECTED),
     resolution=halves(_told, EXPECTED),

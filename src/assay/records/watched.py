@@ -56,6 +56,19 @@ class Touched:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Lived:
+    """A call of a tool in a script, as its process was met in the tree while it ran. Times are relative to the exec."""
+
+    argv: tuple[str, ...]
+    from_ns: int
+    """Its start, to one tick of the kernel's clock (10 ms), and never later than that: what cannot be told apart is the same."""
+    to_ns: int
+    """When it was first seen to be gone."""
+    slack_ns: int = 0
+    """How much earlier it may have ended: the time since it was last seen."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Stream:
     """What came out of one of the command's streams and was passed on; at most its first and last mebibytes are kept."""
 
@@ -94,3 +107,5 @@ class Watched:
     observations: Observations
     own_cpu_ns: int
     """What the watcher itself used of the processor until the end of the drain."""
+    lived: tuple[Lived, ...] = ()
+    """The calls that were asked for, by their starts; none where they were too short to be met."""

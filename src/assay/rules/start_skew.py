@@ -13,7 +13,7 @@ from assay.findings import found, in_words, rate_of
 from assay.measures import latency
 from assay.measures.figures import PERCENTILES, charges_drain
 from assay.measures.windows import Window, scheduled
-from assay.records import Bound, Finding, Scope, Severity, State
+from assay.records import Bound, Client, Finding, Scope, Severity, State
 from assay.units import Unit
 
 AMOUNTS = {"ops_per_s": "count", "bytes_per_s": "bytes"}
@@ -32,9 +32,10 @@ def check(case: Case) -> Finding:
     """The overlap of the clients' intervals of this operation."""
     assert isinstance(case, TrialCase)
     clients = measures.client_operations(case.phase, case.measure.operation)
-    idle = len(case.phase.clients) - len(clients)
+    asked = sum(concerns(case, client) for client in case.phase.clients)
+    idle = asked - len(clients)
     if not clients or idle:
-        statement = f"{idle} of {len(case.phase.clients)} clients did no {case.measure.operation} at all."
+        statement = f"{idle} of {asked} clients did no {case.measure.operation} at all."
         return found(RULE, case, State.FAIL, statement, severity=Severity.INVALIDATES, observed={"idle_clients": float(idle)})
     spans = [(total.first_ns, total.last_ns) for _, total in clients]
     overlap = measures.overlap_share(spans)
@@ -45,6 +46,12 @@ def check(case: Case) -> Finding:
         statement = f"All {len(clients)} clients worked together for {measures.percent(overlap)} of the time."
         return found(RULE, case, State.PASS, statement, observed=observed)
     return apart(case, overlap, observed)
+
+
+def concerns(case: TrialCase, client: Client) -> bool:
+    """Whether a client was to do this operation: of several foreign calls some read, others write."""
+    known = {total.operation for total in client.operations if total.operation in case.phase.operations}
+    return not known or case.measure.operation in known
 
 
 def apart(case: TrialCase, overlap: float, observed: dict[str, float]) -> Finding:
@@ -72,12 +79,12 @@ def apart(case: TrialCase, overlap: float, observed: dict[str, float]) -> Findin
 def bracket(case: TrialCase) -> Bound | None:
     """Between which values the figure lies while all clients are at work; None where that cannot be told.
 
-    So it is where the clients never ran together, and where a foreign tool did the counting: the engine knows nothing of
-    what it moved when.
+    So it is where the clients never ran together, and where a foreign tool did the counting and told nothing of what each of its
+    calls moved.
     """
     common = measures.common_window(case.phase, case.observations, case.measure.operation)
     whole = measures.whole_window(case.phase, case.measure.operation)
-    if case.phase.values or common is None or whole is None or common.reason or common.seconds <= 0:
+    if common is None or whole is None or common.reason or common.seconds <= 0 or not (common.bytes or not case.phase.values):
         return None
     if case.measure.figure in PERCENTILES:
         return percentiles(case, common.count / whole.count)

@@ -37,7 +37,8 @@ def _told(text: str) -> Iterator[tuple[str, Printed]]:
 
 
 PARSER = Parser(
-    name="scp",
+    name="scp_sftp",
+    programs=("scp", "sftp"),
     recognises=recognises,
     parse=values(_told, EXPECTED),
     resolution=halves(_told, EXPECTED),

@@ -4,7 +4,7 @@ from assay import catalogue
 from assay.errors import EvidenceError
 from parser_cases import recorded
 
-PARSER = catalogue.find("parsers", "scp")
+PARSER = catalogue.find("parsers", "scp_sftp")
 
 
 def test_megabytes_are_2_to_the_20():

@@ -1,0 +1,107 @@
+"""What `assay stat` adds to the machine that it measures, and what it adds to the command itself.
+
+Processor time is user and system time of whole processes with all their children (wait4), in pairs of a command with and
+without `assay stat` whose order alternates; the difference of each pair is what was added, start of the interpreter included. The
+wanted bound is 0.25 s plus 0.3 % of the duration. What a second of watching costs is the difference of a long and a short
+`sleep` in the same way. The command's own cycles need hardware counters; without them it is the processor time of the command's
+tree as the kernel charged it (`cpu_s` of the JSON), against the same without `assay stat` (wait4).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+ASSAY = str(Path(sys.executable).parent / "assay")
+PAIRS = 15
+FILE_BYTES = 128 << 20
+SHORT_S, LONG_S = 1, 11
+BUSY = "i=0; while [ $i -lt 400000 ]; do i=$((i + 1)); done"
+
+
+def weigh() -> Iterator[tuple[str, str]]:
+    """(what, figure)."""
+    with tempfile.TemporaryDirectory(dir=Path.cwd(), prefix="weigh-") as name:
+        folder = Path(name)
+        filled(folder / "data")
+        read = ("dd", f"if={folder}/data", "of=/dev/null", "bs=1M")
+        write = ("dd", "if=/dev/zero", f"of={folder}/new", "bs=1M", "count=128", "conv=fsync")
+        tree = ("sh", "-c", "i=0; while [ $i -lt 200 ]; do /bin/true; i=$((i + 1)); done")
+        for what, argv in (
+            ("true", ("true",)),
+            ("dd, 128 MiB from memory", read),
+            ("dd, 128 MiB written and flushed", write),
+            ("sh, 200 processes one after the other", tree),
+        ):
+            yield f"added to `{what}` (0.25 CPU-s + 0.3 % wanted)", added(argv)
+        yield "added for each second that is watched (0.3 % wanted)", per_second()
+        many = ("dd", f"if={folder}/data", "of=/dev/null", "bs=4k")
+        for what, argv in (("a loop of a shell, user mode", ("sh", "-c", BUSY)), ("dd, 4 KiB reads from memory", many)):
+            yield f"the command's own processor time, {what} (1 % wanted)", own(argv, folder / "told.json")
+
+
+def filled(data: Path) -> None:
+    """A file of random bytes, in the page cache and on the disk."""
+    with data.open("wb") as file:
+        for _ in range(FILE_BYTES >> 20):
+            file.write(os.urandom(1 << 20))
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def cpu_s(argv: Sequence[str]) -> float:
+    """User and system time of a process and all its children."""
+    process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise RuntimeError(f"{' '.join(argv)} ended with status {process.returncode}")
+    return used.ru_utime + used.ru_stime
+
+
+def stat(argv: Sequence[str], *options: str) -> list[str]:
+    """The command under `assay stat`."""
+    return [ASSAY, "stat", *options, "--", *argv]
+
+
+def added(argv: Sequence[str]) -> str:
+    """The difference of pairs."""
+    found = []
+    for number in range(PAIRS):
+        commands = (stat(argv), list(argv))
+        got = [cpu_s(one) for one in (commands if number % 2 else reversed(commands))]
+        found.append((got[0] - got[1]) * (1 if number % 2 else -1))
+    return f"{statistics.median(found):.3f} CPU-s, least {min(found):.3f}, most {max(found):.3f} of {PAIRS} pairs"
+
+
+def per_second() -> str:
+    """Processor time by the length of the run."""
+    found = sorted(
+        (cpu_s(stat(("sleep", str(LONG_S)))) - cpu_s(stat(("sleep", str(SHORT_S))))) / (LONG_S - SHORT_S) for _ in range(5)
+    )
+    return f"{found[2]:.2%} of the duration ({found[0]:.2%} to {found[-1]:.2%} of 5)"
+
+
+def own(argv: Sequence[str], told: Path) -> str:
+    """The command's own time under `assay stat` over that without, pair by pair."""
+    ratios = []
+    for number in range(2 * PAIRS):
+        runs = (lambda: under(argv, told), lambda: cpu_s(argv))
+        got = [run() for run in (runs if number % 2 else reversed(runs))]
+        ratios.append(got[0] / got[1] if number % 2 else got[1] / got[0])
+    ratios.sort()
+    fifth = len(ratios) // 5
+    middle = f"{ratios[fifth] - 1:+.1%} to {ratios[-1 - fifth] - 1:+.1%} in the middle three fifths of {len(ratios)} pairs"
+    return f"{statistics.median(ratios) - 1:+.2%} ({middle})"
+
+
+def under(argv: Sequence[str], told: Path) -> float:
+    """The processor time of the command's tree as `assay stat` found it."""
+    cpu_s(stat(argv, "--json", str(told)))
+    return float(json.loads(told.read_text())["cpu_s"])
