@@ -1,0 +1,175 @@
+"""Finds figures of work that was not done: answers that fall short of what was to come, bytes that nothing here moved.
+
+A search that finds nothing is fast, and so is an archive that is written to nowhere. What a foreign tool says it did is held
+against what it was to do (`expected_count`, `expected_bytes`), against nothing at all, and against every counter of this host:
+its calls, its storage, the devices, the network, and at last the processor time in which it could have copied so much.
+"""
+
+from __future__ import annotations
+
+from assay import measures
+from assay.catalogue import Case, Rule, TrialCase
+from assay.findings import found, knob
+from assay.measures import cost, ladder
+from assay.records import Direction, Finding, Rung, Scope, Severity, State, Tier
+from assay.units import Unit
+
+EXPECTED = {"expected_count": ("count", Unit.COUNT), "expected_bytes": ("bytes", Unit.BYTES)}
+"""Knob of the workload -> the figure that it is held against."""
+AMOUNTS = frozenset({"count", "bytes", "errors"})
+"""Figures that say themselves when they are nothing."""
+RUNGS = (
+    Rung.SYSCALL,
+    Rung.CLIENT_CACHE,
+    Rung.CLIENT_NIC,
+    Rung.SERVER_NIC,
+    Rung.SERVER_PROCESS,
+    Rung.UPPER_DEVICE,
+    Rung.LOWEST_DEVICE,
+)
+
+
+def applies(case: Case) -> str | None:
+    """Foreign tools that say how much they did, or were told how much they were to do."""
+    assert isinstance(case, TrialCase)
+    if not case.phase.values:
+        return "our own engine counts what it did, and a phase that did not do all that was asked has failed (E01, G04)"
+    if expected(case) or any(told(case, figure) is not None for figure in ("count", "bytes")):
+        return None
+    return "the tool does not say how much it did, and how much it was to do is not declared"
+
+
+def check(case: Case) -> Finding:
+    """Against what was declared; against nothing; against what moved on this host."""
+    assert isinstance(case, TrialCase)
+    for name, wanted in expected(case).items():
+        finding = held(case, name, wanted)
+        if finding is not None:
+            return finding
+    amounts = [amount for figure in ("count", "bytes") if (amount := told(case, figure)) is not None]
+    if not expected(case) and amounts and not any(amounts) and case.measure.figure not in AMOUNTS:
+        return nothing(case)
+    return traced(case)
+
+
+def told(case: TrialCase, figure: str) -> float | None:
+    """What the tool says of the measure's operation; None where it says nothing."""
+    return case.phase.values.get(f"{case.measure.operation}.{figure}")
+
+
+def expected(case: TrialCase) -> dict[str, int]:
+    """Knob -> how much all clients together were to do, of those that are set."""
+    clients = max(1, len(case.phase.clients))
+    values = {name: knob(case, name) for name in EXPECTED}
+    return {name: value * clients for name, value in values.items() if isinstance(value, int)}
+
+
+def held(case: TrialCase, name: str, wanted: int) -> Finding | None:
+    """What was done against what was declared; None where they agree."""
+    figure, unit = EXPECTED[name]
+    done = told(case, figure)
+    asked = measures.with_unit(wanted, unit)
+    if done is None:
+        said = f"{asked} were expected ({name}), but the tool does not say how much it did: let it print that too."
+        return found(RULE, case, State.UNVERIFIED, said)
+    if abs(done - wanted) <= case.thresholds["short_share"] * wanted:
+        return None
+    way = "too few" if done < wanted else "too many"
+    return found(
+        RULE,
+        case,
+        State.FAIL,
+        f"{measures.with_unit(done, unit)} came of {asked} that were expected ({name}), {way}: the figure is of other work.",
+        observed={"received": done, "received_share": done / wanted if wanted else None},
+        threshold={"short_share": case.thresholds["short_share"]},
+        relabel=f"a figure of {measures.with_unit(done, unit)} instead of {asked}",
+        evidence=(f"L0: what the tool says of {case.measure.operation}.{figure}",),
+    )
+
+
+def nothing(case: TrialCase) -> Finding:
+    """A time or a rate of a tool that says it did nothing at all."""
+    said = "The tool says that it did nothing: 0 came of it. What took the time was finding that out."
+    label = "the time of finding nothing"
+    return found(RULE, case, State.FAIL, said, observed={"received": 0.0}, relabel=label)
+
+
+def traced(case: TrialCase) -> Finding:
+    """The bytes that are told against what any counter of this host saw move, in either direction."""
+    bytes_told = told(case, "bytes") or 0.0
+    limits = case.thresholds
+    if bytes_told < limits["least_bytes"]:
+        return found(RULE, case, State.PASS, "What the tool says it did is what was to be done, and not nothing.")
+    seen = most_seen(case)
+    if seen is None:
+        said = "Whether anything moved is not known: nobody counted the calls of the command."
+        return found(RULE, case, State.UNVERIFIED, said)
+    share, words = seen / bytes_told, measures.with_unit(bytes_told, Unit.BYTES)
+    observed = {"told_bytes": bytes_told, "seen_bytes": seen, "seen_share": share}
+    if share >= limits["trace_share"]:
+        said = f"The tool says it moved {words}, and counters of this host saw {measures.with_unit(seen, Unit.BYTES)} move."
+        return found(RULE, case, State.PASS, said, observed=observed)
+    return untraced(case, words, observed)
+
+
+def most_seen(case: TrialCase) -> float | None:
+    """The most bytes that one rung saw in one direction, less what others moved before; None where calls were not counted."""
+    steps = {
+        (rung, way): ladder.passed(case.phase, case.observations, rung, way)
+        for rung in RUNGS
+        for way in (Direction.READ, Direction.WRITE)
+    }
+    if not any(step for (rung, _), step in steps.items() if rung is Rung.SYSCALL):
+        return None
+    return max(step.bytes for step in steps.values() if step)
+
+
+def untraced(case: TrialCase, words: str, observed: dict[str, float]) -> Finding:
+    """No counter saw the bytes: mapped files and rings are counted by none, but copying them takes processor time."""
+    known = [cost.processor_ns(client.cost) for client in case.phase.clients if client.cost is not None]
+    if len(known) < max(1, len(case.phase.clients)):
+        said = f"No counter of this host saw the {words} move, and what the command used of the processors is not known."
+        return found(RULE, case, State.UNVERIFIED, said, observed={**observed})
+    spent = sum(known)
+    took = measures.with_unit(spent, Unit.NANOSECONDS)
+    if observed["told_bytes"] <= case.thresholds["bytes_per_cpu_ns"] * spent:
+        said = f"No counter saw the {words} move; in {took} of the processors they may have been copied within memory."
+        return found(RULE, case, State.PASS, said, observed={**observed, "cpu_ns": float(spent)})
+    claimed = case.claim.tier is not Tier.AS_IS or case.claim.path is not None
+    return found(
+        RULE,
+        case,
+        State.FAIL,
+        f"The tool says it moved {words}. No counter of this host saw them, and in the {took} that it had of the processors"
+        " nobody copies so much: they were never moved here.",
+        severity=Severity.INVALIDATES if claimed else Severity.QUALIFIES,
+        observed={**observed, "cpu_ns": float(spent)},
+        threshold={name: case.thresholds[name] for name in ("trace_share", "bytes_per_cpu_ns")},
+        relabel="told, but never moved on this host",
+        evidence=("L1, L2, L3, L8, L9: bytes under the clock", "processor time of the command and its children"),
+    )
+
+
+RULE = Rule(
+    id="G05",
+    name="throughput-without-work",
+    scope=Scope.TRIAL,
+    severity=Severity.INVALIDATES,
+    part="load",
+    needs=(),
+    applies=applies,
+    check=check,
+    alternatives=(
+        "The work was done on another host (ssh, a daemon that was only asked): measure there, where it can be seen.",
+        "The adapter moved the bytes by itself (remote direct memory access): its own counters tell.",
+        "Nothing was meant to be found: say so with expected_count = 0.",
+        "Answers are compressed on the way: expect what comes out, not what passed the wire.",
+    ),
+    advice="Lay down with the data set how many answers or bytes must come (expected_count, expected_bytes) and read one answer"
+    " yourself; send archives and copies where they must really be read (GNU tar reads nothing for /dev/null).",
+    sources=(
+        "Gregg, checklist for benchmarks: did it even happen?",
+        "IOR: bytes moved are held against the size of the file",
+        "GNU tar, manual: an archive to /dev/null is not made, the files are not read",
+    ),
+)

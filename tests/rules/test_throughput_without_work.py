@@ -1,0 +1,90 @@
+"""G05: answers that were expected, none at all, an archive that nobody made, bytes that memory may have answered."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assay.records import Claim, Direction, EngineCost, Rung, Severity, State, Tier
+from assay.rules.throughput_without_work import RULE
+from audit.case_builder import MIB, Made, Seen, case_of, reading
+
+GIB = 1 << 30
+
+
+def case(values, *, cpu_ms=5, calls=0, clients=1, extra=(), **made):
+    """Commands that say this of themselves, and what their calls moved; `extra` are further readings."""
+    described = Made(values=values, starts=(0.0,) * clients, seen=made.pop("seen", Seen(call_bytes=calls)), **made)
+    found = case_of(described, "G05")
+    cost = EngineCost(cpu_user_ns=cpu_ms * 500_000, cpu_system_ns=cpu_ms * 500_000)
+    working = tuple(replace(one, cost=cost if cpu_ms else None) for one in found.phase.clients)
+    observations = replace(found.observations, readings=(*found.observations.readings, *extra))
+    return replace(found, phase=replace(found.phase, clients=working), observations=observations)
+
+
+def test_our_own_engine_and_tools_that_tell_no_amount_are_not_judged():
+    assert "our own engine" in (RULE.applies(case_of(Made(), "G05")) or "")
+    assert "does not say how much" in (RULE.applies(case({"read.elapsed_ns": 5.0})) or "")
+    assert RULE.applies(case({"read.elapsed_ns": 5.0}, knobs={"expected_count": 5})) is None
+    assert RULE.applies(case({"read.bytes": 0.0})) is None
+
+
+@pytest.mark.parametrize(("received", "state"), [(990, State.PASS), (1010, State.PASS), (989, State.FAIL), (1011, State.FAIL)])
+def test_answers_are_held_against_what_was_declared(received, state):
+    found = RULE.check(case({"read.count": float(received)}, knobs={"expected_count": 1000}, figure="elapsed_ns"))
+    assert (found.state, found.severity) == (state, Severity.INVALIDATES)
+
+
+@given(st.integers(1, 64), st.integers(1, 10**6))
+def test_each_client_is_expected_to_do_it_all(clients, each):
+    found = RULE.check(case({"read.count": float(clients * each)}, clients=clients, knobs={"expected_count": each}))
+    assert found.state is State.PASS
+
+
+def test_bytes_are_held_too_and_both_where_both_are_declared():
+    knobs = {"expected_count": 10, "expected_bytes": 64 * MIB}
+    found = RULE.check(case({"read.count": 10.0, "read.bytes": 32.0 * MIB}, calls=32 * MIB, knobs=knobs))
+    assert (found.state, found.relabel) == (State.FAIL, "a figure of 33.6 MB instead of 67.1 MB")
+
+
+def test_what_was_declared_and_is_not_told_is_unverified():
+    assert RULE.check(case({"read.elapsed_ns": 5.0}, knobs={"expected_count": 5})).state is State.UNVERIFIED
+
+
+def test_a_search_that_found_nothing_is_the_time_of_finding_nothing():
+    found = RULE.check(case({"read.count": 0.0, "read.elapsed_ns": 9.0}, figure="elapsed_ns"))
+    assert (found.state, found.severity) == (State.FAIL, Severity.INVALIDATES)
+    meant = RULE.check(case({"read.count": 0.0}, figure="elapsed_ns", knobs={"expected_count": 0}))
+    assert meant.state is State.PASS, "it was declared that nothing would be found"
+    assert RULE.check(case({"read.count": 0.0}, figure="count")).state is State.PASS, "the figure says it itself"
+
+
+def test_bytes_that_nothing_here_moved_are_no_work():
+    found = RULE.check(case({"read.bytes": 2.0 * GIB}, cpu_ms=5, calls=MIB))
+    assert (found.state, found.severity) == (State.FAIL, Severity.QUALIFIES)
+    assert found.relabel == "told, but never moved on this host"
+    claimed = RULE.check(case({"read.bytes": 2.0 * GIB}, calls=MIB, claim=Claim(tier=Tier.DEVICE)))
+    assert claimed.severity is Severity.INVALIDATES
+
+
+@pytest.mark.parametrize("rung", [Rung.CLIENT_CACHE, Rung.CLIENT_NIC, Rung.UPPER_DEVICE, Rung.LOWEST_DEVICE])
+@pytest.mark.parametrize("way", [Direction.READ, Direction.WRITE])
+def test_a_trace_at_any_rung_in_any_direction_is_enough(rung, way):
+    """What falls short of it is for E05 and T01 to say."""
+    seen = reading(rung, "x", way, (GIB // 10, 9))
+    assert RULE.check(case({"read.bytes": 1.0 * GIB}, extra=(seen,))).state is State.PASS
+
+
+def test_mapped_files_leave_no_trace_but_take_processor_time():
+    found = RULE.check(case({"read.bytes": 2.0 * GIB}, cpu_ms=300))
+    assert (found.state, "copied within memory" in found.statement) == (State.PASS, True)
+
+
+def test_without_calls_or_processor_time_nothing_is_known():
+    assert RULE.check(case({"read.bytes": 2.0 * GIB}, seen=Seen(lower_bytes=0))).state is State.UNVERIFIED
+    assert RULE.check(case({"read.bytes": 2.0 * GIB}, cpu_ms=0)).state is State.UNVERIFIED
+
+
+def test_a_few_bytes_leave_no_trace_among_the_libraries():
+    assert RULE.check(case({"read.bytes": 1.0 * MIB})).state is State.PASS
