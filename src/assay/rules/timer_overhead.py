@@ -1,0 +1,163 @@
+"""Finds operations so short that the clock beside them is a good part of the figure.
+
+An operation is timed by two stamps, so each latency holds one stamp, and each operation of a rate two and the entry in the
+histogram. What that costs is not known exactly, but between two bounds. It is at least what the instruction takes. It is at most
+what it takes behind a hypervisor, the shortest latency that the same clock recorded in the run (of latencies), or the time in
+user mode that an operation had on average.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from assay import measures
+from assay.catalogue import Case, Rule, TrialCase
+from assay.findings import found
+from assay.measures import latency
+from assay.records import Bound, Finding, Scope, Severity, State
+from assay.units import Unit
+
+SLOW = "clock_gettime"
+STAMPS = {"latency": 1, "rate": 2}
+"""How many stamps an operation's own time holds, and how many are taken with each operation."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cost:
+    """What taking the time cost each operation, in ns: at least, and at most by each way to tell."""
+
+    low_ns: float
+    most_ns: tuple[float, ...]
+    user_ns: float | None
+    """One of them, and the only one that holds for stamps that the processor overlaps with the operation."""
+
+    @property
+    def high_ns(self) -> float:
+        """At most, by the best of them; some overlap with the operation itself, so never less than at least."""
+        return max(self.low_ns, min(self.most_ns))
+
+    def left_share(self, of_ns: float) -> float | None:
+        """Which share of an operation is surely its own, by the time in user mode; None where that is all of it or not known."""
+        return None if self.user_ns is None or self.user_ns >= of_ns else 1 - max(self.low_ns, self.user_ns) / of_ns
+
+
+def applies(case: Case) -> str | None:
+    """Latencies and rates of operations that our own engines timed."""
+    assert isinstance(case, TrialCase)
+    if case.phase.values:
+        return "a foreign tool's figures: what its clock costs is not known"
+    if any(spec.kind == "null" for spec in case.experiment.workloads if spec.name == case.measure.workload):
+        return "the engine's own loop is what is measured"
+    if kind_of(case) is None:
+        return "the figure is neither a latency nor a rate"
+    if kind_of(case) == "rate" and any(client.load is not None for client in case.phase.clients):
+        return "an open load: its rate is that of the schedule"
+    return None
+
+
+def kind_of(case: TrialCase) -> str | None:
+    """`latency`, `rate`, or None for another figure."""
+    if case.measure.figure.startswith("latency_"):
+        return "latency"
+    return "rate" if case.measure.figure.endswith(("ops_per_s", "bytes_per_s")) else None
+
+
+def check(case: Case) -> Finding:
+    """The cost of the stamps over the middle latency."""
+    assert isinstance(case, TrialCase)
+    buckets = latency.merged(case.observations, case.phase.name, case.measure.operation)
+    middle = latency.percentile(buckets, 0.5)
+    if not middle:
+        return found(RULE, case, State.UNVERIFIED, "No latency was recorded, so the cost of the clock cannot be held against it.")
+    cost, limit = cost_of(case), case.thresholds["cost_share"]
+    low, high = min(1.0, cost.low_ns / middle), min(1.0, cost.high_ns / middle)
+    observed = {"median_ns": middle, "least_ns": cost.low_ns, "most_ns": cost.high_ns, "least_share": low, "most_share": high}
+    each = measures.with_unit(middle, Unit.NANOSECONDS)
+    if low > limit:
+        return too_short(case, cost, middle, observed)
+    if high <= limit:
+        said = f"Half of the operations took {each} or more; taking the time is at most {measures.percent(high)} of that."
+        return found(RULE, case, State.PASS, said, observed=observed)
+    said = (
+        f"Half of the operations took less than {each}; taking the time is {measures.percent(low)} of that at least,"
+        f" {measures.percent(high)} at most. A workload `null` in the same trial says what a stamp costs here."
+    )
+    return found(RULE, case, State.UNVERIFIED, said, observed=observed)
+
+
+def cost_of(case: TrialCase) -> Cost:
+    """The bounds of what taking the time cost an operation."""
+    limits, stamps = case.thresholds, STAMPS[kind_of(case) or "rate"]
+    slow = any(client.clock_source == SLOW for client in case.phase.clients)
+    name = "gettime" if slow else "tsc"
+    told = (stamps * limits[f"{name}_most_ns"], shortest(case), user_ns(case))
+    most = tuple(one for one in told if one)
+    return Cost(low_ns=stamps * limits[f"{name}_ns"], most_ns=most, user_ns=user_ns(case))
+
+
+def shortest(case: TrialCase) -> float | None:
+    """For latencies: the shortest one of any operation of this run that was taken with the same clock holds one stamp too."""
+    if kind_of(case) != "latency":
+        return None
+    sources = {client.clock_source for client in case.phase.clients}
+    alike = {phase.name for phase in case.run.phases if {client.clock_source for client in phase.clients} == sources}
+    firsts = [one.upper_ns[0] for one in case.observations.histograms if one.phase in alike and len(one.upper_ns)]
+    return float(min(firsts)) if firsts else None
+
+
+def user_ns(case: TrialCase) -> float | None:
+    """Time in user mode for each operation of the phase: stamps, histogram and all else that the engine did."""
+    count = sum(total.count for client in case.phase.clients for total in client.operations)
+    parts = [client.cost.cpu_user_ns for client in case.phase.clients if client.cost is not None]
+    known = len(parts) == len(case.phase.clients) and count and sum(parts) > 0
+    return sum(parts) / count if known else None
+
+
+def too_short(case: TrialCase, cost: Cost, middle_ns: float, observed: dict[str, float]) -> Finding:
+    """The failure, with what the figure would be without the clock."""
+    source = SLOW if any(client.clock_source == SLOW for client in case.phase.clients) else "the cycle counter"
+    each = measures.with_unit(middle_ns, Unit.NANOSECONDS)
+    return found(
+        RULE,
+        case,
+        State.FAIL,
+        f"Half of the operations took no more than {each}, and reading {source} is at least"
+        f" {measures.percent(observed['least_share'])} of that: the clock is measured along with them.",
+        observed={**observed},
+        threshold={**case.thresholds},
+        bound=bound(case, cost.left_share(middle_ns)),
+        relabel=f"operations of {each} with the clock beside them",
+        evidence=("L0 engine: histogram, clock, processor time in user mode",),
+    )
+
+
+def bound(case: TrialCase, left: float | None) -> Bound | None:
+    """Without the clock a rate would be at least, a time at most what was measured; `left` is what is surely its own."""
+    kind = measures.figure_kind(case.measure.figure)
+    if case.value is None or kind is None:
+        return None
+    if kind.better is measures.Better.HIGHER:
+        return Bound(low=case.value, high=None if left is None else case.value / left, unit=kind.unit)
+    return Bound(low=None if left is None else case.value * left, high=case.value, unit=kind.unit)
+
+
+RULE = Rule(
+    id="G07",
+    name="timer-overhead",
+    scope=Scope.TRIAL,
+    severity=Severity.QUALIFIES,
+    part="load",
+    needs=(),
+    applies=applies,
+    check=check,
+    alternatives=(
+        "The operation itself does next to nothing (a copy out of a buffer): that is what the figure is then of.",
+        "A hypervisor that traps the reading of the clock makes every stamp dear: measure `null`, and see which clock is used.",
+    ),
+    advice="Let each operation do more (a larger record_size), or take the elapsed time of many; where the engine had to use"
+    " clock_gettime, give it a machine whose cycle counter the kernel trusts (W08). Never subtract the clock by guess.",
+    sources=(
+        "Hoefler and Belli, SC 2015: report the resolution and the overhead of the timer",
+        "the engine's own loop with nothing in it, workload null",
+    ),
+)

@@ -1,0 +1,91 @@
+"""G07: operations of tens of nanoseconds, of microseconds, and those of which the cost of the clock is not known."""
+
+from array import array
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assay.audit import limits
+from assay.records import EngineCost, Histogram, LoadTotal, Severity, State, WorkloadSpec
+from assay.rules.timer_overhead import RULE
+from audit.case_builder import Made, case_of
+
+LIMITS = limits.thresholds("G07")
+
+
+def case(latencies, *, user_ns=0, clock="tsc", figure="latency_p50_ns", **made):
+    """A client with these latencies, and so much time in user mode for each operation."""
+    count = len(latencies)
+    found = case_of(Made(count=count, record_bytes=64, latencies_ns=tuple(sorted(latencies)), figure=figure, **made), "G07")
+    cost = EngineCost(cpu_user_ns=user_ns * count, cpu_system_ns=0) if user_ns else None
+    clients = tuple(replace(one, cost=cost, clock_source=clock) for one in found.phase.clients)
+    phase = replace(found.phase, clients=clients)
+    return replace(found, phase=phase, run=replace(found.run, phases=(phase,)))
+
+
+def test_what_is_not_timed_by_us_is_not_judged():
+    assert "foreign" in (RULE.applies(case_of(Made(values={"read.bytes": 1.0}), "G07")) or "")
+    assert "neither" in (RULE.applies(case([100], figure="errors")) or "")
+    empty = case([30])
+    loop = replace(empty.experiment, workloads=(WorkloadSpec(name="w", kind="null"),))
+    assert "own loop" in (RULE.applies(replace(empty, experiment=loop)) or "")
+    opened = case([100], figure="ops_per_s")
+    load = LoadTotal(late=0, unstarted=0, backlog_max_ns=0)
+    paced = replace(opened.phase, clients=tuple(replace(one, load=load) for one in opened.phase.clients))
+    assert "schedule" in (RULE.applies(replace(opened, phase=paced)) or "")
+
+
+def test_a_copy_out_of_a_buffer_is_as_short_as_the_clock():
+    found = RULE.check(case([20] * 50 + [30] * 50, user_ns=15))
+    assert (found.state, found.severity) == (State.FAIL, Severity.QUALIFIES)
+    assert found.observed["least_share"] == pytest.approx(LIMITS["tsc_ns"] / 20)
+    assert found.observed["most_share"] == pytest.approx(0.75)
+    assert (found.bound.low, found.bound.high) == (pytest.approx(5.0), 20.0)
+    assert RULE.check(case([20] * 9)).bound.low is None, "what it may cost at most is not known"
+
+
+def test_a_rate_holds_two_stamps_and_may_be_higher():
+    one = case([100] * 100, user_ns=50, figure="ops_per_s")
+    found = RULE.check(one)
+    assert found.observed["least_share"] == pytest.approx(2 * LIMITS["tsc_ns"] / 100)
+    assert (found.bound.low, found.bound.high) == (one.value, pytest.approx(2 * one.value))
+
+
+def test_another_clock_is_dearer():
+    assert RULE.check(case([200] * 9, user_ns=9)).state is State.PASS
+    assert RULE.check(case([200] * 9, user_ns=9, clock="clock_gettime")).state is State.FAIL
+
+
+def test_long_operations_pass_by_the_time_in_user_mode_or_by_the_shortest_of_all():
+    assert RULE.check(case([100_000] * 9, user_ns=900)).state is State.PASS
+    assert RULE.check(case([300] + [10_000] * 9)).state is State.PASS
+    assert RULE.check(case([300] + [10_000] * 9, figure="ops_per_s")).state is State.UNVERIFIED, "no bound of a rate"
+
+
+def test_the_shortest_of_another_phase_counts_where_the_clock_is_the_same():
+    one = case([10_000] * 9)
+    assert RULE.check(one).state is State.UNVERIFIED
+    empty = Histogram(
+        phase="n", host="local", subject="client:0", operation="null", upper_ns=array("q", [25]), count=array("q", [9])
+    )
+    both = replace(one, observations=replace(one.observations, histograms=(*one.observations.histograms, empty)))
+    for source, state in (("tsc", State.PASS), ("clock_gettime", State.UNVERIFIED)):
+        clients = tuple(replace(client, clock_source=source) for client in one.phase.clients)
+        phases = (replace(one.phase, name="n", clients=clients), one.phase)
+        assert RULE.check(replace(both, run=replace(one.run, phases=phases))).state is state
+
+
+@given(st.integers(1, 10**7), st.integers(1, 10**6))
+def test_it_never_fails_where_the_clock_cannot_be_the_reason(median, user):
+    found = RULE.check(case([median] * 5, user_ns=user))
+    if median * LIMITS["cost_share"] > LIMITS["tsc_ns"]:
+        assert found.state is not State.FAIL
+    else:
+        assert found.state is (State.FAIL if median * LIMITS["cost_share"] < LIMITS["tsc_ns"] else found.state)
+
+
+def test_no_latency_is_unverified():
+    one = case([100])
+    assert RULE.check(replace(one, observations=replace(one.observations, histograms=()))).state is State.UNVERIFIED
