@@ -1,0 +1,155 @@
+"""Finds mixes of reads and writes that are not the mix that was asked for.
+
+A figure of reads among 30 % of writes is another one than among 50 %. What was asked stands in the knob `read_share`, in the
+profile, in `expected_read_share` of a foreign command, or in the arguments of fio. What was done are the counts of reads and
+writes that completed. A share that is drawn may miss by chance: few operations may miss by more than many.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from assay import measures
+from assay.catalogue import Case, Rule, TrialCase
+from assay.findings import found, knob
+from assay.records import Direction, Finding, Scope, Severity, State
+
+BOTH = frozenset({Direction.READ, Direction.WRITE})
+MIXED = re.compile(r"(?:^|\s)--?(?:rw|readwrite)[=\s](randrw|readwrite|rw)(?=\s|$)")
+ANY_PATTERN = re.compile(r"(?:^|\s)--?(?:rw|readwrite)[=\s]")
+SHARE = re.compile(r"(?:^|\s)--?rwmix(read|write)[=\s](\d{1,3})(?=\s|$)")
+FIO_DEFAULT = 0.5
+"""fio's HOWTO: rwmixread is 50 where it is not given."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """The share of reads that was asked for, and where it stood."""
+
+    share: float
+    where: str
+
+
+def applies(case: Case) -> str | None:
+    """Phases of reads and writes together of which a share was asked for."""
+    assert isinstance(case, TrialCase)
+    if not set(case.phase.directions.values()) >= BOTH:
+        return "the phase is no mix of reads and writes"
+    return None if asked(case) else "no share of reads was asked for"
+
+
+def check(case: Case) -> Finding:
+    """The share of reads among reads and writes against the one that was asked for."""
+    assert isinstance(case, TrialCase)
+    wanted, counts = asked(case), counted(case)
+    if wanted is None or not counts or not sum(counts.values()):
+        return found(RULE, case, State.UNVERIFIED, "How many reads and writes were done is not told.")
+    total = sum(counts.values())
+    share = counts.get(Direction.READ, 0.0) / total
+    off = abs(share - wanted.share)
+    chance = case.thresholds["deviations"] * math.sqrt(wanted.share * (1 - wanted.share) / total)
+    observed = {"read_share": share, "asked_share": wanted.share, "operations": total, "by_chance": chance}
+    done, meant = measures.percent(share), measures.percent(wanted.share)
+    if off <= case.thresholds["off_share"]:
+        said = f"{done} of {total:,.0f} operations were reads; {meant} were asked for ({wanted.where})."
+        return found(RULE, case, State.PASS, said, observed=observed)
+    if off <= chance:
+        said = (
+            f"{done} of only {total:,.0f} operations were reads, {meant} were asked for ({wanted.where}): chance explains that."
+        )
+        return found(RULE, case, State.PASS, said, observed=observed)
+    return found(
+        RULE,
+        case,
+        State.FAIL,
+        f"{done} of {total:,.0f} operations were reads; {meant} were asked for ({wanted.where}). The figure is of another mix.",
+        observed=observed,
+        threshold={**case.thresholds},
+        relabel=f"among {done} reads instead of {meant}",
+        evidence=("L0: completed reads and writes",),
+    )
+
+
+def counted(case: TrialCase) -> Mapping[Direction, float]:
+    """Completed operations by direction; what a foreign tool tells, where it is one. Empty where it tells none of a direction."""
+    sums = dict.fromkeys(BOTH, 0.0)
+    for name, way in case.phase.directions.items():
+        if way not in BOTH:
+            continue
+        if case.phase.values:
+            told = case.phase.values.get(f"{name}.count")
+            if told is None and any(key.startswith(f"{name}.") for key in case.phase.values):
+                return {}
+            sums[way] += told or 0.0
+        else:
+            sums[way] += sum(total.count for _, total in measures.client_operations(case.phase, name))
+    return sums
+
+
+def asked(case: TrialCase) -> Asked | None:
+    """The share of reads that was asked for; None where nobody did."""
+    declared = knob(case, "expected_read_share")
+    own = declared if isinstance(declared, int | float) else of_own_engine(case)
+    if own is not None:
+        return Asked(share=float(own), where="expected_read_share" if declared is not None else "read_share")
+    argv = knob(case, "argv")
+    share = of_fio([str(word) for word in argv]) if isinstance(argv, tuple) else None
+    return None if share is None else Asked(share=share, where="rwmixread of fio")
+
+
+def of_own_engine(case: TrialCase) -> float | None:
+    """Of a random mix its knob, of a profile what the trial kept of its content; None for any other phase."""
+    kind = next((spec.kind for spec in case.experiment.workloads if spec.name == case.measure.workload), "")
+    share = knob(case, "read_share")
+    if isinstance(share, int | float):
+        return float(share)
+    kept = case.observations.fact(f"profile.{case.measure.workload}")
+    return of_profile(kept) if kind == "profile" and kept else None
+
+
+def of_profile(kept: str) -> float | None:
+    """The share of reads in `sha256 DIGEST: {JSON}`; None where it is no such text."""
+    try:
+        return float(json.loads(kept.partition(": ")[2])["read_share"])
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
+def of_fio(argv: Sequence[str]) -> float | None:
+    """The share of reads that the arguments of fio ask for; None where they do not, or of more than one job."""
+    line = " ".join(argv)
+    if not any(word.rpartition("/")[2] == "fio" for word in line.split()) or len(ANY_PATTERN.findall(line)) != 1:
+        return None
+    shares = SHARE.findall(line)
+    if not MIXED.search(line) or len(shares) > 1:
+        return None
+    if not shares:
+        return FIO_DEFAULT
+    side, percent = shares[0]
+    return int(percent) / 100 if side == "read" else 1 - int(percent) / 100
+
+
+RULE = Rule(
+    id="G08",
+    name="mix-not-attained",
+    scope=Scope.TRIAL,
+    severity=Severity.QUALIFIES,
+    part="load",
+    needs=(),
+    applies=applies,
+    check=check,
+    alternatives=(
+        "Operations of one side failed: G04 says how many.",
+        "A limit of one side's rate (rate_iops, flow) holds it back, and the generator fills the gap with the other side.",
+        "Requests were joined or split below the generator, which is legal: only the counts of the generator are asked.",
+    ),
+    advice="Take away what holds one side back, or report the mix that was done; compare two systems only at the same mix.",
+    sources=(
+        "TPC benchmarks: the mix of transactions is held within stated percentages",
+        "fio, HOWTO: rwmixread, and that rate limits may distort the distribution",
+    ),
+)
