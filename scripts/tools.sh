@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # Install what the tests use beside the build, where root and apt-get are there; else say what will be skipped.
 set -u
-declare -A package=([mkfs.ext4]=e2fsprogs [mkfs.xfs]=xfsprogs [mkfs.btrfs]=btrfs-progs [fio]=fio [chromium]=chromium [losetup]=util-linux)
+declare -A package=([mkfs.ext4]=e2fsprogs [mkfs.xfs]=xfsprogs [mkfs.btrfs]=btrfs-progs [fio]=fio [chromium]=chromium [losetup]=util-linux [bpftrace]=bpftrace
+  [bonnie++]=bonnie++ [hdparm]=hdparm [eatmydata]=eatmydata [/usr/share/doc/fio/examples]=fio-examples)
 wanted=()
 for tool in "${!package[@]}"; do
-  PATH="$PATH:/usr/sbin:/sbin" command -v "$tool" >/dev/null || wanted+=("${package[$tool]}")
+  [ -e "$tool" ] || PATH="$PATH:/usr/sbin:/sbin" command -v "$tool" >/dev/null || wanted+=("${package[$tool]}")
 done
 [ "${#wanted[@]}" -eq 0 ] && exit 0
 if [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null; then

@@ -6,16 +6,18 @@ upper-case constant named TARGET, WORKLOAD, OBSERVER, RULE or PARSER. `names` li
 """
 
 from assay.catalogue.cases import Case, ComparisonCase, ExperimentCase, TrialCase
-from assay.catalogue.find import CONSTANTS, Kind, Plug, find, help_of, names
+from assay.catalogue.find import CONSTANTS, USUAL, Kind, Plug, find, help_of, names, watchers
 from assay.catalogue.host import CacheStat, Completed, Extents, Host, Process, Syscalls
 from assay.catalogue.knobs import PLACEMENT, TIMING, Knob, KnobKind
-from assay.catalogue.plugs import Evidence, Observer, ObserverScope, Order, Parser, Rule, Setting, Target, Undo, Workload
+from assay.catalogue.plugs import Beside, Evidence, Observer, ObserverScope, Order, Parser, Rule, Setting, Target, Undo, Workload
 from assay.units import Unit
 
 __all__ = [
     "CONSTANTS",
     "PLACEMENT",
     "TIMING",
+    "USUAL",
+    "Beside",
     "CacheStat",
     "Case",
     "ComparisonCase",
@@ -44,4 +46,5 @@ __all__ = [
     "find",
     "help_of",
     "names",
+    "watchers",
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import importlib
 import pkgutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Literal, overload
 
 from assay.catalogue.plugs import Observer, Parser, Rule, Target, Workload
@@ -20,6 +20,9 @@ CONSTANTS: Mapping[Kind, str] = {
     "rules": "RULE",
     "parsers": "PARSER",
 }
+
+USUAL = "*"
+"""In a list of observers: all that look without being named."""
 
 
 @functools.cache
@@ -46,6 +49,15 @@ def find(kind: Kind, name: str) -> Plug:
     module = importlib.import_module(f"assay.{kind}.{name}")
     plug: Plug = getattr(module, CONSTANTS[kind])
     return plug
+
+
+def watchers(named: Sequence[str] | None) -> tuple[str, ...]:
+    """The names of the observers that an experiment's list stands for, each once; None stands for `*`."""
+    wanted: dict[str, None] = {}
+    for name in (USUAL,) if named is None else named:
+        usual = [one for one in names("observers") if not find("observers", one).on_request] if name == USUAL else [name]
+        wanted |= dict.fromkeys(usual)
+    return tuple(wanted)
 
 
 def help_of(kind: Kind, name: str) -> str:

@@ -61,5 +61,12 @@ TIMING = (
         unit=Unit.NANOSECONDS,
         help="longest wait for quiet before each phase; 0 = neither flush nor wait (for controls)",
     ),
+    Knob(
+        name="look_every",
+        kind=KnobKind.QUANTITY,
+        unit=Unit.NANOSECONDS,
+        low=1_000_000,
+        help="observers look this often instead of at their own interval: finer curves, at a cost that E04 judges",
+    ),
 )
 """Knobs that every workload has and the fleet carries out."""

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from assay import catalogue
+from assay.catalogue import Host
 from assay.cli.campaign import Campaign, conduct
 from assay.cli.judging import current
 from assay.experiment import plan as planning
 from assay.experiment import read as reading
 from assay.experiment.read import Control
 from assay.fleet.hosts.local import Local
-from assay.machine import throttle
+from assay.machine import server, throttle
+from assay.machine.stack import rotates, stack
 from assay.notebook.store import Store
-from assay.records import Experiment, Finding, Judged, Outcome, Results, Scope, Severity, State, Value
+from assay.records import Experiment, Finding, Judged, Outcome, Results, Scope, Server, Severity, State, Value
 
 BLKIO = "/sys/fs/cgroup/blkio"
 
@@ -47,20 +49,51 @@ class Heard:
 
 
 def obstacle(control: Control) -> str | None:
-    """Why this control cannot run on this machine, or None. Needs: root, loop, throttle, blkio, or the name of a tool."""
+    """Why this control cannot run on this machine, or None. Needs: those of NEEDS, or the name of a tool."""
     host = Local()
-    for need in control.needs:
-        if need == "root" and os.geteuid() != 0:
-            return "needs root"
-        if need == "loop" and not host.exists("/dev/loop-control"):
-            return "needs loop devices"
-        if need in {"throttle", "blkio"} and (why := throttle.obstacle(host)) is not None:
-            return why
-        if need == "blkio" and not host.exists(BLKIO):
-            return "needs control groups v1 (blkio), where a throttle rule can stand in the root group"
-        if need not in {"root", "loop", "throttle", "blkio"} and shutil.which(need) is None:
-            return f"needs the tool {need}"
-    return None
+    each = (NEEDS[need](host) if need in NEEDS else _tool(need) for need in control.needs)
+    return next((why for why in each if why is not None), None)
+
+
+def _tool(name: str) -> str | None:
+    return None if shutil.which(name) else f"needs the tool {name}"
+
+
+def _blkio(host: Host) -> str | None:
+    here = host.exists(BLKIO)
+    missing = None if here else "needs control groups v1 (blkio), where a throttle rule can stand in the root group"
+    return throttle.obstacle(host) or missing
+
+
+def _rotating(host: Host) -> str | None:
+    turns = any(rotates(host, device) for device in stack(host, tempfile.gettempdir()))
+    return None if turns else "needs a disk that says that it rotates"
+
+
+def _way_out(host: Host) -> str | None:
+    """192.0.2.1 is an address for documentation (RFC 5737): the kernel is asked for the way to it, nothing is sent."""
+    interface = server.way(host, Server(address="192.0.2.1"))
+    out = interface is not None and server.kind(host, interface) == "physical"
+    return None if out else "needs a route to others over an interface that has a device behind it"
+
+
+def _clock_sources(host: Host) -> str | None:
+    """Some processors offer the kernel no other clock than the one that it uses."""
+    listed = "/sys/devices/system/clocksource/clocksource0/available_clocksource"
+    several = host.exists(listed) and len(host.read(listed).split()) > 1
+    return None if several else "needs a kernel with two clock sources"
+
+
+NEEDS: Mapping[str, Callable[[Host], str | None]] = {
+    "root": lambda host: None if host.is_root() else "needs root",
+    "loop": lambda host: None if host.exists("/dev/loop-control") else "needs loop devices",
+    "throttle": throttle.obstacle,
+    "blkio": _blkio,
+    "clocksources": _clock_sources,
+    "rotating": _rotating,
+    "way out": _way_out,
+}
+"""What a control may need of a machine: why it is not there, or None."""
 
 
 def run_control(path: Path, lab: Path) -> Heard:
@@ -82,7 +115,7 @@ def run_control(path: Path, lab: Path) -> Heard:
 
 def without(experiment: Experiment, blind: Sequence[str]) -> Experiment:
     """The experiment with some observers left out."""
-    names = experiment.observers if experiment.observers is not None else catalogue.names("observers")
+    names = catalogue.watchers(experiment.observers)
     return replace(experiment, observers=tuple(name for name in names if name not in blind))
 
 

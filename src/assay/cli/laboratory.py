@@ -35,6 +35,5 @@ def own_ledger() -> Iterator[Ledger]:
 
 
 def observers(experiment: Experiment) -> tuple[catalogue.Observer, ...]:
-    """The observers that the experiment names, or all; what a machine does not allow is recorded as missing evidence."""
-    wanted = experiment.observers if experiment.observers is not None else catalogue.names("observers")
-    return tuple(catalogue.find("observers", name) for name in wanted)
+    """The observers that the experiment names, or the usual ones; what a machine does not allow is recorded as missing."""
+    return tuple(catalogue.find("observers", name) for name in catalogue.watchers(experiment.observers))

@@ -86,7 +86,7 @@ def schedule_digest(schedule: Plan) -> str:
 
 def evidence(experiment: Experiment, host: Host) -> tuple[tuple[Missing, ...], tuple[str, ...]]:
     """Observers that cannot look at this host, and the evidence keys of those that can."""
-    names = experiment.observers if experiment.observers is not None else catalogue.names("observers")
+    names = catalogue.watchers(experiment.observers)
     missing: list[Missing] = []
     given: list[str] = []
     for observer in (catalogue.find("observers", name) for name in names):

@@ -98,6 +98,8 @@ def look(observer: Observer, host: Local, subject: Subject) -> Look:
     every_s = observer.every_s if observer.scope is ObserverScope.PHASE else None
     if (obstacle := observer.available(host)) is not None:
         return Look(observer=observer.name, obstacle=obstacle)
+    if observer.beside is not None:
+        return Look(observer=observer.name, obstacle=f"runs beside a phase: assay weigh --observers {observer.name}")
     try:
         observer.read(host, subject)  # the first opens what stays open
         began_ns, looks = time.thread_time_ns(), 0

@@ -6,17 +6,18 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from assay.catalogue import Evidence, Host, Observer, Target, Workload
+from assay.catalogue import Evidence, Host, Observer, Target, Undo, Workload
 from assay.errors import TrialError
 from assay.fleet import cache_state, outcome, quiesce
+from assay.fleet.application import told_readings
 from assay.fleet.dialogue import Dialogue
 from assay.fleet.due import due_ns
 from assay.fleet.events import Events, commands_of, values_of
-from assay.fleet.harvest import Answer, Harvest, harvest, told_readings
+from assay.fleet.harvest import Answer, Harvest, harvest
 from assay.fleet.levels import whole
 from assay.fleet.progress import Stopper, in_turn, teller
 from assay.fleet.rendezvous import State
-from assay.fleet.sampler import Sampler, Seen
+from assay.fleet.sampler import Sampler, Seen, looking
 from assay.fleet.steady import CELLS, Watch
 from assay.records import (
     Direction,
@@ -57,6 +58,8 @@ class Bench:
     tell: Tell
     """Takes progress: a mapping with at least `event`."""
     cgroups: tuple[str, ...] = ()
+    undo: Undo | None = None
+    """Where what runs beside a phase is written down; without it nothing does."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,7 +105,7 @@ def perform(bench: Bench, job: Job, t0_ns: int | None) -> Performed:
     Raises TrialError where it could not be started; a phase that went wrong later is returned with its outcome.
     """
     prepared = _prepare(bench, job)
-    sampler = Sampler(bench.host, bench.observers, _subject(bench, job))
+    sampler = Sampler(bench.host, looking(bench.observers, whole(job.spec.knobs, "look_every")), _subject(bench, job))
     values = values_of(bench.place, job.spec.knobs, bench.dialogue.crew.pids)
     events = Events(bench.host, job.name, commands_of(job.spec.events, job.plan.name, values))
     try:
@@ -152,6 +155,7 @@ def _subject(bench: Bench, job: Job) -> Subject:
         devices=place.devices,
         cgroups=bench.cgroups,
         endpoints=tuple(endpoint.address for endpoint in job.endpoints),
+        server=place.server,
     )
 
 
@@ -159,6 +163,7 @@ def _arm(bench: Bench, job: Job, sampler: Sampler) -> None:
     """Look, arm every client within the quiet window, look again. Raises TrialError where one cannot be armed."""
     host, dialogue = bench.host, bench.dialogue
     _tell(bench, job, "arming")
+    sampler.begin(bench.undo)
     sampler.edge(Edge.QUIET)
     opened_ns = host.monotonic_ns()
     configs = [_config(job, client) for client in range(dialogue.rendezvous.count)]

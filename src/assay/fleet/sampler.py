@@ -12,9 +12,11 @@ import itertools
 import threading
 import time
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from assay.catalogue import Evidence, Host, Observer, ObserverScope
+from assay.catalogue import Evidence, Host, Observer, ObserverScope, Undo
+from assay.errors import EvidenceError
+from assay.fleet import beside
 from assay.frozen import dataclass, field
 from assay.records import ABSOLUTE, Edge, Fact, Reading, Series, Snapshot, Subject, When
 
@@ -45,6 +47,13 @@ def roll_call(host: Host, observers: Iterable[Observer]) -> tuple[tuple[Observer
     return tuple(present), {key: reason for key, reason in missing.items() if key not in given}
 
 
+def looking(observers: tuple[Observer, ...], every_ns: int | None) -> tuple[Observer, ...]:
+    """The observers, those that look again and again at another interval where one is asked for."""
+    if every_ns is None:
+        return observers
+    return tuple(one if one.every_s is None else dataclasses.replace(one, every_s=every_ns / 1e9) for one in observers)
+
+
 class Sampler:
     """The observers of phase scope during one phase."""
 
@@ -54,11 +63,22 @@ class Sampler:
         self._observers = tuple(observer for observer in observers if observer.scope is ObserverScope.PHASE)
         self._snapshots: dict[str, list[Snapshot]] = {observer.name: [] for observer in self._observers}
         self._missing: dict[str, str] = {}
-        self._cpu: list[tuple[int, int]] = []
+        self._beside: dict[str, beside.Companion] = {}
+        self._cpu: dict[str, list[tuple[int, int]]] = {ABSOLUTE: []}
         self._spent_ns = 0
         self._mutex = threading.Lock()
         self._over = threading.Event()
         self._thread: threading.Thread | None = None
+
+    def begin(self, undo: Undo | None) -> None:
+        """Start what has to run beside the phase for some observers, before the first edge; nothing where it cannot be noted."""
+        for observer in self._observers:
+            if observer.beside is None or undo is None:
+                continue
+            try:
+                self._beside[observer.name] = beside.start(self._host, undo, observer.beside, self._subject)
+            except Exception as error:  # as in _look
+                self._fail(observer, error)
 
     def edge(self, edge: Edge) -> None:
         """Every observer looks now."""
@@ -73,10 +93,12 @@ class Sampler:
             self._thread.start()
 
     def stop(self) -> None:
-        """End the polling; may be called twice."""
+        """End the polling and what ran beside the phase; may be called twice."""
         self._over.set()
         if self._thread is not None:
             self._thread.join()
+        while self._beside:
+            self._beside.popitem()[1].end()
 
     def seen(self, phase: str, t0_ns: int) -> Seen:
         """What it all means, with times relative to T0 (this host's clock). Looks at nothing any more."""
@@ -93,14 +115,14 @@ class Sampler:
                 self._missing = {**made.missing, **self._missing}
             except Exception as error:  # one observer's mistake must not cost the run: its evidence is missing then
                 self._fail(observer, error)
-        series.append(self._cost(phase, t0_ns))
+        series += self._costs(phase, t0_ns)
         evidence = Evidence(readings=tuple(readings), series=tuple(series), facts=tuple(facts), missing=dict(self._missing))
         return Seen(evidence=evidence, gaps=self._gaps())
 
     def _look(self, observer: Observer, edge: Edge) -> None:
         at_ns, cpu_ns = self._host.monotonic_ns(), time.thread_time_ns()
         try:
-            raw = observer.read(self._host, self._subject)
+            raw = {**observer.read(self._host, self._subject), **self._asked(observer)}
         except Exception as error:  # as above
             self._fail(observer, error)
             return
@@ -109,7 +131,19 @@ class Sampler:
         with self._mutex:
             self._snapshots[observer.name].append(Snapshot(edge=edge, at_ns=at_ns, took_ns=took_ns, raw=raw))
             self._spent_ns += spent_ns
-            self._cpu.append((at_ns + took_ns, self._spent_ns))
+            self._cpu[ABSOLUTE].append((at_ns + took_ns, self._spent_ns))
+
+    def _asked(self, observer: Observer) -> Mapping[str, object]:
+        """What runs beside the phase for this observer has counted, and what that cost; nothing where nothing has to run."""
+        if observer.beside is None:
+            return {}
+        if observer.name not in self._beside:
+            raise EvidenceError("what has to run beside the phase was not started")
+        companion, spent = self._beside[observer.name], self._cpu.setdefault(f"observer:{observer.name}", [])
+        spent.append((self._host.monotonic_ns(), companion.cpu_ns()))  # before and after: answering is no cost to the clock
+        counted = companion.read()
+        spent.append((self._host.monotonic_ns(), companion.cpu_ns()))
+        return counted
 
     def _poll(self, observers: Sequence[Observer]) -> None:
         began = self._host.monotonic_ns()
@@ -128,19 +162,21 @@ class Sampler:
         with self._mutex:
             self._missing |= {key: reason for key in observer.gives if key not in self._missing}
 
-    def _cost(self, phase: str, t0_ns: int) -> Series:
-        points = sorted(self._cpu)
-        return Series(
-            phase=phase,
-            source=SOURCE,
-            layer="lab",
-            host=self._host.name,
-            subject=ABSOLUTE,
-            metric="cpu_ns",
-            unit="ns",
-            at_ns=array("q", [at - t0_ns for at, _ in points]),
-            value=array("d", [spent for _, spent in points]),
-        )
+    def _costs(self, phase: str, t0_ns: int) -> Iterator[Series]:
+        """Processor time of looking, and of what runs beside the phase (`observer:NAME`)."""
+        for subject, points in self._cpu.items():
+            points.sort()
+            yield Series(
+                phase=phase,
+                source=SOURCE,
+                layer="lab",
+                host=self._host.name,
+                subject=subject,
+                metric="cpu_ns",
+                unit="ns",
+                at_ns=array("q", [at - t0_ns for at, _ in points]),
+                value=array("d", [spent for _, spent in points]),
+            )
 
     def _gaps(self) -> dict[str, int]:
         polled = {observer.name: observer.every_s for observer in self._observers if observer.every_s is not None}

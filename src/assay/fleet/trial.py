@@ -9,7 +9,7 @@ from functools import partial
 from assay import catalogue
 from assay.catalogue import Host, Observer, Order, Setting, Target, Undo, Workload
 from assay.errors import TrialError, UsageError
-from assay.fleet import levels, placement, programs, sampler, trees
+from assay.fleet import asked, levels, placement, programs, sampler, trees
 from assay.fleet.clients import Crew
 from assay.fleet.dialogue import Dialogue
 from assay.fleet.interrupts import Interrupts
@@ -164,6 +164,7 @@ def _facts(attempt: Attempt, site: _Site, loads: tuple[_Load, ...], when: When) 
         Fact(host=host.name, when=when, key=key, value=value, fact_class=FactClass.PERFORMANCE) for key, value in pairs
     ]
     if when is When.BEFORE:
+        attempt.log.facts += asked.facts(host, site.target, site.place)
         attempt.log.facts += _programs(attempt, site, loads)
 
 
@@ -195,6 +196,7 @@ def _run(attempt: Attempt, site: _Site, load: _Load) -> None:
             observers=attempt.observers,
             tell=attempt.tell,
             cgroups=site.cgroup.paths if site.cgroup else (),
+            undo=attempt.undo,
         )
         for planned in load.workload.phases(order):
             plan = trees.settled(host, site.place, planned, attempt.trial.seed)
