@@ -15,7 +15,7 @@ import pytest
 from assay_process import Bench
 
 FOLDER = Path(__file__).parents[1] / "experiments"
-NOISE = {"N02", "W07"}
+NOISE = {"N01", "N02", "N03", "W07"}
 """Processor time and device taken by others."""
 DROWNED = "unverified (D02)"
 """So many flushes of others that ours cannot be told from them."""

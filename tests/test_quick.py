@@ -18,7 +18,7 @@ TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 GOOD = {"SOUND", "BOUNDED"}
 READS = ("stream.read.bytes_per_s", "again.read.bytes_per_s", "random.random_read.ops_per_s")
 WRITES = ("stream.write.bytes_per_s", "commit.random_write.ops_per_s")
-NOISE = {"N02", "W07"}
+NOISE = {"N01", "N02", "N03", "W07"}
 """Rules that say what others did to this machine meanwhile."""
 
 

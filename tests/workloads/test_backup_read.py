@@ -14,7 +14,7 @@ from assay.fleet.hosts.local import Local
 from assay.records import CacheState, Direction, Endpoint, EndpointKind, Outcome, State, StopRule, VerdictState
 from assay.workloads.backup_read import KNOBS, WORKLOAD
 
-NOISE = {"N02", "W07"}
+NOISE = {"N01", "N02", "N03", "W07"}
 """What others on this machine do to a run."""
 TEXT = """
 title = "A tree"

@@ -1,0 +1,200 @@
+"""Finds trials beside which other programs were at work: on the processors, or on the device that is measured.
+
+Evidence: what every process of the machine that is not the lab's own used under the clock, by its own account. Threads of the
+kernel work for whoever asked and are not counted as foreign. Time is counted without what rounding leaves open, bytes only as far
+as the lowest device moved more than the load itself asked storage for, so that both are at least what others took.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from assay import measures
+from assay.catalogue import Case, Rule, TrialCase
+from assay.findings import found
+from assay.measures import ladder
+from assay.records import ABSOLUTE, Direction, Durability, Finding, Rung, Scope, Severity, State, Tier
+from assay.units import Unit
+
+SERVED = ("fuse", "nfs", "cifs", "smb", "9p", "ceph", "afs", "gluster", "lustre")
+"""File systems behind which a program answers that may run on this very machine."""
+WAYS = (Direction.READ, Direction.WRITE)
+MOST_NAMED = 3
+
+
+@dataclass(frozen=True, kw_only=True)
+class Use:
+    """What others used of one thing: the share, in words, and how bad that is; None where it is within bounds."""
+
+    share: float
+    words: str
+    severity: Severity | None
+
+
+def applies(case: Case) -> str | None:
+    """None for every run."""
+    return None if isinstance(case, TrialCase) else "it judges runs"
+
+
+def check(case: Case) -> Finding:
+    """Processor time and bytes of others; the worse of the two decides."""
+    assert isinstance(case, TrialCase)
+    uses = {"cpu_share": processors(case), "bytes_share": device(case)}
+    observed = {name: use.share if use else None for name, use in uses.items()}
+    observed["unseen_share"] = unseen(case)
+    over = sorted(
+        (use for use in uses.values() if use is not None and use.severity is not None),
+        key=lambda use: list(Severity).index(use.severity or Severity.NOTES),
+    )
+    if over:
+        return found(
+            RULE,
+            case,
+            State.FAIL,
+            f"Other programs were at work: {'; '.join(use.words for use in over)}.",
+            severity=Severity.NOTES if served(case) else over[0].severity or Severity.NOTES,
+            observed=observed,
+            threshold={**case.thresholds},
+            evidence=tuple(f"processes:/proc/*/{{stat,io}}: {text}" for text in users(case)),
+        )
+    for doubt in doubts(case, uses):
+        return found(RULE, case, State.UNVERIFIED, doubt, observed=observed, threshold={**case.thresholds})
+    known = [use.words for use in uses.values() if use is not None]
+    return found(RULE, case, State.PASS, f"Of others: {'; '.join(known)}.", observed=observed, threshold={**case.thresholds})
+
+
+def doubts(case: TrialCase, uses: Mapping[str, Use | None]) -> Iterator[str]:
+    """Why nothing can be passed, one reason after the other."""
+    if uses["cpu_share"] is None:
+        yield "How much processor time others had is not known: the host's own was not seen (observer cpu)."
+    if uses["bytes_share"] is None and moved(case):
+        reason = case.observations.missing.get("foreign.read_bytes", "nobody looked at the other processes")
+        yield f"How much of the device others used is not known: {reason}."
+    if (share := unseen(case)) is not None and share > case.thresholds["unseen_share"]:
+        yield f"{measures.percent(share)} of the processor time went to nobody who is seen from here, such as another container."
+
+
+def unseen(case: TrialCase) -> float | None:
+    """Share of the processor time that no process and no thread of the kernel has in its account: interrupts, what is hidden."""
+    accounts = [risen(case, metric) for metric in ("cpu_ns", "own_cpu_ns", "kernel_cpu_ns")]
+    spent = [risen(case, metric, "cpu") for metric in ("user_ns", "system_ns")]
+    whole, known = risen(case, "total_ns", "cpu"), [time for time in (*accounts, *spent) if time is not None]
+    if not whole or whole < case.thresholds["unseen_ns"] or len(known) < len(accounts) + len(spent):
+        return None
+    return max(0.0, sum(known[len(accounts) :]) - sum(known[: len(accounts)])) / whole
+
+
+def processors(case: TrialCase) -> Use | None:
+    """Share of the host's processor time that others had at least; None where it was not seen.
+
+    Where processors had nothing to do, what others had is missing from nobody: then only much of it counts, for caches, memory
+    and clock rates are shared all the same.
+    """
+    sure, whole = risen(case, "sure_cpu_ns"), risen(case, "total_ns", "cpu")
+    idle = [risen(case, metric, "cpu") for metric in ("idle_ns", "iowait_ns")]
+    if sure is None or not whole or None in idle:
+        return None
+    share = sure / whole
+    busy = 1 - sum(time for time in idle if time is not None) / whole
+    limits = case.thresholds
+    crowded = busy > limits["busy_share"]
+    severity = Severity.QUALIFIES if share > limits["cpu_share" if crowded else "idle_cpu_share"] else None
+    if severity is None and share > limits["cpu_share"]:
+        severity = Severity.NOTES
+    who = by_whom(case, "cpu_ns")
+    words = f"{measures.percent(share)} of the processor time{who}, with the processors {measures.percent(busy)} busy"
+    return Use(share=share, words=words, severity=severity)
+
+
+def device(case: TrialCase) -> Use | None:
+    """Share of the bytes of the lowest device that were others' at least; None where there is none, or it was not seen."""
+    passed = {way: ladder.passed(case.phase, case.observations, Rung.LOWEST_DEVICE, way) for way in WAYS}
+    whole = sum(step.raw_bytes for step in passed.values() if step is not None)
+    theirs = [(way, risen(case, f"{way}_bytes")) for way in WAYS]
+    if not whole or any(amount is None for _, amount in theirs):
+        return None
+    foreign = sum(min(amount or 0.0, beyond(case, way, passed[way])) for way, amount in theirs)
+    share, limits = foreign / whole, case.thresholds
+    severity = None
+    if foreign >= limits["least_bytes"] and share > limits["bytes_share"]:
+        much = share > limits["bytes_share_invalid"] and rests_on_device(case)
+        severity = Severity.INVALIDATES if much else Severity.QUALIFIES
+    by = by_whom(case, "read_bytes", "write_bytes") if severity else ""
+    words = f"{measures.with_unit(foreign, Unit.BYTES)} of the device's {measures.with_unit(whole, Unit.BYTES)}{by}"
+    return Use(share=share, words=words, severity=severity)
+
+
+def beyond(case: TrialCase, way: Direction, step: ladder.Step | None) -> float:
+    """What the device moved more than the load asked storage for: of others no more than that can have gone through it."""
+    own = ladder.passed(case.phase, case.observations, Rung.CLIENT_CACHE, way)
+    return max(0.0, (step.raw_bytes if step else 0.0) - (own.bytes if own else 0.0))
+
+
+def moved(case: TrialCase) -> bool:
+    """Whether the lowest device moved enough for others' part of it to be worth knowing."""
+    passed = (ladder.passed(case.phase, case.observations, Rung.LOWEST_DEVICE, way) for way in WAYS)
+    return sum(step.raw_bytes for step in passed if step is not None) >= case.thresholds["least_bytes"]
+
+
+def rests_on_device(case: TrialCase) -> bool:
+    """Whether the claim is about what the device did."""
+    return case.claim.tier is Tier.DEVICE or case.claim.durability is Durability.STABLE_MEDIA
+
+
+def served(case: TrialCase) -> bool:
+    """Whether a program on this machine may be what answers: then its time and its bytes are the target's own."""
+    return any((place.filesystem or "").startswith(SERVED) for place in case.run.places)
+
+
+def users(case: TrialCase) -> Iterator[str]:
+    """The foreign commands that used most, each with what it used."""
+    for metric, unit in (("cpu_ns", Unit.NANOSECONDS), ("read_bytes", Unit.BYTES), ("write_bytes", Unit.BYTES)):
+        for command, amount in largest(case, metric)[:MOST_NAMED]:
+            yield f"{command}: {measures.with_unit(amount, unit)} ({metric})"
+
+
+def by_whom(case: TrialCase, *metrics: str) -> str:
+    """` (dd, cc1plus)`: the commands that used most of it."""
+    names = [command for command, _ in largest(case, *metrics)[:MOST_NAMED]]
+    return f" ({', '.join(names)})" if names else ""
+
+
+def largest(case: TrialCase, *metrics: str) -> list[tuple[str, float]]:
+    """The commands by what they used of these together under the clock, most first."""
+    used: dict[str, float] = {}
+    for metric in metrics:
+        for series in case.observations.over_time(case.phase.name, "foreign", metric):
+            command = series.subject.partition(":")[2]
+            used[command] = used.get(command, 0.0) + ladder.rise(series, case.phase.start_ns, case.phase.end_ns)
+    return sorted(((command, amount) for command, amount in used.items() if command and amount > 0), key=lambda one: -one[1])
+
+
+def risen(case: TrialCase, metric: str, layer: str = "foreign") -> float | None:
+    """By how much a counter of the hosts rose between the looks that enclose the clock; None where there are no two."""
+    every = [*case.observations.over_time(case.phase.name, layer, metric, ABSOLUTE)]
+    seen = [series for series in every if len(series.at_ns) > 1]
+    return sum(ladder.rise(series, case.phase.start_ns, case.phase.end_ns) for series in seen) if seen else None
+
+
+RULE = Rule(
+    id="N03",
+    name="foreign-activity",
+    scope=Scope.TRIAL,
+    severity=Severity.QUALIFIES,
+    part="noise",
+    needs=("foreign.cpu_ns",),
+    applies=applies,
+    check=check,
+    alternatives=(
+        "The program is the server behind what was measured, as a service of this machine: then its work is the target's own.",
+        "It read and wrote another disk: a process's bytes do not say of which.",
+        "Programs in other containers are seen only where the lab sees their processes.",
+    ),
+    advice="Stop what is named and repeat, run at a time when the machine is quiet, or use a machine and a disk of its own;"
+    " as root the bytes of other users' programs are known too.",
+    sources=(
+        "Uta et al., NSDI 2020: variability of cloud performance",
+        "Linux: filesystems/proc.rst, /proc/PID/io and /proc/PID/stat",
+    ),
+)

@@ -1,0 +1,160 @@
+"""The observer of processes: whose a process is, children that ended, threads of the kernel, what is hidden; a real neighbour."""
+
+import subprocess
+import sys
+from dataclasses import dataclass
+
+import pytest
+
+from assay.errors import EvidenceError
+from assay.fleet.hosts.local import Local
+from assay.observers.processes import OBSERVER
+from assay.records import Edge, Snapshot, Subject
+from observer_looks import look, the_series
+
+LAB, SECOND_NS, TICKS = 100, 1_000_000_000, 100
+KERNEL = 0x200000
+IO = "rchar: 0\nwchar: 0\nsyscr: 0\nsyscw: 0\nread_bytes: {0}\nwrite_bytes: {1}\ncancelled_write_bytes: 0\n"
+
+
+@dataclass(frozen=True)
+class Told:
+    """One process of a made-up machine; times in ticks."""
+
+    pid: int
+    parent: int = 1
+    name: str = "sh"
+    own: int = 0
+    children: int = 0
+    started: int = 10
+    flags: int = 0
+    moved: tuple | None = (0, 0)
+    group: str | None = None
+
+    def stat(self):
+        return (
+            f"{self.pid} ({self.name}) S {self.parent} 1 1 0 -1 {self.flags} 0 0 0 0 "
+            f"{self.own} 0 {self.children} 0 20 0 1 0 {self.started} 0 0"
+        )
+
+
+def snapshot(at, edge, *processes, group="0::/lab"):
+    lab = Told(LAB, name="assay", started=50, group=group)
+    raw = {"/proc/self/stat": lab.stat(), "/proc/self/cgroup": group}
+    for one in (Told(1, 0, "init", started=0), lab, *processes):
+        raw[f"/proc/{one.pid}/stat"] = one.stat()
+        raw[f"/proc/{one.pid}/io"] = None if one.moved is None else IO.format(*one.moved)
+        raw[f"/proc/{one.pid}/cgroup"] = one.group
+    return Snapshot(edge=edge, at_ns=int(at * SECOND_NS), took_ns=1000, raw=raw)
+
+
+def parsed(before, after):
+    looks = [snapshot(0, Edge.ARMED, *before), snapshot(1, Edge.LAST, *after)]
+    return OBSERVER.parse("h", "p", looks, Subject())
+
+
+def last(evidence, metric, subject=""):
+    return the_series(evidence, metric, subject).value[-1]
+
+
+def seconds(evidence, metric="cpu_ns", subject=""):
+    return last(evidence, metric, subject) / SECOND_NS
+
+
+def test_others_are_counted_apart_from_the_lab_and_the_kernel():
+    before = [Told(200, LAB, "engine"), Told(300, 1, "dd"), Told(7, 2, "kworker", flags=KERNEL)]
+    after = [
+        Told(200, LAB, "engine", own=100),
+        Told(300, 1, "dd", own=50, moved=(5, 7)),
+        Told(7, 2, "kworker", own=30, flags=KERNEL, moved=None),
+    ]
+    evidence = parsed(before, after)
+    assert (seconds(evidence), seconds(evidence, "own_cpu_ns"), seconds(evidence, "kernel_cpu_ns")) == (0.5, 1.0, 0.3)
+    assert (last(evidence, "read_bytes"), last(evidence, "write_bytes")) == (5, 7)
+    assert seconds(evidence, "cpu_ns", "command:dd") == 0.5
+    assert not evidence.missing
+
+
+def test_a_grandchild_of_the_lab_is_the_labs():
+    assert seconds(parsed([], [Told(200, LAB, "engine"), Told(201, 200, "fio", own=90, started=60)])) == 0
+
+
+def test_a_child_that_came_and_went_is_in_its_parents_account():
+    evidence = parsed([Told(300, 1, "make")], [Told(300, 1, "make", children=70)])
+    assert seconds(evidence) == 0.7
+
+
+def test_what_a_child_had_before_it_ended_is_not_counted_again():
+    before = [Told(300, 1, "make"), Told(301, 300, "cc1", own=500, moved=(100, 0))]
+    after = [Told(300, 1, "make", children=520, moved=(130, 0))]
+    evidence = parsed(before, after)
+    assert (seconds(evidence), last(evidence, "read_bytes")) == (0.2, 30)
+
+
+def test_orphans_that_ended_are_nobodys():
+    assert seconds(parsed([Told(400, 1, "old", own=500)], [])) == 0
+
+
+@pytest.mark.parametrize(
+    ("group", "started", "parent", "is_foreign"),
+    [
+        ("0::/lab", 60, 1, False),
+        ("0::/user", 60, 1, True),
+        (None, 40, 1, True),
+        ("0::/lab", 60, 300, True),
+    ],
+)
+def test_what_the_targets_commands_left_running_is_a_part_of_the_target(group, started, parent, is_foreign):
+    server = Told(500, parent, "slapd", started=started, group=group)
+    busy = Told(500, parent, "slapd", own=80, started=started, group=group)
+    assert (seconds(parsed([Told(300), server], [Told(300), busy])) > 0) is is_foreign
+
+
+def test_a_process_that_took_a_number_over_is_another():
+    evidence = parsed([Told(300, 1, "old", own=900, started=10)], [Told(300, 1, "new", own=20, started=70)])
+    assert seconds(evidence) == 0.2
+
+
+def test_time_that_rounding_leaves_open_is_not_sure():
+    many = [[Told(300 + index, 1, f"d{index}", own=own) for index in range(20)] for own in (0, 1)]
+    evidence = parsed(*many)
+    assert (seconds(evidence), seconds(evidence, "sure_cpu_ns")) == (0.2, 0)
+
+
+def test_bytes_that_are_hidden_are_missing_and_not_0():
+    evidence = parsed([Told(300, moved=None)], [Told(300, moved=None)])
+    assert set(evidence.missing) == {"foreign.read_bytes", "foreign.write_bytes"}
+    assert not [one for one in evidence.series if one.metric == "read_bytes"]
+
+
+def test_text_of_another_form_is_refused():
+    look_at = snapshot(0, Edge.ARMED)
+    with pytest.raises(EvidenceError, match=r"expected a line of /proc/PID/stat"):
+        OBSERVER.parse(
+            "h", "p", [Snapshot(edge=Edge.ARMED, at_ns=0, took_ns=1, raw={**look_at.raw, "/proc/9/stat": "9 (x) S"})], None
+        )
+
+
+def burner(*before):
+    """A process that computes for 0.3 s of its own time, once a line is sent to it."""
+    code = "import time; print(flush=True); input(); exec('while time.process_time() < 0.3: pass'); print(flush=True); input()"
+    return subprocess.Popen([*before, sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+def between(child):
+    """What the observer sees while a process computes."""
+    child.stdout.readline()
+    host, subject = Local(), Subject()
+    looks = [look(OBSERVER, host, subject, Edge.ARMED, 0)]
+    child.stdin.write("\n")
+    child.stdin.flush()
+    child.stdout.readline()
+    looks.append(look(OBSERVER, host, subject, Edge.LAST, 1))
+    child.communicate("\n")
+    return OBSERVER.parse("h", "p", looks, subject)
+
+
+def test_our_own_real_child_is_ours():
+    with burner() as child:
+        evidence = between(child)
+    assert seconds(evidence, "own_cpu_ns") >= 0.25

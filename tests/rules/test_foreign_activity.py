@@ -1,0 +1,139 @@
+"""N03: how much others took of the processors and of the device, what is spared, and what is not known."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assay.records import (
+    Claim,
+    Direction,
+    Durability,
+    Observations,
+    Reading,
+    Rung,
+    Severity,
+    State,
+    Tier,
+)
+from assay.rules.foreign_activity import RULE
+from noise_cases import run, series, trial_case
+
+MIB = 1 << 20
+DEVICE, MEDIA = Claim(tier=Tier.DEVICE), Claim(durability=Durability.STABLE_MEDIA)
+
+
+def passed(rung, way, count, subject):
+    return Reading(
+        phase="write",
+        rung=rung,
+        source="block:/proc/diskstats" if rung is Rung.LOWEST_DEVICE else "process_io:/proc/PID/io",
+        host="local",
+        subject=subject,
+        direction=way,
+        bytes=int(count * MIB),
+        operations=1,
+        from_ns=0,
+        to_ns=10**10,
+    )
+
+
+def judged(*, cpu=0.0, busy=0.5, theirs=(0, 0), ours=(0, 100), below=None, claim=DEVICE, filesystem="ext4", known=True, own=None):
+    """Ten seconds on two processors; bytes in MiB, read and written: of others, of the load, of the device (None: their sum)."""
+    below = below or [mine + other for mine, other in zip(ours, theirs, strict=True)]
+    whole = 20e9
+    rows = [("cpu", "total_ns", whole), ("cpu", "idle_ns", whole * (1 - busy)), ("cpu", "iowait_ns", 0.0)]
+    rows += [("cpu", "user_ns", whole * busy), ("cpu", "system_ns", 0.0)]
+    rows += [("foreign", "own_cpu_ns", whole * max(0.0, busy - cpu if own is None else own))]
+    rows += [("foreign", "cpu_ns", cpu * whole), ("foreign", "sure_cpu_ns", cpu * whole), ("foreign", "kernel_cpu_ns", 0.0)]
+    rows += [("foreign", f"{way}_bytes", amount * MIB) for way, amount in zip(("read", "write"), theirs, strict=True) if known]
+    found = [series(layer, metric, [(-1, 0.0), (11, value)]) for layer, metric, value in rows]
+    found += [series("foreign", metric, [(-1, 0.0), (11, 5e9)], "command:dd") for metric in ("cpu_ns", "write_bytes")]
+    readings = [
+        passed(rung, way, amount, subject)
+        for rung, subject, amounts in ((Rung.LOWEST_DEVICE, "device:vda", below), (Rung.CLIENT_CACHE, "pid:4242", ours))
+        for way, amount in zip((Direction.READ, Direction.WRITE), amounts, strict=True)
+    ]
+    missing = {} if known else {"foreign.read_bytes": "storage used by 3 processes of other users is told to root alone"}
+    case = trial_case("N03", run(devices=("vda",)), Observations(series=tuple(found), readings=tuple(readings), missing=missing))
+    places = tuple(replace(place, filesystem=filesystem) for place in case.run.places)
+    return RULE.check(replace(case, claim=claim, run=replace(case.run, places=places)))
+
+
+def test_a_quiet_machine_passes():
+    found = judged(cpu=0.01, theirs=(0, 0))
+    assert (found.state, found.observed["cpu_share"]) == (State.PASS, pytest.approx(0.01))
+
+
+@pytest.mark.parametrize(
+    ("cpu", "busy", "state", "severity"),
+    [
+        (0.019, 1.0, State.PASS, Severity.QUALIFIES),
+        (0.03, 0.95, State.FAIL, Severity.QUALIFIES),
+        (0.03, 0.5, State.FAIL, Severity.NOTES),
+        (0.11, 0.5, State.FAIL, Severity.QUALIFIES),
+        (0.60, 1.0, State.FAIL, Severity.QUALIFIES),
+    ],
+)
+def test_processor_time_counts_more_where_it_is_short(cpu, busy, state, severity):
+    found = judged(cpu=cpu, busy=busy)
+    assert (found.state, found.severity) == (state, severity)
+    assert state is State.PASS or "(dd)" in found.statement
+
+
+@pytest.mark.parametrize(
+    ("written", "claim", "state", "severity"),
+    [
+        (0.9, DEVICE, State.PASS, Severity.QUALIFIES),
+        (5, DEVICE, State.FAIL, Severity.QUALIFIES),
+        (50, DEVICE, State.FAIL, Severity.INVALIDATES),
+        (50, MEDIA, State.FAIL, Severity.INVALIDATES),
+        (50, Claim(), State.FAIL, Severity.QUALIFIES),
+    ],
+)
+def test_bytes_of_others_on_the_device(written, claim, state, severity):
+    found = judged(theirs=(0, written), claim=claim)
+    assert (found.state, found.severity) == (state, severity)
+
+
+def test_bytes_that_the_device_did_not_move_went_elsewhere():
+    assert judged(theirs=(500, 500), ours=(0, 100), below=(0, 100)).state is State.PASS
+
+
+def test_a_few_bytes_of_a_small_phase_are_a_services_own():
+    assert judged(theirs=(0, 2), ours=(0, 4)).state is State.PASS
+
+
+def test_a_server_on_this_machine_may_be_what_answers():
+    found = judged(cpu=0.5, busy=1.0, filesystem="fuse.sshfs")
+    assert (found.state, found.severity) == (State.FAIL, Severity.NOTES)
+
+
+def test_bytes_that_only_root_is_told_are_not_known():
+    found = judged(known=False)
+    assert found.state is State.UNVERIFIED
+    assert "told to root alone" in found.statement
+    assert judged(known=False, cpu=0.5, busy=1.0).state is State.FAIL
+    assert judged(known=False, ours=(0, 0), below=(0, 0)).state is State.PASS
+
+
+def test_time_that_no_account_explains_may_be_others_whom_nobody_sees():
+    found = judged(busy=0.9, own=0.4)
+    assert (found.state, found.observed["unseen_share"]) == (State.UNVERIFIED, pytest.approx(0.5))
+    assert "another container" in found.statement
+    assert judged(busy=0.9, own=0.85).state is State.PASS
+    assert judged(busy=0.9, own=0.4, cpu=0.3).state is State.FAIL
+
+
+def test_without_processor_time_nothing_is_passed():
+    case = trial_case("N03", run(), Observations(series=(series("foreign", "sure_cpu_ns", [(-1, 0.0), (11, 0.0)]),)))
+    assert RULE.check(case).state is State.UNVERIFIED
+
+
+@given(st.floats(0, 1), st.floats(0, 1))
+def test_more_of_others_is_never_better(one, other):
+    less, more = sorted((one, other))
+    order = [State.FAIL, State.PASS]
+    first, second = judged(cpu=less, busy=1.0), judged(cpu=more, busy=1.0)
+    assert order.index(second.state) <= order.index(first.state)
