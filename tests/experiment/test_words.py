@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.catalogue import Knob, KnobKind
-from assay.experiment.document import Document
+from assay.document import Document
 from assay.experiment.knobs import declared, resolve
 from assay.experiment.words import raw, settle
 from assay.units import Refusal, Unit

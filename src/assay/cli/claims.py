@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import fields
 from enum import StrEnum
 
-from assay.experiment.document import Document, one_of
+from assay.document import Document, one_of
 from assay.records import Claim, Durability, Load, Path, Regime, Tier
 
 PARTS: dict[str, type[StrEnum]] = {"tier": Tier, "durability": Durability, "load": Load, "regime": Regime, "path": Path}

@@ -123,7 +123,7 @@ def claim(typed: _Words) -> Claim | None:
     if text is None:
         return None
     from assay.cli.claims import claimed
-    from assay.experiment.document import Document
+    from assay.document import Document
 
     document = Document(file=WHERE, values={}, places={}, mistakes=typed.mistakes)
     return claimed(document, text)

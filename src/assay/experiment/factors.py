@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from assay.catalogue import Workload
-from assay.experiment.document import Document, Path, Point, one_of, shown
+from assay.document import Document, Path, Point, one_of, shown
 from assay.experiment.knobs import lookup, resolve
 from assay.experiment.parts import RESERVED, Part, unreached
 from assay.experiment.shape import FactorShape, check

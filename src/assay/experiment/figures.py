@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from assay.catalogue import Workload
-from assay.experiment.document import Document, Path, Point, one_of
+from assay.document import Document, Path, Point, one_of
 from assay.experiment.factors import variants
 from assay.experiment.parts import Part, unreached
 from assay.experiment.shape import FileShape

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from assay import units
 from assay.catalogue import Order, Target, Workload
-from assay.experiment.document import Document, one_of
+from assay.document import Document, one_of
 from assay.experiment.factors import MOST_CHECKED, variants
 from assay.experiment.parts import Part
 from assay.records import Endpoint, Factor, Value

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from assay import units
 from assay.catalogue import Knob, KnobKind
-from assay.experiment.document import Document, Path, Point, one_of, shown
+from assay.document import Document, Path, Point, one_of, shown
 from assay.records import Value
 from assay.units import EXAMPLES, Refusal, Unit, attempt
 

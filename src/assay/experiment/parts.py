@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from assay import catalogue
 from assay.catalogue import PLACEMENT, TIMING, Knob, Target, Workload
-from assay.experiment.document import Document, Path, Point, one_of, shown
+from assay.document import Document, Path, Point, one_of, shown
 from assay.experiment.knobs import Settings, declared, settings
 from assay.experiment.shape import EventShape, FileShape, HostShape, check
 from assay.records import Event, HostSpec, TargetSpec, WorkloadSpec

@@ -13,11 +13,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from assay import catalogue, links
+from assay.document import Document, Point, load, one_of, shown
 from assay.errors import UsageError
 from assay.experiment import factors as varying
 from assay.experiment import figures, fitting, parts
 from assay.experiment.digest import digest
-from assay.experiment.document import Document, Point, load, one_of, shown
 from assay.experiment.factors import Scene
 from assay.experiment.shape import FileShape, check
 from assay.records import Experiment, Factor, HostSpec, Precision, TargetSpec, Value, WorkloadSpec

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, StrictStr, ValidationError
 
-from assay.experiment.document import Document, Path, Point, one_of, shown
+from assay.document import Document, Path, Point, one_of, shown
 from assay.records import Change, Durability, Load, Regime, Tier
 from assay.records import Path as Way
 

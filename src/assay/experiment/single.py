@@ -11,10 +11,10 @@ from dataclasses import dataclass, field, replace
 
 from assay import catalogue, units
 from assay.catalogue import PLACEMENT, TIMING, Knob, KnobKind, Order, Workload
+from assay.document import Document, one_of
 from assay.errors import UsageError
 from assay.experiment import words
 from assay.experiment.digest import digest
-from assay.experiment.document import Document, one_of
 from assay.experiment.knobs import declared
 from assay.experiment.schedule import trial_seed
 from assay.experiment.words import Settled

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from assay.catalogue import Knob, KnobKind
-from assay.experiment.document import Document, one_of
+from assay.document import Document, one_of
 from assay.experiment.knobs import expected, lookup, resolve
 from assay.records import Value
 from assay.units import Refusal, Unit
