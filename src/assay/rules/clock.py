@@ -1,0 +1,157 @@
+"""Finds times that were taken with a clock that changed, was set, ticks too slowly, or is not that of the other hosts.
+
+Evidence: the kernel's clock source before and after the trial; the time of booting, which moves only when somebody sets the wall
+clock; the error of each host's clock against the others. Our own engines take durations from one host's monotonic clock, so a
+wall clock that is set touches only foreign tools that read it. Of one host it makes no difference whether NTP keeps it right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from assay import measures
+from assay.catalogue import Case, Rule, TrialCase
+from assay.findings import found
+from assay.records import Finding, Scope, Severity, State, When
+from assay.units import Unit
+
+SOURCE = "clock.source"
+SLOW = frozenset({"hpet", "acpi_pm", "refined-jiffies", "jiffies", "pit"})
+"""Sources that are read from a device, at about a microsecond a stamp, or tick only a few hundred times a second."""
+TIMED = (Unit.PER_S, Unit.BYTES_PER_S, Unit.NANOSECONDS)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fault:
+    """One thing that is wrong with the clock, what it does to the figure, and what the figure is then called."""
+
+    text: str
+    severity: Severity
+    label: str | None = None
+
+
+def applies(case: Case) -> str | None:
+    """Rates and times."""
+    assert isinstance(case, TrialCase)
+    kind = measures.figure_kind(case.measure.figure)
+    return None if kind is not None and kind.unit in TIMED else "no time is in the figure"
+
+
+def check(case: Case) -> Finding:
+    """Each fault that shows, the worst of them deciding."""
+    assert isinstance(case, TrialCase)
+    before, booted = case.observations.fact(SOURCE), boot_times(case)
+    faults = [*changed(case), *stepped(case, booted), *skewed(case), *slow(before)]
+    observed = {
+        "source": before,
+        "source_after": case.observations.fact(SOURCE, When.AFTER),
+        "step_s": max(booted) - min(booted) if booted else None,
+        "error_share": error_share(case),
+    }
+    if faults:
+        return failed(case, faults, observed)
+    if before is None and not booted:
+        said = "Neither the clock source of the host nor the time of its booting was read, so nothing is known of its clock."
+        return found(RULE, case, State.UNVERIFIED, said, observed=observed)
+    known = f"the clock source was {before} throughout" if before else "the clock source is not known"
+    kept = "nobody set the wall clock" if booted else "whether somebody set the wall clock is not known"
+    return found(RULE, case, State.PASS, f"{known[:1].upper()}{known[1:]}, and {kept}.", observed=observed)
+
+
+def failed(case: TrialCase, faults: list[Fault], observed: dict[str, str | float | None]) -> Finding:
+    """The faults in words, with the severity and the label of the worst."""
+    worst = min(faults, key=lambda fault: list(Severity).index(fault.severity))
+    return found(
+        RULE,
+        case,
+        State.FAIL,
+        " ".join(fault.text for fault in faults),
+        severity=worst.severity,
+        observed=observed,
+        threshold={**case.thresholds},
+        relabel=worst.label,
+        evidence=(f"fact {SOURCE}", "clock.boot_time_s", "L0 engine: exchange of clocks"),
+    )
+
+
+def changed(case: TrialCase) -> Iterator[Fault]:
+    """The kernel took another clock source while the trial ran: it no longer trusted the first one, or somebody chose."""
+    before, after = case.observations.fact(SOURCE), case.observations.fact(SOURCE, When.AFTER)
+    if before is not None and after is not None and before != after:
+        yield Fault(
+            text=f"The kernel's clock source changed during the trial, from {before} to {after}: one of the two was wrong.",
+            severity=Severity.QUALIFIES,
+            label=f"timed by a clock that changed from {before} to {after}",
+        )
+
+
+def boot_times(case: TrialCase) -> list[float]:
+    """When the host was booted by its wall clock, at each look of this phase."""
+    series = case.observations.over_time(case.phase.name, "clock", "boot_time_s")
+    return [value for one in series for value in one.value]
+
+
+def stepped(case: TrialCase, booted: list[float]) -> Iterator[Fault]:
+    """Somebody set the wall clock under the clock of the phase."""
+    step = max(booted) - min(booted) if booted else 0.0
+    if step < case.thresholds["step_s"]:
+        return
+    seconds = (case.phase.end_ns - case.phase.start_ns) / 1e9
+    text = f"Somebody set the wall clock by {step:g} s while the phase of {seconds:.3g} s ran"
+    if not case.phase.values:
+        yield Fault(text=f"{text}; our own durations come from the monotonic clock.", severity=Severity.NOTES)
+    elif step > case.thresholds["error_share"] * seconds:
+        label = "timed while the wall clock was set"
+        yield Fault(text=f"{text}: a tool that reads it is wrong by so much.", severity=Severity.INVALIDATES, label=label)
+
+
+def error_share(case: TrialCase) -> float | None:
+    """How far the clocks of the clients' hosts may be apart over the length of the phase; None where there is one host."""
+    hosts = {client.host for client in case.phase.clients}
+    errors = [clock.error_ns for clock in case.run.hosts if clock.host in hosts]
+    length = case.phase.end_ns - case.phase.start_ns
+    return 2 * max(errors) / length if len(hosts) > 1 and errors and length > 0 else None
+
+
+def skewed(case: TrialCase) -> Iterator[Fault]:
+    """The window in which all hosts were at work is known no better than their clocks agree."""
+    share = error_share(case)
+    if share is None or share <= case.thresholds["error_share"]:
+        return
+    much = share > case.thresholds["invalid_error_share"]
+    yield Fault(
+        text=f"The clocks of the hosts agree within {measures.percent(share)} of the phase's time, and no better is known when"
+        " all of them were at work.",
+        severity=Severity.INVALIDATES if much else Severity.QUALIFIES,
+        label="of hosts whose clocks do not agree",
+    )
+
+
+def slow(source: str | None) -> Iterator[Fault]:
+    """A clock source that is dear or coarse."""
+    if source in SLOW:
+        text = f"The kernel's clock source is {source}: each stamp takes about a microsecond or more, or it ticks coarsely (G07)."
+        yield Fault(text=text, severity=Severity.NOTES)
+
+
+RULE = Rule(
+    id="W08",
+    name="clock",
+    scope=Scope.TRIAL,
+    severity=Severity.QUALIFIES,
+    part="window",
+    needs=(),
+    applies=applies,
+    check=check,
+    alternatives=(
+        "An administrator chose another clock source by hand: choose it before the trial.",
+        "A virtual machine was moved or suspended: the kernel's log and steal (N02) tell.",
+    ),
+    advice="Let NTP or the hypervisor keep the clock, without steps, and repeat; the kernel's log says why it left a clock source"
+    " (`clocksource: ... unstable`). Take durations from one host's CLOCK_MONOTONIC, never from two hosts' wall clocks.",
+    sources=(
+        "Becker, Rabenseifner, Wolf, EuroPVM/MPI 2008: implications of non-constant clock drifts for the timestamps of traces",
+        "Hoefler and Belli, SC 2015: report the timer and its resolution",
+    ),
+)
