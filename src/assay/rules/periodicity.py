@@ -1,0 +1,131 @@
+"""Finds rates and latencies that rise and fall with a period of which too few fit into the time that was measured.
+
+A journal commits every 5 s, a cache is written back, a collector comes round: a mean over two and a half such periods depends on
+where in the period it began. Evidence: the operations in equal parts of the window; their autocorrelation peaks at the period.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from assay import measures
+from assay.catalogue import Case, Rule, TrialCase
+from assay.findings import found
+from assay.records import Bound, Finding, Regime, Scope, Severity, State
+from assay.statistics.cycles import LEAST, Cycle, cycle
+from assay.units import Unit
+
+MOST_PARTS = 300
+"""More parts than these cost time and show no period that matters."""
+METRICS = {"ops_per_s": "count", "busy_ops_per_s": "count", "bytes_per_s": "bytes"}
+
+
+def applies(case: Case) -> str | None:
+    """Rates and latencies of our own engines; the rate of an open load is that of its schedule."""
+    assert isinstance(case, TrialCase)
+    if case.phase.values:
+        return "a foreign tool: how its rate went over time is not known"
+    if case.measure.figure.startswith("latency_"):
+        return None
+    if case.measure.figure not in METRICS:
+        return "the figure is neither a rate nor a latency"
+    return "an open load: its rate is that of the schedule" if is_open(case) else None
+
+
+def is_open(case: TrialCase) -> bool:
+    """Whether operations were due at times of their own."""
+    return any(client.load is not None for client in case.phase.clients)
+
+
+def check(case: Case) -> Finding:
+    """The strongest period of the figure over time, and how many of it fit."""
+    assert isinstance(case, TrialCase)
+    window = measures.common_window(case.phase, case.observations, case.measure.operation)
+    values = course(case, (window.from_ns, window.to_ns)) if window is not None and window.seconds > 0 else ()
+    if window is None or len(values) < LEAST:
+        return found(RULE, case, State.UNVERIFIED, "How the figure went over time is known at too few points for a period.")
+    seen, limits = cycle(values), case.thresholds
+    if seen is None or seen.correlation <= limits["correlation"] or seen.p_value >= limits["p"]:
+        observed = {"correlation": seen.correlation, "p": seen.p_value} if seen else {}
+        return found(
+            RULE, case, State.PASS, f"No period shows in {len(values)} parts of {window.seconds:.3g} s.", observed=observed
+        )
+    period_s = window.seconds / seen.turns
+    observed = {
+        "period_s": period_s,
+        "periods": seen.turns,
+        "correlation": seen.correlation,
+        "p": seen.p_value,
+        "off_share": seen.off_share,
+    }
+    each = measures.with_unit(period_s * 1e9, Unit.NANOSECONDS)
+    if seen.turns >= limits["periods"]:
+        said = f"It rises and falls every {each}, and {seen.turns:.3g} such periods were measured."
+        return found(RULE, case, State.PASS, said, observed=observed)
+    return too_few(case, seen, each, observed)
+
+
+def course(case: TrialCase, edges: tuple[int, int]) -> Sequence[float]:
+    """The rate, or the mean latency, in equal parts of the window; none where too little is known between the edges."""
+    parts = min(MOST_PARTS, measures.points_inside(case.phase, case.observations, case.measure.operation, edges))
+    if parts < LEAST:
+        return ()
+    counts = amounts(case, METRICS.get(case.measure.figure, "count"), edges, parts)
+    if not case.measure.figure.startswith("latency_"):
+        return counts
+    busy = amounts(case, "busy_ns", edges, parts)
+    return [spent / count for spent, count in zip(busy, counts, strict=True)] if all(counts) else ()
+
+
+def amounts(case: TrialCase, metric: str, edges: tuple[int, int], parts: int) -> tuple[float, ...]:
+    """What was done in each part."""
+    return measures.in_parts(case.phase, case.observations, (case.measure.operation, metric), edges, parts)
+
+
+def too_few(case: TrialCase, seen: Cycle, each: str, observed: dict[str, float]) -> Finding:
+    """The failure: it bounds a steady rate or mean, of anything else it is worth knowing."""
+    steady = case.claim.regime is Regime.STEADY
+    off = f" Where it begins in the period changes its mean by up to {measures.percent(seen.off_share)}."
+    return found(
+        RULE,
+        case,
+        State.FAIL,
+        f"It rises and falls every {each}, and only {seen.turns:.2g} such periods were measured.{off if seen.off_share else ''}",
+        severity=Severity.QUALIFIES if steady else Severity.NOTES,
+        observed=observed,
+        threshold={**case.thresholds},
+        bound=bound(case, seen.off_share) if steady else None,
+        relabel=f"over {seen.turns:.2g} periods of {each}" if steady else None,
+        evidence=("L0 engine: operations over time",),
+    )
+
+
+def bound(case: TrialCase, off: float) -> Bound | None:
+    """What whole periods may give for a rate or a mean latency; None for percentiles, which no mean bounds."""
+    kind = measures.figure_kind(case.measure.figure)
+    is_mean = case.measure.figure in METRICS or case.measure.figure == "latency_mean_ns"
+    if case.value is None or kind is None or not is_mean or off >= 1:
+        return None
+    return Bound(low=case.value / (1 + off), high=case.value / (1 - off), unit=kind.unit)
+
+
+RULE = Rule(
+    id="W06",
+    name="periodicity",
+    scope=Scope.TRIAL,
+    severity=Severity.QUALIFIES,
+    part="window",
+    needs=(),
+    applies=applies,
+    check=check,
+    alternatives=(
+        "The sampler's own period beats against a faster one: look again with another interval of checkpoints.",
+        "A processor quota or a throttle gives out time or operations in slices: L06 names it.",
+        "A neighbour comes round (cron, a backup): N02 and N03 show it at the same times.",
+    ),
+    advice="Run for ten periods or more, best for a whole number of them, and start trials at random places in the period.",
+    sources=(
+        "Hoefler and Belli, SC 2015: report the time over which is averaged",
+        "jbd2 commits every 5 s; the kernel writes back every 5 s what is older than 30 s",
+    ),
+)
