@@ -1,0 +1,145 @@
+"""Finds rates that began on credit and went on without: a token bucket, a fast cache inside a disk, a fresh disk.
+
+What a cloud's bucket, an SLC cache or a fresh flash disk gives at first it does not give for long. Evidence: the operations in
+equal parts of the window fall once, from one level to a lower one, and stay there. What was moved above the lower level until
+then is the credit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from assay import measures
+from assay.catalogue import Case, Rule, TrialCase
+from assay.findings import found
+from assay.measures import Window
+from assay.records import Bound, Finding, Regime, Scope, Severity, State
+from assay.statistics.segments import segments
+from assay.units import Unit
+
+MOST_PARTS = 60
+LEAST_PARTS = 8
+METRICS = {"ops_per_s": ("count", Unit.COUNT), "bytes_per_s": ("bytes", Unit.BYTES)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fall:
+    """One fall of a rate: after which share of the time, from which level to which, per s; how clean it is."""
+
+    at_share: float
+    before: float
+    after: float
+    kept_share: float
+    """Of the parts, those that lie on their own side of the middle between the two levels."""
+
+    @property
+    def ratio(self) -> float:
+        """The first level over the last."""
+        return self.before / self.after
+
+
+def applies(case: Case) -> str | None:
+    """Rates of closed loads of our own engines of which nobody says that they are a burst."""
+    assert isinstance(case, TrialCase)
+    if case.phase.values:
+        return "a foreign tool: how its rate went over time is not known"
+    if case.measure.figure not in METRICS:
+        return "the figure is no rate"
+    if case.claim.regime is Regime.BURST:
+        return "a burst is what is claimed"
+    is_open = any(client.load is not None for client in case.phase.clients)
+    return "an open load: its rate is that of the schedule" if is_open else None
+
+
+def check(case: Case) -> Finding:
+    """One clean fall, and how deep it is."""
+    assert isinstance(case, TrialCase)
+    window = measures.common_window(case.phase, case.observations, case.measure.operation)
+    values = course(case, window) if window is not None and window.seconds > 0 else ()
+    if window is None or len(values) < LEAST_PARTS:
+        return found(RULE, case, State.UNVERIFIED, "How the rate went over time is known at too few points.")
+    fall, limits = fall_of(values), case.thresholds
+    if fall is None or fall.ratio <= limits["ratio"] or fall.kept_share < limits["kept_share"]:
+        said = f"Over {window.seconds:.3g} s the rate did not fall once from one level to a lower one."
+        return found(RULE, case, State.PASS, said, observed={"ratio": fall.ratio} if fall else {})
+    return on_credit(case, fall, window)
+
+
+def course(case: TrialCase, window: Window) -> Sequence[float]:
+    """The rate per s in equal parts of the window; none where too little is known."""
+    edges = (window.from_ns, window.to_ns)
+    parts = min(MOST_PARTS, measures.points_inside(case.phase, case.observations, case.measure.operation, edges))
+    if parts < LEAST_PARTS:
+        return ()
+    what = (case.measure.operation, METRICS[case.measure.figure][0])
+    each_s = window.seconds / parts
+    return [done / each_s for done in measures.in_parts(case.phase, case.observations, what, edges, parts)]
+
+
+def fall_of(values: Sequence[float]) -> Fall | None:
+    """The last change of level that lasts to the end, where it goes down and something was there before and after it."""
+    stretches = segments(values)
+    drops = [one for one in stretches[1:] if one.mean > 0]
+    if not drops:
+        return None
+    at = max(drops, key=lambda one: mean(values[: one.first]) - mean(values[one.first :])).first
+    before, after = mean(values[:at]), mean(values[at:])
+    if after <= 0:
+        return None
+    middle = (before + after) / 2
+    kept = sum(value > middle for value in values[:at]) + sum(value < middle for value in values[at:])
+    return Fall(at_share=at / len(values), before=before, after=after, kept_share=kept / len(values))
+
+
+def mean(values: Sequence[float]) -> float:
+    """The mean; 0 of nothing."""
+    return sum(values) / len(values) if values else 0.0
+
+
+def on_credit(case: TrialCase, fall: Fall, window: Window) -> Finding:
+    """The failure: a steady rate is the lower level, of anything else it is worth knowing."""
+    _, unit = METRICS[case.measure.figure]
+    kind = measures.figure_kind(case.measure.figure)
+    assert kind is not None
+    seconds = fall.at_share * window.seconds
+    first, last = measures.with_unit(fall.before, kind.unit), measures.with_unit(fall.after, kind.unit)
+    credit = measures.with_unit((fall.before - fall.after) * seconds, unit)
+    moved = measures.with_unit(fall.before * seconds, unit)
+    steady = case.claim.regime is Regime.STEADY
+    return found(
+        RULE,
+        case,
+        State.FAIL,
+        f"For {seconds:.3g} s it gave {first}, then {last}: after {moved} something was used up, a credit of {credit} above the"
+        " rate that it keeps up.",
+        severity=Severity.INVALIDATES if steady else Severity.NOTES,
+        observed={"ratio": fall.ratio, "first_level": fall.before, "last_level": fall.after, "at_s": seconds},
+        threshold={**case.thresholds},
+        bound=Bound(low=fall.after, high=fall.before, unit=kind.unit) if steady else None,
+        relabel=f"a burst of {moved} at {first}, then {last}" if steady else None,
+        evidence=("L0 engine: operations over time",),
+    )
+
+
+RULE = Rule(
+    id="W03",
+    name="burst-credit",
+    scope=Scope.TRIAL,
+    severity=Severity.INVALIDATES,
+    part="regime",
+    needs=(),
+    applies=applies,
+    check=check,
+    alternatives=(
+        "Buffered writes filled the memory that may be dirty: D01 and D05 tell, and O_DIRECT shows no such fall.",
+        "A throttle was put on, a neighbour came, the processor grew hot: look at L06, N02 and N01 at that time.",
+        "A bucket falls after the same amount in each repetition and is full again after a rest; where it does not, it is none.",
+    ),
+    advice="Write twice the capacity first, or drain the bucket, and measure what comes after the fall; or claim the burst, and"
+    " say how much of it there is. Repeat after a rest: what returns was credit.",
+    sources=(
+        "SNIA SSS PTS 2.0.1: purge, then precondition with twice the capacity",
+        "Uta et al., NSDI 2020: Is big data performance reproducible in modern cloud networks? (token buckets)",
+    ),
+)

@@ -1,0 +1,92 @@
+"""W03: a rate that fell once and stayed low, one that came back, drifts, noise, bursts that are claimed."""
+
+import random
+from array import array
+from dataclasses import replace
+from itertools import accumulate
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assay.records import Claim, LoadTotal, Regime, Series, Severity, State
+from assay.rules.burst_credit import RULE
+from audit.case_builder import SECOND, Made, case_of
+
+TENTH = SECOND // 10
+
+
+def case(amounts, *, figure="ops_per_s", regime=None):
+    """A client that did so many operations in each tenth of a second."""
+    made = Made(count=sum(amounts), record_bytes=4096, seconds=len(amounts) / 10, figure=figure, claim=Claim(regime=regime))
+    told = [
+        Series(
+            phase="p",
+            source="engine",
+            layer="application",
+            host="local",
+            subject="client:0",
+            metric=f"read.{metric}",
+            unit=metric,
+            at_ns=array("q", ((at + 1) * TENTH for at in range(len(amounts)))),
+            value=array("d", accumulate(each * one for one in amounts)),
+        )
+        for metric, each in (("count", 1), ("bytes", 4096))
+    ]
+    found = case_of(made, "W03")
+    return replace(found, observations=replace(found.observations, series=tuple(told)))
+
+
+def levels(*stretches, noise=0.03, seed=1):
+    chance = random.Random(seed)
+    return [max(1, round(chance.gauss(level, noise * level))) for level, tenths in stretches for _ in range(tenths)]
+
+
+def test_a_steady_rate_on_credit_is_a_burst():
+    found = RULE.check(case(levels((200, 6), (50, 8)), regime=Regime.STEADY))
+    assert (found.state, found.severity) == (State.FAIL, Severity.INVALIDATES)
+    assert found.observed["at_s"] == pytest.approx(0.6)
+    assert found.observed["ratio"] == pytest.approx(4, rel=0.1)
+    assert (found.bound.low, found.bound.high) == (pytest.approx(500, rel=0.1), pytest.approx(2000, rel=0.1))
+    assert "a burst of" in found.relabel
+
+
+def test_the_credit_of_a_rate_of_bytes_is_told_in_bytes():
+    found = RULE.check(case(levels((200, 6), (50, 8), noise=0.0), figure="bytes_per_s"))
+    assert (found.state, found.severity, found.relabel) == (State.FAIL, Severity.NOTES, None)
+    assert "after 4.92 MB something was used up, a credit of 3.69 MB" in found.statement
+
+
+@pytest.mark.parametrize(
+    "amounts",
+    [
+        levels((100, 20)),
+        levels((110, 10), (100, 10)),
+        levels((50, 8), (200, 8)),
+        levels((200, 4), (50, 4), (200, 8)),
+    ],
+    ids=["still", "a little", "a rise", "comes back"],
+)
+def test_what_does_not_fall_once_passes(amounts):
+    assert RULE.check(case(amounts)).state is State.PASS
+
+
+@given(st.integers(1, 10**6))
+def test_noise_is_no_credit(seed):
+    assert RULE.check(case(levels((100, 30), noise=0.1, seed=seed))).state is State.PASS
+
+
+def test_what_is_not_judged():
+    amounts = levels((200, 6), (50, 8))
+    assert RULE.applies(case(amounts)) is None
+    assert "is what is claimed" in (RULE.applies(case(amounts, regime=Regime.BURST)) or "")
+    assert "no rate" in (RULE.applies(case(amounts, figure="latency_p99_ns")) or "")
+    one = case(amounts)
+    load = LoadTotal(late=0, unstarted=0, backlog_max_ns=0)
+    opened = replace(one.phase, clients=tuple(replace(client, load=load) for client in one.phase.clients))
+    assert "schedule" in (RULE.applies(replace(one, phase=opened)) or "")
+    assert "foreign" in (RULE.applies(case_of(Made(values={"read.bytes": 1.0}), "W03")) or "")
+
+
+def test_too_few_points_are_unverified():
+    assert RULE.check(case(levels((200, 3), (50, 3)))).state is State.UNVERIFIED
