@@ -1,0 +1,153 @@
+"""Refuses comparisons of commands of which one arm opened connections inside the clock that the other one had, or kept.
+
+A connection, a bind, a handshake cost more than many a request. Evidence: the connections that this network namespace opened
+(ActiveOpens of TCP) under the clock, less what it opened in the quiet window before, for each operation that the command tells
+of, or for each run of it where it tells of none.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from assay import measures
+from assay.catalogue import Case, ComparisonCase, Rule
+from assay.findings import found
+from assay.measures import ladder
+from assay.records import Finding, Observations, Phase, Run, Scope, Series, Severity, State
+
+METRIC = "tcp_active_opens"
+KIND = "command"
+"""The workload whose connections are its own; what our engines do to files opens none."""
+Runs = Sequence[tuple[Run, Observations]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Opened:
+    """Connections and operations of one run."""
+
+    connections: float
+    operations: float
+
+    @property
+    def each(self) -> float:
+        """Connections for an operation."""
+        return self.connections / self.operations
+
+
+def applies(case: Case) -> str | None:
+    """Comparisons of commands whose connections were counted in every run."""
+    if not isinstance(case, ComparisonCase):
+        return "it judges comparisons"
+    kinds = {spec.kind for spec in case.experiment.workloads if spec.name == case.measure.workload}
+    if kinds != {KIND}:
+        return "what our own engines do to files opens no connection"
+    runs = counting(case, (*case.baseline, *case.candidate))
+    if not runs or any(opened(run, seen, case) is None for run, seen in runs):
+        return "nobody counted the connections"
+    return None
+
+
+def check(case: Case) -> Finding:
+    """Connections for an operation in both arms."""
+    assert isinstance(case, ComparisonCase)
+    arms = [told(case, runs) for runs in (case.baseline, case.candidate)]
+    if not all(arms):
+        return found(RULE, case, State.UNVERIFIED, "How connections were used is not known: one arm has no run that counts.")
+    first, second = (median(one.each for one in arm) for arm in arms)
+    limits, least = case.thresholds, min(one.operations for arm in arms for one in arm)
+    more = max(first, second)
+    apart = more / min(first, second) - 1 if min(first, second) > 0 else math.inf
+    observed = {
+        "baseline_per_operation": first,
+        "candidate_per_operation": second,
+        "baseline_connections": median(one.connections for one in arms[0]),
+        "candidate_connections": median(one.connections for one in arms[1]),
+    }
+    said = f"{in_words(first)} in {case.comparison.baseline}, {in_words(second)} in {case.comparison.candidate}"
+    if abs(first - second) * least < limits["least_connections"] or apart <= limits["apart_share"]:
+        return found(RULE, case, State.PASS, f"Connections were used alike: {said}.", observed=observed)
+    mine = case.comparison.factor.partition(".")[0] == case.measure.workload
+    return found(
+        RULE,
+        case,
+        State.FAIL,
+        f"Connections were not used alike: {said}. One arm's figure has them inside the clock, the other's has not.",
+        severity=Severity.NOTES if mine else Severity.INVALIDATES,
+        observed=observed,
+        threshold={**limits},
+        relabel="comparison of unlike connections",
+        evidence=(f"network.{METRIC}: /proc/net/snmp",),
+    )
+
+
+def counting(case: ComparisonCase, runs: Runs) -> Runs:
+    """The runs that the comparison did not exclude."""
+    return [(run, seen) for run, seen in runs if f"{run.trial.id:04d}/{run.attempt}" not in case.comparison.excluded]
+
+
+def told(case: ComparisonCase, runs: Runs) -> list[Opened]:
+    """Connections and operations of each run of an arm that counts."""
+    return [one for run, seen in counting(case, runs) if (one := opened(run, seen, case)) is not None]
+
+
+def opened(run: Run, observations: Observations, case: ComparisonCase) -> Opened | None:
+    """Of one run; None where the phase was not done or nobody counted."""
+    phase = measures.phase_of(run, case.measure)
+    if phase is None:
+        return None
+    counted = next(observations.over_time(phase.name, "network", METRIC), None)
+    if counted is None or len(counted.value) < 2:
+        return None
+    length = phase.end_ns - phase.start_ns
+    own = ladder.rise(counted, phase.start_ns, phase.end_ns) - before(phase, counted) * length
+    return Opened(connections=max(0.0, own), operations=operations(phase))
+
+
+def before(phase: Phase, counted: Series) -> float:
+    """Connections that others opened for each ns of the quiet window."""
+    points = [(at, value) for at, value in zip(counted.at_ns, counted.value, strict=True) if at <= phase.start_ns]
+    if len(points) < 2 or points[-1][0] <= points[0][0]:
+        return 0.0
+    return (points[-1][1] - points[0][1]) / (points[-1][0] - points[0][0])
+
+
+def operations(phase: Phase) -> float:
+    """What the command says it did, of all operations together; its runs where it does not say."""
+    counts = sum(value for name, value in phase.values.items() if name.endswith(".count"))
+    return counts or float(max(1, len(phase.clients)))
+
+
+def in_words(each: float) -> str:
+    """`one for each operation`, `one for 250 operations`, `3.2 for each operation`, `none`."""
+    if each <= 0:
+        return "none"
+    if each < NEARLY_ONE:
+        return f"one for {1 / each:,.{0 if each < TENTH else 1}f} operations"
+    return "one for each operation" if each < 1 / NEARLY_ONE else f"{each:.3g} for each operation"
+
+
+NEARLY_ONE = 0.95
+"""Between this and its inverse a number of connections is called one."""
+TENTH = 0.1
+
+RULE = Rule(
+    id="G09",
+    name="connection-state",
+    scope=Scope.COMPARISON,
+    severity=Severity.INVALIDATES,
+    part="comparability",
+    needs=(),
+    applies=applies,
+    check=check,
+    alternatives=(
+        "Other programs of this host opened connections just then: the quiet window before shows the usual ones only.",
+        "A server closed connections that the client meant to keep (its limit of requests or of idle time): the server did it.",
+        "How connections are used is what is compared: make it the factor, as a variable of the workload.",
+    ),
+    advice="Open, bind and shake hands before the clock in both arms, or for each request in both; keep the settings of"
+    " keep-alive and of encryption alike, and say which it was.",
+    sources=("RFC 4022: tcpActiveOpens", "RFC 9112, 9.3: what persistent connections spare"),
+)

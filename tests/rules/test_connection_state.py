@@ -1,0 +1,94 @@
+"""G09: connections kept, opened for each request, opened by others; where they are the factor, and where nobody counts them."""
+
+from array import array
+from dataclasses import replace
+
+import pytest
+
+from assay import catalogue
+from assay.records import Observations, Series, Severity, State, WorkloadSpec
+from comparison_cases import case
+
+RULE = catalogue.find("rules", "connection_state")
+SECOND = 10**9
+OPERATIONS = 1000
+
+
+def counted(before, during):
+    """So many connections of this namespace in the quarter of a second before, and under the clock of a second."""
+    points = [(-SECOND // 4, 0), (-1, before), (SECOND + 1, before + during)]
+    series = Series(
+        phase="fill",
+        source="network:/proc/net/dev",
+        layer="network",
+        host="local",
+        subject="",
+        metric="tcp_active_opens",
+        unit="count",
+        at_ns=array("q", [at for at, _ in points]),
+        value=array("d", [value for _, value in points]),
+    )
+    return Observations(series=(series,))
+
+
+def compared(baseline, candidate, *, before=0, kind="command", factor="target", counts=True):
+    """Two arms with so many connections in each run, of a command that tells how often it asked."""
+    found = case("G09", lambda t: 1.0, compare=factor)
+    values = {"create.count": float(OPERATIONS)} if counts else {}
+
+    def arm(runs, during):
+        return tuple(
+            (replace(run, phases=tuple(replace(phase, values=values) for phase in run.phases)), counted(before, during))
+            for run, _ in runs
+        )
+
+    return replace(
+        found,
+        baseline=arm(found.baseline, baseline),
+        candidate=arm(found.candidate, candidate),
+        experiment=replace(found.experiment, workloads=(WorkloadSpec(name="spool", kind=kind),)),
+    )
+
+
+def test_what_opens_no_connections_or_was_not_counted_is_not_judged():
+    assert "files" in (RULE.applies(compared(0, 0, kind="metadata")) or "")
+    unseen = compared(0, 0)
+    unseen = replace(unseen, candidate=tuple((run, Observations()) for run, _ in unseen.candidate))
+    assert "nobody counted" in (RULE.applies(unseen) or "")
+    assert RULE.applies(compared(0, 0)) is None
+
+
+@pytest.mark.parametrize(("baseline", "candidate"), [(0, 0), (1, 1), (1, 9), (1000, 1050), (2000, 2000)])
+def test_connections_that_are_used_alike_pass(baseline, candidate):
+    assert RULE.check(compared(baseline, candidate)).state is State.PASS
+
+
+@pytest.mark.parametrize(("baseline", "candidate"), [(1, 1000), (1000, 1), (0, 100), (1000, 2000)])
+def test_a_connection_for_each_request_against_one_that_is_kept(baseline, candidate):
+    found = RULE.check(compared(baseline, candidate))
+    assert (found.state, found.severity) == (State.FAIL, Severity.INVALIDATES)
+    assert found.relabel == "comparison of unlike connections"
+    if (baseline, candidate) == (1, 1000):
+        assert "one for 1,000 operations in ext4, one for each operation in xfs" in found.statement
+
+
+def test_what_others_open_all_the_time_is_taken_off():
+    """Five in the quarter of a second before, twenty under the clock of a second: none of them is the command's."""
+    assert RULE.check(compared(20, 20, before=5)).observed["baseline_connections"] == pytest.approx(0, abs=0.1)
+    assert RULE.check(compared(20, 520, before=5)).state is State.FAIL
+
+
+def test_without_a_count_each_run_is_one_operation():
+    found = RULE.check(compared(1, 200, counts=False))
+    assert (found.state, found.observed["candidate_per_operation"]) == (State.FAIL, 200)
+
+
+def test_where_the_workloads_own_knob_is_the_factor_it_is_a_note():
+    found = RULE.check(compared(1, 1000, factor="spool.variables.keep"))
+    assert (found.state, found.severity) == (State.FAIL, Severity.NOTES)
+
+
+def test_an_arm_without_runs_is_not_known():
+    one = compared(0, 0)
+    excluded = {f"{run.trial.id:04d}/{run.attempt}": "spoiled" for run, _ in one.candidate}
+    assert RULE.check(replace(one, comparison=replace(one.comparison, excluded=excluded))).state is State.UNVERIFIED
