@@ -6,7 +6,7 @@ counter below the application knows operations apart.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from itertools import groupby
@@ -84,7 +84,7 @@ def passed(phase: Phase, observations: Observations, rung: Rung, direction: Dire
     """What passed a rung; None where it has no reading.
 
     Sources that count the same thing are alternatives, never added: the engine's own account goes first, it misses
-    nothing after the last sample. On devices the quiet window's rate is taken off.
+    nothing after the last sample. On devices the rate of the quiet windows before it and before the next phase is taken off.
     """
     every = [r for r in observations.rung(phase.name, rung, direction, span) if r.bytes is not None or r.operations is not None]
     if not every:
@@ -92,9 +92,8 @@ def passed(phase: Phase, observations: Observations, rung: Rung, direction: Dire
     by_source = {source: tuple(group) for source, group in groupby(sorted(every, key=_source), key=_source)}
     source = min(by_source, key=lambda name: (not name.startswith("engine"), name))
     readings = by_source[source]
-    quiet = {r.subject: r for r in observations.rung(phase.name, rung, direction, Span.BEFORE) if r.source == source}
     shared = rung in (Rung.UPPER_DEVICE, Rung.LOWEST_DEVICE)
-    foreign = [_foreign(reading, quiet.get(reading.subject)) if shared else (0.0, 0.0) for reading in readings]
+    foreign = [_foreign(r, quiet_windows(phase, observations, r)) if shared else (0.0, 0.0) for r in readings]
     raw_bytes, raw_operations = sum(r.bytes or 0 for r in readings), sum(r.operations or 0 for r in readings)
     return Step(
         bytes=sum(max(0.0, (r.bytes or 0) - f) for r, (f, _) in zip(readings, foreign, strict=True)),
@@ -113,12 +112,22 @@ def _source(reading: Reading) -> str:
     return reading.source
 
 
-def _foreign(reading: Reading, quiet: Reading | None) -> tuple[float, float]:
-    """Bytes and operations of others in the time of a reading, at the rate of the quiet window."""
-    if quiet is None or quiet.to_ns <= quiet.from_ns:
+def _foreign(reading: Reading, quiet: Sequence[Reading]) -> tuple[float, float]:
+    """Bytes and operations of others in the time of a reading, at the rate of the quiet windows."""
+    watched_ns = sum(window.to_ns - window.from_ns for window in quiet)
+    if watched_ns <= 0:
         return 0.0, 0.0
-    times = (reading.to_ns - reading.from_ns) / (quiet.to_ns - quiet.from_ns)
-    return (quiet.bytes or 0) * times, (quiet.operations or 0) * times
+    times = (reading.to_ns - reading.from_ns) / watched_ns
+    return sum(window.bytes or 0 for window in quiet) * times, sum(window.operations or 0 for window in quiet) * times
+
+
+def quiet_windows(phase: Phase, observations: Observations, reading: Reading) -> tuple[Reading, ...]:
+    """The same counter in the quiet window before the phase and in the first one after it, which is that of the next phase."""
+    same = (reading.rung, reading.direction, reading.subject, reading.source)
+    windows = [r for r in observations.readings if r.span is Span.BEFORE and (r.rung, r.direction, r.subject, r.source) == same]
+    later = (r for r in windows if r.phase != phase.name and r.from_ns >= phase.end_ns)
+    after = min(later, key=lambda r: r.from_ns, default=None)
+    return (*(r for r in windows if r.phase == phase.name), *(() if after is None else (after,)))
 
 
 def both(first: Step | None, second: Step | None) -> Step | None:
