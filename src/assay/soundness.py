@@ -172,7 +172,7 @@ ROWS: tuple[Row, ...] = (
         evidence=(),
         least=0,
         rules=("L05",),
-        words="the bytes seen on the loopback interface (not written yet: such a claim stays UNVERIFIED)",
+        words="the route to the server stays on this machine",
     ),
     Row(
         part="path",
@@ -181,7 +181,7 @@ ROWS: tuple[Row, ...] = (
         evidence=("L3.read",),
         least=1,
         rules=("L05",),
-        words="the bytes seen on a physical interface (not written yet: such a claim stays UNVERIFIED)",
+        words="the route to the server, and the bytes, leave through an interface that has a device behind it",
     ),
 )
 

@@ -112,6 +112,16 @@ def device_number(host: Host, device: str) -> str:
     return host.read(f"/sys/class/block/{device}/dev").strip()
 
 
+def rotates(host: Host, device: str) -> bool:
+    """Whether a device says that it has moving parts; a partition is asked through its disk."""
+    entry = f"/sys/class/block/{device}"
+    disk = posixpath.dirname(host.real_path(entry)) if host.exists(f"{entry}/partition") else entry
+    try:
+        return host.read(f"{disk}/queue/rotational").strip() == "1"
+    except OSError:
+        return False
+
+
 def _roots(host: Host, mount: Mount) -> tuple[str, ...]:
     """The devices that a mount is directly on; btrfs numbers its mounts itself, so it is asked by its source."""
     if mount.filesystem == "btrfs":

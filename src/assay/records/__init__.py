@@ -81,6 +81,7 @@ from assay.records.run import (
     StopRule,
     Subject,
 )
+from assay.records.server import Server
 from assay.records.watched import Stream, Touched, TreeAccount, Watched
 
 __all__ = [
@@ -137,6 +138,7 @@ __all__ = [
     "Rung",
     "Scope",
     "Series",
+    "Server",
     "Severity",
     "Snapshot",
     "Span",

@@ -8,6 +8,7 @@ from enum import StrEnum
 from assay.frozen import dataclass, field
 from assay.records.evidence import Direction
 from assay.records.experiment import Trial, Value
+from assay.records.server import Server
 
 
 class EndpointKind(StrEnum):
@@ -54,6 +55,7 @@ class Place:
     filesystem: str | None = None
     private: Mapping[str, Value] = field(default_factory=dict)
     """What the target's own later calls need (image path, loop number, argument lists)."""
+    server: Server | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,6 +71,7 @@ class Subject:
     interfaces: tuple[str, ...] = ()
     cgroups: tuple[str, ...] = ()
     endpoints: tuple[str, ...] = ()
+    server: Server | None = None
 
 
 class CacheState(StrEnum):
@@ -92,8 +95,7 @@ class StopRule(StrEnum):
 class PhasePlan:
     """One phase as the workload wants it: which operations, from which cache state, with which engine settings.
 
-    `settings` maps a client's index to the engine's config for that client (the JSON of docs/engine-protocol.md
-    without the envelope); argv workloads put `{"argv": (...)}` there.
+    `settings` maps a client's index to the engine's config for that client (docs/engine-protocol.md, without the envelope).
     """
 
     name: str

@@ -12,11 +12,15 @@ from collections.abc import Mapping
 
 from assay.catalogue import Host, Knob, KnobKind, Setting, Target
 from assay.errors import EvidenceError, RefusedError, TrialError, UsageError
+from assay.machine import server
 from assay.machine.placeholders import substitute, unknown
 from assay.machine.stack import mount_of, stack
-from assay.records import Endpoint, EndpointKind, Place, Value
+from assay.records import Endpoint, EndpointKind, Place, Server, Value
 
 STEPS = ("prepare", "attach", "chill", "facts", "teardown")
+PROCESSES = ("server.pid_file", "server.cgroup")
+SERVER = (*PROCESSES, "server.data", "server.address", "server.requests")
+"""What an experiment may say of the server behind the directory."""
 
 
 def check(_host: Host, setting: Setting) -> tuple[str, ...]:
@@ -24,9 +28,11 @@ def check(_host: Host, setting: Setting) -> tuple[str, ...]:
     known = {**_values(setting), "path": "", "client": ""}
     found = [
         f"found {{{name}}} in {step}; expected one of: {', '.join(sorted(known))}"
-        for step in STEPS
+        for step in (*STEPS, *SERVER)
         for name in unknown(_argv(setting.knobs, step), known)
     ]
+    if any(setting.knobs.get(name) for name in SERVER) and not any(setting.knobs.get(name) for name in PROCESSES):
+        found.append("found a server without processes; expected server.pid_file or server.cgroup, which say what it is")
     if not setting.knobs.get("path") and not _argv(setting.knobs, "prepare"):
         found.append("found neither `path` nor `prepare`; expected the directory to measure, or a command that prints it last")
     return tuple(found)
@@ -66,6 +72,23 @@ def prepare(host: Host, setting: Setting) -> Place:
         devices=stack(host, path),
         filesystem=mount_of(host, path).filesystem,
         private={**private, "values": tuple((key, known[key]) for key in sorted(known))},
+        server=_server(setting.knobs, known),
+    )
+
+
+def _server(knobs: Mapping[str, Value], values: Mapping[str, str]) -> Server | None:
+    """The server that the file names; None where it names none."""
+    if not any(knobs.get(name) for name in PROCESSES):
+        return None
+    pid_file, cgroup, address = (
+        "".join(_filled(knobs, name, values)) or None for name in ("server.pid_file", "server.cgroup", "server.address")
+    )
+    return Server(
+        pid_file=pid_file,
+        cgroup=cgroup,
+        data=tuple(_filled(knobs, "server.data", values)),
+        address=address,
+        requests=tuple(_filled(knobs, "server.requests", values)),
     )
 
 
@@ -88,6 +111,7 @@ def facts(host: Host, place: Place) -> tuple[tuple[str, str], ...]:
     """What `facts` prints, a `key = value` or `key: value` a line, and the mount that the directory is on."""
     lines = _step(host, place, "facts").splitlines()
     found = tuple((match[1], match[2]) for line in lines if (match := _PAIR.match(line)))
+    found += server.facts(host, place.server) if place.server else ()
     try:
         mount = mount_of(host, place.address)
     except (OSError, EvidenceError) as error:
@@ -122,7 +146,7 @@ def _values(setting: Setting) -> dict[str, str]:
 
 def _argv(knobs: Mapping[str, Value], step: str) -> tuple[str, ...]:
     words = knobs.get(step)
-    return tuple(str(word) for word in words) if isinstance(words, tuple) else ()
+    return tuple(str(word) for word in words) if isinstance(words, tuple) else (str(words),) if words else ()
 
 
 def _filled(knobs: Mapping[str, Value], step: str, values: Mapping[str, str]) -> list[str]:
@@ -152,6 +176,11 @@ TARGET = Target(
         _step_knob("chill", "argument list that makes its caches cold"),
         _step_knob("facts", "argument list that prints `key = value` lines for the fingerprint"),
         _step_knob("teardown", "argument list that undoes `prepare`; also run after an interruption"),
+        Knob(name="server.pid_file", kind=KnobKind.TEXT, help="file with the process id of the server behind the directory"),
+        Knob(name="server.cgroup", kind=KnobKind.TEXT, help="control group of the server's processes, below /sys/fs/cgroup"),
+        Knob(name="server.data", kind=KnobKind.TEXTS, default=(), help="the server's data files, or directories of them"),
+        Knob(name="server.address", kind=KnobKind.TEXT, help="IP address by which its clients reach the server"),
+        _step_knob("server.requests", "argument list that prints how many requests the server has answered"),
         Knob(name="variables.*", kind=KnobKind.TEXT, help="free values for {variables.NAME}; each can be a factor"),
     ),
     endpoint=EndpointKind.DIRECTORY,

@@ -1,0 +1,102 @@
+"""Counts what passed the server's network interfaces, and what its TCP sent again, in its own network namespace.
+
+Sources: /proc/PID/net/dev and /proc/PID/net/snmp of the first process that the target names as its server. A server in the
+lab's own namespace is reached through the loopback, so that is its interface; in a namespace of its own all others are.
+Received bytes are the direction `read`, sent bytes `write`, headers included (rung L4). Others' traffic is in them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from assay.catalogue import Evidence, Host, Observer
+from assay.errors import EvidenceError
+from assay.machine.server import LOOPBACK, pids, shares_network
+from assay.records import Direction, Reading, Rung, Series, Snapshot, Subject
+from assay.snapshots import Origin, Passed, counter, edges, number, reading, rise, text_of, texts
+
+DIRECTIONS = {Direction.READ: (0, 1), Direction.WRITE: (8, 9)}
+"""Columns of bytes and packets of /proc/net/dev."""
+TCP = {"sent_segments": "OutSegs", "retransmitted_segments": "RetransSegs"}
+KEYS = ("L4.read", "L4.write")
+FILES = ("dev", "snmp")
+
+
+def available(host: Host) -> str | None:
+    """None where the kernel counts its interfaces' traffic."""
+    return None if host.exists("/proc/net/dev") else "no /proc/net/dev: the interfaces' counters are not visible"
+
+
+def read(host: Host, subject: Subject) -> Mapping[str, object]:
+    """The two texts of the server's namespace, and whether that is the lab's own; nothing where no server runs."""
+    running = pids(host, subject.server) if subject.server else ()
+    if not running:
+        return {}
+    found = texts(host.read, (f"/proc/{running[0]}/net/{name}" for name in FILES))
+    return {"own": shares_network(host, running[0]), **dict(zip(FILES, found.values(), strict=True))}
+
+
+def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], subject: Subject) -> Evidence:
+    """Rung L4 for each interface, TCP segments of the namespace. Raises EvidenceError on text of another form."""
+    if subject.server is None:
+        return Evidence()
+    seen = [snapshot for snapshot in snapshots if all(text_of(snapshot, name) for name in FILES)]
+    if len(seen) < len(snapshots) or not seen:
+        reason = f"no process of the server was found at {len(snapshots) - len(seen)} of {len(snapshots)} looks"
+        return Evidence(missing=dict.fromkeys((*KEYS, *(f"server.{metric}" for metric in TCP)), reason))
+    origin = Origin(host=host_name, phase=phase, source="server_network:/proc/PID/net/dev", layer="server")
+    return Evidence(readings=tuple(readings_of(origin, seen)), series=tuple(series_of(origin, seen)))
+
+
+def readings_of(origin: Origin, seen: Sequence[Snapshot]) -> Iterator[Reading]:
+    """What passed each interface in each direction and span."""
+    for span, first, last in edges(seen):
+        before, after = interfaces(first), interfaces(last)
+        for name in sorted(before.keys() & after.keys()):
+            for direction, (moved, packets) in DIRECTIONS.items():
+                passed = Passed(
+                    rung=Rung.SERVER_NIC,
+                    subject=f"interface:{name}",
+                    direction=direction,
+                    bytes=rise(before[name][moved], after[name][moved], f"bytes of {name}"),
+                    operations=rise(before[name][packets], after[name][packets], f"packets of {name}"),
+                )
+                yield reading(origin, span, (first, last), passed)
+
+
+def interfaces(snapshot: Snapshot) -> dict[str, list[int]]:
+    """The counters of the interfaces through which clients come."""
+    found: dict[str, list[int]] = {}
+    for line in (text_of(snapshot, "dev") or "").splitlines()[2:]:
+        name, colon, rest = line.partition(":")
+        if not colon or len(rest.split()) < 12:
+            raise EvidenceError(f"found line {line[:60]!r} in net/dev; expected an interface with 16 counters")
+        found[name.strip()] = [number(word, "net/dev") for word in rest.split()]
+    own = snapshot.raw.get("own") is True
+    return {name: counters for name, counters in found.items() if (name == LOOPBACK) is own}
+
+
+def series_of(origin: Origin, seen: Sequence[Snapshot]) -> Iterator[Series]:
+    """TCP segments sent and sent again since the first look."""
+    told = [(snapshot.at_ns, tcp(text_of(snapshot, "snmp") or "")) for snapshot in seen]
+    for metric, name in TCP.items():
+        yield counter(origin, "server", metric, "count", [(at, found[name]) for at, found in told])
+
+
+def tcp(text: str) -> dict[str, int]:
+    """The TCP counters: one line of names, one of numbers."""
+    rows = [line.split()[1:] for line in text.splitlines() if line.startswith("Tcp:")]
+    found = dict(zip(*rows, strict=True)) if len(rows) == 2 else {}
+    if not set(TCP.values()) <= set(found):
+        raise EvidenceError(f"found no {', '.join(TCP.values())} in net/snmp; expected them in its two Tcp lines")
+    return {name: number(found[name], "net/snmp") for name in TCP.values()}
+
+
+OBSERVER = Observer(
+    name="server_network",
+    gives=(*KEYS, *(f"server.{metric}" for metric in TCP)),
+    cost="0.12 ms of CPU a look",
+    available=available,
+    read=read,
+    parse=parse,
+)

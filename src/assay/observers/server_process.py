@@ -1,0 +1,154 @@
+"""Counts what the server's processes were asked for, what they made storage move, and how much processor time they took.
+
+Sources, for every process that the target names as its server and their children: /proc/PID/io, /proc/PID/status and
+/proc/PID/task/*/schedstat. `rchar` and `wchar` are rung L5; sockets are in them only where they are used by read and write,
+and io_uring is not. `read_bytes` is rung L6, what the server's own cache did not answer; `write_bytes` there is what it made
+dirty, which proves nothing of durability. A process that ends keeps what it had; one that begins counts from 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from assay.catalogue import Evidence, Host, Observer
+from assay.machine.server import pids
+from assay.records import Direction, Reading, Rung, Series, Snapshot, Subject
+from assay.snapshots import Origin, Passed, counter, edges, gauge, named_numbers, number, reading, rise, text_of, texts
+
+PAGE_BYTES = 4096
+"""The kernel counts whole pages, as at rung L2."""
+MOVED = (
+    (Rung.SERVER_PROCESS, Direction.READ, "rchar", "syscr", 0),
+    (Rung.SERVER_PROCESS, Direction.WRITE, "wchar", "syscw", 0),
+    (Rung.SERVER_CACHE, Direction.READ, "read_bytes", None, PAGE_BYTES),
+    (Rung.SERVER_CACHE, Direction.WRITE, "write_bytes", None, PAGE_BYTES),
+)
+COUNTERS = ("rchar", "wchar", "syscr", "syscw", "read_bytes", "write_bytes")
+KEYS = ("L5.read", "L5.write", "L6.read", "L6.write")
+METRICS = ("run_ns", "busiest_thread_ns", "cpus", "processes")
+SUBJECT = "server"
+Amounts = Mapping[str, int]
+
+
+def available(host: Host) -> str | None:
+    """None where the kernel accounts the I/O of tasks."""
+    return None if host.exists("/proc/self/io") else "this kernel keeps no /proc/PID/io (CONFIG_TASK_IO_ACCOUNTING)"
+
+
+def read(host: Host, subject: Subject) -> Mapping[str, object]:
+    """The processes that the server has now, and the texts about each and its threads; nothing where no server is named."""
+    if subject.server is None:
+        return {}
+    running = pids(host, subject.server)
+    paths = [f"/proc/{pid}/{name}" for pid in running for name in ("io", "status")]
+    paths += [f"/proc/{pid}/task/{thread}/schedstat" for pid in running for thread in host.list(f"/proc/{pid}/task")]
+    return {"pids": list(running), **texts(host.read, paths)}
+
+
+def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], subject: Subject) -> Evidence:
+    """Rungs L5 and L6, processor time in ns. Raises EvidenceError on text of another form."""
+    if subject.server is None:
+        return Evidence()
+    seen = [snapshot for snapshot in snapshots if snapshot.raw.get("pids")]
+    refused = why_not(snapshots, seen)
+    if refused:
+        return Evidence(missing=dict.fromkeys((*KEYS, *(f"server.{metric}" for metric in METRICS)), refused))
+    origin = Origin(host=host_name, phase=phase, source="server_process:/proc/PID/io", layer="server")
+    sums = since_first([{str(pid): moved(one, pid) for pid in pids_of(one)} for one in seen])
+    return Evidence(readings=tuple(readings_of(origin, seen, sums)), series=tuple(series_of(origin, seen)))
+
+
+def why_not(snapshots: Sequence[Snapshot], seen: Sequence[Snapshot]) -> str | None:
+    """Why nothing can be said of the server; None where it ran at every look and we may read its accounts."""
+    if len(seen) < len(snapshots):
+        return f"no process of the server was found at {len(snapshots) - len(seen)} of {len(snapshots)} looks"
+    closed = [path for one in seen for pid in pids_of(one) if text_of(one, path := f"/proc/{pid}/io") is None]
+    return f"{closed[0]}: not readable: run as root or as the server's user" if closed else None
+
+
+def pids_of(snapshot: Snapshot) -> list[int]:
+    """The server's processes at one look."""
+    found = snapshot.raw.get("pids")
+    return [int(pid) for pid in found] if isinstance(found, list | tuple) else []
+
+
+def moved(snapshot: Snapshot, pid: int) -> Amounts:
+    """The I/O counters of one process."""
+    path = f"/proc/{pid}/io"
+    found = named_numbers(text_of(snapshot, path) or "", path)
+    return {name: found.get(name, 0) for name in COUNTERS}
+
+
+def since_first(samples: Sequence[Mapping[str, Amounts]]) -> list[dict[str, int]]:
+    """The sums since the first look: what began later counts from 0, what ended keeps what it had."""
+    first, spent, result = samples[0], dict[str, dict[str, int]](), list[dict[str, int]]()
+    for sample in samples:
+        for who, amounts in sample.items():
+            start = first.get(who, {})
+            spent[who] = {name: rise(start.get(name, 0), amount, f"{name} of {who}") for name, amount in amounts.items()}
+        names = {name for amounts in spent.values() for name in amounts}
+        result.append({name: sum(amounts.get(name, 0) for amounts in spent.values()) for name in names})
+    return result
+
+
+def readings_of(origin: Origin, seen: Sequence[Snapshot], sums: Sequence[Amounts]) -> Iterator[Reading]:
+    """What all processes together moved in each span."""
+    at = {snapshot.edge: total for snapshot, total in zip(seen, sums, strict=True)}
+    for span, first, last in edges(seen):
+        before, after = at[first.edge], at[last.edge]
+        for rung, direction, moved_name, calls, uncertainty in MOVED:
+            passed = Passed(
+                rung=rung,
+                subject=SUBJECT,
+                direction=direction,
+                bytes=rise(before[moved_name], after[moved_name], moved_name),
+                operations=rise(before[calls], after[calls], calls) if calls else None,
+                uncertainty_bytes=uncertainty,
+            )
+            yield reading(origin, span, (first, last), passed)
+
+
+def series_of(origin: Origin, seen: Sequence[Snapshot]) -> Iterator[Series]:
+    """Processor time of all threads, what the busiest one had or waited for, processors they may use, processes there were."""
+    threads = [threads_of(snapshot) for snapshot in seen]
+    spent: dict[str, tuple[int, int]] = {}
+    ran, busiest = [], []
+    for snapshot, sample in zip(seen, threads, strict=True):
+        for who, (running, waiting) in sample.items():
+            start = threads[0].get(who, (0, 0))
+            spent[who] = (running - start[0], waiting - start[1])
+        ran.append((snapshot.at_ns, sum(running for running, _ in spent.values())))
+        busiest.append((snapshot.at_ns, max((sum(one) for one in spent.values()), default=0)))
+    yield counter(origin, SUBJECT, "run_ns", "ns", ran)
+    yield counter(origin, SUBJECT, "busiest_thread_ns", "ns", busiest)
+    yield gauge(origin, SUBJECT, "cpus", "count", [(snapshot.at_ns, cpus_of(snapshot)) for snapshot in seen])
+    yield gauge(origin, SUBJECT, "processes", "count", [(snapshot.at_ns, len(pids_of(snapshot))) for snapshot in seen])
+
+
+def threads_of(snapshot: Snapshot) -> dict[str, tuple[int, int]]:
+    """Thread -> time on a processor and time ready for one, in ns; one that ended while it was read is left out."""
+    paths = [path for path in snapshot.raw if "/task/" in path]
+    words = {path: text.split() for path in paths if (text := text_of(snapshot, path))}
+    return {path: (number(row[0], path), number(row[1], path)) for path, row in words.items() if len(row) > 1}
+
+
+def cpus_of(snapshot: Snapshot) -> int:
+    """How many processors the server's processes together may use."""
+    allowed: set[int] = set()
+    for pid in pids_of(snapshot):
+        for line in (text_of(snapshot, f"/proc/{pid}/status") or "").splitlines():
+            if line.startswith("Cpus_allowed_list:"):
+                ranges = (part.partition("-") for part in line.partition(":")[2].strip().split(","))
+                allowed |= {cpu for low, _, high in ranges for cpu in range(int(low), int(high or low) + 1)}
+    return len(allowed)
+
+
+OBSERVER = Observer(
+    name="server_process",
+    gives=(*KEYS, *(f"server.{metric}" for metric in METRICS)),
+    cost="63 µs of CPU a look for one process of one thread; 0.1 µs without a server",
+    available=available,
+    read=read,
+    parse=parse,
+    every_s=1.0,
+)

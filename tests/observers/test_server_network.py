@@ -1,0 +1,87 @@
+"""The server's interfaces: texts of its namespace, and a real server on the loopback."""
+
+import os
+import socket
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+
+from assay.errors import EvidenceError
+from assay.fleet.hosts.local import Local
+from assay.machine.server import facts, kind, shares_network, way
+from assay.observers.server_network import OBSERVER
+from assay.records import Direction, Edge, Rung, Server, Snapshot, Span, Subject
+from observer_looks import look, readings, the_series
+
+SUBJECT = Subject(server=Server(pid_file="/run/pid"))
+MIB = 1 << 20
+TORN = "a\nb\nTcp: x"
+
+
+def snapshot(edge, at, sent, *, again=0, own=False):
+    head = "Inter-|   Receive\n face |bytes\n"
+    rows = "".join(f"{name}: 0 0 0 0 0 0 0 0 {moved} 3 0 0 0 0 0 0\n" for name, moved in (("lo", 2 * sent), ("eth0", sent)))
+    snmp = f"Ip: A\nIp: 1\nTcp: OutSegs RetransSegs\nTcp: {sent // 1000} {again}\n"
+    return Snapshot(edge=edge, at_ns=at, took_ns=1, raw={"own": own, "dev": head + rows, "snmp": snmp})
+
+
+def clock(*, own):
+    looks = [snapshot(Edge.ARMED, 0, 1000, own=own), snapshot(Edge.LAST, 10**9, 51_000, again=2, own=own)]
+    return OBSERVER.parse("h", "p", looks, SUBJECT)
+
+
+def test_in_its_own_namespace_all_but_the_loopback_count():
+    found = clock(own=False)
+    assert {one.subject for one in readings(found)} == {"interface:eth0"}
+    assert readings(found, direction=Direction.WRITE, span=Span.CLOCK)[0].bytes == 50_000
+    assert list(the_series(found, "retransmitted_segments", "server").value) == [0, 2]
+
+
+def test_in_the_labs_namespace_the_loopback_alone_counts():
+    assert {one.subject for one in readings(clock(own=True))} == {"interface:lo"}
+
+
+def test_text_of_another_form_is_refused():
+    for name in ("dev", "snmp"):
+        looks = [snapshot(edge, 0, 1) for edge in (Edge.ARMED, Edge.LAST)]
+        with pytest.raises(EvidenceError, match="expected"):
+            OBSERVER.parse("h", "p", [replace(one, raw={**one.raw, name: TORN}) for one in looks], SUBJECT)
+
+
+def test_a_server_that_is_not_there_is_told():
+    assert OBSERVER.read(Local(), Subject(server=Server(pid_file="/no/such/pid"))) == {}
+    gone = Snapshot(edge=Edge.ARMED, at_ns=0, took_ns=1, raw={})
+    assert "no process" in OBSERVER.parse("h", "p", [gone], SUBJECT).missing["L4.read"]
+    assert OBSERVER.parse("h", "p", [], Subject()).missing == {}
+
+
+def test_a_real_mebibyte_of_a_real_server(tmp_path):
+    (tmp_path / "pid").write_text(str(os.getpid()))
+    subject = Subject(server=Server(pid_file=str(tmp_path / "pid")))
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        armed = look(OBSERVER, Local(), subject, Edge.ARMED, 0)
+        code = "import socket, sys; print(len(socket.create_connection(('127.0.0.1', int(sys.argv[1]))).recv(1 << 20, 256)))"
+        with subprocess.Popen([sys.executable, "-c", code, str(listening.getsockname()[1])], stdout=subprocess.PIPE) as client:
+            with listening.accept()[0] as link:
+                link.sendall(bytes(MIB))
+            assert client.stdout.read() == b"1048576\n"
+        last = look(OBSERVER, Local(), subject, Edge.LAST, 1)
+    found = OBSERVER.parse("h", "p", [armed, last], subject)
+    (sent,) = readings(found, rung=Rung.SERVER_NIC, direction=Direction.WRITE)
+    assert sent.bytes >= MIB
+    assert sent.subject == "interface:lo"
+    assert the_series(found, "sent_segments", "server").value[-1] > 0
+
+
+def test_the_way_to_a_server(tmp_path):
+    (tmp_path / "pid").write_text(str(os.getpid()))
+    here = Server(pid_file=str(tmp_path / "pid"))
+    assert way(Local(), here) == "lo"
+    assert shares_network(Local(), os.getpid())
+    assert kind(Local(), "lo") == "loopback"
+    assert way(Local(), Server(pid_file="/no/such")) is None
+    assert facts(Local(), Server(pid_file="/no/such")) == ()
+    told = dict(facts(Local(), here))
+    assert (told["server.route"], told["server.route_kind"]) == ("lo", "loopback")
