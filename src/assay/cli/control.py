@@ -84,12 +84,18 @@ def _clock_sources(host: Host) -> str | None:
     return None if several else "needs a kernel with two clock sources"
 
 
+def _cpufreq(host: Host) -> str | None:
+    settable = host.exists("/sys/devices/system/cpu/cpufreq/policy0/scaling_max_freq")
+    return None if settable else "needs a clock rate that can be set (cpufreq): that of a virtual machine is its host's"
+
+
 NEEDS: Mapping[str, Callable[[Host], str | None]] = {
     "root": lambda host: None if host.is_root() else "needs root",
     "loop": lambda host: None if host.exists("/dev/loop-control") else "needs loop devices",
     "throttle": throttle.obstacle,
     "blkio": _blkio,
     "clocksources": _clock_sources,
+    "cpufreq": _cpufreq,
     "rotating": _rotating,
     "way out": _way_out,
 }

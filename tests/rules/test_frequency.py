@@ -1,0 +1,83 @@
+"""N01: work that took longer after than before, as far as the load felt it; throttling; governors; what was not timed."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assay.records import EngineCost, Fact, FactClass, Observations, Severity, State, When
+from assay.rules.frequency import RULE
+from noise_cases import phase, run, trial_case
+
+
+def judged(before=None, after=None, *, on_cpu=1.0, figure="bytes_per_s", workers=1):
+    """Facts of the class noise before and after; the load computes for a part of ten seconds."""
+    facts = tuple(
+        Fact(host="local", when=when, key=f"speed.{key}", value=str(value), fact_class=FactClass.NOISE)
+        for when, found in ((When.BEFORE, before or {}), (When.AFTER, after or {}))
+        for key, value in found.items()
+    )
+    of = phase(workers=workers)
+    spent = EngineCost(cpu_user_ns=int(on_cpu * 6e9 * workers), cpu_system_ns=int(on_cpu * 4e9 * workers))
+    clients = tuple(replace(client, cost=spent if on_cpu is not None else None) for client in of.clients)
+    return RULE.check(trial_case("N01", run(of=replace(of, clients=clients)), Observations(facts=facts), figure=figure))
+
+
+@pytest.mark.parametrize(
+    ("after", "on_cpu", "state"),
+    [
+        (400_000, 1.0, State.PASS),
+        (407_000, 1.0, State.PASS),
+        (412_000, 1.0, State.FAIL),
+        (388_000, 1.0, State.FAIL),
+        (480_000, 0.08, State.PASS),
+        (480_000, 0.2, State.FAIL),
+    ],
+)
+def test_a_change_of_speed_counts_as_far_as_the_load_computed(after, on_cpu, state):
+    found = judged({"piece_ns": 400_000}, {"piece_ns": after}, on_cpu=on_cpu)
+    assert (found.state, found.severity) == (state, Severity.QUALIFIES)
+
+
+def test_a_rate_would_be_higher_and_a_latency_lower_at_the_faster_speed():
+    times = ({"piece_ns": 400_000}, {"piece_ns": 500_000})
+    rate = judged(*times)
+    assert (rate.bound.low, rate.bound.high) == (50e6, pytest.approx(62.5e6))
+    latency = judged(*times, figure="latency_p99_ns")
+    assert (latency.bound.low, latency.bound.high) == (pytest.approx(40e6), 50e6)
+    assert judged(*times, figure="cpu_ns_per_op").bound is None
+
+
+def test_several_workers_share_their_time():
+    assert judged({"piece_ns": 400_000}, {"piece_ns": 480_000}, on_cpu=0.08, workers=4).observed["on_cpu_share"] == pytest.approx(
+        0.08
+    )
+
+
+def test_processors_that_were_too_hot_qualify_without_a_bound():
+    times = {"piece_ns": 400_000, "throttled.core": 5, "throttled.package": 7}
+    found = judged(times, {**times, "throttled.core": 9})
+    assert (found.state, found.severity, found.bound) == (State.FAIL, Severity.QUALIFIES, None)
+    assert "core: 4 times" in found.statement
+    assert judged(times, times).state is State.PASS
+
+
+def test_a_governor_that_follows_the_load_is_a_note():
+    times = {"piece_ns": 400_000, "governor": "powersave"}
+    found = judged(times, times)
+    assert (found.state, found.severity) == (State.FAIL, Severity.NOTES)
+    assert judged({**times, "governor": "performance"}, times).state is State.PASS
+
+
+def test_what_was_not_timed_at_both_ends_is_not_known():
+    assert judged().state is State.UNVERIFIED
+    assert judged({"piece_ns": 400_000}).state is State.UNVERIFIED
+    assert judged(after={"piece_ns": 400_000}).state is State.UNVERIFIED
+
+
+@given(st.integers(1, 10**9), st.integers(1, 10**9), st.floats(0, 1))
+def test_before_and_after_are_alike(one, other, on_cpu):
+    forth = judged({"piece_ns": one}, {"piece_ns": other}, on_cpu=on_cpu)
+    back = judged({"piece_ns": other}, {"piece_ns": one}, on_cpu=on_cpu)
+    assert (forth.state, forth.observed) == (back.state, back.observed)
