@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Mapping
 
 from assay.catalogue import Knob, KnobKind, Order, Unit
@@ -28,7 +29,7 @@ REGION = (
         "random",
     ),
     number("workers", "threads of each client", 1, (1, 1024)),
-    Knob(name="file", kind=KnobKind.PATH, help="an existing file to read, and only to read"),
+    Knob(name="file", kind=KnobKind.PATH, help="an existing file to read, and only that; relative: below the target's directory"),
     switch("overwrite", "lay the files out first, so that writes are overwrites"),
 )
 
@@ -49,6 +50,11 @@ def shared_path(order: Order) -> str:
     return address if is_a_file(order) else f"{address}/{order.workload}.data"
 
 
+def existing(order: Order, values: Values) -> str | None:
+    """The existing file that is read, below the target's directory where its path is relative; None where the files are ours."""
+    return None if values["file"] is None else posixpath.join(order.endpoints[0].address, text(values, "file"))
+
+
 def region(order: Order, values: Values, layout: str, who: tuple[int, int]) -> Mapping[str, object]:
     """The part of a file that one worker (of one client) uses, apart from all others.
 
@@ -59,9 +65,10 @@ def region(order: Order, values: Values, layout: str, who: tuple[int, int]) -> M
     workers = integer(values, "workers")
     parts, part = workers * len(order.endpoints), client * workers + worker
     if values["file"] is not None and values["size"] is None:
-        return {"path": values["file"], "offset": 0, "size": 0, "part": part, "parts": parts}
+        return {"path": existing(order, values), "offset": 0, "size": 0, "part": part, "parts": parts}
     size, record = integer(values, "size", DEFAULT_SIZE), integer(values, "record_size")
-    shared, in_one = values["file"] or shared_path(order), is_shared(values) or is_a_file(order)
+    shared = existing(order, values) or shared_path(order)
+    in_one = is_shared(values) or is_a_file(order)
     own = f"{order.endpoints[client].address}/{order.workload}-{client}-{worker}.data"
     if in_one and layout != "segments":
         return {"path": shared, "offset": 0, "size": size, "part": part, "parts": parts}

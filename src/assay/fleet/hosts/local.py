@@ -122,6 +122,12 @@ class Local:
         """Whether commands run as root; never on a recorded host."""
         return self.root is None and os.geteuid() == 0
 
+    def placed(self, path: str) -> tuple[int, int] | None:
+        """Between which bytes of the device the file's extents lie; None where they have no place yet. Raises OSError."""
+        from assay.fleet.hosts import fiemap
+
+        return fiemap.placed(path)
+
     def monotonic_ns(self) -> int:
         """CLOCK_MONOTONIC now."""
         return time.monotonic_ns()

@@ -1,0 +1,85 @@
+"""Asks between which bytes of their device the data files lie, where it is one with moving parts.
+
+Sources: FIEMAP of each data file, without the flag that flushes, and /sys/block/DEVICE/queue/rotational of the first device
+below the file system. Where no device says that it rotates nothing is asked: there no place is far from another one.
+Of more than 256 files an evenly spaced sample is looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from assay.catalogue import Evidence, Host, Observer
+from assay.machine.stack import rotates
+from assay.records import Series, Snapshot, Subject
+from assay.snapshots import Origin, gauge
+
+MOST_FILES = 256
+"""More would make the edges long."""
+METRICS = ("lowest_byte", "highest_byte")
+FLASH = "no device below the file system says that it rotates"
+Span = tuple[int, int]
+
+
+def available(host: Host) -> str | None:
+    """None where Assay itself runs on the host."""
+    return None if host.syscalls is not None else "FIEMAP needs Assay on that host: no shell offers it"
+
+
+def read(host: Host, subject: Subject) -> Mapping[str, object]:
+    """What the kernel says of rotation, and where each file lies."""
+    if host.syscalls is None or not any(rotates(host, device) for device in subject.devices[:1]):
+        return {"rotates": False}
+    return {"rotates": True, "files": {path: asked(host.syscalls.placed, path) for path in watched(subject)}}
+
+
+def watched(subject: Subject) -> tuple[str, ...]:
+    """The data files, or an evenly spaced sample of them."""
+    paths = sorted(set(subject.paths))
+    if len(paths) > MOST_FILES:
+        paths = [paths[index * len(paths) // MOST_FILES] for index in range(MOST_FILES)]
+    return tuple(paths)
+
+
+def asked(call: Callable[[str], Span | None], path: str) -> list[int] | None:
+    """Where a file lies; None where it has no place, or the kernel refuses to say."""
+    try:
+        span = call(path)
+    except OSError:
+        return None
+    return None if span is None else [*span]
+
+
+def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], subject: Subject) -> Evidence:
+    """The lowest and the highest byte of all files together, in bytes from the start of the device, at each look."""
+    turning = [snapshot for snapshot in snapshots if snapshot.raw.get("rotates") is True]
+    if not turning or not subject.paths:
+        reason = "the phase names no data files" if turning else FLASH
+        return Evidence(missing={f"layout.{metric}": reason for metric in METRICS})
+    seen = [(snapshot.at_ns, spans) for snapshot in turning if (spans := spans_of(snapshot))]
+    if not seen:
+        reason = "the file system tells of no file where it lies"
+        return Evidence(missing={f"layout.{metric}": reason for metric in METRICS})
+    origin = Origin(host=host_name, phase=phase, source="layout:FIEMAP", layer="layout")
+    where = f"device:{subject.devices[0]}"
+    lowest = gauge(origin, where, "lowest_byte", "bytes", [(at, min(low for low, _ in spans)) for at, spans in seen])
+    highest = gauge(origin, where, "highest_byte", "bytes", [(at, max(high for _, high in spans)) for at, spans in seen])
+    series: tuple[Series, ...] = (lowest, highest)
+    return Evidence(series=series)
+
+
+def spans_of(snapshot: Snapshot) -> list[Span]:
+    """Where each file lay that had a place."""
+    files = snapshot.raw.get("files")
+    found = files.values() if isinstance(files, Mapping) else ()
+    return [(int(span[0]), int(span[1])) for span in found if isinstance(span, list | tuple) and len(span) == 2]
+
+
+OBSERVER = Observer(
+    name="layout",
+    gives=tuple(f"layout.{metric}" for metric in METRICS),
+    cost="21 µs of CPU a look and 9 µs for each file; 0.4 µs where nothing rotates",
+    available=available,
+    read=read,
+    parse=parse,
+)

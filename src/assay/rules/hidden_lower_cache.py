@@ -1,0 +1,185 @@
+"""Looks for a cache below the lowest visible device: of a hypervisor, an array or the disk itself. It can only be inferred.
+
+Two signs, both of direct reads, which nothing above the device can answer: the same data are read much faster the second
+time, though as much was asked of storage; or latencies form two groups an order of magnitude apart. Neither sign proves
+that there is none: a pass says that nothing was seen, and that caches below are not excluded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from assay import measures
+from assay.catalogue import Case, Rule, TrialCase
+from assay.findings import found, knob, rate_of
+from assay.measures import groups, ladder, latency
+from assay.records import Bound, Direction, Finding, Measure, Phase, Rung, Scope, Severity, State
+from assay.units import Unit
+
+FIRST, AGAIN = "read", "reread"  # two passes over the same data
+FASTEST = 0.1
+OPEN = "caches below are not excluded"
+Buckets = Sequence[tuple[int, int]]
+
+
+def applies(case: Case) -> str | None:
+    """Reads, where the device below may answer some of them faster than others."""
+    assert isinstance(case, TrialCase)
+    return None if case.phase.directions.get(case.measure.operation) is Direction.READ else "not a read"
+
+
+def check(case: Case) -> Finding:
+    """Both signs, where the trial has what they need."""
+    assert isinstance(case, TrialCase)
+    reason = unfit(case)
+    if reason is not None:
+        said = f"Nobody can count what happens below {lowest(case)}, and no sign can be looked for: {reason}."
+        return found(RULE, case, State.UNVERIFIED, said)
+    twice = repeat(case)
+    if twice is not None and twice > case.thresholds["repeat_ratio"] and case.measure.operation == AGAIN:
+        return answered_below(case, twice)
+    fast = None if limited(case) else fast_share(case)
+    if fast is not None:
+        return two_groups(case, *fast)
+    return nothing_seen(case, twice)
+
+
+def unfit(case: TrialCase) -> str | None:
+    """Why neither sign can be looked for; None where one can."""
+    if knob(case, "direct") is not True:
+        return "only direct reads can tell; read with direct = true, twice (operations read, reread)"
+    asked = ladder.asked_bytes(case.phase, case.observations, Direction.READ)
+    device = ladder.lowest_device(case.phase, case.observations, Direction.READ)
+    if asked and device is not None and device.raw_bytes < case.thresholds["device_share"] * asked:
+        return "a cache above that device answered some of these reads (T01, T03)"
+    if not buckets(case):
+        return "no latencies are known"
+    return None
+
+
+def lowest(case: TrialCase) -> str:
+    """The name of the lowest device that was read."""
+    device = ladder.lowest_device(case.phase, case.observations, Direction.READ)
+    return device.device if device else "the lowest visible device"
+
+
+def first_rate(case: TrialCase) -> float:
+    """Bytes/s of the first pass; 0 where it is not known."""
+    wanted = Measure(workload=case.measure.workload, operation=FIRST, figure="bytes_per_s")
+    figure = measures.value(case.run, case.observations, wanted)
+    return figure.value if figure else 0.0
+
+
+def passes(case: TrialCase) -> list[Phase]:
+    """The two passes over the same data in this run, the first one first; fewer where there were not both."""
+    of_both = [phase for phase in case.run.phases if phase.workload == case.measure.workload]
+    return [phase for name in (FIRST, AGAIN) for phase in of_both if name in phase.operations]
+
+
+def repeat(case: TrialCase) -> float | None:
+    """How many times as fast the second pass was; None where nothing was read twice, or storage was not asked twice.
+
+    The fastest tenth of either is compared: neighbours make reads slower and never faster.
+    """
+    both = passes(case)
+    if case.measure.operation not in (FIRST, AGAIN) or len(both) != 2 or not asked_alike(case, both):
+        return None
+    seen = [latency.merged(case.observations, phase.name, name) for phase, name in zip(both, (FIRST, AGAIN), strict=True)]
+    first, again = (latency.percentile(one, FASTEST) for one in seen)
+    return first / again if first and again else None
+
+
+def asked_alike(case: TrialCase, both: Sequence[Phase]) -> bool:
+    """Whether both passes made storage read about as much: else a cache above is the reason."""
+    below = [ladder.passed(phase, case.observations, Rung.CLIENT_CACHE, Direction.READ) for phase in both]
+    known = [step.raw_bytes for step in below if step is not None]
+    return len(known) == len(both) and min(known) >= case.thresholds["device_share"] * max(known)
+
+
+def limited(case: TrialCase) -> bool:
+    """Whether a declared limit, a schedule or more requests than one a worker make latencies that are not the device's alone."""
+    return any(place.limits for place in case.run.places) or bool(knob(case, "rate")) or (knob(case, "depth") or 1) != 1
+
+
+def buckets(case: TrialCase) -> Buckets:
+    """All latencies of the operation, all clients together."""
+    return latency.merged(case.observations, case.phase.name, case.measure.operation)
+
+
+def fast_share(case: TrialCase) -> tuple[float, float, float] | None:
+    """(share of fast reads, their median, median of the slow ones in ns) where there are two groups far apart, else None."""
+    seen = buckets(case)
+    if sum(count for _, count in seen) < case.thresholds["least_reads"]:
+        return None
+    limits = (case.thresholds[name] for name in ("times_apart", "group_share", "between_share"))
+    return groups.two(seen, groups.Apart(*limits))
+
+
+def answered_below(case: TrialCase, times: float) -> Finding:
+    """The second pass: what it adds over the first, something below the device answered."""
+    rate, first = rate_of(case), first_rate(case)
+    return found(
+        RULE,
+        case,
+        State.FAIL,
+        f"The fastest tenth of the second reads of the same data was {times:.1f} times as fast as that of the first, though"
+        f" storage was asked as much: below {lowest(case)} something had kept them. The first pass ran at"
+        f" {measures.with_unit(first, Unit.BYTES_PER_S)}.",
+        observed={"repeat_ratio": times},
+        threshold={"repeat_ratio": case.thresholds["repeat_ratio"]},
+        bound=Bound(low=None, high=first, unit=rate[1]) if rate and rate[1] is Unit.BYTES_PER_S and first else None,
+        relabel=f"reads answered from a cache below {lowest(case)}",
+    )
+
+
+def two_groups(case: TrialCase, share: float, fast_ns: float, slow_ns: float) -> Finding:
+    """Some reads answered an order of magnitude faster than the others."""
+    rate = rate_of(case)
+    mean = share * fast_ns + (1 - share) * slow_ns
+    fast, slow = (measures.with_unit(time, Unit.NANOSECONDS) for time in (fast_ns, slow_ns))
+    return found(
+        RULE,
+        case,
+        State.FAIL,
+        f"{measures.percent(share)} of the direct reads took about {fast}, the others about {slow}, and hardly any took a time"
+        f" between: below {lowest(case)} something answers a part of them.",
+        observed={"fast_share": share, "fast_ns": fast_ns, "slow_ns": slow_ns},
+        threshold={name: case.thresholds[name] for name in ("group_share", "times_apart")},
+        bound=Bound(low=None, high=rate[0] * mean / slow_ns, unit=rate[1]) if rate else None,
+        relabel=f"a mixture of {measures.percent(share)} reads from a cache below {lowest(case)} and reads of what is below that",
+    )
+
+
+def nothing_seen(case: TrialCase, twice: float | None) -> Finding:
+    """A pass: it says what was looked at."""
+    looked = [] if twice is None else [f"the second reads of the same data were {twice:.2f} times as fast as the first"]
+    if buckets(case) and not limited(case):
+        looked.append("latencies do not form two groups")
+    if not looked:
+        return found(RULE, case, State.UNVERIFIED, f"A limit or a queue hides what the device does; {OPEN}: read one at a time.")
+    said = f"{' and '.join(looked)}: no sign of a cache below {lowest(case)}; {OPEN}."
+    return found(RULE, case, State.PASS, f"{said[:1].upper()}{said[1:]}", observed={"repeat_ratio": twice})
+
+
+RULE = Rule(
+    id="T04",
+    name="hidden-lower-cache",
+    scope=Scope.TRIAL,
+    severity=Severity.QUALIFIES,
+    part="tier",
+    needs=(),
+    reads=("L0.read", "L2.read", "L9.read"),
+    applies=applies,
+    check=check,
+    alternatives=(
+        "The device's own memory, or the fast part of a solid-state disk, is a cache too: is it a part of what is claimed?",
+        "A token bucket of a cloud gives a burst and then brakes: its slow reads come later, a cache's slow ones come first.",
+        "Another load on the same device ended between the two passes: repeat them, in both orders.",
+    ),
+    advice="Read at least four sizes of data at random, one at a time, and look for the size from which on the latency no longer"
+    " rises; ask who runs the layer below how it caches (a virtual disk: cache = none).",
+    sources=(
+        "Traeger, Zadok, Joukov, Wright: A nine year study of file system and storage benchmarking, ACM TOS 4(2), 2008",
+        "SNIA Solid State Storage Performance Test Specification: the state of write caches is to be reported",
+    ),
+)

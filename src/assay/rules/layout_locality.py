@@ -1,0 +1,93 @@
+"""Finds data that lie within a small part of a disk with moving parts: its heads hardly move, and its outer tracks are fast.
+
+The span of all data files on the device that their file system is on, over the size of that device.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections import Counter
+
+from assay import measures
+from assay.catalogue import Case, Rule, TrialCase
+from assay.findings import found
+from assay.measures import ladder
+from assay.records import Direction, Finding, Scope, Severity, State
+from assay.units import Unit
+
+SECTOR_BYTES = 512
+"""The unit of /sys/block/DEVICE/size, whatever the device's own sectors are."""
+
+
+def applies(case: Case) -> str | None:
+    """Reads and writes of data files on a device that says that it rotates."""
+    assert isinstance(case, TrialCase)
+    if case.phase.directions.get(case.measure.operation) not in (Direction.READ, Direction.WRITE):
+        return "neither a read nor a write of data"
+    if rotates(case) == "0":
+        return "the device says that it has no moving parts"
+    return None
+
+
+def rotates(case: TrialCase) -> str | None:
+    """What the kernel says of the device that the file system is on."""
+    first = next((place.devices[0] for place in case.run.places if place.devices), None)
+    return ladder.device_fact(case.observations, first, "queue.rotational") if first else "0"
+
+
+def check(case: Case) -> Finding:
+    """The part of the device between the first and the last byte of the data."""
+    assert isinstance(case, TrialCase)
+    low, high = (at_end(case, metric) for metric in ("lowest_byte", "highest_byte"))
+    device = next(place.devices[0] for place in case.run.places if place.devices)
+    sectors = ladder.device_fact(case.observations, device, "size")
+    if low is None or high is None or not sectors or not sectors.isdigit() or not int(sectors):
+        return found(RULE, case, State.UNVERIFIED, "Where on the device the data lie, or how large it is, is not known.")
+    share = min(1.0, (high - low) / (int(sectors) * SECTOR_BYTES))
+    observed = {"span_share": share, "span_bytes": high - low, "files_in_a_directory": float(largest_directory(case))}
+    span = f"All data lie within {measures.with_unit(high - low, Unit.BYTES)} of {device}, {measures.percent(share)} of it"
+    if share >= case.thresholds["span_share"]:
+        return found(RULE, case, State.PASS, f"{span}.", observed=observed)
+    return found(
+        RULE,
+        case,
+        State.FAIL,
+        f"{span}: on a disk with moving parts its heads hardly move, so seeks are shorter than on a disk that is in use.",
+        observed=observed,
+        threshold={"span_share": case.thresholds["span_share"]},
+    )
+
+
+def at_end(case: TrialCase, metric: str) -> float | None:
+    """The last look of the phase: files that it made have their place by then."""
+    series = next(iter(case.observations.over_time(case.phase.name, "layout", metric)), None)
+    return series.value[-1] if series and series.value else None
+
+
+def largest_directory(case: TrialCase) -> int:
+    """How many data files the fullest directory holds."""
+    held = Counter(posixpath.dirname(path) for path in case.phase.data_files)
+    return max(held.values(), default=0)
+
+
+RULE = Rule(
+    id="T13",
+    name="layout-locality",
+    scope=Scope.TRIAL,
+    severity=Severity.NOTES,
+    part="tier",
+    needs=(),
+    reads=("layout.lowest_byte", "layout.highest_byte", "fact:device.0.size", "fact:device.0.queue.rotational"),
+    applies=applies,
+    check=check,
+    alternatives=(
+        "A virtual disk often says that it rotates and lies on flash: then places are alike, and this note says nothing.",
+        "Below a loop device, a RAID or a thin volume the places on the disks themselves are others.",
+    ),
+    advice="Lay the data out over most of the disk, or beside other data that fill it to what production has; or say which part"
+    " of the disk the figure is for.",
+    sources=(
+        "Traeger, Zadok, Joukov, Wright: A nine year study of file system and storage benchmarking, ACM TOS 4(2), 2008",
+        "Agrawal, Arpaci-Dusseau, Arpaci-Dusseau: Generating realistic Impressions for file-system benchmarking, FAST 2009",
+    ),
+)

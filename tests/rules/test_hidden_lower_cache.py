@@ -1,0 +1,130 @@
+"""T04: a second pass that is too fast, two groups of latencies, and all that looks like them and is not."""
+
+from array import array
+from dataclasses import replace
+
+import pytest
+
+from assay.records import CacheState, Claim, Direction, Limit, Severity, State, Tier
+from assay.rules.hidden_lower_cache import RULE
+from audit.case_builder import MIB, Made, Seen, case_of, run_of
+
+DEVICE = Claim(tier=Tier.DEVICE)
+ALL = 256 * MIB
+DIRECT = {"direct": True}
+
+
+def one(**made):
+    seen = Seen(**{"storage_bytes": ALL, "lower_bytes": ALL, **made.pop("seen", {})})
+    return case_of(Made(**{"claim": DEVICE, "knobs": DIRECT, "seen": seen, **made}), "T04")
+
+
+def passes(times, operation="reread", second_bytes=ALL, **made):
+    """A run of a read of one second and a reread that was so many times as fast, as the measure of either sees it."""
+    case = one(**made)
+    first = run_of(Made()).phases[0]
+    length = round(10**9 / times)
+    again = replace(
+        first,
+        name="again",
+        operations=("reread",),
+        directions={"reread": Direction.READ},
+        end_ns=length,
+        clients=tuple(
+            replace(
+                client,
+                last_ns=length,
+                operations=tuple(replace(total, operation="reread", last_ns=length) for total in client.operations),
+            )
+            for client in first.clients
+        ),
+    )
+    twice = [replace(r, phase="again", bytes=second_bytes if r.rung == "L2" else r.bytes) for r in case.observations.readings]
+    (seen,) = case.observations.histograms
+    faster = array("q", [round(upper / times) for upper in seen.upper_ns])
+    observations = replace(
+        case.observations,
+        readings=(*case.observations.readings, *twice),
+        histograms=(seen, replace(seen, phase="again", operation="reread", upper_ns=faster)),
+    )
+    run = replace(case.run, phases=(first, again))
+    measure = replace(case.measure, operation=operation)
+    phase = again if operation == "reread" else first
+    value = ALL * times if operation == "reread" else float(ALL)
+    return replace(case, run=run, phase=phase, measure=measure, observations=observations, value=value)
+
+
+def test_a_second_pass_that_is_much_faster_is_qualified_and_bounded_by_the_first():
+    found = RULE.check(passes(6))
+    assert (found.state, found.severity) == (State.FAIL, Severity.QUALIFIES)
+    assert found.bound.high == pytest.approx(ALL)
+    assert "vda" in found.relabel
+
+
+def test_the_first_pass_is_not_accused_of_what_the_second_shows():
+    assert RULE.check(passes(6, operation="read")).state is State.PASS
+
+
+def test_passes_alike_show_nothing_and_exclude_nothing():
+    found = RULE.check(passes(1.2))
+    assert found.state is State.PASS
+    assert "not excluded" in found.statement
+
+
+def test_a_second_pass_that_storage_was_not_asked_for_is_the_business_of_others():
+    assert RULE.check(passes(6, second_bytes=MIB)).state is not State.FAIL
+    assert RULE.check(passes(6, seen={"lower_bytes": MIB})).state is State.UNVERIFIED
+
+
+def test_without_a_look_at_the_devices_the_second_pass_still_tells():
+    assert RULE.check(passes(6, seen={"lower_bytes": None})).state is State.FAIL
+
+
+FAST, SLOW = 20_000, 5_000_000
+GROUPS = (FAST,) * 128 + (SLOW,) * 128
+
+
+def test_two_groups_far_apart_are_a_mixture():
+    found = RULE.check(one(operation="random_read", latencies_ns=GROUPS, figure="ops_per_s"))
+    assert (found.state, found.severity) == (State.FAIL, Severity.QUALIFIES)
+    assert found.observed["fast_share"] == pytest.approx(0.5)
+    assert found.bound.high == pytest.approx(256 * 0.502)
+
+
+@pytest.mark.parametrize(
+    "latencies",
+    [
+        (FAST,) * 256,
+        (FAST,) * 240 + (SLOW,) * 16,
+        (100_000,) * 128 + (600_000,) * 128,
+        tuple(round(FAST * (SLOW / FAST) ** (index / 255)) for index in range(256)),
+        (FAST,) * 40 + (SLOW,) * 40,
+    ],
+    ids=["one group", "a tail", "near each other", "a slope", "few"],
+)
+def test_what_is_no_two_groups_passes(latencies):
+    assert RULE.check(one(operation="random_read", latencies_ns=latencies)).state is State.PASS
+
+
+@pytest.mark.parametrize("hidden", [{"knobs": {**DIRECT, "rate": 300}}, {"knobs": {**DIRECT, "depth": 8}}, {"limits": True}])
+def test_limits_schedules_and_queues_make_groups_of_their_own(hidden):
+    if "limits" in hidden:
+        hidden = {"limits": (Limit(device="vda", direction=Direction.READ, ops_per_s=1000),)}
+    assert RULE.check(one(operation="random_read", latencies_ns=GROUPS, **hidden)).state is State.UNVERIFIED
+
+
+def test_buffered_reads_are_told_how_to_ask():
+    found = RULE.check(one(knobs={}))
+    assert found.state is State.UNVERIFIED
+    assert "direct = true" in found.statement
+
+
+def test_a_read_without_latencies_or_second_pass_is_unverified():
+    case = one()
+    case = replace(case, observations=replace(case.observations, histograms=()))
+    assert RULE.check(case).state is State.UNVERIFIED
+    assert case.phase.cache_asked is CacheState.AS_LEFT
+
+
+def test_writes_are_not_its_business():
+    assert RULE.applies(one(operation="write")) == "not a read"
