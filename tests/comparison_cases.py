@@ -1,14 +1,14 @@
 """Cases for the rules of comparison: two arms of runs with values, from a plan in blocks or in sittings."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import notebook_records as made
 from assay.analysis.cells import cells
 from assay.analysis.compare import comparisons
-from assay.audit import limits
+from assay.audit import arms, limits
 from assay.catalogue import ComparisonCase
-from assay.records import Change, Claim, Judged, Load, Observations, Phase, Trial
+from assay.records import Change, Claim, Experiment, Judged, Load, Observations, Phase, Plan, Trial
 
 
 def no_evidence(run: str) -> Observations:
@@ -53,3 +53,23 @@ def case(
 
 def started(judged: Judged, place: int) -> Judged:
     return replace(judged, run=replace(judged.run, started_utc=f"2026-01-01T00:00:{place:02d}+00:00"))
+
+
+def of_runs(rule: str, asked: Experiment, plan: Plan, runs: Sequence[Judged], which: int = 0) -> ComparisonCase:
+    """The case of one comparison of these runs, with what it leaves out, as the judge would put it before a rule."""
+    one = comparisons(asked, plan, cells(asked, plan, runs, no_evidence), runs)[which]
+    both = arms.of(one, runs)
+    measure = next(measure for measure in asked.measures if measure.name == one.measure)
+    return ComparisonCase(
+        subject="comparison",
+        experiment=asked,
+        plan=plan,
+        comparison=one,
+        measure=measure,
+        claim=Claim(),
+        baseline=tuple((j.run, Observations()) for j in both.baseline),
+        candidate=tuple((j.run, Observations()) for j in both.candidate),
+        verdicts={j.id: j.verdicts[measure.name] for j in both.every},
+        thresholds=limits.thresholds(rule),
+        left_out=both.left_out,
+    )

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from assay.audit.verdicts import failures
+from assay.frozen import dataclass
 from assay.records import Comparison, Finding, Judged, Value, Verdict, VerdictState
 
 
@@ -16,6 +16,8 @@ class Arms:
 
     baseline: tuple[Judged, ...]
     candidate: tuple[Judged, ...]
+    left_out: tuple[Judged, ...] = ()
+    """Of both, those that the comparison excludes."""
 
     @property
     def every(self) -> tuple[Judged, ...]:
@@ -35,6 +37,7 @@ def of(comparison: Comparison, runs: Sequence[Judged]) -> Arms:
     return Arms(
         baseline=tuple(run for run in runs if counts(comparison, comparison.baseline, run)),
         candidate=tuple(run for run in runs if counts(comparison, comparison.candidate, run)),
+        left_out=tuple(run for run in runs if run.id in comparison.excluded),
     )
 
 

@@ -29,7 +29,7 @@ from assay.records import (
     VerdictState,
     worst,
 )
-from assay.soundness import required_rules
+from assay.soundness import COMPARED, required_rules
 from assay.units import Unit
 
 Load = Callable[[str], Observations]
@@ -166,9 +166,10 @@ def judge_comparison(experiment: Experiment, plan: Plan, what: tuple[Comparison,
         candidate=tuple((judged.run, load(judged.id)) for judged in both.candidate),
         verdicts=counted,
         thresholds={},
+        left_out=both.left_out,
     )
     findings = tuple(examine(rule, case) for rule in rules(Scope.COMPARISON))
-    own = state_of(findings, [finding.rule for finding in findings])
+    own = state_of(findings, COMPARED)
     state = worst((own, *(verdict.state for verdict in counted.values())))
     return Verdict(
         subject=case.subject,

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
-from assay.records import Claim, Comparison, Experiment, Measure, Observations, Phase, Plan, Run, Verdict
+from assay.frozen import dataclass, field
+from assay.records import Claim, Comparison, Experiment, Judged, Measure, Observations, Phase, Plan, Run, Verdict
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,6 +40,8 @@ class ComparisonCase:
     verdicts: Mapping[str, Verdict]
     """Run (`0007/1`) -> verdict of this measure in that run."""
     thresholds: Mapping[str, float]
+    left_out: tuple[Judged, ...] = ()
+    """Runs at the levels of the two arms that the comparison leaves out, with what was said of them (S08)."""
 
 
 @dataclass(frozen=True, kw_only=True)

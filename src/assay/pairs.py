@@ -1,0 +1,105 @@
+"""What a comparison stands on: the values of its arms by trial, its pairs by block, and its answer from any of them.
+
+For the rules of statistics, which ask what the same runs would have said under another treatment. Trials are named by their
+id, values are positive wherever a logarithm is taken of them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from assay.catalogue import ComparisonCase
+from assay.frozen import dataclass
+from assay.records import Bound, Change, Conclusion, Trial, Value
+from assay.statistics.contrast import Contrast, interval
+from assay.statistics.four_way import four_way
+from assay.statistics.paired_ratio import paired_ratio
+from assay.statistics.welch_ratio import welch_ratio
+
+Values = Mapping[int, float]
+"""Trial -> value."""
+Key = tuple[int, int]
+"""Sitting and block."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """The ratio of the arms as a contrast of logarithms, and what follows from it."""
+
+    contrast: Contrast
+    conclusion: Conclusion
+
+    def __str__(self) -> str:
+        return f"{math.exp(self.contrast.difference):.3g} times, {self.conclusion.value}"
+
+    @property
+    def bound(self) -> Bound:
+        """The 95 % interval of the ratio."""
+        low, high = interval(self.contrast, 0.95)
+        return Bound(low=math.exp(low), high=math.exp(high), unit="ratio")
+
+
+def values(case: ComparisonCase) -> dict[int, float]:
+    """The values that the comparison stands on."""
+    counted = (
+        (run.trial.id, case.verdicts.get(f"{run.trial.id:04d}/{run.attempt}")) for run, _ in (*case.baseline, *case.candidate)
+    )
+    return {trial: verdict.value for trial, verdict in counted if verdict is not None and verdict.value is not None}
+
+
+def trials(case: ComparisonCase) -> dict[int, Trial]:
+    """The trials of both arms in the order of the schedule, by id."""
+    one = case.comparison
+    return {
+        trial.id: trial
+        for trial in case.plan.trials
+        if trial.levels.get(one.factor) in (one.baseline, one.candidate)
+        and all(trial.levels.get(path) == level for path, level in one.within.items())
+    }
+
+
+def arm(case: ComparisonCase, level: Value, of: Values) -> dict[int, float]:
+    """Those of the values that belong to one level of the compared factor, in the order of the schedule."""
+    return {
+        number: of[number] for number, t in trials(case).items() if number in of and t.levels.get(case.comparison.factor) == level
+    }
+
+
+def by_block(case: ComparisonCase, of: Values) -> dict[Key, tuple[float, float]]:
+    """Sitting and block -> values of baseline and candidate, where both have one, in the order of the schedule."""
+    known, one = trials(case), case.comparison
+    first, second = (
+        {(known[number].sitting, known[number].block): value for number, value in arm(case, level, of).items()}
+        for level in (one.baseline, one.candidate)
+    )
+    return {key: (first[key], second[key]) for key in first if key in second}
+
+
+def answer(case: ComparisonCase, of: Values) -> Answer | None:
+    """The answer by these values, made as the comparison is: paired by block, or unpaired where a person changes the level.
+
+    None where fewer than three pairs, or values that are not positive, give no interval.
+    """
+    arms = [list(arm(case, level, of).values()) for level in (case.comparison.baseline, case.comparison.candidate)]
+    if not all(arms) or any(value <= 0 for values_of_arm in arms for value in values_of_arm):
+        return None
+    pairs = list(by_block(case, of).values())
+    if by_hand(case):
+        contrast = welch_ratio(*arms)
+    elif pairs:
+        contrast = paired_ratio([first for first, _ in pairs], [second for _, second in pairs])
+    else:
+        return None
+    return concluded(case, contrast) if contrast.n > 2 else None
+
+
+def concluded(case: ComparisonCase, contrast: Contrast) -> Answer:
+    """The answer that follows from a contrast."""
+    wide, narrow = interval(contrast, 0.95), interval(contrast, 0.90)
+    return Answer(contrast=contrast, conclusion=four_way(wide, narrow, case.comparison.matters_share))
+
+
+def by_hand(case: ComparisonCase) -> bool:
+    """Whether a person changes the compared factor."""
+    return any(factor.path == case.comparison.factor and factor.change is Change.MANUAL for factor in case.experiment.factors)
