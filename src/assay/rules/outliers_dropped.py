@@ -1,0 +1,156 @@
+"""Finds comparisons that stand on a selection: trials whose figure is gone, or whose leaving out makes the answer.
+
+Evidence: the stored schedule against the runs. A trial that was due and has no figure (it failed, was killed, its folder is
+gone) might have had any. A run that a rule of noise set aside or had repeated did measure the thing: the answer is computed
+once more with what was measured first. A run that is no measure of what is claimed is rightly left out; size is no reason.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from statistics import median
+
+from assay import pairs
+from assay.catalogue import Case, ComparisonCase, Rule
+from assay.findings import found
+from assay.records import Bound, Finding, Judged, Outcome, Scope, Severity, State, Value, Verdict
+
+NORMAL = 1.4826
+"""Standard deviation over median absolute deviation of a normal distribution."""
+LEAST_FOR_FAR = 8
+"""Values of an arm below which none can be told to stand apart: of six normal ones one often does."""
+NOISE = ("N", "L10", "E02")
+"""Beginnings of the ids of rules that find a physical cause in a run which measured the right thing."""
+MOST_NAMED = 4
+ALTERNATIVES = (
+    "A machine that stopped for a reason of its own (power, a full disk) loses runs whatever they measured: the reason is kept.",
+    "One run in ten or more that stands apart is a second mode and no outlier: S03 looks for it.",
+)
+ADVICE = (
+    "Run again what is missing (`assay run FILE --resume`), and look for what the trials that failed have in common. Report "
+    "failures as a result of the arm that failed; leave nothing out for its size."
+)
+
+
+def applies(case: Case) -> str | None:
+    """None for every comparison."""
+    return None if isinstance(case, ComparisonCase) else "it judges comparisons"
+
+
+def check(case: Case) -> Finding:
+    """Fail where trials that were due have no figure, or where those that noise set aside would change the answer."""
+    assert isinstance(case, ComparisonCase)
+    counted, due = pairs.values(case), trials_due(case)
+    gone = {number: why for number in due if number not in counted and (why := lost(case, number)) is not None}
+    told = f"{len(counted)} of {len(due)} trials that were due count"
+    observed = {"due": len(due), "counted": len(counted), "without_figure": len(gone), "left_out": len(case.left_out)}
+    if len(gone) > case.thresholds["lost_share"] * len(due):
+        statement = f"{told}; {len(gone)} have no figure and might have had any: {named(gone)}."
+        return found(RULE, case, State.FAIL, statement, observed=observed, relabel="of the trials that came through")
+    first = {**counted, **dict(as_first_measured(case))}
+    quiet, every = pairs.answer(case, counted), pairs.answer(case, first)
+    if quiet is not None and every is not None and quiet.conclusion is not every.conclusion:
+        return found(
+            RULE,
+            case,
+            State.FAIL,
+            f"{told}: {quiet}. With what was measured before noise had it set aside or repeated: {every}.",
+            observed=observed,
+            bound=hull(quiet.bound, every.bound),
+            relabel="an answer of the quiet runs alone",
+        )
+    said = told if len(counted) < len(due) else f"All {len(due)} trials that were due count"
+    same = "; with what noise set aside the answer is the same" if first != counted else ""
+    return found(RULE, case, State.PASS, f"{said}{same}{standing_apart(case, counted)}.", observed=observed)
+
+
+def trials_due(case: ComparisonCase) -> tuple[int, ...]:
+    """The trials of both arms up to the last one of its sitting that was run."""
+    last: dict[int, int] = {}
+    for run in (*(run for run, _ in (*case.baseline, *case.candidate)), *(judged.run for judged in case.left_out)):
+        last[run.trial.sitting] = max(run.trial.position, last.get(run.trial.sitting, -1))
+    return tuple(number for number, trial in pairs.trials(case).items() if trial.position <= last.get(trial.sitting, -1))
+
+
+def lost(case: ComparisonCase, number: int) -> str | None:
+    """Why a trial has no figure, in words; None where it has one, or was interrupted by hand and waits to be resumed."""
+    runs = [judged for judged in case.left_out if judged.run.trial.id == number]
+    if any(value_of(case, judged) is not None for judged in runs):
+        return None
+    if not runs:
+        return "is in the schedule and not in the notebook"
+    last = max(runs, key=lambda judged: judged.run.attempt)
+    return None if last.run.outcome is Outcome.INTERRUPTED else case.comparison.excluded.get(last.id, "has no figure")
+
+
+def value_of(case: ComparisonCase, judged: Judged) -> float | None:
+    """The value that a run which finished has for the measure."""
+    verdict = judged.verdicts.get(case.measure.name)
+    return None if verdict is None or judged.run.outcome is not Outcome.FINISHED else verdict.value
+
+
+def named(gone: Mapping[int, str]) -> str:
+    """`trial 3 (failed: exit status 124)`, the first few of them."""
+    shown = [f"trial {number} ({why.split(chr(10))[0][:90]})" for number, why in list(gone.items())[:MOST_NAMED]]
+    return "; ".join(shown) + (f" and {len(gone) - MOST_NAMED} more" if len(gone) > MOST_NAMED else "")
+
+
+def as_first_measured(case: ComparisonCase) -> Iterator[tuple[int, float]]:
+    """The first attempt of each trial that noise set aside or had repeated."""
+    seen: set[int] = set()
+    for judged in sorted(case.left_out, key=lambda one: (one.run.trial.id, one.run.attempt)):
+        number, verdict, value = judged.run.trial.id, judged.verdicts.get(case.measure.name), value_of(case, judged)
+        if number not in seen and verdict is not None and value is not None and by_noise(verdict):
+            seen.add(number)
+            yield number, value
+
+
+def by_noise(verdict: Verdict) -> bool:
+    """Whether nothing but noise speaks against a figure."""
+    against = [one.rule for one in verdict.findings if (one.state, one.severity) == (State.FAIL, Severity.INVALIDATES)]
+    return all(rule.startswith(NOISE) for rule in against)
+
+
+def hull(one: Bound, other: Bound) -> Bound:
+    """The smallest interval that holds both."""
+    ends = [end for bound in (one, other) for end in (bound.low, bound.high) if end is not None]
+    return Bound(low=min(ends), high=max(ends), unit="ratio")
+
+
+def standing_apart(case: ComparisonCase, counted: pairs.Values) -> str:
+    """Which values stand apart and are kept, and what the answer would be without them; empty where none does."""
+    levels = (case.comparison.baseline, case.comparison.candidate)
+    apart = [number for level in levels for number in far(case, level, counted)]
+    rest = pairs.answer(case, {number: value for number, value in counted.items() if number not in apart}) if apart else None
+    names = ", ".join(str(number) for number in apart[:MOST_NAMED])
+    return f"; far from the others, and kept: trial {names} (without: {rest})" if rest else ""
+
+
+def far(case: ComparisonCase, level: Value, counted: pairs.Values) -> list[int]:
+    """The trials of one arm too many spreads from its median, by the median absolute deviation of logarithms."""
+    logs = {number: math.log(value) for number, value in pairs.arm(case, level, counted).items() if value > 0}
+    if len(logs) < LEAST_FOR_FAR:
+        return []
+    middle = median(logs.values())
+    spread = NORMAL * median(abs(value - middle) for value in logs.values())
+    return [number for number, value in logs.items() if abs(value - middle) > case.thresholds["spreads"] * spread > 0]
+
+
+RULE = Rule(
+    id="S08",
+    name="outliers-dropped",
+    scope=Scope.COMPARISON,
+    severity=Severity.QUALIFIES,
+    part="statistics",
+    needs=(),
+    applies=applies,
+    check=check,
+    alternatives=ALTERNATIVES,
+    advice=ADVICE,
+    sources=(
+        "Hoefler and Belli, SC 2015: scientific benchmarking of parallel computing systems",
+        "Leys et al., J. Experimental Social Psychology 49 (2013) 764: outliers by absolute deviation around the median",
+        "Heiser: systems benchmarking crimes, on selective data sets",
+    ),
+)
