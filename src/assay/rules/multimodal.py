@@ -1,0 +1,123 @@
+"""Finds arms whose runs fall into two groups, so that their mean describes a run that never happens.
+
+Evidence: the values of each arm's runs, as logarithms. The dip test says whether they have more than one mode; the split with
+the smallest sum of squares says which modes, and with what shares. Modes nearer than what matters change no decision.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from assay import measures, pairs
+from assay.catalogue import Case, ComparisonCase, Rule
+from assay.findings import found
+from assay.measures import words
+from assay.records import Bound, Finding, Scope, Severity, State, Value
+from assay.statistics.hartigan import Modes, has_several_modes, modes
+
+ALTERNATIVES = (
+    "Two declared classes of work in one figure (reads and writes): measure each by itself.",
+    "One or two runs far from the rest are no mode: S08 names them.",
+    "A drift that came in one step: the groups are then early and late runs (S04).",
+)
+ADVICE = (
+    "Report the modes with their shares instead of a mean, and look for what the runs of one group have in common: layout, "
+    "memory node, boot, a limit that comes and goes. Make that a factor, or hold it still."
+)
+ARMS = ("baseline", "candidate")
+
+
+def applies(case: Case) -> str | None:
+    """Comparisons of positive figures with enough runs for two modes to be told."""
+    if not isinstance(case, ComparisonCase):
+        return "it judges comparisons"
+    if any(value <= 0 for value in pairs.values(case).values()):
+        return "a figure is 0, so there are no ratios between groups"
+    least = int(case.thresholds["least_runs"])
+    if all(len(logarithms(case, level)) < least for level in (case.comparison.baseline, case.comparison.candidate)):
+        return f"two modes are not told from one by fewer than {least} runs an arm"
+    return None
+
+
+def check(case: Case) -> Finding:
+    """Fail where the runs of an arm have two modes further apart than what matters."""
+    assert isinstance(case, ComparisonCase)
+    arms = {level: logarithms(case, level) for level in (case.comparison.baseline, case.comparison.candidate)}
+    least, apart = int(case.thresholds["least_runs"]), case.comparison.matters_share
+    split = {level: groups for level, logs in arms.items() if (groups := two(logs, least, apart)) is not None}
+    observed = {f"{which}_runs": float(len(logs)) for which, logs in zip(ARMS, arms.values(), strict=True)}
+    threshold = {"runs": float(least), "apart_share": apart}
+    if not split:
+        said = f"The runs of each arm have one mode, or modes less than {measures.percent(apart)} apart."
+        return found(RULE, case, State.PASS, said, observed=observed, threshold=threshold)
+    for which, level in zip(ARMS, arms, strict=True):
+        if (groups := split.get(level)) is not None:
+            observed |= {f"{which}_low": math.exp(groups.low), f"{which}_high": math.exp(groups.high)}
+            observed[f"{which}_upper_share"] = groups.upper_share
+    said = "; ".join(told(case, level, groups) for level, groups in split.items())
+    return found(
+        RULE,
+        case,
+        State.FAIL,
+        f"The mean describes no run: {said}.",
+        observed=observed,
+        threshold=threshold,
+        bound=bound(case, arms, split),
+        relabel="runs in two groups",
+    )
+
+
+def logarithms(case: ComparisonCase, level: Value) -> list[float]:
+    """The logarithms of one arm's values."""
+    return [math.log(value) for value in pairs.arm(case, level, pairs.values(case)).values()]
+
+
+def two(logs: list[float], least: int, apart: float) -> Modes | None:
+    """The two modes of an arm, where it has them and they are further apart than this share."""
+    if len(logs) < least or not has_several_modes(logs):
+        return None
+    groups = modes(logs)
+    return groups if math.expm1(groups.high - groups.low) > apart else None
+
+
+def told(case: ComparisonCase, level: Value, groups: Modes) -> str:
+    """`the runs of xfs are in two groups, 60 % near 100 MB/s and 40 % near 140 MB/s`."""
+    kind = measures.figure_kind(case.measure.figure)
+    low, high = (
+        measures.with_unit(math.exp(centre), kind.unit) if kind else f"{math.exp(centre):.3g}"
+        for centre in (groups.low, groups.high)
+    )
+    lower, upper = (measures.percent(share) for share in (1 - groups.upper_share, groups.upper_share))
+    return f"the runs of {words.level(level)} are in two groups, {lower} near {low} and {upper} near {high}"
+
+
+def bound(case: ComparisonCase, arms: Mapping[Value, list[float]], split: Mapping[Value, Modes]) -> Bound | None:
+    """The ratio between the modes that are furthest apart and nearest: what single runs of the two arms show."""
+    ends = {}
+    for level, logs in arms.items():
+        if not logs:
+            return None
+        centre = sum(logs) / len(logs)
+        ends[level] = (split[level].low, split[level].high) if level in split else (centre, centre)
+    first, second = ends[case.comparison.baseline], ends[case.comparison.candidate]
+    return Bound(low=math.exp(second[0] - first[1]), high=math.exp(second[1] - first[0]), unit="ratio")
+
+
+RULE = Rule(
+    id="S03",
+    name="multimodal",
+    scope=Scope.COMPARISON,
+    severity=Severity.QUALIFIES,
+    part="statistics",
+    needs=(),
+    applies=applies,
+    check=check,
+    alternatives=ALTERNATIVES,
+    advice=ADVICE,
+    sources=(
+        "Hartigan and Hartigan, Annals of Statistics 13 (1985) 70: the dip test of unimodality",
+        "Hoefler and Belli, SC 2015: scientific benchmarking of parallel computing systems",
+        "Maricq et al., OSDI 2018: Taming performance variability",
+    ),
+)
