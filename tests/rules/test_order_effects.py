@@ -59,23 +59,10 @@ def test_a_drift_that_changes_no_decision_passes():
     assert RULE.check(case("S04", values(drift=0.01, spread=0.0001))).state is State.PASS
 
 
-def test_an_effect_of_the_run_before_qualifies_without_a_bound():
-    """In the plan of alternating blocks (xfs ext4, ext4 xfs, xfs ext4, ...) what comes after an xfs is made faster."""
-
-    def after(t):
-        before_is_xfs = t.position > 1 and t.position % 4 in (1, 2)
-        return 100 * math.exp(0.1 * before_is_xfs + 0.0005 * (t.position % 3))
-
-    finding = RULE.check(case("S04", after, blocks=8))
-    assert finding.state is State.FAIL
-    assert "ran just before" in finding.statement
-    assert finding.bound is None
-
-
-def test_false_alarms_stay_near_twice_the_level():
+def test_false_alarms_stay_near_the_level():
     draw, sets = np.random.default_rng(3), 300
     alarms = sum(RULE.check(case("S04", lambda t: 100 * math.exp(draw.normal(0, 0.05)))).state is State.FAIL for _ in range(sets))
-    assert alarms / sets <= 0.05
+    assert alarms / sets <= 0.03
 
 
 def test_arms_without_runs_cannot_be_judged():

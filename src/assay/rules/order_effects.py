@@ -1,4 +1,4 @@
-"""Finds comparisons that the order of the runs could explain: arms measured apart, a drift, an effect of the run before.
+"""Finds comparisons that the order of the runs could explain: arms measured apart, or a drift while they were measured.
 
 Evidence: when each run started, the stored schedule, and each run's value less the mean of its arm (on logarithms). Arms
 that stood apart because a person changed the level by hand are bounded by the interval and never thrown away for that alone.
@@ -15,16 +15,15 @@ from statistics import fmean
 from assay import measures
 from assay.catalogue import Case, ComparisonCase, Rule
 from assay.findings import found
-from assay.records import Bound, Change, Conclusion, Finding, Run, Scope, Severity, State, Value
+from assay.records import Bound, Change, Conclusion, Finding, Run, Scope, Severity, State
 from assay.statistics.contrast import Contrast
 from assay.statistics.contrast import interval as limits
 from assay.statistics.four_way import four_way
-from assay.statistics.group_effect import group_effect
 from assay.statistics.trend import Trend, correlation, trend
 from assay.statistics.welch_ratio import welch_ratio
 
 ALTERNATIVES = (
-    "A treatment that really changes the system for what comes after it (a server that one arm warms): wash it out between runs.",
+    "A system that one arm changes for all that comes after it (it fills, it ages): S05 looks at the run just before.",
     "A neighbour on the same machine whose load rose during the experiment: N02 says so.",
 )
 ADVICE = (
@@ -41,13 +40,12 @@ DRIFTED = {
 
 @dataclass(frozen=True, kw_only=True)
 class Point:
-    """One run that counts: its arm, when it started (s), the logarithm of its value less its arm's mean, what ran before."""
+    """One run that counts: its arm, when it started (s), the logarithm of its value less its arm's mean."""
 
     arm: int
     sitting: int
     started_s: float
     residual: float
-    before: Value
 
 
 def applies(case: Case) -> str | None:
@@ -56,7 +54,7 @@ def applies(case: Case) -> str | None:
 
 
 def check(case: Case) -> Finding:
-    """Fail where the arms stood apart, where the residuals have a trend, or where they depend on the run before."""
+    """Fail where the arms stood apart, or where the residuals have a trend."""
     assert isinstance(case, ComparisonCase)
     points = [*arm(case, 0, case.baseline), *arm(case, 1, case.candidate)]
     if len({point.arm for point in points}) < 2:
@@ -68,35 +66,27 @@ def check(case: Case) -> Finding:
         statement = "The arms were measured one after the other and not mixed: a drift would look like a difference."
         observed, threshold = {"separation": apart}, {"separation": case.thresholds["separation"]}
         return found(RULE, case, State.FAIL, statement, observed=observed, threshold=threshold)
-    return judged(case, trend_of(points), before_of(points))
+    return judged(case, trend_of(points))
 
 
-def judged(case: ComparisonCase, drift: Trend | None, before: float | None) -> Finding:
+def judged(case: ComparisonCase, drift: Trend | None) -> Finding:
     """The finding on arms that were mixed."""
     p = case.thresholds["p"]
     least = case.comparison.matters_share * case.thresholds["rise_of_matters"]
     drifted = drift is not None and drift.p_value < p and abs(math.expm1(drift.rise)) > least
-    depends = before is not None and before < p
-    words = []
-    if drift is not None and drifted:
-        words.append(
-            f"The figure changed by {measures.percent(math.expm1(drift.rise))} over the experiment; pairs take most of it out."
-        )
-    if depends:
-        words.append("The figure depends on which level ran just before.")
+    rise = math.expm1(drift.rise) if drift else None
+    statement = "The arms were mixed, and time does not show in the figures."
+    if drifted and rise is not None:
+        statement = f"The figure changed by {measures.percent(rise)} over the experiment; pairs take most of it out."
     return found(
         RULE,
         case,
-        State.FAIL if words else State.PASS,
-        " ".join(words) or "The arms were mixed, and neither time nor the run before shows in the figures.",
+        State.FAIL if drifted else State.PASS,
+        statement,
         severity=Severity.QUALIFIES,
-        observed={
-            "drift_p": drift.p_value if drift else None,
-            "drift_share": math.expm1(drift.rise) if drift else None,
-            "before_p": before,
-        },
+        observed={"drift_p": drift.p_value if drift else None, "drift_share": rise},
         threshold={"p": p, "drift_share": least},
-        bound=interval(case) if drifted and not depends else None,
+        bound=interval(case) if drifted else None,
     )
 
 
@@ -149,14 +139,12 @@ def arm(case: ComparisonCase, number: int, runs: Sequence[tuple[Run, object]]) -
         if name not in case.comparison.excluded and verdict is not None and verdict.value is not None and verdict.value > 0:
             values[name], kept[name] = math.log(verdict.value), run
     centre = fmean(values.values()) if values else 0.0
-    levels = {trial.position: trial.levels.get(case.comparison.factor) for trial in case.plan.trials}
     return [
         Point(
             arm=number,
             sitting=run.trial.sitting,
             started_s=datetime.fromisoformat(run.started_utc).timestamp(),
             residual=values[name] - centre,
-            before=levels.get(run.trial.position - 1),
         )
         for name, run in kept.items()
     ]
@@ -171,15 +159,6 @@ def places(points: Sequence[Point]) -> list[int]:
 def trend_of(points: Sequence[Point]) -> Trend | None:
     """The trend of the residuals over time; one more degree of freedom is spent on the second arm's mean."""
     return trend([point.started_s for point in points], [point.residual for point in points], spent=1)
-
-
-def before_of(points: Sequence[Point]) -> float | None:
-    """The p-value of no effect of the level that ran just before; None with too few runs."""
-    groups: dict[Value, list[float]] = {}
-    for point in points:
-        if point.before is not None:
-            groups.setdefault(point.before, []).append(point.residual)
-    return group_effect(groups.values(), spent=1)
 
 
 RULE = Rule(

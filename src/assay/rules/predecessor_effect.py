@@ -1,0 +1,124 @@
+"""Finds figures that depend on which trial ran just before, so that the schedule has a part in them.
+
+Evidence: the stored schedule, and each run's value as a logarithm. For every factor of the experiment the runs are grouped by
+its level in the trial before; a model of arm and predecessor is held against one of the arm alone.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from assay import measures, pairs
+from assay.catalogue import Case, ComparisonCase, Rule
+from assay.findings import found
+from assay.measures import words
+from assay.records import Bound, Finding, Scope, Severity, State, Value
+from assay.statistics.contrast import interval
+from assay.statistics.two_way import TwoWay, two_way
+
+ALTERNATIVES = (
+    "A treatment that really changes the system for what comes after it (a server that one arm warms): then that is a result.",
+    "A rhythm that happens to follow the schedule: another seed gives another order.",
+)
+ADVICE = (
+    "Look at what a trial leaves behind: dirty data, a warm cache, a used-up credit, a fuller disk (W07). Let the target begin "
+    "afresh for every trial, run an unmeasured trial between, or wait longer (`quiesce`)."
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dependence:
+    """What the predecessor's level of one factor does, with the p-value adjusted for all factors that were looked at."""
+
+    path: str
+    found: TwoWay
+    p_value: float
+
+
+def applies(case: Case) -> str | None:
+    """Comparisons of which some factor's level before can be told."""
+    if not isinstance(case, ComparisonCase):
+        return "it judges comparisons"
+    values = pairs.values(case)
+    if any(value <= 0 for value in values.values()):
+        return "a figure is 0, so there are no ratios between runs"
+    return None if dependences(case) else "too few runs for groups by the trial before"
+
+
+def check(case: Case) -> Finding:
+    """Fail where the level of a factor in the trial before changes the figure by more than is allowed."""
+    assert isinstance(case, ComparisonCase)
+    p, least = case.thresholds["p"], case.comparison.matters_share * case.thresholds["apart_of_matters"]
+    worst = min(dependences(case), key=lambda one: (one.p_value, -one.found.apart))
+    apart = math.expm1(worst.found.apart)
+    observed, threshold = {"before_p": worst.p_value, "apart_share": apart}, {"p": p, "apart_share": least}
+    if worst.p_value >= p or apart <= least:
+        said = f"Which trial ran just before does not show in the figures (p = {worst.p_value:.2g})."
+        return found(RULE, case, State.PASS, said, observed=observed, threshold=threshold)
+    return found(
+        RULE,
+        case,
+        State.FAIL,
+        f"The figure depends on which trial ran just before: by its {worst.path} it differs by {measures.percent(apart)}"
+        f" (p = {worst.p_value:.2g}). {without(case, worst)}",
+        observed=observed,
+        threshold=threshold,
+        bound=bound(case, worst),
+        relabel="depends on the trial before",
+    )
+
+
+def without(case: ComparisonCase, worst: Dependence) -> str:
+    """What the ratio is with the predecessors taken out."""
+    low, high = (math.exp(end) for end in interval(worst.found.strata, 0.95))
+    value = math.exp(worst.found.strata.difference)
+    return f"With that taken out, {words.level(case.comparison.candidate)} has {value:.3g} times ({low:.3g} to {high:.3g})."
+
+
+def bound(case: ComparisonCase, worst: Dependence) -> Bound:
+    """The smallest interval that holds that of the comparison and the one with the predecessors taken out."""
+    ends = [math.exp(end) for end in interval(worst.found.strata, 0.95)]
+    ratio = case.comparison.ratio
+    ends += [end for end in (ratio.low, ratio.high) if end is not None] if ratio is not None else []
+    return Bound(low=min(ends), high=max(ends), unit="ratio")
+
+
+def dependences(case: ComparisonCase) -> list[Dependence]:
+    """Of each factor whose level before can be told, what it does; p-values multiplied by the number of factors."""
+    paths = [factor.path for factor in case.experiment.factors if len(factor.levels) > 1]
+    tested = {path: result for path in paths if (result := of_factor(case, path)) is not None}
+    return [
+        Dependence(path=path, found=result, p_value=min(1.0, len(tested) * result.p_value)) for path, result in tested.items()
+    ]
+
+
+def of_factor(case: ComparisonCase, path: str) -> TwoWay | None:
+    """The effect of one factor's level in the trial before, of the same sitting."""
+    known, values = pairs.trials(case), pairs.values(case)
+    before: dict[tuple[int, int], Value] = {(t.sitting, t.position): t.levels.get(path) for t in case.plan.trials}
+    rows = [
+        (math.log(value), trial.levels.get(case.comparison.factor), before[trial.sitting, trial.position - 1])
+        for number, value in values.items()
+        if (trial := known.get(number)) is not None and (trial.sitting, trial.position - 1) in before
+    ]
+    rows.sort(key=lambda row: row[1] != case.comparison.baseline)
+    return two_way(*(list(column) for column in zip(*rows, strict=True))) if rows else None
+
+
+RULE = Rule(
+    id="S05",
+    name="predecessor-effect",
+    scope=Scope.COMPARISON,
+    severity=Severity.QUALIFIES,
+    part="statistics",
+    needs=(),
+    applies=applies,
+    check=check,
+    alternatives=ALTERNATIVES,
+    advice=ADVICE,
+    sources=(
+        "Duplyakin et al., USENIX ATC 2023: Avoiding the ordering trap in systems performance measurement",
+        "Williams, Australian J. of Scientific Research 2 (1949) 149: designs balanced for residual effects of treatments",
+    ),
+)

@@ -1,0 +1,70 @@
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import notebook_records as made
+from assay import catalogue
+from assay.experiment import plan as planning
+from assay.records import Severity, State
+from comparison_cases import of_runs
+
+RULE = catalogue.find("rules", "predecessor_effect")
+SETS = 200
+
+
+def case(*, effect=0.0, spread=0.01, seed=1, blocks=8, clients=(), path="target", cause="xfs", asked_seed=1):
+    """Runs in the shuffled blocks of a real plan; what comes after a trial with `cause` is faster by the effect."""
+    asked = replace(made.experiment(clients=clients), repeats=blocks, seed=asked_seed)
+    plan = planning.plan(asked)
+    draw = np.random.default_rng(seed)
+    before = {t.position + 1: t.levels[path] for t in plan.trials} if effect else {}
+    runs = [
+        made.judged(
+            made.run(t),
+            {made.RATE: 100 * math.exp(draw.normal(0, spread) + effect * (before.get(t.position) == cause))},
+        )
+        for t in plan.trials
+    ]
+    return of_runs("S05", asked, plan, runs)
+
+
+def test_runs_that_do_not_ask_who_was_before_pass():
+    finding = RULE.check(case())
+    assert finding.state is State.PASS
+    assert "does not show" in finding.statement
+
+
+def test_an_effect_of_the_run_before_qualifies_with_the_ratio_without_it():
+    found = case(effect=0.1)
+    finding = RULE.check(found)
+    assert (finding.state, finding.severity) == (State.FAIL, Severity.QUALIFIES)
+    assert finding.observed["apart_share"] == pytest.approx(math.expm1(0.1), rel=0.25)
+    assert "by its target" in finding.statement
+    assert finding.bound.low <= found.comparison.ratio.low < found.comparison.ratio.high <= finding.bound.high
+    assert finding.bound.low < 1 < finding.bound.high, "the truth: no difference"
+
+
+def test_the_level_before_of_a_factor_that_is_not_compared_counts_too():
+    finding = RULE.check(case(effect=0.15, clients=(1, 4), path="clients", cause=4, blocks=12))
+    assert finding.state is State.FAIL
+    assert "by its clients" in finding.statement
+
+
+def test_an_effect_that_changes_no_decision_passes():
+    finding = RULE.check(case(effect=0.01, spread=0.0001))
+    assert finding.state is State.PASS
+    assert finding.observed["before_p"] < 0.01
+
+
+def test_too_few_runs_cannot_be_told():
+    assert "too few runs" in RULE.applies(case(blocks=2))
+
+
+@pytest.mark.parametrize("clients", [(), (1, 2, 4)])
+def test_noise_is_rarely_accused(clients):
+    alarms = sum(
+        RULE.check(case(spread=0.1, seed=seed, asked_seed=seed, clients=clients)).state is State.FAIL for seed in range(SETS)
+    )
+    assert alarms / SETS <= 0.01 + 3 * math.sqrt(0.01 / SETS)

@@ -1,0 +1,46 @@
+import math
+
+import numpy as np
+import pytest
+
+from assay.statistics.two_way import two_way
+
+
+def test_an_exact_additive_table():
+    strata, groups = "aaabbb" * 2, "xyxyxy" * 2
+    values = [10 + 3 * (s == "b") + 2 * (g == "y") for s, g in zip(strata, groups, strict=True)]
+    found = two_way(values, strata, groups)
+    assert found.apart == pytest.approx(2)
+    assert found.strata.difference == pytest.approx(3)
+    assert found.p_value == 0
+
+
+def test_strata_alone_are_no_effect_of_groups():
+    draw = np.random.default_rng(1)
+    strata, groups = "ab" * 20, ["x", "x", "y", "y"] * 10
+    found = two_way([5 * (s == "b") + draw.normal() for s in strata], strata, groups)
+    assert found.p_value > 0.05
+    assert found.strata.difference == pytest.approx(5, abs=1)
+
+
+def test_the_p_value_is_even_where_there_is_no_effect():
+    draw, sets = np.random.default_rng(2), 1000
+    strata = "ab" * 8
+    below = sum(
+        two_way(draw.normal(size=16), strata, draw.permutation(list("xxxxxxyyyyyyzzzz"))).p_value < 0.05 for _ in range(sets)
+    )
+    assert abs(below / sets - 0.05) <= 3 * math.sqrt(0.05 * 0.95 / sets)
+
+
+@pytest.mark.parametrize(
+    ("values", "strata", "groups"),
+    [
+        ([1.0, 2.0], "ab", "xy"),
+        ([1.0] * 4, "abab", "xxxx"),
+        ([1.0, 2.0, 3.0, 4.0], "aaaa", "xxyy"),
+        ([1.0, 2.0, 3.0, 4.0], "aabb", "xxyy"),
+    ],
+)
+def test_what_cannot_be_told(values, strata, groups):
+    """Too few values, one group, one stratum, and groups that are the strata."""
+    assert two_way(values, strata, groups) is None
