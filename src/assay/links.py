@@ -5,14 +5,38 @@ from __future__ import annotations
 import functools
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from assay.frozen import dataclass
 from assay.units import Refusal, Unit, attempt
 
-WRITTEN = re.compile(r"^\s*(?:(?P<count>\d+)\s*[x×*]\s*)?(?P<name>[A-Za-z0-9./-]+?)(?:\s*[x×](?P<lanes>\d+))?\s*$")
-"""`2GFC`, `2 x 2GFC`, `PCIe-3 x4`."""
+WRITTEN = re.compile(
+    r"\s*(?:(?P<count>\d{1,4})\s*[x×*]\s*)?(?P<name>[A-Za-z0-9](?:[A-Za-z0-9./ -]*?[A-Za-z0-9])?)"
+    r"(?:\s*[x×](?P<lanes>\d{1,4}))?(?:\s+MTU\s+(?P<mtu>\d{3,5}))?\s*",
+    re.IGNORECASE | re.ASCII,
+)
+"""`2GFC`, `2 x 2GFC`, `PCIe 3.0 x4`, `1 GbE MTU 9000`."""
+ALIASES: Mapping[str, str] = {
+    "10baset": "10mbe",
+    "100baset": "100mbe",
+    "100basetx": "100mbe",
+    "fastethernet": "100mbe",
+    "1000baset": "1gbe",
+    "gbe": "1gbe",
+    "gige": "1gbe",
+    "gigabitethernet": "1gbe",
+    "2.5gbaset": "2.5gbe",
+    "10gbaset": "10gbe",
+    "10gigabitethernet": "10gbe",
+    "ultra160": "u160",
+    "ultra320": "u320",
+}
+"""Other names of links, spelled as `_spelled` does."""
+IN_FRAME, AROUND_FRAME = 52, 38
+"""Bytes of a full Ethernet frame that IP, TCP and time stamps take; those of header, check sum, preamble and gap around it."""
+LEAST_MTU, MOST_MTU = 576, 9216
+"""The least of RFC 791; the most that switches commonly let through."""
 
 UNIT_RATIOS: tuple[tuple[float, str], ...] = (
     (8.0, "bits taken for bytes"),
@@ -36,6 +60,10 @@ class Link:
     payload_bytes_per_s: float
     """One way, at the best."""
     source: str
+    shared: bool = False
+    """Whether both directions have this capacity together; else each has it."""
+    steps: tuple[str, ...] = ()
+    """How the payload follows from the line, in words."""
 
 
 @functools.cache
@@ -50,26 +78,64 @@ def names() -> tuple[str, ...]:
 
 
 def find(text: str) -> Link | None:
-    """The link of a text like `1GbE`, `2 x 2GFC` or `PCIe-3 x4` (case does not matter); None where it is not known."""
-    written = WRITTEN.match(text)
-    if written is None:
+    """The link of a text like `1GbE`, `2 x 2GFC`, `PCIe 2.0 x4` or `10GBASE-T MTU 9000`; None where it is not known.
+
+    Case does not matter.
+    """
+    written = WRITTEN.fullmatch(text)
+    name = _named(written["name"]) if written else None
+    if written is None or name is None:
         return None
-    name = next((known for known in table() if known.lower() == written["name"].lower()), None)
-    if name is None:
+    entry, count = table()[name], int(written["count"] or 1) * int(written["lanes"] or 1)
+    frame = _framed(entry, written["mtu"])
+    if count == 0 or frame is None:
         return None
-    entry = table()[name]
-    count = int(written["count"] or 1) * int(written["lanes"] or 1)
-    if count == 0:
-        return None
-    baud = count * _number(entry["baud"])
-    share = _ratio(entry["coding"]) * _ratio(entry["frame"])
+    baud = _number(entry["baud"])
     return Link(
         name=text.strip(),
         count=count,
-        line_bits_per_s=baud,
-        payload_bytes_per_s=baud / 8 * share,
+        line_bits_per_s=count * baud,
+        payload_bytes_per_s=count * baud / 8 * _ratio(entry["coding"]) * frame[0] / frame[1],
         source=str(entry["source"]),
+        shared=bool(entry.get("shared", False)),
+        steps=tuple(_steps(count, baud, entry["coding"], frame)),
     )
+
+
+def _named(written: str) -> str | None:
+    """The name in the table; `PCIe 2.0`, `sata 3` and `10GBASE-T` are found too."""
+    spelled = _spelled(written)
+    return _by_spelling().get(ALIASES.get(spelled, spelled))
+
+
+@functools.cache
+def _by_spelling() -> Mapping[str, str]:
+    return {_spelled(name): name for name in table()}
+
+
+def _spelled(name: str) -> str:
+    short = re.sub(r"[ -]", "", name.lower())
+    return re.sub(r"^((?:pcie|sata|sas)(?:gen)?)([0-9])\.0$", r"\1\2", short).replace("gen", "")
+
+
+def _framed(entry: Mapping[str, object], mtu: str | None) -> tuple[float, float] | None:
+    """Bytes of payload, bytes on the wire; None where this link has no such frames."""
+    inside, wire = _pair(entry["frame"])
+    if mtu is None:
+        return inside, wire
+    if wire - inside != IN_FRAME + AROUND_FRAME or not LEAST_MTU <= int(mtu) <= MOST_MTU:
+        return None
+    return int(mtu) - IN_FRAME, int(mtu) + AROUND_FRAME
+
+
+def _steps(count: int, baud: float, coding: object, frame: tuple[float, float]) -> Iterator[str]:
+    """`2 x 2.125 GBd`, `8b/10b coding leaves 80 %`, `framing 2112/2172 leaves 97.2 %`."""
+    yield (f"{count} x " if count > 1 else "") + (f"{baud / 1e9:g} GBd" if baud >= 1e9 else f"{baud / 1e6:g} MBd")
+    if _ratio(coding) != 1:
+        data, line = _pair(coding)
+        yield f"{data:g}b/{line:g}b coding leaves {100 * data / line:.3g} %"
+    if frame[0] != frame[1]:
+        yield f"framing leaves {frame[0]:g} of {frame[1]:g} bytes"
 
 
 def capacity(text: str) -> float | Refusal:
@@ -100,6 +166,11 @@ def _number(value: object) -> float:
     return float(value)
 
 
-def _ratio(pair: object) -> float:
-    assert isinstance(pair, list)
-    return _number(pair[0]) / _number(pair[1])
+def _pair(value: object) -> tuple[float, float]:
+    assert isinstance(value, list)
+    return _number(value[0]), _number(value[1])
+
+
+def _ratio(value: object) -> float:
+    part, whole = _pair(value)
+    return part / whole

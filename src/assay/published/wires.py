@@ -50,7 +50,7 @@ class Wire:
     @property
     def is_duplex(self) -> bool:
         """Whether it carries as much the other way at the same time; buses and SATA do not."""
-        return not self.base.startswith(("PCI-", "U160", "U320", "SATA"))
+        return not self.link.shared
 
     @property
     def nominal_bytes_per_s(self) -> float:
