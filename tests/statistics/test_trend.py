@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
 
-from assay.statistics.group_effect import group_effect
 from assay.statistics.trend import correlation, trend
 
 
@@ -27,15 +26,3 @@ def test_where_there_is_no_trend_to_see():
 def test_correlation():
     assert correlation([1.0, 2.0], [1.0, 1.0]) == 0
     assert correlation([1.0, 2.0, 3.0], [3.0, 2.0, 1.0]) == pytest.approx(-1)
-
-
-def test_groups_are_compared_as_scipy_does():
-    from scipy import stats
-
-    draw = np.random.default_rng(6)
-    groups = [draw.random(n).tolist() for n in (4, 6, 9)]
-    assert group_effect(groups) == pytest.approx(stats.f_oneway(*groups).pvalue)
-    assert group_effect([*groups, [3.0]]) == group_effect(groups), "a group of one tells nothing"
-    assert group_effect([[1.0, 2.0]]) is None
-    assert group_effect([[1.0, 1.0], [2.0, 2.0]]) == 0.0
-    assert group_effect([[1.0, 1.0], [1.0, 1.0]]) == 1.0
