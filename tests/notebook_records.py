@@ -118,7 +118,7 @@ def client(index: int = 0, first_ns: int = 0, last_ns: int = 1_000_000_000, coun
         started_ns=first_ns,
         first_ns=first_ns,
         last_ns=last_ns,
-        stopped_by="work",
+        stopped_by="time",
         operations=(total,),
         cost=None,
     )

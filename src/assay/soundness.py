@@ -185,6 +185,9 @@ ROWS: tuple[Row, ...] = (
     ),
 )
 
+COMPARED = ("C01", "C06", "S02", "S04", "W04c")
+"""Ids of the rules that must pass (or be n/a) for a comparison to be SOUND; what another one cannot tell is only said."""
+
 
 def work_of(direction: Direction | None) -> Work:
     """The kind of work of an operation; flushes and discards count as writes, a foreign tool's unknown direction as any."""

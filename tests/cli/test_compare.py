@@ -41,3 +41,11 @@ def test_an_unmet_requirement_fails_the_gate(tmp_path, capsys):
 def test_nothing_compared(lab):
     with pytest.raises(UsageError, match="found nothing compared in nothing-yet"):
         compare(lab, "nothing", as_json=False, gate=Gate.OFF)
+
+
+def test_how_the_arms_differ_is_said_also_where_they_differ_in_nothing(tmp_path, capsys):
+    lab = cli_notebook.lab(tmp_path / "lab")
+    compare(lab, "a-mail", as_json=False, gate=Gate.OFF)
+    said = capsys.readouterr().out
+    assert "How the arms differ" in said
+    assert "The arms differ in nothing besides the factor" in said

@@ -114,7 +114,18 @@ def test_the_digest_follows_the_meaning_and_not_the_writing() -> None:
     assert read.parse(text.replace('"1 MiB"', '"2 MiB"'), "a.toml").digest != first
 
 
+def test_what_follows_from_the_factor_is_declared_by_key_or_by_how_keys_begin() -> None:
+    plain = HEAD + ONE + STREAM
+    experiment = read.parse('implied = ["sysctl.vm.dirty_ratio", "network.*"]\n' + plain, "x.toml")
+    keys = ("sysctl.vm.dirty_ratio", "sysctl.vm.dirty_ratio_2", "network.eth0.mtu")
+    assert [experiment.implies(key) for key in keys] == [True, False, True]
+    assert experiment.digest != read.parse(plain, "x.toml").digest
+    assert read.parse("implied = []\n" + plain, "x.toml").digest == read.parse(plain, "x.toml").digest
+
+
 SINGLE = [
+    (HEAD + 'implied = ["*"]\n', '"*"', "implied fact '*'", "the key of a fact"),
+    (HEAD + 'implied = ["vm.x", "vm.x"]\n', '"vm.x"]', "'vm.x' twice", "each fact once"),
     (HEAD + "matter = '5 %'\n", "matter", "unknown key 'matter'", "did you mean 'matters'"),
     ("title = 5\n", "5", "5 for 'title'", "a text"),
     (HEAD + "repeats = 0\n", "0", "repeats = 0", "a number of blocks from 1"),

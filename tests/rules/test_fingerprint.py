@@ -42,7 +42,7 @@ def test_equal_facts_noise_and_identity_are_not_shown():
     )
     finding = judged([left], [right])
     assert finding.state is State.PASS
-    assert finding.observed == {"differing": 0, "implied": 0, "drifted": 0}
+    assert finding.observed == {"differing": 0, "implied": 0, "drifted": 0, "compared": 2}
 
 
 def test_the_targets_own_mount_follows_from_the_target_but_not_from_the_clients():
@@ -87,6 +87,23 @@ def test_levels_changed_by_hand_are_bundles_by_declaration():
     assert finding.state is State.PASS
     assert finding.relabel.startswith("comparison of bundles")
     assert "kernel.build" in finding.statement
+
+
+def test_what_the_file_declares_follows_from_the_factor_and_nothing_else_does():
+    left = [arm(fact("sysctl.vm.dirty_ratio", "20"), fact("network.eth0.mtu", "1500"))]
+    right = [arm(fact("sysctl.vm.dirty_ratio", "40"), fact("network.eth0.mtu", "9000"))]
+    case = comparison_case("C01", CLIENTS, left, right)
+    said = {
+        keys: RULE.check(dataclasses.replace(case, experiment=dataclasses.replace(case.experiment, implied=keys)))
+        for keys in ((), ("network.*",), ("network.*", "sysctl.vm.dirty_ratio"), ("sysctl.vm.dirty",))
+    }
+    assert [(finding.state, finding.observed["differing"], finding.observed["implied"]) for finding in said.values()] == [
+        (State.FAIL, 2, 0),
+        (State.FAIL, 1, 1),
+        (State.PASS, 0, 2),
+        (State.FAIL, 2, 0),
+    ]
+    assert "2 of them as the experiment file declares" in said["network.*", "sysctl.vm.dirty_ratio"].statement
 
 
 def test_drift_during_a_run_qualifies():

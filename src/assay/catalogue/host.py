@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Protocol
+
+from assay.frozen import dataclass
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,32 +69,44 @@ class Syscalls(Protocol):
 
     def cachestat(self, path: str) -> CacheStat: ...
     def fiemap(self, path: str) -> Extents: ...
-    def drop_file(self, path: str) -> None:
     def placed(self, path: str) -> tuple[int, int] | None:
         """The lowest and the highest byte of its device that a file's extents lie between; None where none has a place yet."""
         ...
 
+    def drop_file(self, path: str) -> None:
         """fsync, then posix_fadvise(DONTNEED) of the whole file."""
+        ...
+
+    def spin(self) -> tuple[int, ...]:
+        """How long each of some equal pieces of integer work took (ns of the thread's own time), one after the other."""
+        ...
+
+    def kernel_log(self) -> str:
+        """What came into the kernel's log since the former call, as /dev/kmsg gives it; nothing at the first. Raises OSError."""
         ...
 
     def syncfs(self, path: str) -> int:
         """Flush the file system that holds path; returns how long it took (ns)."""
         ...
 
-
-    def spin(self) -> tuple[int, ...]:
-        """How long each of some equal pieces of integer work took (ns of the thread's own time), one after the other."""
+    def space(self, path: str) -> tuple[float, float]:
+        """Which shares of the space and of the inodes of the file system that holds path are free (1 where it counts none)."""
         ...
 
-    def spin(self) -> tuple[int, ...]:
-        """How long each of some equal pieces of integer work took (ns of the thread's own time), one after the other."""
+    def promises(self, path: str) -> Mapping[str, str]:
+        """What a directory's file system promises, tried out in a directory of its own (names, access times, attributes)."""
         ...
+
 
 class Host(Protocol):
     """The only door to a machine. Methods are synchronous; `syscalls` is None where Assay is not installed."""
 
     name: str
     syscalls: Syscalls | None
+
+    def __hash__(self) -> int:
+        """A host is itself: what was learned of it may be kept by it."""
+        ...
 
     def run(
         self,

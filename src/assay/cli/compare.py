@@ -12,6 +12,8 @@ from assay.cli.readable import readable
 from assay.errors import UsageError
 from assay.notebook import read as notebook
 from assay.plain import to_plain
+from assay.records import Results
+from assay.report.facts import arms
 
 
 def compare(lab: Path, which: str | None, *, as_json: bool, gate: Gate) -> int:
@@ -32,6 +34,26 @@ def compare(lab: Path, which: str | None, *, as_json: bool, gate: Gate) -> int:
     else:
         results = readable(results)
         why = tables.reasons(results.comparison_verdicts.values())
-        parts = (tables.comparison_table(results), tables.requirement_table(results), why, tables.damage(results.damaged))
+        parts = (
+            tables.comparison_table(results),
+            tables.requirement_table(results),
+            differing(results),
+            why,
+            tables.damage(results.damaged),
+        )
         print("\n\n".join(part for part in parts if part))
     return status(results, gate)
+
+
+MOST_NAMED = 12
+"""So many facts that differ are named on the terminal; the report has all."""
+
+
+def differing(results: Results) -> str:
+    """How the arms differ, also where they differ in nothing but the factor; empty where nothing was compared."""
+    lines = []
+    for one in arms(results):
+        named = [*one.beside, *(f"changed during a run: {text}" for text in one.changed)]
+        more = [f"and {len(named) - MOST_NAMED} more: the report has all"] if len(named) > MOST_NAMED else []
+        lines += [f"{one.title}: {one.said}", *(f"    {text}" for text in (*named[:MOST_NAMED], *more))]
+    return "\n".join(("How the arms differ", *lines)) if lines else ""

@@ -11,6 +11,12 @@ from assay.records import Experiment
 
 
 def digest(experiment: Experiment) -> str:
-    """64 hexadecimal digits; title and question are part of it, its own `digest` field is not."""
-    canonical = json.dumps(plain.to_plain(replace(experiment, digest="")), sort_keys=True, separators=(",", ":"))
+    """64 hexadecimal digits; title and question are part of it, its own `digest` field is not.
+
+    What was added later is left out where nothing is said, so that older experiments keep their folders.
+    """
+    values = plain.to_plain(replace(experiment, digest=""))
+    if isinstance(values, dict) and not experiment.implied:
+        del values["implied"]
+    canonical = json.dumps(values, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(canonical.encode()).hexdigest()

@@ -186,10 +186,16 @@ class Experiment:
     seed: int = 1
     hosts: tuple[HostSpec, ...] = (HostSpec(name="local"),)
     limits: Mapping[str, str] = field(default_factory=dict)
+    implied: tuple[str, ...] = ()
+    """Facts that are said to follow from the compared factor: keys, or how keys begin with a `*` at the end (C01, C05)."""
     observers: tuple[str, ...] | None = None
     """Names of the observers to use; None = all that the catalogue has and the machine allows."""
     digest: str = ""
     """SHA-256 of the canonical form (experiment/digest.py)."""
+
+    def implies(self, key: str) -> bool:
+        """Whether the file says that this fact follows from the compared factor."""
+        return any(key == one or (one.endswith("*") and key.startswith(one[:-1])) for one in self.implied)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,12 +1,13 @@
-"""The environment: the facts of the runs that were looked at, those that differ between them first."""
+"""The environment: how the arms of each comparison differ, and the facts of the runs that were looked at."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from assay.records import Judged, Observations, When
+from assay.records import Comparison, Finding, Judged, Observations, Results, Verdict, When
 from assay.report import words
+from assay.report.headlines import subject
 
 FIRST = (
     "kernel.release",
@@ -33,6 +34,59 @@ class FactRow:
     host: str
     value: str
     kind: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arms:
+    """How the two arms of one or more comparisons differ, as the audit found it (C01)."""
+
+    title: str
+    """`disk: ext4 against xfs`."""
+    compared: int
+    """How many facts were held against each other."""
+    beside: tuple[str, ...]
+    """What differs and does not follow from the factor."""
+    changed: tuple[str, ...]
+    """What changed during a run."""
+    implied: tuple[str, ...]
+    """What differs because the factor does."""
+
+    @property
+    def said(self) -> str:
+        """In one sentence, also where nothing differs."""
+        follow = f" From it follow {words.count(len(self.implied), 'fact')}." if self.implied else ""
+        changed = f" {words.count(len(self.changed), 'fact')} changed during a run." if self.changed else ""
+        besides = words.count(len(self.beside), "thing") if self.beside else "nothing"
+        return f"The arms differ in {besides} besides the factor ({self.compared} facts compared).{changed}{follow}"
+
+
+CHANGED, IMPLIED = "changed during a run: ", "implied: "
+"""How C01 begins those pieces of its evidence that are no difference beside the factor."""
+
+
+def arms(results: Results) -> tuple[Arms, ...]:
+    """How the arms differ, once for all comparisons of the same arms of which the same was found."""
+    judged = ((one, results.comparison_verdicts.get(subject(one))) for one in results.comparisons)
+    rows = (_arms(one, finding) for one, verdict in judged for finding in _fingerprint(verdict))
+    return tuple(dict.fromkeys(rows))
+
+
+def _fingerprint(verdict: Verdict | None) -> Sequence[Finding]:
+    """What C01 said, where it could compare."""
+    return [one for one in verdict.findings if one.rule == "C01" and "differing" in one.observed] if verdict else []
+
+
+def _arms(one: Comparison, finding: Finding) -> Arms:
+    changed = [text.removeprefix(CHANGED) for text in finding.evidence if text.startswith(CHANGED)]
+    implied = [text.removeprefix(IMPLIED) for text in finding.evidence if text.startswith(IMPLIED)]
+    compared = finding.observed.get("compared")
+    return Arms(
+        title=f"{one.factor}: {words.level(one.baseline)} against {words.level(one.candidate)}",
+        compared=int(compared) if isinstance(compared, int | float) else 0,
+        beside=tuple(text for text in finding.evidence if not text.startswith((CHANGED, IMPLIED))),
+        changed=tuple(changed),
+        implied=tuple(implied),
+    )
 
 
 def facts(observed: Sequence[tuple[Judged, Observations]]) -> dict[str, object]:

@@ -61,6 +61,7 @@ def render(results: Results, load: Load, pictures: Pictures) -> str:
         "galleries": galleries,
         "schedule": schedule.schedule(results),
         **facts.facts(observed),
+        "arms": facts.arms(results),
         **costs.costs(observed),
         **opening(results),
         **listing.verdicts(results),

@@ -1,7 +1,7 @@
 """Finds what differs between the arms of a comparison besides the factor: kernel, settings, mounts, devices, versions.
 
 Evidence: the facts of every run, before its first phase. Facts of the class performance count; identity and noise do not,
-and facts that are the same in both arms are not shown. What follows from the factor itself is listed as implied.
+and facts that are the same in both arms are not shown. What follows from the factor, by itself or as the file says, is implied.
 """
 
 from __future__ import annotations
@@ -14,19 +14,21 @@ from assay.catalogue import Case, ComparisonCase, Rule
 from assay.findings import change, found, shortened
 from assay.records import Change, FactClass, Finding, Observations, Run, Scope, Severity, State, When
 
-OF_THE_TARGET = ("target.", "mount.", "filesystem.", "device.0.ext4_options")
+OF_THE_TARGET = ("target.", "mount.", "filesystem.", "mkfs.", "semantics.", "device.0.ext4")
 """Facts that follow from another target, or from one of its knobs; its file system is on the first device."""
 OF_THE_STACK = ("device.", "limit.")
 """Facts that follow from it only where it stands on other devices."""
 MOST_SHOWN = 12
+COUNTED = ("differing", "implied", "drifted", "compared")
 NOT_THERE = "not there"
 ALTERNATIVES = (
     "A fact that follows of itself from the factor (a driver, a path): what also differs between two runs of one arm is noise.",
     "A setting that a daemon changes by itself (governor, read-ahead rules of udev): it changes within one arm too.",
 )
 ADVICE = (
-    "Make the named facts equal and run again, or declare what belongs together as one factor (a target for each bundle). "
-    "Until then the comparison says which bundle is better, not which part of it made the difference."
+    "Make the named facts equal and run again, or declare what belongs together: as one factor (a target for each bundle), or, "
+    "where a fact can only follow from the factor, by its key in the file (`implied = [...]`). Until then the comparison says "
+    "which bundle is better, not which part of it made the difference."
 )
 Runs = Sequence[tuple[Run, Observations]]
 
@@ -68,15 +70,14 @@ def applies(case: Case) -> str | None:
 def check(case: Case) -> Finding:
     """Fail where facts of the class performance differ and do not follow from the factor."""
     assert isinstance(case, ComparisonCase)
-    if not all(observations.facts for _, observations in (*case.baseline, *case.candidate)) or not (
-        case.baseline and case.candidate
-    ):
+    every = (*case.baseline, *case.candidate)
+    if not (case.baseline and case.candidate and all(observations.facts for _, observations in every)):
         statement = "Whether the arms ran in the same environment is not known: not every run has its facts."
         return found(RULE, case, State.UNVERIFIED, statement)
-    all_of_them = list(differences(case.baseline, case.candidate))
-    implied = [one for one in all_of_them if is_implied(case, one.key)]
-    alien = [one for one in all_of_them if one not in implied]
-    drifted = sorted({one for _, observations in (*case.baseline, *case.candidate) for one in drift(observations)})
+    of_all = list(differences(case.baseline, case.candidate))
+    implied, alien = ([one for one in of_all if is_implied(case, one.key) is wanted] for wanted in (True, False))
+    drifted = sorted({one for _, observations in every for one in drift(observations)})
+    counts = zip(COUNTED, (len(alien), len(implied), len(drifted), len(values_of(every))), strict=True)
     bundle = is_bundle(case)
     failed = bool(drifted or (alien and not bundle))
     return found(
@@ -85,7 +86,7 @@ def check(case: Case) -> Finding:
         State.FAIL if failed else State.PASS,
         said(case, alien, implied, drifted),
         severity=Severity.INVALIDATES if alien and not bundle else Severity.QUALIFIES if drifted else RULE.severity,
-        observed={"differing": len(alien), "implied": len(implied), "drifted": len(drifted)}
+        observed=dict(counts)
         | {one.key: str(one) for one in alien}
         | {f"{one.key} during a run": f"{one.was} -> {one.now}" for one in drifted},
         threshold={"differing": 0},
@@ -101,7 +102,9 @@ def check(case: Case) -> Finding:
 def said(case: ComparisonCase, alien: list[Difference], implied: list[Difference], drifted: list[Drift]) -> str:
     """The finding in words."""
     factor = case.comparison.factor
-    follow = f" {len(implied)} further facts differ because the factor {factor} differs." if implied else ""
+    declared = sum(case.experiment.implies(bare(one.key)) for one in implied)
+    by_file = f", {declared} of them as the experiment file declares" if declared else ""
+    follow = f" {len(implied)} further facts differ because the factor {factor} differs{by_file}." if implied else ""
     changed = f" During a run these changed: {', '.join(map(str, drifted[:MOST_SHOWN]))}." if drifted else ""
     if not alien:
         return f"No fact that matters differs between the arms besides the factor {factor}.{changed}{follow}"
@@ -160,12 +163,16 @@ def is_bundle(case: ComparisonCase) -> bool:
 
 
 def is_implied(case: ComparisonCase, key: str) -> bool:
-    """Whether a fact follows from the factor: the target's own facts from the target, the stack's from another stack."""
-    bare = key.rpartition(": ")[2]
+    """Whether a fact follows from the factor: the target's own from the target, the stack's from another stack, or declared."""
     first = case.comparison.factor.partition(".")[0]
-    if first != "target" and first not in {target.name for target in case.experiment.targets}:
-        return False
-    return bare.startswith(OF_THE_TARGET) or (bare.startswith(OF_THE_STACK) and stacks(case.baseline) != stacks(case.candidate))
+    of_target = first == "target" or first in {target.name for target in case.experiment.targets}
+    stack = bare(key).startswith(OF_THE_STACK) and stacks(case.baseline) != stacks(case.candidate)
+    return (of_target and (stack or bare(key).startswith(OF_THE_TARGET))) or case.experiment.implies(bare(key))
+
+
+def bare(key: str) -> str:
+    """The key without the host that several hosts put before it."""
+    return key.rpartition(": ")[2]
 
 
 def stacks(runs: Runs) -> set[tuple[str, ...]]:

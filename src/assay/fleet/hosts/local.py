@@ -181,6 +181,18 @@ class KernelCalls:
         took: int = _core.syncfs(path)
         return took
 
+    def space(self, path: str) -> tuple[float, float]:
+        """The shares of space and inodes that an ordinary user may still take. Raises OSError."""
+        told = os.statvfs(path)
+        free = told.f_bavail / told.f_blocks if told.f_blocks else 1.0
+        return free, told.f_favail / told.f_files if told.f_files else 1.0
+
+    def promises(self, path: str) -> Mapping[str, str]:
+        """What the file system promises there, by trying. Raises OSError where nothing can be made in the directory."""
+        from assay.fleet.hosts import promises
+
+        return promises.probe(path)
+
 
 class LineProcess:
     """A command that is running, spoken to line by line; its standard error is kept for the message when it fails."""

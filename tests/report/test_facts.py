@@ -1,0 +1,54 @@
+"""How the arms differ, as the report and `assay compare` lay it out."""
+
+import dataclasses
+
+from assay.records import Finding, Results, Severity, State
+from assay.report.facts import arms
+from assay.report.headlines import subject
+from report import fixture
+
+
+def judged(evidence: tuple[str, ...]) -> Results:
+    """The made-up experiment with this evidence of C01 in every comparison."""
+    whole = fixture.results()
+    verdicts = {}
+    for one in whole.comparisons:
+        verdict = whole.comparison_verdicts[subject(one)]
+        finding = Finding(
+            subject=verdict.subject,
+            phase=None,
+            rule="C01",
+            name="fingerprint",
+            state=State.PASS,
+            severity=Severity.NOTES,
+            part="comparability",
+            statement="x",
+            observed={"differing": 0.0, "compared": 370.0},
+            evidence=evidence,
+        )
+        verdicts[verdict.subject] = dataclasses.replace(verdict, findings=(finding,))
+    return dataclasses.replace(whole, comparison_verdicts=verdicts)
+
+
+def test_arms_that_differ_in_nothing_are_said_to_once_for_all_measures() -> None:
+    (one,) = arms(judged(()))
+    assert one.said == "The arms differ in nothing besides the factor (370 facts compared)."
+    assert " against " in one.title
+
+
+def test_what_differs_what_changed_and_what_follows_stand_apart() -> None:
+    evidence = (
+        "cpu.governor: a against b",
+        "changed during a run: x (1 -> 2)",
+        "implied: target.size: 1 against 2",
+        "implied: mkfs.inodes: 1 against 2",
+    )
+    (one,) = arms(judged(evidence))
+    assert (one.beside, one.changed, one.implied) == (
+        ("cpu.governor: a against b",),
+        ("x (1 -> 2)",),
+        ("target.size: 1 against 2", "mkfs.inodes: 1 against 2"),
+    )
+    assert one.said == (
+        "The arms differ in 1 thing besides the factor (370 facts compared). 1 fact changed during a run. From it follow 2 facts."
+    )
