@@ -33,6 +33,12 @@ def test_less_at_the_device_than_storage_was_made_to_read():
     assert finding.statement == "The process made storage read 268 MB, but vda delivered 105 MB."
 
 
+def test_requests_that_were_tried_again_count_once():
+    tried = but(READ, storage_bytes=400 * MIB, lower_bytes=256 * MIB)
+    assert judged(tried).state is State.PASS
+    assert judged(but(tried, lower_bytes=100 * MIB)).state is State.FAIL
+
+
 def test_noise_of_the_quiet_window_widens_the_device_not_the_claim():
     assert judged(but(READ, lower_bytes=260 * MIB, before_bytes=200 * MIB)).state is State.PASS
 
@@ -107,6 +113,9 @@ def test_calls_that_nobody_counts_contradict_nothing():
 FIO = but(READ, seconds=10.0, values={"read.bytes": 256.0 * MIB, "read.bytes_per_s": 256.0 * MIB / 9, "read.elapsed_ns": 9e9})
 
 
+HALF = {"bytes": 128.0 * MIB, "bytes_per_s": 128.0 * MIB / 4.5, "elapsed_ns": 4.5e9}
+
+
 def over_time(made, times, values, metric="read_bytes"):
     case = case_of(made, "E05")
     sampled = replace(
@@ -135,6 +144,11 @@ def test_a_time_in_which_the_device_delivered_less():
     finding = over_time(faster(FIO, 1.5), range(10), evenly)
     assert finding.state is State.FAIL
     assert "but that took at least" in finding.statement
+
+
+def test_of_several_operations_each_has_its_own_bytes_and_time():
+    two = {f"{name}.{figure}": value for name in ("read", "reread") for figure, value in HALF.items()}
+    assert over_time(but(FIO, values=two), range(11), [25.6 * at for at in range(11)]).state is not State.FAIL
 
 
 def test_a_rate_is_held_to_no_more_digits_than_were_printed():

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from assay.frozen import dataclass
 from assay.measures import ladder
 from assay.measures.text import with_unit
 from assay.records import Direction, Observations, Phase, Rung, Series
@@ -56,18 +56,21 @@ def told(phase: Phase, operation: str) -> Told | None:
     )
 
 
-def denied(phase: Phase, observations: Observations, operation: str, asked: float, share: float) -> Iterator[str]:
-    """In words: a rate that the tool's own bytes and time deny, or a time in which counters saw less than so many bytes move."""
+def denied(phase: Phase, observations: Observations, operation: str, share: float) -> Iterator[str]:
+    """In words: a rate that the tool's own bytes and time deny, or a time in which counters saw less than those bytes move.
+
+    Other operations of the same tool move bytes too: they can only make the time shorter in which so many moved.
+    """
     tool = told(phase, operation)
     if tool is None or tool.bytes is None:
         return
     if not tool.agrees(len(phase.clients), share):
         yield f"The command says {_bytes(tool.bytes)} in {_time(tool.seconds or 0)}, but {_rate(tool.rate)}."
-    least = shortest_s(phase, observations, phase.directions[operation], (1 - share) * asked)
-    implied = tool.implied_s(asked) * (1 + tool.slack)
+    least = shortest_s(phase, observations, phase.directions[operation], (1 - share) * tool.bytes)
+    implied = tool.implied_s(tool.bytes) * (1 + tool.slack)
     claimed = min(implied, tool.seconds or implied)
     if claimed < (1 - share) * least:
-        yield f"The command says it moved {_bytes(asked)} in {_time(claimed)}, but that took at least {_time(least)}."
+        yield f"The command says it moved {_bytes(tool.bytes)} in {_time(claimed)}, but that took at least {_time(least)}."
 
 
 def unseen(phase: Phase, operation: str, asked: float, limits: tuple[float, float, float]) -> Iterator[tuple[str, float]]:

@@ -53,7 +53,7 @@ def contradictions(case: TrialCase) -> Iterator[str]:
         return
     yield from unasked_calls(case, direction, asked)
     yield from overstated(case, direction, asked)
-    yield from foreign.denied(case.phase, case.observations, case.measure.operation, asked, case.thresholds["disagreement_share"])
+    yield from foreign.denied(case.phase, case.observations, case.measure.operation, case.thresholds["disagreement_share"])
     if not case.phase.values and case.phase.drain_ns is not None:
         yield from (statement for statement, _ in vanished(case))
     yield from unread(case, asked) if direction is Direction.READ else unwritten(case, asked)
@@ -92,13 +92,17 @@ def overstated(case: TrialCase, direction: Direction, asked: float) -> Iterator[
 
 
 def unread(case: TrialCase, asked: float) -> Iterator[str]:
-    """Reads: storage was made to read bytes that the device below never delivered; direct reads that storage never saw."""
+    """Reads: storage was made to read bytes that the device below never delivered; direct reads that storage never saw.
+
+    Requests that may not wait (io_uring) and find the device's queue full are tried again, and the kernel charges each try: so no
+    more counts than was asked.
+    """
     own = ladder.passed(case.phase, case.observations, Rung.CLIENT_CACHE, Direction.READ)
     if own is None:
         return
     device = ladder.highest_device(case.phase, case.observations, Direction.READ)
     libraries = case.thresholds["least_bytes"] if case.phase.values else 0.0  # a foreign program's lie on another device perhaps
-    sure = own.bytes - own.uncertainty_bytes - libraries
+    sure = min(own.bytes, asked) - own.uncertainty_bytes - libraries
     if device is not None and sure >= case.thresholds["least_bytes"] and short(case, device.raw_bytes, sure):
         yield f"The process made storage read {said(own.bytes)}, but {device.device} delivered {said(device.raw_bytes)}."
     if knob(case, "direct") is True and not has_holes(case) and short(case, own.bytes, asked):

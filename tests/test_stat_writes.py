@@ -1,0 +1,141 @@
+"""`assay stat` on writes that are on no media, or on less of it than they say, and on their sound twins."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from stat_stage import MIB, SIZE, cold, dd, failed, failing, loop_disk, neighbour, root, stat
+
+pytestmark = root
+HALF = SIZE // 2
+CLAIM = ("--claim", "tier=device,durability=stable-media")
+FLUSHED = dd("/dev/urandom", "out", f"count={HALF // MIB}", "conv=fsync")
+
+
+@pytest.fixture(scope="module")
+def disk(tmp_path_factory):
+    yield from loop_disk(tmp_path_factory.mktemp("stat"))
+
+
+@pytest.fixture(scope="module")
+def cached_disk(tmp_path_factory):
+    yield from loop_disk(tmp_path_factory.mktemp("stat"), direct="off")
+
+
+@pytest.fixture(scope="module")
+def squeezing_disk(tmp_path_factory):
+    yield from loop_disk(tmp_path_factory.mktemp("stat"), filesystem="btrfs", options="compress-force=zstd")
+
+
+@pytest.fixture(autouse=True)
+def _no_file_is_left(request):
+    yield
+    for name in ("disk", "cached_disk", "squeezing_disk"):
+        if name in request.fixturenames:
+            (request.getfixturevalue(name) / "out").unlink(missing_ok=True)
+
+
+# --------------------------------------------------------------------------------------------------- flushes
+
+
+@pytest.mark.skipif(shutil.which("eatmydata") is None, reason="eatmydata is not installed")
+def test_a_flush_that_a_library_swallows_is_charged_all_the_same(disk):
+    honest = stat(disk, *FLUSHED)
+    assert "D01" not in failing(honest)
+    assert honest["ladder"]["page_cache"]["dirty_at_exit_bytes"] < MIB
+    (disk / "out").unlink()
+    told = stat(disk, "eatmydata", *FLUSHED)
+    assert told["ladder"]["page_cache"]["dirty_at_exit_bytes"] > HALF / 2
+    assert "D01" in failing(told)
+    assert "drain" in told["measures"]["write"]["label"]
+    assert told["corrected"]["write_bytes_per_s"] < told["reported"]["write_bytes_per_s"]
+    assert failed(told) == {}  # what is charged is true
+
+
+@pytest.mark.parametrize("flag", ["dsync", "sync"])
+def test_a_writer_that_waits_for_each_record_is_sound(disk, flag):
+    told = stat(disk, *dd("/dev/urandom", "out", "count=16", f"oflag={flag}"))
+    assert failed(told) == {}
+    assert "D01" not in failing(told)
+    assert told["ladder"]["page_cache"]["dirty_at_exit_bytes"] < MIB
+
+
+@pytest.mark.parametrize("how", ["rm out", ": > out"], ids=["removed", "truncated"])
+def test_what_is_gone_before_it_is_written_was_never_on_media(disk, how):
+    told = stat(disk, "sh", "-c", f"dd if=/dev/urandom of=out bs=1M count={HALF // MIB}; {how}")
+    assert told["verdict"] == "INVALID"
+    assert "D06" in failed(told)
+
+
+def test_what_is_removed_after_it_was_flushed_had_been_on_media(disk):
+    told = stat(disk, "sh", "-c", f"dd if=/dev/urandom of=out bs=1M count={HALF // MIB} conv=fsync; rm out")
+    assert failed(told) == {}
+
+
+# ------------------------------------------------------------------------------------- what the file is made of
+
+
+@pytest.mark.parametrize("how", ["holes", "fallocated", "written"])
+def test_overwriting_what_was_never_written_allocates_too(disk, how):
+    make = {"holes": ["truncate", "-s"], "fallocated": ["fallocate", "-l"], "written": None}[how]
+    if make is None:
+        (disk / "out").write_bytes(b"x" * HALF)
+        cold(disk / "out")
+    else:
+        subprocess.run([*make, str(HALF), disk / "out"], check=True)
+    told = stat(disk, *FLUSHED[:-1], "conv=notrunc,fsync", before=CLAIM)
+    assert set(failed(told)) == (set() if how == "written" else {"T06"})
+    assert told["verdict"] in (("SOUND", "TAINTED", "UNVERIFIED") if how == "written" else ("TAINTED",))
+
+
+def test_zeros_on_a_file_system_that_compresses_are_no_test_of_the_device(squeezing_disk):
+    words = (f"count={SIZE // MIB}", "conv=fsync")
+    told = stat(squeezing_disk, *dd("/dev/zero", "out", *words), before=CLAIM)
+    assert (told["verdict"], "T07" in failed(told)) == ("INVALID", True)
+    cold(squeezing_disk / "out")
+    told = stat(squeezing_disk, *dd("out", "/dev/null"))
+    assert told["verdict"] == "INVALID"
+    assert "T07" in failed(told)
+
+
+def test_dense_data_on_a_file_system_that_compresses_is_sound(squeezing_disk):
+    told = stat(squeezing_disk, *FLUSHED, before=CLAIM)
+    assert failed(told) == {}
+    cold(squeezing_disk / "out")
+    told = stat(squeezing_disk, *dd("out", "/dev/null"))
+    assert failed(told) == {}
+
+
+def test_a_clone_moves_no_bytes_and_is_no_write(squeezing_disk):
+    cold(squeezing_disk / "data")
+    told = stat(squeezing_disk, "cp", "--reflink=always", "data", "out")
+    assert told["verdict"] not in ("SOUND", "BOUNDED")
+
+
+# ------------------------------------------------------------------------------------------ what lies below
+
+
+def test_flushed_writes_through_a_cached_loop_device_reach_the_disk_below(cached_disk):
+    told = stat(cached_disk, *FLUSHED, before=CLAIM)
+    assert failed(told) == {}
+
+
+def test_what_a_neighbour_writes_neither_hides_a_lie_nor_makes_one(disk):
+    with neighbour(disk):
+        told = stat(disk, *FLUSHED)
+        assert failed(told) == {}
+        (disk / "out").unlink()  # ext4 begins at once to write what replaces a truncated file
+        told = stat(disk, "sh", "-c", f"dd if=/dev/urandom of=out bs=1M count={HALF // MIB}; rm out")
+        assert "D06" in failed(told)
+        assert told["verdict"] == "INVALID"
+
+
+def test_the_neighbour_is_really_there(disk):
+    with neighbour(disk) as process:
+        stood = Path(f"/proc/{process.pid}/cgroup").read_text()
+        assert stood != Path("/proc/self/cgroup").read_text()
+        told = stat(disk, "sleep", "0.5")
+    (device,) = (one for one in told["ladder"]["devices"] if one["name"].startswith("loop"))
+    assert device["write_bytes"] > SIZE
