@@ -9,12 +9,11 @@ from __future__ import annotations
 from assay import measures
 from assay.catalogue import Case, Rule, TrialCase
 from assay.findings import at_most, found, in_words, knob, told_rate
-from assay.measures import ladder
-from assay.records import Direction, Finding, Regime, Rung, Scope, Severity, State, Tier
+from assay.measures import ladder, traced
+from assay.records import Direction, Finding, Regime, Scope, Severity, State, Tier
 from assay.units import Unit
 
-MOSTLY = 0.5
-"""Below this share of hits a read is not one of memory: its label speaks of both."""
+MOSTLY = 0.5  # below this share of hits a read is not one of memory: its label speaks of both
 BELOW_CACHE = (Tier.DEVICE, Tier.SERVER_CACHE)
 
 
@@ -57,12 +56,11 @@ def may_hide_hits(case: TrialCase, read: float, asked: float) -> bool:
 def by_residence(case: TrialCase, resident: float) -> Finding:
     """Nobody counted reads, but cachestat(2) saw the pages before the clock: enough to judge a regime, not a tier."""
     limit = case.thresholds["resident_share"]
-    cold = case.claim.regime is Regime.COLD
     said = f"{measures.percent(resident)} of the data was in memory before the clock"
     observed = {"resident_share_before": resident}
     if case.claim.tier in (*BELOW_CACHE, Tier.CLIENT_CACHE):
         return found(RULE, case, State.UNVERIFIED, f"{said}; which tier answered, nobody counted.", observed=observed)
-    if resident <= limit if cold else resident >= 1 - limit:
+    if resident <= limit if case.claim.regime is Regime.COLD else resident >= 1 - limit:
         return found(RULE, case, State.PASS, f"{said}, as claimed.", part="regime", observed=observed)
     statement = f"{said}, but {case.claim.regime} is claimed."
     return found(
@@ -76,8 +74,8 @@ def by_residence(case: TrialCase, resident: float) -> Finding:
 
 def is_guess(case: TrialCase) -> bool:
     """Whether the bytes asked are those of a foreign command's calls, since it does not tell them itself."""
-    seen_only = knob(case, "parse") == "observed"
-    return seen_only or (bool(case.phase.values) and not any(name.endswith(".bytes") for name in case.phase.values))
+    untold = case.phase.values and not any(name.endswith(".bytes") for name in case.phase.values)
+    return knob(case, "parse") == "observed" or bool(untold)
 
 
 def hit_share(case: TrialCase, read: float, asked: float) -> float:
@@ -96,8 +94,10 @@ def uncounted(case: TrialCase, hits: float, asked: float) -> str | None:
 
 
 def counted(case: TrialCase) -> ladder.Step | None:
-    """What the process made storage read; where nobody counted that, the bytes of the device; None where fewer are stored."""
-    own = ladder.passed(case.phase, case.observations, Rung.CLIENT_CACHE, Direction.READ)
+    """What the client made others send it or storage read; else the bytes of the device; None where fewer are stored."""
+    own = ladder.below_client(case.phase, case.observations)
+    passes_by = knob(case, "direct") is True or ladder.has(case.phase, case.observations, "L4.write")
+    own = own if passes_by else traced.brought(case.phase, case.observations, own)
     encoded = case.claim.tier is Tier.AS_IS and ladder.encoded_bytes(case.phase, case.observations) > 0
     return None if encoded else own or ladder.highest_device(case.phase, case.observations, Direction.READ)
 
@@ -137,7 +137,6 @@ def served_from_cache(case: TrialCase, hits: float, asked: float) -> Finding:
         threshold={"hit_share": case.thresholds["hit_share"]},
         bound=bound,
         relabel=label,
-        evidence=("L0 engine", "L2 read_bytes"),
     )
 
 
@@ -174,7 +173,7 @@ def from_below(case: TrialCase, read: float, asked: float) -> Finding:
         statement = f"Storage read {got} for {wanted} asked{before}: {hidden}"
         return found(RULE, case, State.UNVERIFIED, statement, observed=figures(case, hits, asked))
     statement = f"The client's page cache answered nothing: {words(asked, hits)}{before}."
-    return found(RULE, case, State.PASS, statement, observed=figures(case, hits, asked), evidence=("L0 engine", "L2 read_bytes"))
+    return found(RULE, case, State.PASS, statement, observed=figures(case, hits, asked))
 
 
 RULE = Rule(
@@ -186,6 +185,7 @@ RULE = Rule(
     needs=(),
     applies=applies,
     check=check,
+    reads=("L0.read", "L4.write", "L2.read", "tracepoints.added_bytes", "L8.read", "L9.read", "page_cache.cached_bytes"),
     alternatives=(
         "The reads were charged to another process (a server's threads, a kernel client): look at the rungs below.",
         "The file system stores the data compressed, so fewer bytes are read though nothing was cached: look at the extents.",

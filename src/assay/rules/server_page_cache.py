@@ -1,0 +1,112 @@
+"""Finds reads that a server answered from its page cache, and cache claims of which its storage was asked.
+
+The clients are cold, and so is every counter of theirs; what the server's processes made its storage read (L6) over the
+bytes that the clients got says what the server remembered.
+"""
+
+from __future__ import annotations
+
+from assay import measures
+from assay.catalogue import Case, Rule, TrialCase
+from assay.findings import at_most, found, in_words, told_rate
+from assay.measures import served
+from assay.records import Direction, Finding, Scope, Severity, State, Tier
+from assay.units import Unit
+
+
+def applies(case: Case) -> str | None:
+    """Reads from a server."""
+    assert isinstance(case, TrialCase)
+    if case.phase.directions.get(case.measure.operation) is not Direction.READ:
+        return "not a read"
+    return None if served.server(case.run) else "the target names no server"
+
+
+def check(case: Case) -> Finding:
+    """The share of what the clients got that the server's storage was not asked for."""
+    assert isinstance(case, TrialCase)
+    got = served.payload(case.phase, case.observations, Direction.READ)
+    read = served.moved(case.phase, case.observations, Direction.READ)
+    if not got or read is None:
+        lacking = "what the server made its storage read" if got else "how many bytes the clients got"
+        return found(RULE, case, State.UNVERIFIED, f"It is not known {lacking}, so the server's cache cannot be seen.")
+    hits = 1 - min(1.0, read.raw_bytes / got)
+    observed = {"hit_share": hits, "got_bytes": got, "read_bytes": read.raw_bytes, "resident_share_before": resident(case)}
+    if case.claim.tier is Tier.SERVER_CACHE:
+        return from_memory(case, hits, observed)
+    if hits <= case.thresholds["hit_share"]:
+        said = f"The server's page cache answered nothing: {words(observed)}."
+        return found(RULE, case, State.PASS, said, observed=observed)
+    return remembered(case, hits, observed)
+
+
+def resident(case: TrialCase) -> float | None:
+    """The share of the server's data that was in its memory before the clock; None where no data are named."""
+    cached, size = (served.at_arming(case.phase, case.observations, name) for name in ("cached_bytes", "file_bytes"))
+    return min(1.0, cached / size) if cached is not None and size else None
+
+
+def words(observed: dict[str, float | None]) -> str:
+    """How much went where."""
+    got, read = (measures.with_unit(observed[name] or 0.0, Unit.BYTES) for name in ("got_bytes", "read_bytes"))
+    before = observed["resident_share_before"]
+    known = "" if before is None else f"; {measures.percent(before)} of its data was in its memory before the clock"
+    return f"the clients got {got}, for which the server made its storage read {read}{known}"
+
+
+def remembered(case: TrialCase, hits: float, observed: dict[str, float | None]) -> Finding:
+    """The failure: a number of the server's memory, its processors and the network."""
+    bound = at_most(case, 1 - hits)
+    rate = f"; rate of its storage {in_words(bound)}" if bound and hits < 1 else ""
+    return found(
+        RULE,
+        case,
+        State.FAIL,
+        f"The server's page cache answered: {words(observed)}.",
+        severity=Severity.INVALIDATES if case.claim.tier is Tier.DEVICE else Severity.NOTES,
+        observed={**observed},
+        threshold={"hit_share": case.thresholds["hit_share"]},
+        bound=bound if case.claim.tier is Tier.DEVICE else None,
+        relabel=f"read{told_rate(case)} from the server's memory; share of its storage {measures.percent(1 - hits)}{rate}",
+    )
+
+
+def from_memory(case: TrialCase, hits: float, observed: dict[str, float | None]) -> Finding:
+    """A claim of the server's cache: fails where its storage was asked for more than noise."""
+    limit = case.thresholds["hit_share"]
+    if 1 - hits <= limit:
+        said = f"The server's memory answered, as claimed: {words(observed)}."
+        return found(RULE, case, State.PASS, said, observed=observed)
+    return found(
+        RULE,
+        case,
+        State.FAIL,
+        f"Not all of it came from the server's memory, as is claimed: {words(observed)}.",
+        severity=Severity.INVALIDATES if hits <= limit else Severity.QUALIFIES,
+        observed={**observed},
+        threshold={"miss_share": limit},
+        relabel=f"read{told_rate(case)}: {measures.percent(hits)} from the server's memory, the rest from its storage",
+    )
+
+
+RULE = Rule(
+    id="T02",
+    name="server-page-cache",
+    scope=Scope.TRIAL,
+    severity=Severity.INVALIDATES,
+    part="tier",
+    needs=(),
+    reads=("L0.read", "L4.write", "L6.read", "server.cached_bytes"),
+    applies=applies,
+    check=check,
+    alternatives=(
+        "The server keeps entries in a cache of its own (T10), or compresses what it sends: its storage is asked for less too.",
+        "Another process read for it (a helper that is no child of the named one): name a control group instead of a pid file.",
+    ),
+    advice="Restart the server and drop its files before each trial (`chill`), or make its data at least twice its memory; or"
+    " claim tier = server-cache, which is what most clients meet.",
+    sources=(
+        "Traeger, Zadok, Joukov, Wright: A nine year study of file system and storage benchmarking, ACM TOS 4(2), 2008",
+        "SPECstorage Solution 2020 run rules: a cache is legal, and the data grow with the load",
+    ),
+)

@@ -1,0 +1,66 @@
+"""T02: a server that read its storage, one that did not, and claims of either."""
+
+import pytest
+
+from assay.records import Claim, Severity, State, Tier
+from assay.rules.server_page_cache import RULE
+from audit.case_builder import MIB, Made, case_of
+from server_cases import served
+
+DEVICE, SERVER = Claim(tier=Tier.DEVICE), Claim(tier=Tier.SERVER_CACHE)
+GOT = {"read.bytes": 256.0 * MIB}
+
+
+def judged(read, claim=DEVICE, sent=257 * MIB, values=GOT, figure="bytes", **more):
+    rungs = [("L4", "write", sent)] if sent is not None else []
+    rungs += [("L6", "read", read)] if read is not None else []
+    return RULE.check(served("T02", rungs, claim=claim, values=values, figure=figure, **more))
+
+
+def test_a_server_that_did_not_read_is_one_of_memory():
+    found = judged(0)
+    assert (found.state, found.severity) == (State.FAIL, Severity.INVALIDATES)
+    assert "from the server's memory" in found.relabel
+
+
+def test_a_server_that_read_all_passes():
+    assert judged(256 * MIB).state is State.PASS
+    assert judged(400 * MIB).state is State.PASS, "it may read ahead"
+
+
+def test_a_rate_is_bounded_by_what_its_storage_had_a_part_in():
+    values = GOT | {"read.bytes_per_s": 1000e6}
+    found = judged(64 * MIB, values=values, figure="bytes_per_s")
+    assert found.bound.high == pytest.approx(250e6)
+
+
+def test_without_the_clients_own_account_the_interfaces_tell():
+    assert judged(0, values={"read.ops_per_s": 5.0}, figure="ops_per_s").state is State.FAIL
+    assert judged(257 * MIB, values={"read.ops_per_s": 5.0}, figure="ops_per_s").state is State.PASS
+    assert judged(0, sent=None, values={"read.ops_per_s": 5.0}, figure="ops_per_s").state is State.UNVERIFIED
+
+
+def test_a_claim_of_the_servers_cache_is_held_to_it():
+    assert judged(0, claim=SERVER).state is State.PASS
+    assert judged(128 * MIB, claim=SERVER).severity is Severity.QUALIFIES
+    assert judged(256 * MIB, claim=SERVER).severity is Severity.INVALIDATES
+
+
+def test_under_no_claim_it_is_a_note():
+    assert judged(0, claim=Claim()).severity is Severity.NOTES
+
+
+def test_unknown_reads_are_unverified():
+    assert judged(None).state is State.UNVERIFIED
+
+
+def test_what_was_in_memory_before_is_told():
+    found = judged(256 * MIB, gauges={"cached_bytes": (64.0, 0), "file_bytes": (256.0, 256)})
+    assert found.observed["resident_share_before"] == 0.25
+    assert "25" in found.statement
+
+
+def test_it_needs_a_server_and_reads():
+    assert RULE.applies(case_of(Made(), "T02")) == "the target names no server"
+    assert RULE.applies(served("T02", operation="write")) == "not a read"
+    assert RULE.applies(served("T02")) is None
