@@ -1,0 +1,110 @@
+"""Finds a server that acknowledges before what it took is on its storage: its contract is weaker than what is claimed.
+
+What the server gave to its kernel (L6), less what of its data was still dirty when the last client had its answer, is what
+was on its storage; the clients' own account says what was acknowledged. A server with a log may leave its data files dirty:
+its log is then the part that is not. Where the clients tell no bytes, only all or nothing can be judged.
+"""
+
+from __future__ import annotations
+
+from assay import measures
+from assay.catalogue import Case, Rule, TrialCase
+from assay.findings import found, told_rate
+from assay.measures import served
+from assay.records import Direction, Durability, Finding, Scope, Severity, State
+from assay.units import Unit
+
+
+def applies(case: Case) -> str | None:
+    """Everything that a server is asked to keep."""
+    assert isinstance(case, TrialCase)
+    if case.phase.directions.get(case.measure.operation) not in (Direction.WRITE, Direction.METADATA):
+        return "nothing is written"
+    return None if served.server(case.run) else "the target names no server"
+
+
+def check(case: Case) -> Finding:
+    """The part of what was acknowledged that was on no storage when the clients had all their answers."""
+    assert isinstance(case, TrialCase)
+    dirty = dirty_bytes(case)
+    taken = served.moved(case.phase, case.observations, Direction.WRITE)
+    if dirty is None or taken is None:
+        lacking = "which of its data are dirty (server.data)" if taken else "what the server gave to its kernel"
+        return found(
+            RULE, case, State.UNVERIFIED, f"It is not known {lacking}, so its answers cannot be held against its storage."
+        )
+    told = served.told_bytes(case.phase, Direction.WRITE)
+    observed = {
+        "acknowledged_bytes": told or taken.raw_bytes,
+        "dirty_bytes": dirty,
+        "given_to_kernel_bytes": taken.raw_bytes,
+        "flushes": served.flushes(case.phase, case.observations),
+    }
+    if told is None and taken.raw_bytes < case.thresholds["least_bytes"]:
+        said = f"The server made {measures.with_unit(taken.raw_bytes, Unit.BYTES)} dirty, too little to tell: do more."
+        return found(RULE, case, State.UNVERIFIED, said, observed=observed)
+    share = 1 - min(1.0, max(0.0, taken.raw_bytes - max(0.0, dirty)) / (told or taken.raw_bytes))
+    if share <= case.thresholds["early_share"]:
+        return in_time(case, observed)
+    if told is None and share < case.thresholds["all_share"]:
+        said = (
+            f"{measures.percent(share)} of what the server wrote was still dirty: of a server with a log that may be sound."
+            " Let the clients say how many bytes were acknowledged."
+        )
+        return found(RULE, case, State.UNVERIFIED, said, observed=observed)
+    return early(case, share, observed)
+
+
+def dirty_bytes(case: TrialCase) -> float | None:
+    """By how much dirty and written-back pages of the server's data rose from arming to the last answer."""
+    rises = [served.rose(case.phase, case.observations, metric) for metric in ("dirty_bytes", "writeback_bytes")]
+    return None if rises[0] is None else sum(rise or 0.0 for rise in rises)
+
+
+def early(case: TrialCase, share: float, observed: dict[str, float | None]) -> Finding:
+    """The failure: decisive where stable media is claimed, worth knowing under every other claim."""
+    acked, dirty = (measures.with_unit(observed[name] or 0.0, Unit.BYTES) for name in ("acknowledged_bytes", "dirty_bytes"))
+    where = f"{dirty} of the server's data was dirty" if observed["dirty_bytes"] else "the server held it in its own memory"
+    return found(
+        RULE,
+        case,
+        State.FAIL,
+        f"Of {acked} that the server had acknowledged, {measures.percent(share)} was on no storage when the last answer came:"
+        f" {where}.",
+        severity=Severity.INVALIDATES if case.claim.durability is Durability.STABLE_MEDIA else Severity.NOTES,
+        observed={**observed},
+        threshold={"early_share": case.thresholds["early_share"]},
+        relabel=f"write{told_rate(case)} acknowledged from the server's memory: {measures.percent(share)} on no storage yet",
+    )
+
+
+def in_time(case: TrialCase, observed: dict[str, float | None]) -> Finding:
+    """A pass, with how often the device was flushed."""
+    acked = measures.with_unit(observed["acknowledged_bytes"] or 0.0, Unit.BYTES)
+    flushed = "" if observed["flushes"] is None else f"; its device completed {observed['flushes']:,.0f} flushes"
+    said = f"Of {acked} that the server had acknowledged, nothing to speak of was left in its memory{flushed}."
+    return found(RULE, case, State.PASS, said, observed=observed)
+
+
+RULE = Rule(
+    id="D04",
+    name="server-acks-early",
+    scope=Scope.TRIAL,
+    severity=Severity.INVALIDATES,
+    part="durability",
+    needs=(),
+    reads=("L0.write", "L6.write", "server.dirty_bytes", "server.writeback_bytes", "L9.flush"),
+    applies=applies,
+    check=check,
+    alternatives=(
+        "The server stores less than it is sent (compression, duplicates): send data that cannot be made smaller.",
+        "A log of the server was not named: name it with the data (server.data), or its dirty pages are taken for stored ones.",
+    ),
+    advice="Read the setting that decides it (NFS export sync or async; Samba `strict sync`; slapd `dbnosync`; PostgreSQL"
+    " `synchronous_commit`; ZFS `sync`), make it equal in all arms, or claim durability = acked.",
+    sources=(
+        "SPEC SFS 2014, 4.3: what stable storage is for NFS and SMB",
+        "slapd-mdb(5): dbnosync, checkpoint",
+        "NFS: exports(5), async",
+    ),
+)

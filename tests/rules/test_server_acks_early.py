@@ -1,0 +1,66 @@
+"""D04: servers that answer first and store later, that keep a log, and that sync each time."""
+
+import pytest
+
+from assay.records import Claim, Durability, Severity, State
+from assay.rules.server_acks_early import RULE
+from audit.case_builder import MIB, Made, case_of
+from server_cases import served
+
+STABLE, ACKED = Claim(durability=Durability.STABLE_MEDIA), Claim(durability=Durability.ACKED)
+
+
+def judged(given, dirty, told=64 * MIB, claim=STABLE, operation="write"):
+    rungs = [] if given is None else [("L6", "write", given)]
+    gauges = {} if dirty is None else {"dirty_bytes": (4096.0, 4096.0 + dirty), "writeback_bytes": (0.0, 0.0)}
+    values = {f"{operation}.bytes": float(told)} if told else {f"{operation}.elapsed_ns": 1e9}
+    figure = "bytes" if told else "elapsed_ns"
+    return RULE.check(served("D04", rungs, gauges, operation=operation, values=values, figure=figure, claim=claim))
+
+
+def test_answers_from_memory_are_invalid_as_stable_ones():
+    found = judged(64 * MIB, 64 * MIB)
+    assert (found.state, found.severity) == (State.FAIL, Severity.INVALIDATES)
+    assert found.relabel.endswith("100 % on no storage yet")
+
+
+def test_what_the_server_kept_in_its_own_memory_counts_too():
+    found = judged(32 * MIB, 0)
+    assert found.state is State.FAIL
+    assert "own memory" in found.statement
+
+
+def test_a_server_that_syncs_passes():
+    assert judged(64 * MIB, 0).state is State.PASS
+    assert judged(64 * MIB, MIB // 2).state is State.PASS, "below one part in a hundred"
+
+
+def test_a_log_that_is_synced_passes_though_the_data_files_are_dirty():
+    assert judged(128 * MIB, 64 * MIB).state is State.PASS
+
+
+@pytest.mark.parametrize(
+    ("dirty", "state"), [(64 * MIB, State.FAIL), (32 * MIB, State.UNVERIFIED), (0, State.PASS)], ids=["all", "half", "nothing"]
+)
+def test_where_no_client_tells_bytes_only_all_or_nothing_is_judged(dirty, state):
+    assert judged(64 * MIB, dirty, told=None).state is state
+    assert judged(64 * MIB, dirty, told=None, operation="create").state is state
+
+
+def test_too_little_is_unverified():
+    assert judged(4096, 4096, told=None).state is State.UNVERIFIED
+
+
+def test_acknowledged_is_all_that_is_claimed():
+    assert judged(64 * MIB, 64 * MIB, claim=ACKED).severity is Severity.NOTES
+
+
+def test_unknown_pages_or_writes_are_unverified():
+    assert judged(64 * MIB, None).state is State.UNVERIFIED
+    assert judged(None, 0).state is State.UNVERIFIED
+
+
+def test_it_needs_a_server_and_writes():
+    assert RULE.applies(case_of(Made(operation="write"), "D04")) == "the target names no server"
+    assert RULE.applies(served("D04", operation="read")) == "nothing is written"
+    assert RULE.applies(served("D04", operation="create")) is None
