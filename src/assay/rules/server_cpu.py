@@ -1,0 +1,82 @@
+"""Names the server's processors as what limits it: all that it may use are busy, or its busiest thread never rests."""
+
+from __future__ import annotations
+
+from assay import measures
+from assay.catalogue import Case, Rule, TrialCase
+from assay.findings import found
+from assay.measures import Better, figure_kind, served
+from assay.records import Bound, Finding, Scope, Severity, State, Tier
+
+
+def applies(case: Case) -> str | None:
+    """Whatever a server does."""
+    assert isinstance(case, TrialCase)
+    return None if served.server(case.run) else "the target names no server"
+
+
+def check(case: Case) -> Finding:
+    """Processor time of the server over what its processors, and one thread, can have."""
+    assert isinstance(case, TrialCase)
+    ran, busiest = (served.rose(case.phase, case.observations, name) for name in ("run_ns", "busiest_thread_ns"))
+    seconds = (case.phase.end_ns - case.phase.start_ns) / 1e9
+    cpus = served.at_arming(case.phase, case.observations, "cpus")
+    if ran is None or busiest is None or seconds <= 0 or not cpus:
+        return found(RULE, case, State.UNVERIFIED, "The processor time of the server's processes is not known.")
+    if seconds < case.thresholds["seconds"]:
+        said = f"{seconds:.2g} s are too short to tell how busy the server was: run longer."
+        return found(RULE, case, State.UNVERIFIED, said)
+    all_of_it, thread = ran / (seconds * cpus * 1e9), busiest / (seconds * 1e9)
+    observed = {"cpu_share": all_of_it, "busiest_thread_share": thread, "cpus": cpus, "seconds": seconds}
+    said = (
+        f"The server used {measures.percent(all_of_it)} of the {cpus:.0f} processors that it may use,"
+        f" its busiest thread was on a processor or ready for one {measures.percent(thread)} of the time"
+    )
+    limits = case.thresholds
+    if all_of_it <= limits["cpu_share"] and thread <= limits["thread_share"]:
+        return found(RULE, case, State.PASS, f"{said}: its processors were not the limit.", observed=observed)
+    what = "its processors" if all_of_it > limits["cpu_share"] else "one thread of it"
+    return found(
+        RULE,
+        case,
+        State.FAIL,
+        f"{said}: {what} limited it, so nothing below can have been at its limit.",
+        severity=Severity.QUALIFIES if case.claim.tier is Tier.DEVICE else Severity.NOTES,
+        observed=observed,
+        threshold={name: limits[name] for name in ("cpu_share", "thread_share")},
+        bound=bound(case) if case.claim.tier is Tier.DEVICE else None,
+        relabel="limited by the processors of the server"
+        if all_of_it > limits["cpu_share"]
+        else "limited by one thread of the server",
+    )
+
+
+def bound(case: TrialCase) -> Bound | None:
+    """With more processors a rate would be at least, a time at most what was measured."""
+    kind = figure_kind(case.measure.figure)
+    if case.value is None or kind is None:
+        return None
+    if kind.better is Better.HIGHER:
+        return Bound(low=case.value, high=None, unit=kind.unit)
+    return Bound(low=None, high=case.value, unit=kind.unit)
+
+
+RULE = Rule(
+    id="L02",
+    name="server-cpu",
+    scope=Scope.TRIAL,
+    severity=Severity.QUALIFIES,
+    part="load",
+    needs=(),
+    reads=("server.run_ns", "server.busiest_thread_ns", "server.cpus"),
+    applies=applies,
+    check=check,
+    alternatives=(
+        "A server that polls or spins is busy at any load: halve the load and look again.",
+        "Two threads of one core are counted as two processors: from half on such a pair may be at its limit.",
+        "A slow clock (N01) makes the same work take longer: compare cycles, not time.",
+    ),
+    advice="Tell it: a figure of this server's processors, with the processor time for each operation; give it more of them, or"
+    " less to do for each (logging, encryption), where its storage is the question.",
+    sources=("Gregg: Systems Performance, 2nd edition, 2020, the USE method", "operational laws: demand D = U / X"),
+)
