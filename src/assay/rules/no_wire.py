@@ -1,0 +1,123 @@
+"""Finds traffic that never crossed a wire: over the loopback, a veth pair or a bridge of the same machine.
+
+Which interface leads to the server is asked of the kernel's routes: a machine's own address leads to `lo`, whichever
+interface carries it. What passed the server's and the client's interfaces shows whether the bytes went that way.
+"""
+
+from __future__ import annotations
+
+from assay import measures
+from assay.catalogue import Case, Rule, TrialCase
+from assay.findings import found
+from assay.measures import served
+from assay.records import Direction, Finding, Path, Rung, Scope, Severity, State
+from assay.units import Unit
+
+SAME_HOST = "same host: client and server share processors, memory and its bandwidth"
+
+
+def applies(case: Case) -> str | None:
+    """Claims of a path, and whatever a server does."""
+    assert isinstance(case, TrialCase)
+    if case.claim.path is Path.LOCAL or (case.claim.path is None and served.server(case.run) is None):
+        return "neither a server is named nor a path over a network is claimed"
+    return None
+
+
+def check(case: Case) -> Finding:
+    """The interface that leads to the server, and the bytes on it, against the path that is claimed."""
+    assert isinstance(case, TrialCase)
+    interface, kind = (case.observations.fact(f"target.server.{name}") for name in ("route", "route_kind"))
+    if interface is None or kind is None:
+        said = "Which interface leads to the server is not known: name it in the target (server.pid_file, server.address)."
+        return found(RULE, case, State.UNVERIFIED, said)
+    carried = passed(case, interface, crosses=kind == "physical")
+    observed = {"interface": interface, "kind": kind, "passed_bytes": carried, "payload_bytes": payload(case)}
+    wire = case.claim.path is Path.WIRE
+    if kind != "physical":
+        return stayed(case, (interface, kind), observed)
+    if wire and carried is not None and payload(case) and carried < case.thresholds["wire_share"] * (payload(case) or 0.0):
+        return elsewhere(case, interface, observed)
+    if case.claim.path is Path.LOOPBACK:
+        said = f"The loopback is claimed, but clients reach the server through {interface}, which has a device behind it."
+        return found(RULE, case, State.FAIL, said, severity=Severity.QUALIFIES, observed=observed, relabel=f"over {interface}")
+    said = f"Clients reach the server through {interface}, which has a device behind it{in_words(carried)}."
+    return found(RULE, case, State.PASS, said, observed=observed)
+
+
+def passed(case: TrialCase, interface: str, *, crosses: bool) -> float | None:
+    """Bytes both ways on the client's interface (L3), or for one that never leaves the machine on the server's (L4)."""
+    rungs = (Rung.CLIENT_NIC, Rung.SERVER_NIC) if crosses else (Rung.SERVER_NIC,)
+    for rung in rungs:
+        each = [
+            reading.bytes or 0
+            for direction in (Direction.READ, Direction.WRITE)
+            for reading in case.observations.rung(case.phase.name, rung, direction)
+            if not crosses or reading.subject == f"interface:{interface}"
+        ]
+        if each:
+            return float(sum(each))
+    return None
+
+
+def payload(case: TrialCase) -> float | None:
+    """What the clients say they moved, all directions together; None where they say nothing."""
+    told = [served.told_bytes(case.phase, direction) for direction in (Direction.READ, Direction.WRITE)]
+    return sum(one for one in told if one) or None
+
+
+def in_words(carried: float | None) -> str:
+    """How much passed, where it was counted."""
+    return "" if carried is None else f"; {measures.with_unit(carried, Unit.BYTES)} passed it"
+
+
+def stayed(case: TrialCase, route: tuple[str, str], observed: dict[str, float | str | None]) -> Finding:
+    """The bytes stayed on the machine: a pass where that is claimed, decisive where a wire is."""
+    carried = observed["passed_bytes"]
+    moved = in_words(carried if isinstance(carried, float) else None)
+    said = f"Clients reach the server through {route[0]} ({route[1]}), so nothing left this machine{moved}"
+    if case.claim.path is Path.LOOPBACK:
+        return found(RULE, case, State.PASS, f"{said}, as claimed.", observed=observed)
+    return found(
+        RULE,
+        case,
+        State.FAIL,
+        f"{said}: no interface, cable or switch had a part in it, and both ends took their share of the same processors.",
+        severity=Severity.INVALIDATES if case.claim.path is Path.WIRE else Severity.NOTES,
+        observed=observed,
+        relabel=SAME_HOST,
+    )
+
+
+def elsewhere(case: TrialCase, interface: str, observed: dict[str, float | str | None]) -> Finding:
+    """The interface could have carried it, and did not."""
+    return found(
+        RULE,
+        case,
+        State.FAIL,
+        f"A wire is claimed, but hardly anything of what the clients moved passed {interface}.",
+        severity=Severity.INVALIDATES,
+        observed=observed,
+        threshold={"wire_share": case.thresholds["wire_share"]},
+        relabel=f"traffic that did not pass {interface}",
+    )
+
+
+RULE = Rule(
+    id="L05",
+    name="no-wire",
+    scope=Scope.TRIAL,
+    severity=Severity.INVALIDATES,
+    part="path",
+    needs=(),
+    reads=("fact:target.server.route", "fact:target.server.route_kind", "L3.read", "L4.read"),
+    applies=applies,
+    check=check,
+    alternatives=(
+        "Two namespaces of one machine may be joined by a real cable between two of its interfaces: then name its address.",
+        "Two virtual machines on one host look like a wire: a round trip below 50 µs, or more than the link can carry, tells.",
+    ),
+    advice="Put the clients on another machine; or claim path = loopback, and where a slow link is meant shape a veth pair"
+    " (tc tbf) and say so.",
+    sources=("ip-route(8): a machine's own address is `local` and leads to lo", "Gregg: did it break limits?"),
+)
