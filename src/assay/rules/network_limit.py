@@ -1,0 +1,112 @@
+"""Names the network as what limits a server's figure: its link or a shaper is full, or TCP sends too much again.
+
+What passed the server's interfaces (L4) over what the slowest link or shaper on the way lets pass, in the fuller direction.
+"""
+
+from __future__ import annotations
+
+from assay import measures
+from assay.catalogue import Case, Rule, TrialCase
+from assay.findings import found
+from assay.measures import Better, figure_kind, ladder, served
+from assay.records import Bound, Direction, Finding, Rung, Scope, Severity, State, Tier
+from assay.units import Unit
+
+
+def applies(case: Case) -> str | None:
+    """Whatever a server does."""
+    assert isinstance(case, TrialCase)
+    return None if served.server(case.run) else "the target names no server"
+
+
+def check(case: Case) -> Finding:
+    """How full the slowest known part of the way was, and how much was sent again."""
+    assert isinstance(case, TrialCase)
+    rate = fuller(case)
+    if rate is None:
+        return found(RULE, case, State.UNVERIFIED, "What passed the server's interfaces is not known.")
+    again = sent_again(case)
+    limit, name = (case.observations.fact(f"target.server.{key}") for key in ("limit_bytes_per_s", "limit"))
+    known = limit is not None and limit.isdigit()
+    used = rate / int(limit) if known and limit else None
+    observed = {"bytes_per_s": rate, "used_share": used, "sent_again_share": again, "limit": name}
+    if used is not None and used >= case.thresholds["used_share"]:
+        said = f"{name} was {measures.percent(used)} full ({measures.with_unit(rate, Unit.BYTES_PER_S)}, headers included)"
+        return limited(case, f"{said}: the network limited it.", f"limited by {name}", observed)
+    if again is not None and again > case.thresholds["sent_again_share"]:
+        said = (
+            f"TCP sent {measures.percent(again)} of its segments again: the way to the server loses packets, and waits for them."
+        )
+        return limited(case, said, "limited by a network that loses packets", observed)
+    if used is None and case.observations.fact("target.server.route_kind") not in ("loopback", "virtual"):
+        said = "How much the way to the server can carry is not known: its link tells no speed, and no shaper is on it."
+        return found(RULE, case, State.UNVERIFIED, said, observed=observed)
+    said = (
+        f"{name} was {measures.percent(used)} full" if used is not None else "No link and no shaper is on the way to the server"
+    )
+    return found(RULE, case, State.PASS, f"{said}: the network was not the limit.", observed=observed)
+
+
+def fuller(case: TrialCase) -> float | None:
+    """Bytes a second in the direction in which more passed, headers included; None where nobody counted them."""
+    seconds = (case.phase.end_ns - case.phase.start_ns) / 1e9
+    both = (ladder.passed(case.phase, case.observations, Rung.SERVER_NIC, way) for way in (Direction.READ, Direction.WRITE))
+    moved = [step.raw_bytes for step in both if step is not None]
+    return max(moved) / seconds if moved and seconds > 0 else None
+
+
+def sent_again(case: TrialCase) -> float | None:
+    """The share of TCP segments that were sent again; None where too few were sent to tell."""
+    sent, again = (served.rose(case.phase, case.observations, name) for name in ("sent_segments", "retransmitted_segments"))
+    return again / sent if sent and again is not None and sent >= case.thresholds["least_segments"] else None
+
+
+def limited(case: TrialCase, said: str, label: str, observed: dict[str, float | str | None]) -> Finding:
+    """The failure: it qualifies a claim of the storage below, and is worth knowing under every other."""
+    device = case.claim.tier is Tier.DEVICE
+    return found(
+        RULE,
+        case,
+        State.FAIL,
+        said,
+        severity=Severity.QUALIFIES if device else Severity.NOTES,
+        observed=observed,
+        threshold={name: case.thresholds[name] for name in ("used_share", "sent_again_share")},
+        bound=bound(case) if device else None,
+        relabel=label,
+    )
+
+
+def bound(case: TrialCase) -> Bound | None:
+    """Over a wider way a rate would be at least, a time at most what was measured."""
+    kind = figure_kind(case.measure.figure)
+    if case.value is None or kind is None or kind.unit is Unit.BYTES:
+        return None
+    if kind.better is Better.HIGHER:
+        return Bound(low=case.value, high=None, unit=kind.unit)
+    return Bound(low=None, high=case.value, unit=kind.unit)
+
+
+RULE = Rule(
+    id="L03",
+    name="network-limit",
+    scope=Scope.TRIAL,
+    severity=Severity.QUALIFIES,
+    part="load",
+    needs=(),
+    reads=("L4.read", "L4.write", "server.retransmitted_segments", "fact:target.server.limit_bytes_per_s"),
+    applies=applies,
+    check=check,
+    alternatives=(
+        "The shaper is what is asked about (a slow line): then it is the system, and the figure is that of the line.",
+        "A bond sends each connection over one of its links: that one is full while the sum is not.",
+        "The counters hold the traffic of others too: look at their rate before the clock.",
+    ),
+    advice="Measure the same way with iperf3 on the same day, and tell the figure as a share of that; use a wider link, or more"
+    " connections, where the storage behind it is the question.",
+    sources=(
+        "tc-tbf(8)",
+        "Gregg: Systems Performance, 2nd edition, 2020, chapter 10",
+        "RFC 5681: a lost segment halves the rate",
+    ),
+)

@@ -1,0 +1,50 @@
+"""L03: a full line, lost segments, and ways without a limit."""
+
+import pytest
+
+from assay.records import Claim, Severity, State, Tier
+from assay.rules.network_limit import RULE
+from audit.case_builder import Made, case_of
+from server_cases import served
+
+DEVICE = Claim(tier=Tier.DEVICE)
+SHAPED = {"route": "veth0", "route_kind": "virtual", "limit_bytes_per_s": "12500000", "limit": "tbf on veth0, 100 Mbit/s"}
+
+
+def judged(sent, facts=SHAPED, segments=(5000, 0), claim=DEVICE, received=1000):
+    rungs = [] if sent is None else [("L4", "write", sent), ("L4", "read", received)]
+    gauges = {"sent_segments": (0, segments[0]), "retransmitted_segments": (0, segments[1])}
+    return RULE.check(served("L03", rungs, gauges, facts, claim=claim))
+
+
+def test_a_full_line_qualifies_a_claim_of_the_device():
+    found = judged(12_000_000)
+    assert (found.state, found.severity) == (State.FAIL, Severity.QUALIFIES)
+    assert found.relabel == "limited by tbf on veth0, 100 Mbit/s"
+    assert found.bound.low is not None
+    assert judged(12_000_000, claim=Claim()).severity is Severity.NOTES
+
+
+def test_the_fuller_direction_counts():
+    assert judged(1000, received=12_000_000).state is State.FAIL
+
+
+def test_a_half_full_line_passes():
+    assert judged(6_000_000).state is State.PASS
+
+
+def test_lost_segments_are_told():
+    found = judged(1_000_000, segments=(5000, 50))
+    assert found.state is State.FAIL
+    assert "1 % of its segments" in found.statement
+    assert judged(1_000_000, segments=(500, 50)).state is State.PASS, "too few to tell"
+
+
+@pytest.mark.parametrize(("kind", "state"), [("loopback", State.PASS), ("virtual", State.PASS), ("physical", State.UNVERIFIED)])
+def test_without_a_known_limit_only_ways_within_the_machine_pass(kind, state):
+    assert judged(1_000_000, {"route": "x", "route_kind": kind}).state is state
+
+
+def test_uncounted_bytes_are_unverified():
+    assert judged(None).state is State.UNVERIFIED
+    assert RULE.applies(case_of(Made(), "L03")) == "the target names no server"
