@@ -1,0 +1,79 @@
+"""Finds answers that a client gave itself: it did more operations than its server answered requests.
+
+Protocols let clients cache (leases and oplocks of SMB, delegations and attributes of NFS, FUSE, SSSD, caching proxies). The
+figure is then one of the client's memory. Operations of the clients are held against the requests that the server counted.
+"""
+
+from __future__ import annotations
+
+from assay import measures
+from assay.catalogue import Case, Rule, TrialCase
+from assay.findings import at_most, found, in_words, told_rate
+from assay.measures import served
+from assay.records import Finding, Scope, Severity, State, Tier
+
+
+def applies(case: Case) -> str | None:
+    """Whatever clients ask of a server."""
+    assert isinstance(case, TrialCase)
+    return None if served.server(case.run) else "the target names no server"
+
+
+def check(case: Case) -> Finding:
+    """Operations of the clients over requests at the server."""
+    assert isinstance(case, TrialCase)
+    done = served.told_operations(case.phase, case.measure.operation)
+    asked = served.rose(case.phase, case.observations, "requests")
+    if done is None or asked is None:
+        lacking = (
+            "how many operations the clients did"
+            if done is None
+            else "how many requests the server answered (server.requests: a command that prints it)"
+        )
+        return found(RULE, case, State.UNVERIFIED, f"It is not known {lacking}, so a cache of the client cannot be told.")
+    observed = {"operations": done, "requests": asked, "ratio": done / max(1.0, asked)}
+    if done <= case.thresholds["ratio"] * asked:
+        said = (
+            f"The clients did {done:,.0f} operations, the server answered {asked:,.0f} requests: no answer came from the client."
+        )
+        return found(RULE, case, State.PASS, said, observed=observed)
+    return answered_itself(case, asked / done, observed)
+
+
+def answered_itself(case: TrialCase, share: float, observed: dict[str, float]) -> Finding:
+    """The failure: decisive where the server, or what is below it, is claimed to have answered."""
+    below = case.claim.tier in (Tier.DEVICE, Tier.SERVER_CACHE)
+    bound = at_most(case, share) if below else None
+    rate = f"; rate of the server {in_words(bound)}" if bound and share else ""
+    return found(
+        RULE,
+        case,
+        State.FAIL,
+        f"The clients did {observed['operations']:,.0f} operations, the server answered {observed['requests']:,.0f} requests:"
+        " the rest was answered by a cache of the client.",
+        severity=Severity.INVALIDATES if below else Severity.NOTES,
+        observed={**observed},
+        threshold={"ratio": case.thresholds["ratio"]},
+        bound=bound,
+        relabel=f"answers{told_rate(case)} of the client's own cache; share of the server {measures.percent(share)}{rate}",
+    )
+
+
+RULE = Rule(
+    id="T09",
+    name="protocol-client-cache",
+    scope=Scope.TRIAL,
+    severity=Severity.INVALIDATES,
+    part="tier",
+    needs=(),
+    reads=("server.requests",),
+    applies=applies,
+    check=check,
+    alternatives=(
+        "One request carries several operations (compounds, batches, READDIRPLUS): count what was in it, or declare it.",
+        "The server counts only some kinds of request: look at what its command prints.",
+    ),
+    advice="Switch the client's cache off, or on, in all arms alike (oplocks, leases, actimeo, cache=), or let two clients share"
+    " the files, which breaks leases; or claim tier = client-cache.",
+    sources=("smb.conf(5): oplocks, smb2 leases", "nfs(5): actimeo, lookupcache", "IOR user guide: reordering tasks (-C)"),
+)
