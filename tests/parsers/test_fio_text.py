@@ -46,10 +46,13 @@ def test_groups_of_two_directions_keep_their_own_figures():
     assert found["write.latency_p50_ns"] == 11_000
 
 
-def test_two_groups_of_one_direction_are_refused():
-    text = recorded("fio-3.33-text-two-groups.txt").replace("WRITE:", " READ:")
-    with pytest.raises(EvidenceError, match="2 groups that read"):
-        PARSER.parse(text)
+@pytest.mark.parametrize(("pattern", "name"), [("randread", "random_read"), ("read", "read_2")])
+def test_two_groups_of_one_direction_keep_their_own_figures(pattern, name):
+    text = recorded("fio-3.33-text-two-groups.txt").replace("WRITE:", " READ:").replace("write: IOPS", "read: IOPS")
+    found = PARSER.parse(text.replace("rw=write", f"rw={pattern}"))
+    assert found["read.bytes_per_s"] == 1000 * (1 << 20)
+    assert found[f"{name}.bytes_per_s"] == 2667 * (1 << 20)
+    assert found[f"{name}.latency_p50_ns"] == 11_000
 
 
 def test_of_a_polluted_stream_with_intermediate_reports_the_last_counts():

@@ -1,9 +1,9 @@
 """fio's JSON output (json, json+ and mixed with text): rates, operations and latencies of reads and writes.
 
 One job's rates are fio's own (`bw_bytes`, `iops`; the field `bw` is in KiB/s). Of several jobs, bytes and operations are added
-and divided by the longest run time, as fio does for a group; several groups of one direction are refused. Percentiles are of
-completion latency (of the whole latency with lat_percentiles=1); several jobs have them only where json+ gives the bins to
-merge. Source: fio 3.33, stat.c and HOWTO.
+and divided by the longest run time, as fio does for a group; several groups of one direction are operations of their own.
+Percentiles are of completion latency (of the whole latency with lat_percentiles=1); several jobs have them only where json+
+gives the bins to merge. Source: fio 3.33, stat.c and HOWTO.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from assay.catalogue import Parser
+from assay.catalogue.groups import named_groups
 from assay.catalogue.printed import calls, file_option
 from assay.errors import EvidenceError
 
@@ -38,7 +39,9 @@ def parse(text: str) -> Mapping[str, float]:
     report = _report(text)
     try:
         jobs = [job for job in report["jobs"] if isinstance(job, dict)]
-        return {key: figure for side in ("read", "write") for key, figure in _figures(jobs, side)}
+        failed = sum(_whole(job["error"]) != 0 for job in jobs) + sum(_whole(job.get("total_err", 0)) for job in jobs)
+        groups = [group for side in ("read", "write") for group in _groups(report, jobs, side)]
+        return {f"{name}.{key}": figure for name, rows in groups for key, figure in _figures(rows, failed)}
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise EvidenceError(f"found a report of fio with a strange or missing {error}; expected what fio 3 writes") from error
 
@@ -58,20 +61,33 @@ def _report(text: str) -> Row:
     )
 
 
-def _figures(jobs: Sequence[Row], side: str) -> Iterator[tuple[str, float]]:
-    busy = [job for job in jobs if _whole(job[side]["total_ios"]) > 0]
-    groups = {_whole(job["groupid"]) for job in busy}
-    if len(groups) > 1:
-        raise ValueError(f"{len(groups)} groups that {side} (at once or one after the other?), each in a call of its own")
-    rows = [job[side] for job in busy]
-    failed = sum(_whole(job["error"]) != 0 for job in jobs) + sum(_whole(job.get("total_err", 0)) for job in jobs)
-    if not rows:
-        return
-    yield f"{side}.count", float(sum(_whole(row["total_ios"]) for row in rows))
-    yield f"{side}.bytes", float(sum(_whole(row["io_bytes"]) for row in rows))
-    yield f"{side}.errors", float(failed)
-    for name, figure in (*_rates(rows), *_latencies(rows)):
-        yield f"{side}.{name}", figure
+def _groups(report: Row, jobs: Sequence[Row], side: str) -> Iterator[tuple[str, list[Row]]]:
+    """The operation and the jobs of each group that did something this way, in the order of the report."""
+    busy: dict[int, list[Row]] = {}
+    patterns: dict[int, str] = {}
+    for job in jobs:
+        if _whole(job[side]["total_ios"]) > 0:
+            group = _whole(job["groupid"])
+            busy.setdefault(group, []).append(job[side])
+            patterns.setdefault(group, _pattern(report, job))
+    names = named_groups(side, patterns)
+    yield from ((names[group], rows) for group, rows in busy.items())
+
+
+def _pattern(report: Row, job: Row) -> str:
+    """`randread`: how the job goes through its file, by its own options or by those of all."""
+    for options in (job.get("job options", {}), report.get("global options", {})):
+        for name in ("rw", "readwrite"):
+            if name in options:
+                return str(options[name])
+    return ""
+
+
+def _figures(rows: Sequence[Row], failed: int) -> Iterator[tuple[str, float]]:
+    yield "count", float(sum(_whole(row["total_ios"]) for row in rows))
+    yield "bytes", float(sum(_whole(row["io_bytes"]) for row in rows))
+    yield "errors", float(failed)
+    yield from (*_rates(rows), *_latencies(rows))
 
 
 def _rates(rows: Sequence[Row]) -> Iterator[tuple[str, float]]:

@@ -11,12 +11,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from assay.catalogue import Parser
+from assay.catalogue.groups import named_groups
 from assay.catalogue.printed import Printed, calls, exact, file_option, halves, lines, printed, total, values
 
-EXPECTED = "fio 3's report with its lines READ: or WRITE: of one status group each (or --output-format=json)"
+EXPECTED = "fio 3's report with its lines READ: or WRITE: of each status group (or --output-format=json)"
 NUMBER = r"(\d[\d.]{0,30})([KMGTPEkmgtpe]?i?)"
 GROUP = re.compile(r"Run status group (\d{1,6}) \(all jobs\):")
 SUM = re.compile(rf"\s+(READ|WRITE): bw={NUMBER}(B|bit)/s \(.{{1,400}}\bio={NUMBER}B \(.{{1,40}}\), run=\d+-(\d{{1,18}})msec")
+PLANNED = re.compile(r".{0,200}: \(g=(\d{1,6})\): rw=([a-z]{1,20}), .{0,400}")
 JOB = re.compile(r".{0,200}\(groupid=(\d{1,6}), jobs=\d+\): err=\s{0,3}(\d{1,6}).{0,400}")
 SIDE = re.compile(rf"\s+(read|write)\s{{0,3}}: IOPS={NUMBER}, BW=.{{1,200}}")
 LATENCY = re.compile(rf"\s+lat \((nsec|usec|msec)\): min=.{{1,40}}, max=\s{{0,9}}{NUMBER}, avg=\s{{0,9}}{NUMBER}, .{{1,40}}")
@@ -45,13 +47,13 @@ def _told(text: str) -> Iterator[tuple[str, Printed]]:
     rows = lines(text)
     sums = _sums(rows)
     jobs = _jobs(rows)
+    patterns = {line[1]: line[2] for row in rows if (line := PLANNED.fullmatch(row))}
     for side in ("read", "write"):
         found = {group: figures for (group, name), figures in sums.items() if name == side}
-        if len(found) > 1:
-            raise ValueError(f"{len(found)} groups that {side}")
+        names = named_groups(side, {group: patterns.get(group, "") for group in found})
         for group, figures in found.items():
             named = {**_of_jobs([job for job in jobs if job.group == group], side, figures["elapsed_ns"]), **figures}
-            yield from ((f"{side}.{name}", figure) for name, figure in named.items())
+            yield from ((f"{names[group]}.{name}", figure) for name, figure in named.items())
 
 
 def _sums(rows: Sequence[str]) -> Mapping[tuple[str, str], Mapping[str, Printed]]:
