@@ -82,6 +82,10 @@ def conducted(request: Request) -> int:
         from assay.cli import stat_json
 
         stat_json.write(request.json_to, stat_json.plain(told))
+    if request.lab is not None:
+        from assay.cli import stat_saved
+
+        print(f"assay: {stat_saved.save(request.lab, (told,))}", file=sys.stderr)
     return status(told, request.gate)
 
 

@@ -41,8 +41,10 @@ def repeated(request: Request) -> int:
     """Run, show each run in a line, then the last block, the intervals and the comparison; the status of the last run."""
     runs: list[Told] = []
     others: list[Told] = []
+    made: list[Told] = []
     for number in range(request.repeat):
         for told in pair(request, number):
+            made.append(told)
             (runs if told.watched.argv == request.argv else others).append(told)
             print(one_line(told, len(runs), request.repeat), file=sys.stderr, flush=True)
     lines = stat_shown.block(runs[-1])
@@ -52,7 +54,11 @@ def repeated(request: Request) -> int:
     print("\n".join(lines), file=sys.stderr, flush=True)
     if request.json_to is not None:
         stat_json.write(request.json_to, {**stat_json.plain(runs[-1]), **plain(runs, others, ratios)})
-    worst_run = max([*runs, *others], key=lambda told: -list(VerdictState).index(told.state))
+    if request.lab is not None:
+        from assay.cli import stat_saved
+
+        print(f"assay: {stat_saved.save(request.lab, tuple(made))}", file=sys.stderr)
+    worst_run = max(made, key=lambda told: -list(VerdictState).index(told.state))
     return status(runs[-1], request.gate) or status(worst_run, request.gate)
 
 

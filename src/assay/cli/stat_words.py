@@ -5,6 +5,7 @@ Every mistake is told at once. What stands behind `--`, or from the first word t
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,6 +29,7 @@ Options:
   --unit UNIT             The unit of that number: MB/s, MiB/s, Gbit/s, IOPS, ms ...
   --direction WHICH       read or write, for --reported. Without: the one in which more was seen to move.
   --json FILE             Write everything as JSON (docs/stat-json.md).
+  --save[=LAB]            Keep the run in a notebook (./lab, $ASSAY_LAB), as one more of its command or as another arm.
   --repeat N              Run it N times; say the interval of the mean.
   --vs 'OTHER COMMAND'    Run both in pairs, alternately (5 pairs, or --repeat N); say by how much the other differs.
   --gate[=strict]         Exit 3 on a TAINTED or INVALID number (strict: UNVERIFIED too) where the command's status is 0.
@@ -37,9 +39,10 @@ Exit status: the command's own, 128+N where signal N ended it; 125 where assay i
 executed, 127 where there is none.
 """
 WHERE = "assay stat"
+LAB = "lab"
 GATES = {"": Gate.ON, "on": Gate.ON, "strict": Gate.STRICT, "off": Gate.OFF}
 VALUED = ("claim", "reported", "unit", "direction", "json", "repeat", "vs")
-ALONE = ("gate", "help")
+ALONE = ("gate", "save", "help")
 DIRECTIONS = ("read", "write")
 MOST_REPEATS = 1000
 SPECIAL = frozenset("|&;<>()$`*?~\n")
@@ -56,6 +59,8 @@ class Request:
     """Those of the workload `command` that say how the figure is found in the output; None: by the tool's parser."""
     direction: str | None = None
     json_to: str | None = None
+    lab: Path | None = None
+    """The notebook in which the runs are kept."""
     repeat: int = 1
     other: tuple[str, ...] | None = None
     gate: Gate = Gate.OFF
@@ -85,6 +90,7 @@ def read(words: Sequence[str]) -> Request:
         knobs=knobs(typed),
         direction=typed.options.get("direction"),
         json_to=json_file(typed),
+        lab=lab(typed),
         repeat=repeats(typed),
         other=other(typed),
         gate=GATES.get(typed.options.get("gate", "off"), Gate.OFF),
@@ -160,6 +166,18 @@ def json_file(typed: _Words) -> str | None:
     elif path is not None and not Path(path).absolute().parent.is_dir():
         typed.wrong(f"no directory for --json {path}", "one that exists")
     return path
+
+
+def lab(typed: _Words) -> Path | None:
+    """The notebook, where runs are to be kept: the one that is named, else that of every other verb."""
+    if "save" not in typed.options:
+        return None
+    found = Path(typed.options["save"] or os.environ.get("ASSAY_LAB") or LAB).absolute()
+    if found.exists() and not found.is_dir():
+        typed.wrong(f"--save={found}, which is no directory", "one, or a name that is free")
+    elif not found.parent.is_dir():
+        typed.wrong(f"no directory for --save={found}", "one that exists")
+    return found
 
 
 def repeats(typed: _Words) -> int:

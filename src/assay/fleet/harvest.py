@@ -14,7 +14,6 @@ from assay.catalogue import Evidence
 from assay.fleet.protocol import Message
 from assay.frozen import dataclass
 from assay.records import (
-    ABSOLUTE,
     Client,
     Direction,
     EngineCost,
@@ -22,7 +21,6 @@ from assay.records import (
     Histogram,
     LoadTotal,
     OperationTotal,
-    Phase,
     PhasePlan,
     QueueTotal,
     Reading,
@@ -31,8 +29,6 @@ from assay.records import (
 )
 
 SOURCE = "engine"
-TOLD_SOURCE = "command"
-"""What a foreign tool says it moved."""
 PROCESS_SOURCE = "engine:/proc/self/io"
 DIRTIED_SOURCE = "engine:/proc/self/io (dirtied)"
 """write_bytes is charged when a page is made dirty, not when it is written (AUDIT.md, 0.3): no proof of durability."""
@@ -217,23 +213,3 @@ def histograms(answer: Answer) -> Iterator[Histogram]:
 def _whole(counters: Message, name: str) -> int | None:
     found = counters.get(name)
     return found if isinstance(found, int) else None
-
-
-def told_readings(phase: Phase, host: str) -> tuple[Reading, ...]:
-    """L0 of a foreign command: the bytes that it reported itself, where it did."""
-    return tuple(
-        Reading(
-            phase=phase.name,
-            rung=Rung.APPLICATION,
-            source=TOLD_SOURCE,
-            host=host,
-            subject=ABSOLUTE,
-            direction=direction,
-            bytes=round(phase.values[f"{operation}.bytes"]),
-            operations=None,
-            from_ns=phase.start_ns,
-            to_ns=phase.end_ns,
-        )
-        for operation, direction in phase.directions.items()
-        if f"{operation}.bytes" in phase.values
-    )

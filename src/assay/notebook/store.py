@@ -68,6 +68,16 @@ class Store:
             raise
         return cls(folder=folder, experiment=experiment, plan=plan, resumed=resumed, note=note, handle=handle, database=database)
 
+    def extend(self, experiment: Experiment, plan: Plan) -> None:
+        """Put a longer schedule in the place of the former, for runs that none was drawn for. Raises RefusedError.
+
+        What is there must stay: experiments grow by levels, plans by trials, and the folder keeps its name.
+        """
+        if plan.trials[: len(self.plan.trials)] != self.plan.trials or experiment.digest != self.experiment.digest:
+            raise RefusedError(f"found another schedule for {self.folder}; expected the one that is there, with more at its end")
+        files.write_whole(self.folder / layout.PLAN, files.to_json(plan_of(experiment, plan)))
+        self.experiment, self.plan = experiment, plan
+
     def add(self, run: Run, observations: Observations) -> str:
         """Keep a run with its evidence; its id. Raises RefusedError where it is there already or there is no room."""
         name = layout.run_id(run.trial.id, run.attempt)
@@ -171,8 +181,7 @@ def make_folder(folder: Path, experiment: Experiment, plan: Plan, text: str) -> 
     try:
         (temporary / layout.TRIALS).mkdir()
         (temporary / layout.EXPERIMENT).write_text(text, encoding="utf-8")
-        plain_plan = {"schema": layout.SCHEMA, "experiment": plain.to_plain(experiment), "plan": plain.to_plain(plan)}
-        files.write_whole(temporary / layout.PLAN, files.to_json(plain_plan))
+        files.write_whole(temporary / layout.PLAN, files.to_json(plan_of(experiment, plan)))
         files.flush(temporary / layout.EXPERIMENT)
         temporary.chmod(0o755)
         temporary.rename(folder)
@@ -182,6 +191,11 @@ def make_folder(folder: Path, experiment: Experiment, plan: Plan, text: str) -> 
             raise files.cannot_write(folder, error) from error
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
+
+
+def plan_of(experiment: Experiment, plan: Plan) -> Mapping[str, object]:
+    """What stands in `plan.json`."""
+    return {"schema": layout.SCHEMA, "experiment": plain.to_plain(experiment), "plan": plain.to_plain(plan)}
 
 
 def refill(database: sqlite3.Connection, folder: Path) -> None:
