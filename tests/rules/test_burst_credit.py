@@ -54,7 +54,7 @@ def test_a_steady_rate_on_credit_is_a_burst():
 def test_the_credit_of_a_rate_of_bytes_is_told_in_bytes():
     found = RULE.check(case(levels((200, 6), (50, 8), noise=0.0), figure="bytes_per_s"))
     assert (found.state, found.severity, found.relabel) == (State.FAIL, Severity.NOTES, None)
-    assert "after 4.92 MB something was used up, a credit of 3.69 MB" in found.statement
+    assert "after 4.92 MB, 3.69 MB more than" in found.statement
 
 
 @pytest.mark.parametrize(

@@ -36,9 +36,9 @@ def test_the_period_and_not_twice_it_is_told():
     assert cycle(noisy(SHAPES["square"], size=120, noise=0.01)).lag == 12
 
 
-@pytest.mark.parametrize(("memory", "most"), [(0.0, 2), (0.5, 4), (0.8, 8)])
-def test_noise_has_no_period(memory, most):
-    """Of 200 series of noise, with and without memory, the threshold of the rule accuses at most so many."""
+@pytest.mark.parametrize("memory", [0.0, 0.5, 0.8])
+def test_noise_has_no_period(memory):
+    """Of 200 series of noise, with and without memory, the thresholds of the rule accuse hardly any."""
     chance, accused = random.Random(7), 0
     for _ in range(200):
         values, last = [], 0.0
@@ -47,7 +47,7 @@ def test_noise_has_no_period(memory, most):
             values.append(100 + 5 * last)
         found = cycle(values)
         accused += found is not None and found.correlation > 0.3 and found.p_value < 0.01
-    assert accused <= most
+    assert accused <= 2
 
 
 def test_a_drift_and_a_step_are_no_periods():
@@ -73,8 +73,8 @@ def test_a_line_is_taken_off_and_nothing_is_left(slope, start):
     assert correlations([0.0] * 20) == []
 
 
-def test_how_far_a_mean_may_be_off():
-    """Two and a half periods of a square wave of 50 % to either side: half a period too much of one side."""
-    values = [150.0 if at % 12 < 6 else 50.0 for at in range(30)]
-    assert cycle(values).off_share == pytest.approx(0.1)
-    assert cycle(values[:24]).off_share == 0.0
+@pytest.mark.parametrize(("size", "turns"), [(30, 2), (24, 2), (120, 10)])
+def test_how_far_a_mean_may_be_off(size, turns):
+    """Periods of a square wave of 50 % to either side: half a period too much of one side, wherever this series ends."""
+    found = cycle([150.0 if at % 12 < 6 else 50.0 for at in range(size)])
+    assert found.off_share == pytest.approx(0.25 / (turns + 0.5))

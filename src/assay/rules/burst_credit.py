@@ -111,8 +111,8 @@ def on_credit(case: TrialCase, fall: Fall, window: Window) -> Finding:
         RULE,
         case,
         State.FAIL,
-        f"For {seconds:.3g} s it gave {first}, then {last}: after {moved} something was used up, a credit of {credit} above the"
-        " rate that it keeps up.",
+        f"For {seconds:.3g} s it gave {first}, then {last}, as where something is used up: after {moved}, {credit} more than at"
+        " the rate that it kept up.",
         severity=Severity.INVALIDATES if steady else Severity.NOTES,
         observed={"ratio": fall.ratio, "first_level": fall.before, "last_level": fall.after, "at_s": seconds},
         threshold={**case.thresholds},

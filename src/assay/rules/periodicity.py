@@ -59,10 +59,11 @@ def check(case: Case) -> Finding:
         "off_share": seen.off_share,
     }
     each = measures.with_unit(period_s * 1e9, Unit.NANOSECONDS)
-    if seen.turns >= limits["periods"]:
-        said = f"It rises and falls every {each}, and {seen.turns:.3g} such periods were measured."
-        return found(RULE, case, State.PASS, said, observed=observed)
-    return too_few(case, seen, each, observed)
+    if seen.turns < limits["periods"] and seen.off_share > limits["off_share"]:
+        return too_few(case, seen, each, observed)
+    off = measures.percent(seen.off_share)
+    said = f"It rises and falls every {each}; over {seen.turns:.3g} such periods that changes a mean by {off} at most."
+    return found(RULE, case, State.PASS, said, observed=observed)
 
 
 def course(case: TrialCase, edges: tuple[int, int]) -> Sequence[float]:
@@ -85,12 +86,12 @@ def amounts(case: TrialCase, metric: str, edges: tuple[int, int], parts: int) ->
 def too_few(case: TrialCase, seen: Cycle, each: str, observed: dict[str, float]) -> Finding:
     """The failure: it bounds a steady rate or mean, of anything else it is worth knowing."""
     steady = case.claim.regime is Regime.STEADY
-    off = f" Where it begins in the period changes its mean by up to {measures.percent(seen.off_share)}."
     return found(
         RULE,
         case,
         State.FAIL,
-        f"It rises and falls every {each}, and only {seen.turns:.2g} such periods were measured.{off if seen.off_share else ''}",
+        f"It rises and falls every {each}, and only {seen.turns:.2g} such periods were measured. Where in the period it begins"
+        f" and ends changes a mean by up to {measures.percent(seen.off_share)}.",
         severity=Severity.QUALIFIES if steady else Severity.NOTES,
         observed=observed,
         threshold={**case.thresholds},

@@ -1,8 +1,9 @@
 """A period in a series: the first peak of its autocorrelation after that has fallen below zero, and what it does to a mean.
 
 Source: Box, Jenkins, Reinsel, Time Series Analysis (sample autocorrelation); Bartlett 1946 for its variance where the series
-remembers itself: var r_k = (1 + 2 sum of r_j^2, j < first zero) / n. Of the n/2 lags the highest is taken, so its p-value is that
-of one lag times their number (Bonferroni). The line through the series is taken off first: a drift is no period.
+remembers itself: var r_k = (1 + 2 sum of r_j^2, j < first zero) / n. A period returns at its multiples too, where noise does
+not: the p-value is that of the mean over all of them, each with this variance, times the number of lags that were looked at
+(Bonferroni). The line through the series is taken off first: a drift is no period.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ class Cycle:
     turns: float
     """How often it fits into the series."""
     off_share: float
-    """How far the mean of a stretch of this length may be from that of whole periods, by where in the period it begins."""
+    """How far the mean of so many periods and a part of one may be from that of whole ones."""
 
 
 def cycle(values: Sequence[float]) -> Cycle | None:
@@ -45,7 +46,9 @@ def cycle(values: Sequence[float]) -> Cycle | None:
     highest = max(found[lag] for lag in peaks)
     lag = next(lag for lag in peaks if found[lag] >= NEARLY * highest)
     spread = math.sqrt((1 + 2 * sum(value * value for value in found[1:zero])) / size)
-    p_value = min(1.0, len(found) * 0.5 * math.erfc(found[lag] / spread / math.sqrt(2)))
+    returns = found[lag::lag]
+    deviations = sum(returns) / math.sqrt(len(returns)) / spread
+    p_value = min(1.0, len(found) * 0.5 * math.erfc(deviations / math.sqrt(2)))
     return Cycle(lag=lag, correlation=found[lag], p_value=p_value, turns=size / lag, off_share=off_share(values, lag))
 
 
@@ -77,15 +80,17 @@ def is_peak(found: Sequence[float], lag: int) -> bool:
 
 
 def off_share(values: Sequence[float], lag: int) -> float:
-    """The largest relative distance of the mean of a stretch as long as the series from the mean of its mean period.
+    """The largest relative distance of the mean of as many whole periods and any part of one from that of whole periods.
 
-    The period is folded: value j of it is the mean of all values j, j + lag, ...; the stretch is laid on it at each place.
+    The period is folded: value j of it is the mean of all values j, j + lag, ... Where a series seems to hold whole periods
+    exactly, another that begins elsewhere or whose period is a little longer does not, so parts of every length are tried.
     """
     folded = [sum(values[at::lag]) / len(values[at::lag]) for at in range(lag)]
-    mean, rest = sum(folded) / lag, len(values) % lag
-    if mean == 0 or rest == 0:
+    mean, turns = sum(folded) / lag, len(values) // lag
+    if mean == 0:
         return 0.0
     sums = [0.0, *accumulate([*folded, *folded])]
-    whole = len(values) // lag * mean * lag
-    means = [(whole + sums[at + rest] - sums[at]) / len(values) for at in range(lag)]
+    means = (
+        (turns * lag * mean + sums[at + part] - sums[at]) / (turns * lag + part) for at in range(lag) for part in range(1, lag)
+    )
     return max(abs(one / mean - 1) for one in means)
