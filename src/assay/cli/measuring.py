@@ -84,7 +84,15 @@ def weigh(
         bool, typer.Option("--audit", help="Run planted lies and their sound twins: what do the rules say?")
     ] = False,
     rules: Annotated[str | None, typer.Option("--rules", metavar="T01,D02", help="With --audit: these rules alone.")] = None,
-    times: Annotated[int | None, typer.Option("--times", metavar="N", help="With --audit: each control so often.")] = None,
+    times: Annotated[
+        int | None, typer.Option("--times", metavar="N", help="With --audit: each control so often. With --observers: pairs.")
+    ] = None,
+    sound: Annotated[
+        int | None, typer.Option("--sound", metavar="N", help="With --audit: N sound trials instead; who accuses them?")
+    ] = None,
+    observers: Annotated[
+        str | None, typer.Option("--observers", metavar="all|NAMES", help="What these change in a load: pairs with and without.")
+    ] = None,
     as_json: JsonOption = False,
     gate: Annotated[Gate, typer.Option("--gate", help="With --audit: exit 3 on a missed lie or accused twin.")] = Gate.OFF,
     progress: ProgressOption = ProgressMode.AUTO,
@@ -96,4 +104,14 @@ def weigh(
     from assay.cli.weigh import Request
     from assay.cli.weigh import weigh as verb
 
-    finish(lambda: verb(Request(audit=audit, rules=rules, times=times, as_json=as_json, gate=gate, progress=progress)))
+    request = Request(
+        audit=audit,
+        rules=rules,
+        times=times,
+        sound=sound,
+        observers=observers,
+        as_json=as_json,
+        gate=gate,
+        progress=progress,
+    )
+    finish(lambda: verb(request))

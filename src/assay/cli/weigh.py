@@ -16,6 +16,8 @@ class Request:
     audit: bool = False
     rules: str | None = None
     times: int | None = None
+    sound: int | None = None
+    observers: str | None = None
     as_json: bool = False
     gate: Gate = Gate.OFF
     progress: ProgressMode = ProgressMode.AUTO
@@ -23,6 +25,10 @@ class Request:
 
 def weigh(request: Request) -> int:
     """Weigh the lab or its rules; the exit status. Raises UsageError with every mistake of the call."""
+    if request.observers is not None:
+        return of_observers(request, request.observers)
+    if request.audit and request.sound is not None:
+        return of_sound_trials(request, request.sound)
     if request.audit:
         from assay.cli import weigh_audit as audit
 
@@ -34,10 +40,41 @@ def weigh(request: Request) -> int:
             progress=request.progress,
         )
         return audit.weigh_audit(asked)
-    given = {"--rules": request.rules is not None, "--times": request.times is not None, "--gate": request.gate is not Gate.OFF}
-    if any(given.values()):
-        words = ", ".join(word for word, there in given.items() if there)
+    if words := typed(request):
         raise UsageError(f"found {words} without --audit; expected `assay weigh --audit {words} ...`")
     from assay.cli.weigh_cost import weigh_cost
 
     return weigh_cost(as_json=request.as_json)
+
+
+def typed(request: Request) -> str:
+    """The words of this call that only the audit knows."""
+    given = {
+        "--rules": request.rules is not None,
+        "--times": request.times is not None,
+        "--sound": request.sound is not None,
+        "--gate": request.gate is not Gate.OFF,
+    }
+    return ", ".join(word for word, there in given.items() if there)
+
+
+def of_sound_trials(request: Request, trials: int) -> int:
+    """The audit of sound trials alone; the exit status. Raises UsageError where other words choose what is run."""
+    chosen = typed(Request(rules=request.rules, times=request.times))
+    if chosen:
+        raise UsageError(f"found {chosen} with --sound; expected the number of trials alone: they are of all kinds")
+    from assay.cli import weigh_sound as sound
+
+    asked = sound.Request(trials=trials, as_json=request.as_json, gate=request.gate, progress=request.progress)
+    return sound.weigh_sound(asked)
+
+
+def of_observers(request: Request, names: str) -> int:
+    """The pairs with and without observers; the exit status. Raises UsageError where words of the audit stand beside it."""
+    chosen = typed(Request(rules=request.rules, sound=request.sound))
+    if chosen or request.audit:
+        raise UsageError(f"found {chosen or '--audit'} with --observers; expected --times N, --json and --gate alone")
+    from assay.cli import weigh_observers as paired
+
+    pairs = paired.PAIRS if request.times is None else request.times
+    return paired.weigh_observers(paired.Request(names=names, pairs=pairs, as_json=request.as_json, gate=request.gate))
