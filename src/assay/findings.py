@@ -10,6 +10,7 @@ from typing import TypedDict, Unpack
 
 from assay import measures
 from assay.catalogue import Case, Rule, TrialCase
+from assay.measures import sources
 from assay.records import Bound, Finding, Severity, State, Value
 from assay.units import Unit
 
@@ -37,6 +38,7 @@ MOST_LETTERS = 60
 def found(rule: Rule, case: Case, state: State, statement: str, **details: Unpack[Details]) -> Finding:
     """One finding about the case's subject; a failure carries what else could cause it and what to do."""
     failed = state is State.FAIL
+    named = witnesses(rule, case, state)
     return Finding(
         subject=case.subject,
         phase=case.phase.name if isinstance(case, TrialCase) else None,
@@ -50,10 +52,25 @@ def found(rule: Rule, case: Case, state: State, statement: str, **details: Unpac
         threshold=details.get("threshold", {}),
         bound=details.get("bound"),
         relabel=details.get("relabel"),
-        evidence=details.get("evidence", ()),
+        evidence=(*named, *(one for one in details.get("evidence", ()) if one not in named)),
         alternatives=rule.alternatives if failed else (),
-        advice=rule.advice if failed else None,
+        advice=rule.advice if failed else to_get(rule, case, state),
     )
+
+
+def witnesses(rule: Rule, case: Case, state: State) -> tuple[str, ...]:
+    """The sources of what a rule looked at, each in words, as far as they were there."""
+    if state is State.NOT_APPLICABLE or not isinstance(case, TrialCase):
+        return ()
+    return sources.named(case.phase, case.observations, rule.reads)
+
+
+def to_get(rule: Rule, case: Case, state: State) -> str | None:
+    """Where a rule cannot tell: the evidence that was not there, why, and what gives it; None where nothing was missing."""
+    if state is not State.UNVERIFIED or not isinstance(case, TrialCase):
+        return None
+    missing = [*sources.ways(case.phase, case.observations, rule.reads or rule.needs)]
+    return f"Not there, and how to get it: {'; '.join(missing)}." if missing else None
 
 
 def rate_of(case: TrialCase) -> tuple[float, Unit] | None:

@@ -5,6 +5,7 @@ import pytest
 from assay.records import Claim, Regime, Severity, State, Tier
 from assay.rules.client_page_cache import RULE
 from audit.case_builder import MIB, Made, Seen, case_of
+from traced_cases import traced
 
 DEVICE = Claim(tier=Tier.DEVICE)
 
@@ -141,3 +142,27 @@ def test_libraries_are_no_hits_and_what_nobody_counts_is_unknown(calls, storage,
     seen = Seen(call_bytes=calls, storage_bytes=storage)
     made = Made(claim=Claim(tier=Tier.DEVICE), values={"read.bytes_per_s": 1e9}, seen=seen, knobs=knobs)
     assert RULE.check(case_of(made, "T01")).state is state
+
+
+def brought(mib, lost=0, **more):
+    made = Made(seconds=0.0655, claim=DEVICE, **more)
+    return RULE.check(traced(case_of(made, "T01"), {("added_bytes", "filesystem:/t"): mib * MIB}, lost))
+
+
+def test_pages_that_never_came_into_memory_were_not_read_whatever_the_process_read_beside_them():
+    libraries = Seen(storage_bytes=256 * MIB)
+    assert brought(256, seen=libraries).state is State.PASS
+    finding = brought(16, seen=libraries)
+    assert (finding.state, finding.observed["hit_share"]) == (State.FAIL, pytest.approx(240 / 256))
+    assert brought(16, lost=1, seen=libraries).state is State.PASS, "counts of which some were lost say nothing"
+
+
+def test_pages_stand_in_where_nobody_counted_the_process():
+    assert brought(256).state is State.PASS
+    assert brought(0).state is State.FAIL
+
+
+def test_direct_reads_bring_no_pages_and_of_a_foreign_program_it_is_not_known():
+    read = Seen(storage_bytes=256 * MIB)
+    assert brought(0, seen=read, knobs={"direct": True}).state is State.PASS
+    assert brought(0, seen=read, values={"read.bytes": 256.0 * MIB}).state is State.PASS

@@ -4,7 +4,8 @@ import pytest
 
 from assay.records import Claim, Severity, State, Tier
 from assay.rules.double_cache import RULE
-from audit.case_builder import MIB, Made, Seen, case_of
+from audit.case_builder import MIB, Made, Seen, but, case_of
+from traced_cases import traced
 
 LOOP = ("loop1", "vda")
 
@@ -61,3 +62,18 @@ def test_unknown_bytes_are_unverified():
 def test_does_not_apply_to_a_single_device():
     assert "nothing is stacked" in RULE.applies(case_of(Made(), "T03"))
     assert RULE.applies(case_of(Made(operation="stat", devices=LOOP), "T03")) == "neither a read nor a write of data"
+
+
+def test_pages_of_the_image_that_came_and_went_are_counted_by_tracepoints():
+    clean = Made(
+        claim=Claim(tier=Tier.DEVICE),
+        devices=("loop0", "vda"),
+        seen=Seen(upper_bytes=256 * MIB, lower_bytes=256 * MIB, backing_cached_bytes=(0, 0)),
+    )
+    assert RULE.check(case_of(clean, "T03")).state is State.PASS
+    came = RULE.check(traced(case_of(clean, "T03"), {("added_bytes", "backing:/i"): 256 * MIB}))
+    none = RULE.check(traced(case_of(clean, "T03"), {("added_bytes", "backing:/i"): 0}))
+    assert (came.state, none.state) == (
+        RULE.check(case_of(but(clean, backing_cached_bytes=(0, 256 * MIB)), "T03")).state,
+        State.PASS,
+    )

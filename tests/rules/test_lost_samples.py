@@ -50,3 +50,10 @@ def test_a_hole_after_the_clock_is_no_hole():
 def test_what_looking_cost_is_no_look():
     cost = series("lab", "cpu_ns", [(at, at) for at in (0, 0.001, 0.002, 1, 1.001, 2)], source="sampler")
     assert judged(Observations(series=(cost,))).state is State.PASS
+
+
+def test_lost_events_of_tracepoints_are_a_hole_of_their_own():
+    whole, lost = (series("tracepoints", "lost_events", [(-1, 0), (11, count)]) for count in (0, 3))
+    assert judged(Observations(series=(whole,))).state is State.PASS
+    finding = judged(Observations(series=(lost,)))
+    assert (finding.state, finding.observed) == (State.UNVERIFIED, {"tracepoints.lost_events": 3})

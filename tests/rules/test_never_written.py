@@ -7,6 +7,7 @@ import pytest
 from assay.records import Claim, Durability, Severity, State, Tier
 from assay.rules.never_written import RULE
 from audit.case_builder import MIB, Made, Seen, but, case_of, gauge
+from traced_cases import traced
 
 STABLE, DEVICE = Claim(durability=Durability.STABLE_MEDIA), Claim(tier=Tier.DEVICE)
 WRITTEN = Made(
@@ -97,3 +98,12 @@ def test_objects_are_judged_by_what_was_removed_only():
     assert RULE.applies(case_of(made, "D06")) is None
     assert RULE.applies(case_of(but(made, claim=DEVICE), "D06")) == "no claim that these objects are on stable media"
     assert RULE.applies(case_of(Made(), "D06")) == "not a write"
+
+
+def test_what_the_load_sent_to_the_device_itself_reached_it_whatever_others_wrote():
+    case = case_of(but(OVERWRITTEN, lower_bytes=256 * MIB, before_bytes=240 * MIB), "D06")
+    gone = gauge("process", "pid:100", "cancelled_write_bytes", (0.0, 0.0), 1.0)
+    case = replace(case, observations=replace(case.observations, series=(*case.observations.series, gone)))
+    assert RULE.check(case).state is State.UNVERIFIED
+    assert RULE.check(traced(case, {("own_write_bytes", "device:vda"): 200 * MIB})).state is State.PASS
+    assert RULE.check(traced(case, {("own_write_bytes", "device:vda"): 8 * MIB})).state is State.UNVERIFIED

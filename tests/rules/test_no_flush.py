@@ -3,6 +3,7 @@
 from assay.records import Claim, Durability, State
 from assay.rules.no_flush import RULE
 from audit.case_builder import MIB, Made, Seen, but, case_of
+from traced_cases import traced
 
 SYNCED = Made(
     operation="write",
@@ -54,3 +55,23 @@ def test_uncounted_flushes_are_unverified():
 
 def test_reads_are_not_its_business():
     assert RULE.applies(case_of(Made(), "D02")) == "not a write"
+
+
+def test_flushes_that_the_load_sent_itself_need_not_stand_out():
+    busy = case_of(but(SYNCED, before_flushes=10, devices=("vda",)), "D02")
+    finding = RULE.check(traced(busy, {("own_flushes", "device:vda"): 3}))
+    assert finding.state is State.PASS
+    assert "own processes sent 3 flushes" in finding.statement
+    assert RULE.check(traced(busy, {("own_flushes", "device:vda"): 0})).state is State.UNVERIFIED
+    assert RULE.check(traced(busy, {("own_flushes", "device:vda"): 3}, lost=1)).state is State.UNVERIFIED
+
+
+def test_a_write_past_the_cache_is_as_good_as_a_flush():
+    none = case_of(but(SYNCED, flushes=0, drain_flushes=0, devices=("vda",)), "D02")
+    assert RULE.check(none).state is State.FAIL
+    assert RULE.check(traced(none, {("own_flushes", "device:vda"): 100})).state is State.PASS
+
+
+def test_what_the_loop_devices_own_thread_flushed_is_not_the_loads():
+    stacked = case_of(but(SYNCED, flushes=0, drain_flushes=0), "D02")
+    assert RULE.check(traced(stacked, {("own_flushes", "device:vda"): 9})).state is State.FAIL

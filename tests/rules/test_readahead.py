@@ -7,6 +7,7 @@ import pytest
 from assay.records import Claim, Fact, FactClass, Regime, Severity, State, Tier, When
 from assay.rules.readahead import RULE
 from audit.case_builder import MIB, Made, Seen, but, case_of
+from traced_cases import traced
 
 PLAIN = Made(operation="random_read", seen=Seen(storage_bytes=256 * MIB))
 AHEAD = but(PLAIN, storage_bytes=8 * 256 * MIB)
@@ -61,3 +62,10 @@ def test_missing_evidence_is_said():
 )
 def test_it_is_asked_of_buffered_random_reads_only(made, why):
     assert RULE.applies(case_of(made, "T08")) == why
+
+
+def test_pages_of_the_files_themselves_outrank_what_the_process_read_beside_them():
+    case = case_of(AHEAD, "T08")
+    assert RULE.check(traced(case, {("added_bytes", "path:/f"): 256 * MIB})).state is State.PASS
+    finding = RULE.check(traced(case_of(PLAIN, "T08"), {("added_bytes", "path:/f"): 512 * MIB}))
+    assert (finding.state, finding.observed["ratio"]) == (State.FAIL, 2)

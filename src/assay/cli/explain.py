@@ -9,6 +9,7 @@ from assay import catalogue
 from assay.audit import limits
 from assay.catalogue import Rule
 from assay.errors import UsageError
+from assay.measures import sources
 from assay.soundness import ROWS
 
 
@@ -46,12 +47,18 @@ def described(module: str, rule: Rule) -> dict[str, object]:
         "applies": limits.applies_text(rule.id),
         "severity": rule.severity.value,
         "needs": list(rule.needs),
+        "reads": [{"key": key, "source": sources.words(key), "way": sources.of(key).way} for key in looked_at(rule)],
         "needed_by": [f"{row.part} = {row.value} ({row.work})" for row in ROWS if rule.id in row.rules],
         "thresholds": {name: {"value": value, "source": why} for name, (value, why) in limits.sourced(rule.id).items()},
         "alternatives": list(rule.alternatives),
         "advice": rule.advice,
         "sources": list(rule.sources),
     }
+
+
+def looked_at(rule: Rule) -> tuple[str, ...]:
+    """The evidence keys that a rule looks at: those that it takes where they are there, and those that it needs."""
+    return tuple(dict.fromkeys((*rule.reads, *rule.needs)))
 
 
 def text(page: dict[str, object]) -> str:
@@ -61,6 +68,7 @@ def text(page: dict[str, object]) -> str:
         lines += [*wrapped(str(page["how"])), ""]
     for title in ("judges", "applies", "severity"):
         lines += labelled(title, [str(page[title])])
+    lines += labelled("evidence, as far as it is there, and what a machine must have for it", evidence(page))
     for title, key in (("needs", "needs"), ("SOUND needs it for", "needed_by")):
         lines += labelled(title, [", ".join(strings(page[key]))] if strings(page[key]) else [])
     lines += labelled("thresholds", thresholds(page))
@@ -73,6 +81,15 @@ def text(page: dict[str, object]) -> str:
 def strings(value: object) -> list[str]:
     """A list of texts out of a plain value."""
     return [str(item) for item in value] if isinstance(value, list) else []
+
+
+def evidence(page: dict[str, object]) -> list[str]:
+    """The sources in words, those together that want the same."""
+    rows, by_way = page["reads"], dict[str, dict[str, None]]()
+    assert isinstance(rows, list)
+    for row in rows:
+        by_way.setdefault(row["way"], {})[row["source"]] = None
+    return [f"{', '.join(names)}: {way}" for way, names in by_way.items()]
 
 
 def thresholds(page: dict[str, object]) -> list[str]:

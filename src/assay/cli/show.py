@@ -103,9 +103,10 @@ def corrected(verdict: Verdict) -> str:
 
 
 def doubts(findings: list[Finding]) -> str:
-    """What could not be verified, each statement once."""
-    found = dict.fromkeys(f"{one.rule} {one.name}: {one.statement}" for one in findings if one.state is State.UNVERIFIED)
-    return "not verified:\n" + "\n".join(f"    {line}" for line in found) if found else ""
+    """What could not be verified, each statement once, with what would tell."""
+    open_ones = [one for one in findings if one.state is State.UNVERIFIED]
+    found = {f"    {one.rule} {one.name}: {one.statement}": f"        {one.advice}" if one.advice else None for one in open_ones}
+    return "not verified:\n" + "\n".join(line for pair in found.items() for line in pair if line) if found else ""
 
 
 def phase_table(phases: tuple[Phase, ...]) -> str:

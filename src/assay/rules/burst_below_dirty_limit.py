@@ -11,7 +11,7 @@ from __future__ import annotations
 from assay import measures
 from assay.catalogue import Case, Rule, TrialCase
 from assay.findings import found, knob, told_rate
-from assay.measures import ladder
+from assay.measures import ladder, traced
 from assay.records import Bound, Direction, Finding, Scope, Severity, Span, State
 from assay.units import Unit
 
@@ -43,6 +43,7 @@ def check(case: Case) -> Finding:
         "seconds": seconds(case),
         "expire_s": expire_s(case),
         "device_bytes": step.raw_bytes if step else None,
+        "dirty_pauses": traced.counted(case.phase, case.observations, "dirty_pauses"),
     }
     if dirtied >= threshold:
         said = f"{in_bytes(dirtied)} were dirtied, more than the {in_bytes(threshold)} from which on the kernel writes."
@@ -112,7 +113,6 @@ def absorbed(case: TrialCase, step: ladder.Step, observed: dict[str, float | Non
         threshold={**case.thresholds},
         bound=bound(case),
         relabel=f"write{told_rate(case)} absorbed by memory: a burst below the dirty limit, not a steady rate",
-        evidence=("vm.dirty_background_*", "memory available", "L9 bytes written while the clock ran"),
     )
 
 
@@ -141,6 +141,14 @@ RULE = Rule(
     needs=(),
     applies=applies,
     check=check,
+    reads=(
+        "L0.write",
+        "fact:sysctl.vm.dirty*",
+        "memory.available_bytes",
+        "page_cache.file_bytes",
+        "L9.write",
+        "tracepoints.dirty_pauses",
+    ),
     alternatives=(
         "A burst is what was meant, such as the saving of a file: then claim regime = burst.",
         "A lower limit of the device itself (bdi max_ratio, strict_limit) made the kernel write earlier: the device took it.",

@@ -105,7 +105,7 @@ def still_dirty(case: TrialCase, share: float, observed: dict[str, float | None]
         threshold={"dirty_share": case.thresholds["dirty_share"]},
         bound=bound,
         relabel=label,
-        evidence=("L2 cachestat: dirty and writeback pages", "drain: syncfs"),
+        evidence=("drain: syncfs",),
     )
 
 
@@ -133,6 +133,7 @@ RULE = Rule(
     needs=(),
     applies=applies,
     check=check,
+    reads=("L0.write", "page_cache.dirty_bytes", "page_cache.writeback_bytes"),
     alternatives=(
         "Another process dirtied the same files: only pages of the trial's own data and image files are counted.",
         "The files were removed before they were written (D06), or the file system bypasses the page cache (dax).",

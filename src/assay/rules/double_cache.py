@@ -9,7 +9,7 @@ from __future__ import annotations
 from assay import measures
 from assay.catalogue import Case, Rule, TrialCase
 from assay.findings import at_most, found, in_words, told_rate
-from assay.measures import ladder
+from assay.measures import ladder, traced
 from assay.records import Direction, Finding, Place, Rung, Scope, Severity, Span, State, Tier
 from assay.units import Unit
 
@@ -52,7 +52,10 @@ def check(case: Case) -> Finding:
 
 
 def backing_growth(case: TrialCase) -> float | None:
-    """Bytes of the image files that came into memory while the clock ran (cachestat)."""
+    """Bytes of the image files that came into memory while the clock ran (tracepoints, else what cachestat saw of them)."""
+    added = traced.counted(case.phase, case.observations, "added_bytes", "backing")
+    if added is not None:
+        return added
     series = list(ladder.gauges(case.phase, case.observations, "page_cache", "cached_bytes", "backing"))
     before, after = ladder.at_arming(case.phase, series), ladder.at_stop(case.phase, series)
     return None if before is None or after is None else after - before
@@ -98,7 +101,6 @@ def cached_between(case: TrialCase, upper: ladder.Step, lower: ladder.Step) -> F
         threshold={"ratio": case.thresholds["ratio"]},
         bound=bound,
         relabel=f"read{told_rate(case)}: memory below {upper.device}; share of {lower.device} {measures.percent(share)}{rate}",
-        evidence=(f"L8 {upper.source}", f"L9 {lower.source}"),
     )
 
 
@@ -165,6 +167,15 @@ RULE = Rule(
     needs=(),
     applies=applies,
     check=check,
+    reads=(
+        "L8.read",
+        "L9.read",
+        "L8.write",
+        "L9.write",
+        "tracepoints.added_bytes",
+        "page_cache.cached_bytes",
+        "fact:device.*.loop.dio",
+    ),
     alternatives=(
         "RAID, thin provisioning, deduplication and compression between the devices change the ratio by design: know the layout.",
     ),

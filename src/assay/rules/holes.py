@@ -87,7 +87,6 @@ def never_written(case: TrialCase, share: float, observed: dict[str, float]) -> 
             if reads(case)
             else "writes that also allocate space: the file had holes"
         ),
-        evidence=("L7 FIEMAP",),
     )
 
 
@@ -100,6 +99,7 @@ RULE = Rule(
     needs=("extents.hole_bytes", "extents.unwritten_bytes"),
     applies=applies,
     check=check,
+    reads=("extents.hole_bytes", "extents.unwritten_bytes"),
     alternatives=(
         "Compressed or inline data occupy fewer blocks than the file is long: FIEMAP calls those extents encoded.",
         "Allocation was put off and has not happened yet: sync, then look again.",

@@ -12,6 +12,7 @@ import statistics
 
 from assay.catalogue import Case, Rule, TrialCase
 from assay.findings import found
+from assay.measures import traced
 from assay.records import Finding, Scope, Series, Severity, State
 
 LEAST_SAMPLES = 5
@@ -37,6 +38,8 @@ def check(case: Case) -> Finding:
     """Unverified where an observer was silent for more than `gap_intervals` of its intervals, pass otherwise."""
     assert isinstance(case, TrialCase)
     limit = case.thresholds["gap_intervals"]
+    if (lost := traced.lost(case.phase, case.observations)) > case.thresholds["lost_events"]:
+        return events_lost(case, lost)
     seen = gaps(case)
     silent = {name: gap for name, gap in seen.items() if gap > limit}
     words = "; ".join(f"{name} for {gap:.1f} of its intervals" for name, gap in sorted(silent.items()))
@@ -56,6 +59,19 @@ def check(case: Case) -> Finding:
         observed={f"{name}.gap_intervals": round(gap, 3) for name, gap in sorted((silent or seen).items())},
         threshold={"gap_intervals": limit},
         evidence=tuple(f"longest gap of {name}: {gap:.1f} intervals" for name, gap in sorted((silent or seen).items())),
+    )
+
+
+def events_lost(case: TrialCase, lost: float) -> Finding:
+    """Tracepoints fired more often than could be counted: every count of theirs may be too small."""
+    return found(
+        RULE,
+        case,
+        State.UNVERIFIED,
+        f"{lost:,.0f} events of tracepoints were lost, so what they counted may be too small: no rule used it.",
+        observed={"tracepoints.lost_events": lost},
+        threshold={"lost_events": case.thresholds["lost_events"]},
+        evidence=("tracepoints: lost events of bpftrace, pages beyond its maps",),
     )
 
 

@@ -65,7 +65,6 @@ def check(case: Case) -> Finding:
         observed=observed,
         threshold={"loads_share": case.thresholds["loads_share"]},
         relabel=f"{case.measure.operation} of cached inodes: {measures.percent(1 - share)} from memory",
-        evidence=("L2 inode caches",),
     )
 
 
@@ -108,6 +107,7 @@ RULE = Rule(
     needs=(),
     applies=applies,
     check=check,
+    reads=("memory.inode_cache_objects", "L2.read"),
     alternatives=(
         "The kernel dropped inodes while others were loaded, so the caches grew less than was loaded: look at memory pressure.",
         "Another process walked or freed a tree at the same time: these caches belong to the whole host.",

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from assay import measures
 from assay.catalogue import Case, Rule, TrialCase
 from assay.findings import at_most, found, told_rate
-from assay.measures import ladder
+from assay.measures import ladder, traced
 from assay.records import Direction, Durability, Finding, Rung, Scope, Severity, Span, State, Tier
 from assay.units import Unit
 
@@ -93,7 +93,8 @@ def taken(case: TrialCase, written: float) -> Reached:
         return Reached(unknown="the file system stores the data encoded, in fewer bytes than were written (T07)")
     if case.phase.drain_ns is None and step.raw_bytes < case.thresholds["reached_share"] * written:
         return Reached(unknown="no drain was timed, so what was still in memory at the end may have reached the device later")
-    return Reached(at_least=step.bytes, at_most=step.raw_bytes, device=step.device)
+    own = traced.counted(case.phase, case.observations, "own_write_bytes", f"device:{case.run.places[0].devices[-1]}") or 0.0
+    return Reached(at_least=max(step.bytes, min(own, step.raw_bytes)), at_most=step.raw_bytes, device=step.device)
 
 
 def claimed(case: TrialCase) -> bool:
@@ -116,7 +117,6 @@ def removed(case: TrialCase, gone: float, written: float) -> Finding:
         threshold={"cancelled_share": case.thresholds["cancelled_share"]},
         bound=at_most(case, 1 - share),
         relabel=f"write{told_rate(case)} into memory: {measures.percent(share)} of it removed before it was written",
-        evidence=("L2 cancelled_write_bytes",),
     )
 
 
@@ -136,7 +136,6 @@ def absorbed(case: TrialCase, reached: Reached, written: float) -> Finding:
         threshold={"reached_share": case.thresholds["reached_share"]},
         bound=at_most(case, share),
         relabel=f"write{told_rate(case)} into memory: {measures.percent(share)} of it reached {reached.device}",
-        evidence=("L0 engine", "L9 bytes written, drain included"),
     )
 
 
@@ -154,6 +153,7 @@ RULE = Rule(
     needs=(),
     applies=applies,
     check=check,
+    reads=("L0.write", "process.cancelled_write_bytes", "L2.write", "L9.write", "L8.write", "tracepoints.own_write_bytes"),
     alternatives=(
         "Another process removed or truncated the files of this one: the kernel charges that to the one that removes.",
         "The file system stores the data compressed or without duplicates, in fewer bytes than were written: see T07.",

@@ -11,7 +11,7 @@ import math
 
 from assay.catalogue import Case, Rule, TrialCase
 from assay.findings import found
-from assay.measures import ladder
+from assay.measures import ladder, traced
 from assay.records import Direction, Finding, Rung, Scope, Severity, Span, State
 
 FEW = 9.5
@@ -42,14 +42,24 @@ def check(case: Case) -> Finding:
         "upper_flushes": upper.raw_operations if upper else None,
     }
     least = case.thresholds["least_flushes"]
+    own = None if upper else traced.counted(case.phase, case.observations, "own_flushes", flushes.subjects[0])
+    if own is not None and own >= least:
+        said = f"The load's own processes sent {own:,.0f} flushes, or writes past its cache, to {flushes.device}."
+        return found(RULE, case, State.PASS, said, observed={**observed, "own_flushes": own})
     if flushes.raw_operations < least or (upper is not None and upper.raw_operations < least):
         return not_flushed(case, flushes, upper, observed)
-    if not stands_out(flushes, least):
-        if upper is None or not stands_out(upper, least):
-            return hidden(case, flushes, observed)
-        tail = f"; the flushes of others on {flushes.device} are among them, those of {upper.device} are ours"
-        return found(RULE, case, State.PASS, f"{passed_on(flushes, upper)}{tail}.", observed=observed, evidence=("L8 flushes",))
-    return found(RULE, case, State.PASS, f"{passed_on(flushes, upper)}.", observed=observed, evidence=("L9 flushes",))
+    return completed(case, flushes, upper, observed)
+
+
+def completed(case: TrialCase, flushes: ladder.Step, upper: ladder.Step | None, observed: dict[str, float | None]) -> Finding:
+    """There were flushes: they are ours where they stand out from those of others."""
+    least = case.thresholds["least_flushes"]
+    if stands_out(flushes, least):
+        return found(RULE, case, State.PASS, f"{passed_on(flushes, upper)}.", observed={**observed})
+    if upper is None or not stands_out(upper, least):
+        return hidden(case, flushes, observed)
+    tail = f"; the flushes of others on {flushes.device} are among them, those of {upper.device} are ours"
+    return found(RULE, case, State.PASS, f"{passed_on(flushes, upper)}{tail}.", observed={**observed})
 
 
 def stands_out(flushes: ladder.Step, least: float) -> bool:
@@ -100,7 +110,6 @@ def not_flushed(case: TrialCase, flushes: ladder.Step, upper: ladder.Step | None
         observed=observed,
         threshold={"least_flushes": case.thresholds["least_flushes"]},
         relabel="writes into a volatile cache: acknowledged, not on stable media",
-        evidence=("L9 flushes",),
     )
 
 
@@ -113,6 +122,7 @@ RULE = Rule(
     needs=("L9.flush",),
     applies=applies,
     check=check,
+    reads=("L9.flush", "L8.flush", "tracepoints.own_flushes"),
     alternatives=(
         "A drive with power-loss protection may take forced-unit-access writes instead of flushes.",
         "Others flushed the same device so often before the clock that ours do not stand out: use a quiet device.",

@@ -96,7 +96,7 @@ def primed(case: TrialCase, who: str, resident: float, observed: dict[str, float
         threshold={"resident_share": case.thresholds["resident_share"]},
         bound=at_most(case, 1 - hits) if isinstance(hits, float) else None,
         relabel=f"read{told_rate(case)} of what the same client had just written",
-        evidence=("earlier phases of the run", "cachestat before the clock"),
+        evidence=("earlier phases of the run",),
     )
 
 
@@ -109,6 +109,7 @@ RULE = Rule(
     needs=(),
     applies=applies,
     check=check,
+    reads=("L0.read", "L2.read", "page_cache.cached_bytes"),
     alternatives=(
         "Somebody else read the files in after the write: then they are warm all the same, and T01 says how much of it answered.",
         "The read is of other parts of the files than those in memory: the bytes that storage was made to read tell (T01).",

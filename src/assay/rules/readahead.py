@@ -10,7 +10,7 @@ from __future__ import annotations
 from assay import measures
 from assay.catalogue import Case, Rule, TrialCase
 from assay.findings import found, knob
-from assay.measures import ladder
+from assay.measures import ladder, traced
 from assay.records import Direction, Finding, Rung, Scope, Severity, State
 from assay.units import Unit
 
@@ -56,12 +56,17 @@ def check(case: Case) -> Finding:
         observed=observed,
         threshold={"ratio": case.thresholds["ratio"]},
         relabel=f"storage read {read / asked:.1f} bytes for each byte asked",
-        evidence=("L0 engine", "L2 read_bytes"),
     )
 
 
 def read_bytes(case: TrialCase) -> float | None:
-    """What the processes made storage read; where nobody counted that, by how much more of the files came into memory."""
+    """What of the files came into memory, as tracepoints counted it; else what the processes made storage read.
+
+    Where nobody counted either, by how much more of the files is in memory.
+    """
+    brought = traced.counted(case.phase, case.observations, "added_bytes", "path")
+    if brought is not None:
+        return brought
     own = ladder.passed(case.phase, case.observations, Rung.CLIENT_CACHE, Direction.READ)
     if own is not None:
         return own.raw_bytes
@@ -91,6 +96,7 @@ RULE = Rule(
     needs=(),
     applies=applies,
     check=check,
+    reads=("L0.read", "tracepoints.added_bytes", "L2.read", "page_cache.cached_bytes"),
     alternatives=(
         "Records smaller than a page (4 KiB) or than the file system's block are read as a whole one: that is no read-ahead.",
         "The file system read its own metadata (extent trees) for the first time: a second cold pass reads as much.",

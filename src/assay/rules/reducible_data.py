@@ -120,7 +120,6 @@ def reduced(case: TrialCase, asked: float, step: ladder.Step, observed: dict[str
         threshold={"ratio": case.thresholds["ratio"]},
         bound=rate,
         relabel=f"{what} of data stored in {moved_share} of their size: the file system's compression, not the device",
-        evidence=("L7 FIEMAP: encoded extents", "L0 engine", "L8 or L9 bytes"),
     )
 
 
@@ -138,6 +137,7 @@ RULE = Rule(
     needs=(),
     applies=applies,
     check=check,
+    reads=("L0.read", "L0.write", "L8.read", "L8.write", "L9.read", "L9.write", "extents.encoded_bytes"),
     alternatives=(
         "Hits in memory make the device move less too: of writes they cannot, of reads compare with a file of dense data.",
         "Small files stored in the metadata (inline data) are called encoded, too.",

@@ -93,7 +93,7 @@ def switched(case: TrialCase, denied: Cache, stack: tuple[Cache, ...], observed:
         observed=observed,
         bound=bound(case),
         relabel=f"writes behind a cache that is never flushed: {denied.device} was set to write through by hand",
-        evidence=("queue/write_cache", "cache_type"),
+        evidence=("cache_type",),
     )
 
 
@@ -140,7 +140,7 @@ def late(case: TrialCase, over: str, step: ladder.Step, observed: dict[str, floa
         threshold={"least_flushes": case.thresholds["least_flushes"]},
         bound=bound(case),
         relabel=f"latency of writes into a volatile cache ({over}), not of writes on stable media",
-        evidence=("queue/write_cache", "L8 and L9 flushes"),
+        evidence=("cache_type",),
     )
 
 
@@ -163,6 +163,7 @@ RULE = Rule(
     needs=(),
     applies=applies,
     check=check,
+    reads=("fact:device.*.queue.write_cache", "L9.flush", "L8.flush"),
     alternatives=(
         "Capacitors or a battery make a cache safe that calls itself volatile: that is a fact of its maker's, write it down.",
         "A device that was replaced or re-scanned after its driver was asked: compare cache_type with the device itself.",

@@ -76,6 +76,7 @@ RULE = Rule(
     needs=(),
     applies=applies,
     check=check,
+    reads=("L0.read", "L2.read", "memory.available_bytes", "page_cache.file_bytes"),
     alternatives=("Direct I/O end to end caches nothing, whatever the size: then read_bytes prove it.",),
     advice="Use at least twice the memory of client and server together, or make the memory small and declared (knob memory),"
     " and show the curve over the size instead of one point.",

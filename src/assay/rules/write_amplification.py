@@ -85,7 +85,6 @@ def amplified(case: TrialCase, step: ladder.Step, written: float, observed: dict
         observed={**observed, "ratio": ratio},
         threshold={"ratio": case.thresholds["ratio"]},
         relabel=f"storage wrote {ratio:.1f} bytes for each byte written",
-        evidence=("L0 engine", "L8 or L9 bytes written, drain included"),
     )
 
 
@@ -103,6 +102,7 @@ RULE = Rule(
     needs=(),
     applies=applies,
     check=check,
+    reads=("L0.write", "L9.write", "L8.write"),
     alternatives=(
         "The file system did its own work meanwhile (lazy initialisation, a checkpoint of what earlier phases left behind).",
         "A mirror or parity below the file system writes each byte more than once by design: know its factor.",
