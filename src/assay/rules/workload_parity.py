@@ -1,0 +1,175 @@
+"""Finds arms that were given different work: other data, other sizes, another mix of operations, other clients.
+
+Evidence: what the clients counted in each run (L0): how much of each operation, of which size, by how many workers. Runs of one
+block have one seed in both arms, so equal work is equal to the last operation; where the arms have no seed in common, another
+draw of the same data is told from other data by the ranges of their runs. Of a foreign command only what it tells is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from assay import measures
+from assay.catalogue import Case, ComparisonCase, Rule
+from assay.findings import found
+from assay.records import Direction, Finding, Observations, Phase, Run, Scope, Severity, State, StopRule
+
+LOAD_FACTORS = ("workload", "clients", "hosts")
+MOVES = (Direction.READ, Direction.WRITE)
+MOST_SHOWN = 6
+Runs = Sequence[tuple[Run, Observations]]
+Amounts = Mapping[str, float]
+EVIDENCE = ("L0: the clients' own counts of operations and bytes", "the plan: seeds")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gap:
+    """One amount of which the runs of one arm all have more than those of the other."""
+
+    what: str
+    baseline: tuple[float, float]
+    candidate: tuple[float, float]
+
+    def __str__(self) -> str:
+        return f"{self.what}: {spanned(self.baseline)} against {spanned(self.candidate)}"
+
+
+def spanned(ends: tuple[float, float]) -> str:
+    """The smallest and the largest value, once where they are the same."""
+    low, high = (f"{end:,.4g}" if end < 1e4 else f"{end:,.0f}" for end in ends)
+    return low if low == high else f"{low} to {high}"
+
+
+def applies(case: Case) -> str | None:
+    """None for comparisons of systems; where the work itself is the factor it has to differ."""
+    if not isinstance(case, ComparisonCase):
+        return "it judges comparisons"
+    factor = case.comparison.factor
+    if factor in LOAD_FACTORS or factor.partition(".")[0] == case.measure.workload:
+        return f"the work is the factor ({factor})"
+    return None
+
+
+def check(case: Case) -> Finding:
+    """Fail where an amount of work, or the way that it ended, differs between all runs of one arm and all of the other."""
+    assert isinstance(case, ComparisonCase)
+    arms = [phases(case, runs) for runs in (case.baseline, case.candidate)]
+    if not all(arms) or not all(phase.clients and any(done(phase)) for arm in arms for phase in arm):
+        return found(RULE, case, State.UNVERIFIED, "The work of an arm is not known: a run of it has no counts of operations.")
+    fixed = all(is_fixed(phase) for arm in arms for phase in arm)
+    seeds = [{run.trial.seed for run, _ in runs} for runs in (case.baseline, case.candidate)]
+    paired = bool(seeds[0] & seeds[1])
+    share, points = case.thresholds["amount_share"], case.thresholds["mix_share"]
+    gaps = [*gaps_of(arms, shape, share), *(gaps_of(arms, amounts, share) if fixed else ())]
+    mixed = gaps_of(arms, mix, points, points=True)
+    if gaps and not paired and min(map(len, arms)) < case.thresholds["runs"]:
+        words = "The arms had other seeds and few runs: whether they had other data or only another draw of them is not known."
+        return found(RULE, case, State.UNVERIFIED, words, evidence=tuple(map(str, gaps)))
+    return judged(case, [*gaps, *mixed], Severity.INVALIDATES if gaps or fixed else Severity.NOTES, seeds)
+
+
+def judged(case: ComparisonCase, gaps: Sequence[Gap], severity: Severity, seeds: Sequence[set[int]]) -> Finding:
+    """The finding, with how many seeds the arms had and how many they share."""
+    both = len(seeds[0] & seeds[1])
+    alike = f"on {both} seed{'' if both == 1 else 's'} that both arms had" if both else "though on other seeds"
+    more = f"; and {len(gaps) - MOST_SHOWN} more" if len(gaps) > MOST_SHOWN else ""
+    listed = "; ".join(map(str, gaps[:MOST_SHOWN])) + more
+    words = f"The arms did different work: {listed}." if gaps else f"Both arms did the same work, {alike}."
+    return found(
+        RULE,
+        case,
+        State.FAIL if gaps else State.PASS,
+        words,
+        severity=severity if gaps else RULE.severity,
+        observed={"differing": len(gaps), "seeds": len(seeds[0] | seeds[1]), "common_seeds": both},
+        threshold={**case.thresholds},
+        relabel="comparison of different workloads" if gaps and severity is Severity.INVALIDATES else None,
+        evidence=(*map(str, gaps), *EVIDENCE),
+    )
+
+
+def phases(case: ComparisonCase, runs: Runs) -> list[Phase]:
+    """The measure's phase of each run that has one."""
+    return [phase for run, _ in runs if (phase := measures.phase_of(run, case.measure)) is not None]
+
+
+def gaps_of(
+    arms: Sequence[Sequence[Phase]], of: Callable[[Phase], Amounts], threshold: float, *, points: bool = False
+) -> Iterator[Gap]:
+    """The amounts whose ranges in the two arms lie apart by more than the threshold: a share, or points of a share."""
+    tables = [[of(phase) for phase in arm] for arm in arms]
+    for what in dict.fromkeys(key for arm in tables for table in arm for key in table):
+        (low, high), (least, most) = ((min(column), max(column)) for column in columns(tables, what))
+        apart = max(least - high, low - most)
+        if apart > (threshold if points else threshold * max(high, most)):
+            yield Gap(what=what, baseline=(low, high), candidate=(least, most))
+
+
+def columns(tables: Sequence[Sequence[Amounts]], what: str) -> Iterator[list[float]]:
+    """One amount of each run, by arm; 0 where a run has none of it."""
+    for arm in tables:
+        yield [table.get(what, 0.0) for table in arm]
+
+
+def done(phase: Phase) -> Iterator[tuple[str, float, float]]:
+    """Each operation that was done, with its count and bytes over all clients, as counted by an engine of ours or told."""
+    for operation in phase.operations:
+        totals = [total for client in phase.clients for total in client.operations if total.operation == operation]
+        counted = (sum(total.count for total in totals), sum(total.bytes for total in totals))
+        told = (phase.values.get(f"{operation}.count", 0), phase.values.get(f"{operation}.bytes", 0))
+        count, moved = told if phase.values else counted
+        if count:
+            yield operation, count, moved
+
+
+def is_fixed(phase: Phase) -> bool:
+    """Whether the amount of work was fixed: a foreign command may have ended for any reason."""
+    by_time = phase.stop is StopRule.STEADY or any(client.stopped_by == "time" for client in phase.clients)
+    return not by_time and not phase.values
+
+
+def shape(phase: Phase) -> Amounts:
+    """Clients, workers, and the size of an operation that moves data."""
+    sizes = {
+        f"bytes of one {operation}": moved / count
+        for operation, count, moved in done(phase)
+        if moved and phase.directions.get(operation) in MOVES
+    }
+    return {"clients": len(phase.clients), "workers": sum(client.workers for client in phase.clients), **sizes}
+
+
+def amounts(phase: Phase) -> Amounts:
+    """How much was done of each operation: only of work whose amount is fixed, for a faster system does more in a time."""
+    return {f"{operation} operations": float(count) for operation, count, _ in done(phase)}
+
+
+def mix(phase: Phase) -> Amounts:
+    """The share of each operation in all of the phase."""
+    every = list(done(phase))
+    whole = sum(count for _, count, _ in every)
+    return {f"share of {operation}": count / whole for operation, count, _ in every} if len(every) > 1 else {}
+
+
+RULE = Rule(
+    id="C04",
+    name="workload-parity",
+    scope=Scope.COMPARISON,
+    severity=Severity.INVALIDATES,
+    part="comparability",
+    needs=(),
+    applies=applies,
+    check=check,
+    alternatives=(
+        "A system that does part of the work elsewhere or splits it up (directories read in pieces): operations of another kind.",
+        "Clients that fail early in one arm and do less: the errors are in their own counts (G04).",
+    ),
+    advice=(
+        "Give both arms the same data, restored from the same copy or laid out from the same seed, the same amounts and the same "
+        "end of the clock; or make what differs the factor."
+    ),
+    sources=(
+        "Heiser, Systems benchmarking crimes: unfair comparisons",
+        "MLPerf audit guidelines: what is materially different is more than 2 % apart",
+    ),
+)
