@@ -1,0 +1,122 @@
+"""Finds arms that ran on different machines, where the difference may be the machine's and not the factor's.
+
+Evidence: which machine each run was on: the serial number of its board (as a digest), else its name; and the machine on which
+the target says that it is (`machine = NAME` among the facts of a target of kind commands, or a host of the file). Arms that ran
+on the same machines, or that were swapped so that each ran on all of them, are not accused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from assay.catalogue import Case, ComparisonCase, Rule
+from assay.findings import found
+from assay.records import Finding, Observations, Run, Scope, Severity, State, When
+
+SERIAL, NAME, OF_TARGET = "machine.serial", "host.name", "target.machine"
+LOCAL = "local"
+Runs = Sequence[tuple[Run, Observations]]
+Machine = tuple[str, ...]
+"""All machines of one run: where the load ran, and where the target is if it is elsewhere."""
+
+
+def applies(case: Case) -> str | None:
+    """None for comparisons of anything but the machines themselves."""
+    if not isinstance(case, ComparisonCase):
+        return "it judges comparisons"
+    return "the machines are the factor" if case.comparison.factor == "hosts" else None
+
+
+def check(case: Case) -> Finding:
+    """Fail where the two arms have no machine, or not all machines, in common."""
+    assert isinstance(case, ComparisonCase)
+    every = (*case.baseline, *case.candidate)
+    key = SERIAL if every and all(known(seen, SERIAL) for _, seen in every) else NAME
+    if not case.baseline or not case.candidate or not all(known(seen, key) for _, seen in every):
+        return found(
+            RULE, case, State.UNVERIFIED, "On which machines the arms ran is not known: a run lacks the facts of its host."
+        )
+    arms = [{machines(run, seen, key) for run, seen in runs} for runs in (case.baseline, case.candidate)]
+    names = [
+        list(dict.fromkeys(name for run, seen in runs for name in named(run, seen))) for runs in (case.baseline, case.candidate)
+    ]
+    observed: dict[str, float | str | None] = {
+        "baseline": ", ".join(names[0]),
+        "candidate": ", ".join(names[1]),
+        "machines": len(arms[0] | arms[1]),
+    }
+    if arms[0] == arms[1]:
+        words = "Both arms ran on the same machine." if len(arms[0]) == 1 else f"Both arms ran on all {len(arms[0])} machines."
+        return found(RULE, case, State.PASS, words, observed=observed)
+    declared = all(case.experiment.implies(one) for one in (differing(case) or (NAME,)))
+    if declared:
+        words = f"The machine belongs to the factor {case.comparison.factor}, as the experiment file declares."
+        return found(RULE, case, State.PASS, words, observed=observed)
+    some = "share only some of their machines" if arms[0] & arms[1] else "ran on different machines"
+    return found(
+        RULE,
+        case,
+        State.FAIL,
+        f"The arms {some}: {observed['baseline']} against {observed['candidate']}. Machines sold as equal are not: what "
+        f"differs may be the machine's and not of {case.comparison.factor}.",
+        observed=observed,
+        threshold={"machines": 1},
+        relabel="comparison of two machines with what ran on them",
+        evidence=(f"facts {NAME}, {SERIAL}, {OF_TARGET} of each run",),
+    )
+
+
+def known(observations: Observations, key: str) -> bool:
+    """Whether a run has this fact."""
+    return observations.fact(key) is not None
+
+
+def machines(run: Run, observations: Observations, key: str) -> Machine:
+    """The machines of one run, told apart by one fact for the load and by name for the target."""
+    load = tuple(sorted({fact.value for fact in observations.facts if fact.key == key and fact.when is When.BEFORE}))
+    return (*load, *elsewhere(run, observations))
+
+
+def elsewhere(run: Run, observations: Observations) -> Iterator[str]:
+    """The machines of targets that are not where the load is."""
+    told = observations.fact(OF_TARGET)
+    if told is not None:
+        yield f"target on {told}"
+    yield from sorted({f"target on {place.host}" for place in run.places if place.host != LOCAL})
+
+
+def named(run: Run, observations: Observations) -> Iterator[str]:
+    """The machines of one run by their names, for people."""
+    yield observations.fact(NAME) or "a machine without a name"
+    yield from elsewhere(run, observations)
+
+
+def differing(case: ComparisonCase) -> list[str]:
+    """The keys of the facts by which the machines of the arms differ."""
+    return [key for key in (SERIAL, NAME, OF_TARGET) if values(case.baseline, key) != values(case.candidate, key)]
+
+
+def values(runs: Runs, key: str) -> set[str | None]:
+    """The values of one fact in an arm."""
+    return {seen.fact(key) for _, seen in runs}
+
+
+RULE = Rule(
+    id="C05",
+    name="hardware-instance",
+    scope=Scope.COMPARISON,
+    severity=Severity.QUALIFIES,
+    part="comparability",
+    needs=("fact:*",),
+    applies=applies,
+    check=check,
+    alternatives=(
+        "One machine under two names (renamed, another container): its serial number is the same; only root can read it.",
+        "Machines that are equal: show it by a comparison of the same system on both, whose answer must be `equivalent`.",
+    ),
+    advice=(
+        "Measure both arms on one machine, or swap: each arm on each machine, as often. Where the machine belongs to what is "
+        'compared, say so in the file: implied = ["host.name", "machine.*", "target.machine"].'
+    ),
+    sources=("Maricq et al., OSDI 2018: Taming performance variability (835 servers, supposedly identical ones differ)",),
+)

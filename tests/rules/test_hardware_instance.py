@@ -1,0 +1,69 @@
+import dataclasses
+
+import pytest
+
+from assay.records import Fact, FactClass, Factor, Observations, Severity, State, When
+from assay.rules.hardware_instance import RULE
+from noise_cases import comparison_case, run
+
+TARGET = Factor(path="target", levels=("a", "b"))
+
+
+def on(name, serial=None, target=None, place="local"):
+    """A run on a machine of this name and serial number; its target on another one."""
+    known = {"host.name": name, "machine.serial": serial, "target.machine": target}
+    facts = tuple(
+        Fact(host="local", when=When.BEFORE, key=key, value=value, fact_class=FactClass.IDENTITY)
+        for key, value in known.items()
+        if value is not None
+    )
+    bare = run()
+    return dataclasses.replace(bare, places=(dataclasses.replace(bare.places[0], host=place),)), Observations(facts=facts)
+
+
+def judged(baseline, candidate, implied=()):
+    case = comparison_case("C05", TARGET, baseline, candidate)
+    return RULE.check(dataclasses.replace(case, experiment=dataclasses.replace(case.experiment, implied=implied)))
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        ([on("one")], [on("two")]),
+        ([on("one", "s1")], [on("two", "s2")]),
+        ([on("one", target="filer-1")], [on("one", target="filer-2")]),
+        ([on("one", place="s")], [on("one", place="t")]),
+    ],
+)
+def test_two_machines_qualify_and_are_named(left, right):
+    finding = judged(left, right)
+    assert (finding.state, finding.severity) == (State.FAIL, Severity.QUALIFIES)
+    assert finding.observed["baseline"] != finding.observed["candidate"]
+
+
+def test_one_machine_passes_also_under_two_names_where_its_serial_number_is_known():
+    assert judged([on("one")] * 3, [on("one")] * 3).state is State.PASS
+    assert judged([on("one", "s1")], [on("two", "s1")]).state is State.PASS
+    assert judged([on("one", "s1")], [on("two")]).state is State.FAIL, "by name where a run does not tell its number"
+
+
+def test_a_swap_passes_and_half_a_swap_does_not():
+    both = [on("one"), on("two")]
+    assert judged(both, both).statement == "Both arms ran on all 2 machines."
+    assert "share only some" in judged(both, [on("one")]).statement
+
+
+def test_the_machine_may_be_declared_to_belong_to_the_factor():
+    left, right = [on("one", "s1")], [on("two", "s2")]
+    assert judged(left, right, ("host.name", "machine.*")).state is State.PASS
+    assert judged(left, right, ("host.name",)).state is State.FAIL, "the serial number differs too"
+    servers = [on("one", target="filer-1")], [on("one", target="filer-2")]
+    assert judged(*servers, ("target.machine",)).state is State.PASS
+    assert judged(*servers, ("host.name",)).state is State.FAIL
+
+
+def test_runs_without_facts_leave_it_open_and_machines_as_the_factor_are_not_judged():
+    assert judged([(run(), Observations())], [on("one")]).state is State.UNVERIFIED
+    assert judged([], [on("one")]).state is State.UNVERIFIED
+    case = comparison_case("C05", Factor(path="hosts", levels=("a", "b")), [on("one")], [on("two")])
+    assert RULE.applies(case) == "the machines are the factor"
