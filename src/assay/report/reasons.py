@@ -8,6 +8,10 @@ from collections.abc import Iterable, Mapping
 from assay.records import Comparison, Finding, Judged, Results, Severity, State, Verdict, VerdictState
 
 SHORT: Mapping[str, str] = {
+    "C02": "the arms promise unlike things",
+    "C03": "one arm was tuned, the other was not",
+    "C04": "the arms did different work",
+    "C05": "the arms ran on different machines",
     "C06": "the arms were loaded unlike",
     "D01": "dirty when the clock stopped",
     "D02": "not flushed",

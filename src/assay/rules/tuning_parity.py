@@ -1,0 +1,123 @@
+"""Finds comparisons of a system that was tuned with one that was left as it comes.
+
+Evidence: the settings that each arm's target had in this comparison, against the catalogue's defaults (options are counted one
+by one); and how many different settings of each target the experiment tries. What was tried before, elsewhere, or inside a
+system that commands set up, is not seen.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+from assay import catalogue
+from assay.catalogue import Case, ComparisonCase, Rule
+from assay.findings import found
+from assay.records import Factor, Finding, Scope, Severity, State, TargetSpec
+
+WHERE = ("path", "size", "image", "filesystem", "scratch", "keep", "direct_io", "prepare", "attach", "chill", "facts", "teardown")
+"""Knobs that say what and where a target is, not how it is tuned."""
+LIMITS, FREE = "limit.", "variables."
+"""How knobs begin that are a known speed, and values whose defaults nobody knows: their first level stands for it."""
+
+
+def applies(case: Case) -> str | None:
+    """None for comparisons of two targets."""
+    if not isinstance(case, ComparisonCase):
+        return "it judges comparisons"
+    factor = case.comparison.factor
+    return None if factor == "target" else f"both arms are one target, and the factor ({factor}) is what is compared"
+
+
+def check(case: Case) -> Finding:
+    """Fail where one arm stands at settings found by trying, and far fewer were tried of the other."""
+    assert isinstance(case, ComparisonCase)
+    names = (str(case.comparison.baseline), str(case.comparison.candidate))
+    specs = [next((spec for spec in case.experiment.targets if spec.name == name), None) for name in names]
+    if specs[0] is None or specs[1] is None:
+        return found(RULE, case, State.UNVERIFIED, "The settings of an arm are not known: it is no target of the file.")
+    changed = [changes(case, spec) for spec in specs if spec is not None]
+    tried = [settings_tried(case, name) for name in names]
+    more = max((0, 1), key=lambda arm: (len(changed[arm]), tried[arm]))
+    ratio = case.thresholds["ratio"]
+    lopsided = len(changed[more]) > ratio * len(changed[1 - more])
+    searched = lopsided and tried[more] > ratio * tried[1 - more]
+    words = "; ".join(
+        f"{name}: {len(those)} changed from their defaults{listed(those)}, {told(number)} tried"
+        for name, those, number in zip(names, changed, tried, strict=True)
+    )
+    verdict = f"{names[more]} was tuned and {names[1 - more]} left as it comes. " if lopsided else ""
+    return found(
+        RULE,
+        case,
+        State.FAIL if lopsided else State.PASS,
+        f"{verdict}Settings of {words}.",
+        severity=Severity.QUALIFIES if searched else Severity.NOTES if lopsided else RULE.severity,
+        observed={
+            "baseline_changed": len(changed[0]),
+            "candidate_changed": len(changed[1]),
+            "baseline_tried": tried[0],
+            "candidate_tried": tried[1],
+        },
+        threshold={"ratio": ratio},
+        relabel=f"comparison of a tuned {names[more]} with an untuned {names[1 - more]}" if searched else None,
+        evidence=("the experiment file: knobs of the targets, factors", "the catalogue: defaults"),
+    )
+
+
+def told(number: int) -> str:
+    """`1 setting`, `4 settings`."""
+    return f"{number} setting{'' if number == 1 else 's'}"
+
+
+def listed(names: list[str]) -> str:
+    """The names in brackets; nothing where there is none."""
+    return f" ({', '.join(names)})" if names else ""
+
+
+def changes(case: ComparisonCase, spec: TargetSpec) -> list[str]:
+    """What stands otherwise than by default in this comparison: knobs, of lists each item; free variables at a later level."""
+    defaults = {knob.name: knob.default for knob in catalogue.find("targets", spec.kind).knobs}
+    levels = own_factors(case, spec.name)
+    first = {name: factor.levels[0] for name, factor in levels.items() if name.startswith(FREE)}
+    here = {name: case.comparison.within.get(factor.path, factor.levels[0]) for name, factor in levels.items()}
+    names: list[str] = []
+    for name, value in sorted({**spec.knobs, **here}.items()):
+        usual = first.get(name, value) if name.startswith(FREE) else defaults.get(name)
+        if name not in WHERE and not name.startswith(LIMITS) and value not in (None, usual):
+            names += [f"{name} {item}" for item in value] if isinstance(value, tuple) else [f"{name} {value}"]
+    return names
+
+
+def own_factors(case: ComparisonCase, name: str) -> dict[str, Factor]:
+    """Knob -> the factor that sets it, of one target."""
+    own = f"{name}."
+    return {factor.path.removeprefix(own): factor for factor in case.experiment.factors if factor.path.startswith(own)}
+
+
+def settings_tried(case: ComparisonCase, name: str) -> int:
+    """How many combinations of levels of this target's own knobs the experiment has."""
+    return prod(len(factor.levels) for factor in own_factors(case, name).values())
+
+
+RULE = Rule(
+    id="C03",
+    name="tuning-parity",
+    scope=Scope.COMPARISON,
+    severity=Severity.QUALIFIES,
+    part="comparability",
+    needs=(),
+    applies=applies,
+    check=check,
+    alternatives=(
+        "Settings that only make the systems alike (the same block size, journal or barrier): they are a reason, not a tuning.",
+        "A system that has nothing to tune: the other one's defaults are then what it competes with.",
+    ),
+    advice=(
+        "Spend the same effort on both: as many settings tried of each, by somebody who knows it, and say how many. Or compare "
+        "both as they come, which is what most people run."
+    ),
+    sources=(
+        "van der Kouwe et al., arXiv 1801.02381: Benchmarking crimes (a tuned system against an untuned one)",
+        "Heiser, Systems benchmarking crimes: unfair competitors",
+    ),
+)
