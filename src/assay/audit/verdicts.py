@@ -22,7 +22,7 @@ def state_of(findings: Sequence[Finding], required: Iterable[str]) -> VerdictSta
     return VerdictState.BOUNDED if failed else VerdictState.SOUND
 
 
-EXPLAINING = ("E01", "T06", "T07", "T01", "T11", "T03", "T12", "D06", "D02", "D01")
+EXPLAINING = ("E01", "T06", "T07", "T01", "T11", "T09", "T02", "T03", "T12", "D06", "D02", "D01", "D04")
 """Rules that say what a number is instead of what it is called; they speak before those that only refuse it."""
 
 
