@@ -61,7 +61,9 @@ def check(case: Case) -> Finding:
             relabel="an answer of the quiet runs alone",
         )
     said = told if len(counted) < len(due) else f"All {len(due)} trials that were due count"
-    same = "; with what noise set aside the answer is the same" if first != counted else ""
+    same = ""
+    if first != counted and every is not None:
+        same = f"; with what noise set aside {'it is the same' if quiet is not None else f'it is {every}'}"
     return found(RULE, case, State.PASS, f"{said}{same}{standing_apart(case, counted)}.", observed=observed)
 
 
