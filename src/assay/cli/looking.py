@@ -106,6 +106,20 @@ def sql(
     finish(lambda: verb(lab, query, as_json=as_json, as_csv=as_csv))
 
 
+def size(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A chain of parts and what is asked of it (TOML).")],
+    picture: Annotated[Path | None, typer.Option("--picture", help="Draw the chain (.html, .svg or .png).")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Say which part of a chain saturates first.
+
+    Parts are told as their users know them ("2 x 2GFC", "6 x SATA 7200"). Says what each carries, what an upgrade of it
+    buys, what remains when it fails, and what it costs."""
+    from assay.cli.size import Request, run
+
+    finish(lambda: run(Request(file=file, as_json=as_json, picture=picture)))
+
+
 def survey(
     directories: Annotated[list[str], typer.Argument(metavar="DIR...", help="The trees to look at.")],
     owner: Annotated[list[str] | None, typer.Option("--owner", help="Only files of this user, name or number.")] = None,

@@ -83,11 +83,11 @@ def picture(matrix: Matrix) -> str:
     width, height = _extent(matrix)
     lines = textwrap.wrap(matrix.sentence, LINE)
     head = 46 + 17 * len(lines)
-    said = "".join(_text(LEFT - 138, 48 + 17 * place, line, Style(size=13)) for place, line in enumerate(lines))
+    said = "".join(text(LEFT - 138, 48 + 17 * place, line, Style(size=13)) for place, line in enumerate(lines))
     frame = f'xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height + head}" viewBox="0 0 {width} {height + head}"'
     return theme.without_variables(
         f'<svg {frame} font-family="{theme.CONFIG["font"]}"><rect width="100%" height="100%" fill="var(--paper)"/>'
-        f"{_text(LEFT - 138, 26, matrix.title, TITLE)}{said}"
+        f"{text(LEFT - 138, 26, matrix.title, TITLE)}{said}"
         f'<g transform="translate(0 {head})">{"".join(_parts(matrix))}</g></svg>\n'
     )
 
@@ -109,7 +109,7 @@ def _key() -> Iterator[str]:
     for place, (colour, name) in enumerate((("--gold", "share of the bytes"), ("--muted", "share of the files"))):
         y = 22 + 20 * place
         yield f'<rect x="12" y="{y - 9}" width="{10 if not place else 4}" height="10" fill="var({colour})"/>'
-        yield _text(28, y, name, QUIET)
+        yield text(28, y, name, QUIET)
 
 
 def _field(matrix: Matrix) -> Iterator[str]:
@@ -128,8 +128,8 @@ def _cell(x: int, y: int, cell: Share, most: float) -> str:
     strength = PALE + (1 - PALE) * math.sqrt(cell.bytes / most)
     label = percent(cell.bytes)
     ink = DARK if strength > DARK_FROM else "--ink"
-    text = _text(x + COLUMN / 2, y + ROW / 2 + 4, label, Style(anchor="middle", fill=ink)) if cell.bytes >= 0.005 else ""
-    return f'<rect {place} fill="var(--gold)" fill-opacity="{strength:.3f}" stroke="var(--gold)" stroke-opacity="0.35"/>{text}'
+    inside = text(x + COLUMN / 2, y + ROW / 2 + 4, label, Style(anchor="middle", fill=ink)) if cell.bytes >= 0.005 else ""
+    return f'<rect {place} fill="var(--gold)" fill-opacity="{strength:.3f}" stroke="var(--gold)" stroke-opacity="0.35"/>{inside}'
 
 
 def _upright_bars(matrix: Matrix) -> Iterator[str]:
@@ -144,7 +144,7 @@ def _upright_bars(matrix: Matrix) -> Iterator[str]:
         yield _bar(start, base - high, wide, high, "--gold")
         yield _bar(start + wide + 2, base - slim, COLUMN * SLIM, slim, "--muted")
         if one.files:
-            yield _text(start + wide, base - high - 5, percent(one.bytes), Style(anchor="end"))
+            yield text(start + wide, base - high - 5, percent(one.bytes), Style(anchor="end"))
         yield "</g>"
 
 
@@ -161,18 +161,18 @@ def _lying_bars(matrix: Matrix) -> Iterator[str]:
         yield _bar(base, start, long, wide, "--gold")
         yield _bar(base, start + wide + 2, slim, ROW * SLIM, "--muted")
         if one.files:
-            yield _text(base + long + 5, start + wide / 2 + 4, percent(one.bytes), QUIET)
-        yield f"</g>{_text(base + BESIDE + 56, y + ROW / 2 + 4, matrix.reaching[down], PLAIN)}"
+            yield text(base + long + 5, start + wide / 2 + 4, percent(one.bytes), QUIET)
+        yield f"</g>{text(base + BESIDE + 56, y + ROW / 2 + 4, matrix.reaching[down], PLAIN)}"
 
 
 def _names(matrix: Matrix) -> Iterator[str]:
-    yield _text(LEFT - 10, ABOVE + GAP - 8, matrix.row_title, Style(anchor="end"))
+    yield text(LEFT - 10, ABOVE + GAP - 8, matrix.row_title, Style(anchor="end"))
     for down, name in enumerate(matrix.rows):
-        yield _text(LEFT - 10, ABOVE + GAP + ROW * down + ROW / 2 + 4, name, PLAIN)
+        yield text(LEFT - 10, ABOVE + GAP + ROW * down + ROW / 2 + 4, name, PLAIN)
     foot = ABOVE + GAP + ROW * len(matrix.rows)
     for right, name in enumerate(matrix.columns):
         yield from _stacked(LEFT + COLUMN * right + COLUMN / 2, foot + 16, name, anchor="middle")
-    yield _text(LEFT - 10, foot + 16, matrix.column_title, Style(anchor="end"))
+    yield text(LEFT - 10, foot + 16, matrix.column_title, Style(anchor="end"))
 
 
 def _stacked(x: float, y: float, name: str, anchor: str) -> Iterator[str]:
@@ -180,7 +180,7 @@ def _stacked(x: float, y: float, name: str, anchor: str) -> Iterator[str]:
     words = name.split()
     cut = len(words) - (3 if len(words) == 5 else 2)
     for place, line in enumerate((" ".join(words[:cut]), " ".join(words[cut:]))):
-        yield _text(x, y + 13 * place, line, Style(anchor=anchor, size=11))
+        yield text(x, y + 13 * place, line, Style(anchor=anchor, size=11))
 
 
 def _highest(shares: Sequence[Share]) -> float:
@@ -200,7 +200,8 @@ def _line(x1: float, y1: float, x2: float, y2: float) -> str:
     return f'<line x1="{x1}" y1="{y1}" x2="{x2}" y2="{y2}" stroke="var(--axis)"/>'
 
 
-def _text(x: float, y: float, text: str, style: Style) -> str:
+def text(x: float, y: float, words: str, style: Style) -> str:
+    """A text of SVG."""
     colour = f"var({style.fill})" if style.fill.startswith("--") else style.fill
     how = f'text-anchor="{style.anchor}" font-size="{style.size}" font-weight="{style.weight}" fill="{colour}"'
-    return f'<text x="{x:.1f}" y="{y:.1f}" {how}>{escape(text)}</text>'
+    return f'<text x="{x:.1f}" y="{y:.1f}" {how}>{escape(words)}</text>'

@@ -1,0 +1,129 @@
+"""A chain of parts: what saturates first, what upgrades buy, what remains after a failure, what it costs."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+from pathlib import Path
+
+from assay.cli.tables import Row, table
+from assay.errors import AssayError, RefusedError
+from assay.notebook import read as notebook
+from assay.plain import to_plain
+from assay.report import chain as picture
+from assay.report.charts.chain import Bar, Drawing
+from assay.report.charts.figure import Table
+from assay.sizing import read, wording
+from assay.sizing.sized import Sized, size
+from assay.units import Refusal
+
+SCHEMA = "assay.size/1"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """The words of one call."""
+
+    file: Path
+    as_json: bool = False
+    picture: Path | None = None
+
+
+def run(request: Request) -> int:
+    """Size the chain of the file, print the answer, draw it where asked. Gives 0.
+
+    Raises UsageError, InputErrors with every mistake of the file, RefusedError where the picture cannot be written.
+    """
+    if request.picture is not None:
+        picture.check(request.picture)
+    sized = size(read.read(request.file, measured))
+    if request.picture is not None:
+        draw(sized, request.picture)
+    print(json.dumps(document(sized), indent=2) if request.as_json else text(sized))
+    if request.picture is not None and not request.as_json:
+        print(f"\n{request.picture}")
+    return 0
+
+
+def measured(lab: str, measure: str) -> float | Refusal:
+    """The mean of a measure in a notebook, over its cells the least: a chain is sized by what it surely does."""
+    try:
+        folders = notebook.folders(Path(lab))
+        results = [notebook.results(folder) for folder in folders]
+    except AssayError as error:
+        return Refusal(found=f"{lab}: {error}", expected="the directory of a notebook")
+    cells = [cell for one in results for cell in one.cells if cell.measure == measure and cell.estimate is not None]
+    values = [cell.estimate.value for cell in cells if cell.estimate is not None]
+    known = sorted({cell.measure for one in results for cell in one.cells})
+    if not values:
+        return Refusal(found=f"{measure!r} in {lab}", expected=f"one of {', '.join(known) or 'none: nothing was measured'}")
+    return min(values)
+
+
+def text(sized: Sized) -> str:
+    """The answer, then the tables."""
+    blocks = [
+        wording.answer(sized),
+        sized.chain.question,
+        *(_table(heading, head, rows) for heading, head, rows in tables(sized)),
+    ]
+    blocks[0:2] = [line for line in (f"{sized.chain.title}. {sized.chain.question}".strip(), blocks[0]) if line]
+    price = wording.costs(sized)
+    blocks.extend([price] if price else [])
+    blocks.append("\n".join((*wording.how(sized), *wording.remarks(sized))))
+    return "\n\n".join(blocks)
+
+
+def tables(sized: Sized) -> tuple[tuple[str, tuple[str, ...], tuple[tuple[str, ...], ...]], ...]:
+    """Heading, head and rows of what there is to say."""
+    every = (
+        ("The parts, in the order of the data", wording.PART_HEAD, wording.part_rows(sized)),
+        ("What upgrades buy", wording.UPGRADE_HEAD, wording.upgrade_rows(sized)),
+        ("What remains when one fails", wording.FAILURE_HEAD, wording.failure_rows(sized)),
+    )
+    return tuple(one for one in every if one[2])
+
+
+def _table(heading: str, head: tuple[str, ...], rows: tuple[tuple[str, ...], ...]) -> str:
+    return f"{heading}\n{table(head, [Row(cells=row) for row in rows], width=10_000)}"
+
+
+def document(sized: Sized) -> dict[str, object]:
+    """The answer and everything behind it, for programs."""
+    told = {"schema": SCHEMA, "answer": wording.answer(sized), "remarks": [*wording.remarks(sized)], **to_plain(sized)}
+    return {key: finite(each) for key, each in told.items()}
+
+
+def finite(value: object) -> object:
+    """The same with null for what has no bound: JSON has no infinity."""
+    if isinstance(value, dict):
+        return {key: finite(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [finite(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def draw(sized: Sized, path: Path) -> None:
+    """Draw the chain. Raises UsageError, MissingError, RefusedError."""
+    bars = tuple(
+        Bar(
+            name=stage.part.name,
+            speed=row[1],
+            used=stage.used,
+            is_first=stage.part.name == sized.first,
+            said=f"{stage.part.name}: {row[1]}, {row[-1]}",
+        )
+        for stage, row in zip(sized.stages, wording.part_rows(sized), strict=True)
+    )
+    drawing = Drawing(title=sized.chain.title, sentence=wording.answer(sized), bars=bars)
+    price = wording.costs(sized)
+    page = picture.Page(
+        question=sized.chain.question,
+        tables=tuple((heading, Table(head=head, rows=rows)) for heading, head, rows in tables(sized)),
+        remarks=(*((price,) if price else ()), *wording.how(sized), *wording.remarks(sized)),
+    )
+    try:
+        picture.write(drawing, page, path)
+    except OSError as error:
+        raise RefusedError(f"found that {path} cannot be written ({error.strerror}); expected room and permission") from error

@@ -1,0 +1,272 @@
+"""The file of `assay size`: TOML in, a Chain out, or every mistake at once with its line and column."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path as FilePath
+
+from assay.document import Document, Path, Point, load, one_of, shown
+from assay.errors import UsageError
+from assay.sizing.chain import Chain, Layout, Load, Measured, Part, Price, Upgrade
+from assay.sizing.limits import LEAST_DISKS
+from assay.sizing.speeds import Speed, speed
+from assay.units import Refusal, Unit, attempt
+
+TOP = ("title", "question", "load", "part")
+ASKED = ("read", "write", "random_reads", "random_writes", "operation_size", "ldap")
+LDAP = ("operations", "reads_each", "writes_each")
+PART = ("name", "speed", "layout", "standby", "measured", "price", "upgrade")
+UPGRADE = ("speed", "layout", "standby", "price")
+MEASURED = ("read", "write", "operations", "notebook")
+PERIODS: Mapping[str, int] = {"h": 3600, "hour": 3600, "d": 86_400, "day": 86_400, "week": 604_800}
+"""Seconds of the periods for which an amount may be told: `40 TB/week`."""
+_AMOUNT = re.compile(r"\s*(?P<amount>[^/]+?)\s*(?:/|\s+a\s+|\s+per\s+)\s*(?P<period>h|hour|d|day|week)\s*")
+_PRICE = re.compile(r"\s*(?P<amount>\d[\d,]*(?:\.\d+)?)\s*(?P<currency>[A-Z]{3})\s*")
+
+Lookup = Callable[[str, str], float | Refusal]
+"""(notebook, measure) -> its value in base units, or why there is none."""
+
+
+def read(path: FilePath, lookup: Lookup) -> Chain:
+    """The chain of a file. Raises UsageError where it cannot be read, InputErrors with every mistake in it."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "no text in UTF-8"
+        raise UsageError(f"found {path} ({why}); expected a file that describes a chain of parts") from error
+    return parse(text, str(path), lookup)
+
+
+def parse(text: str, file: str, lookup: Lookup) -> Chain:
+    """The chain of a text. Raises InputErrors with every mistake."""
+    document = load(text, file)
+    reader = Reader(document=document, lookup=lookup)
+    chain = reader.chain()
+    document.refuse_if_wrong()
+    return chain
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reader:
+    """Reads each table and notes what is wrong with it; what it gives is only used where nothing was wrong."""
+
+    document: Document
+    lookup: Lookup
+
+    def chain(self) -> Chain:
+        """The whole file."""
+        values = self._known((), self.document.values, TOP)
+        parts = values.get("part")
+        if not isinstance(parts, list) or not parts:
+            self.document.wrong(
+                ("part",), shown(parts) if "part" in values else "no [[part]]", "a [[part]] for each part of the chain"
+            )
+            parts = []
+        made = tuple(part for at, each in enumerate(parts) if (part := self._part(("part", at), each)) is not None)
+        self._distinct(made)
+        self._one_currency(made)
+        return Chain(
+            title=self._text((), values, "title", "A chain of parts"),
+            question=self._text((), values, "question", ""),
+            load=self._load(values.get("load")),
+            parts=made,
+        )
+
+    def _load(self, table: object) -> Load:
+        values = self._table(("load",), table, ASKED, "[load], what is asked of the chain")
+        directory = self._ldap(values.get("ldap")) if "ldap" in values else None
+        asked = Load(
+            read_bytes_per_s=self._rate(("load", "read"), values.get("read")),
+            write_bytes_per_s=self._rate(("load", "write"), values.get("write")),
+            read_ops_per_s=self._quantity(("load", "random_reads"), values.get("random_reads"), Unit.PER_S)
+            + (directory or Load()).read_ops_per_s,
+            write_ops_per_s=self._quantity(("load", "random_writes"), values.get("random_writes"), Unit.PER_S)
+            + (directory or Load()).write_ops_per_s,
+            operation_bytes=self._quantity(("load", "operation_size"), values.get("operation_size"), Unit.BYTES),
+            ldap_ops_per_s=directory.ldap_ops_per_s if directory else None,
+        )
+        nothing = not (asked.read_bytes_per_s or asked.write_bytes_per_s or asked.read_ops_per_s or asked.write_ops_per_s)
+        if nothing and self.document.clean(("load",)) and not self.document.mistakes:
+            self.document.wrong(
+                ("load",),
+                "nothing that is asked",
+                'some of read = "100 MB/s", write, random_reads = "500 /s", random_writes, ldap',
+                Point.KEY,
+            )
+        return asked
+
+    def _ldap(self, table: object) -> Load:
+        """Directory operations as the I/O that they were seen to need."""
+        path = ("load", "ldap")
+        values = self._table(path, table, LDAP, 'a table such as { operations = "4000 /s", reads_each = 0.5 }')
+        rate = self._quantity((*path, "operations"), values.get("operations"), Unit.PER_S)
+        return Load(
+            ldap_ops_per_s=rate,
+            read_ops_per_s=rate * self._number((*path, "reads_each"), values.get("reads_each", 0)),
+            write_ops_per_s=rate * self._number((*path, "writes_each"), values.get("writes_each", 0)),
+        )
+
+    def _part(self, path: Path, table: object) -> Part | None:
+        values = self._table(path, table, PART, "a table with name and speed")
+        name = self._text(path, values, "name", "")
+        if isinstance(table, dict) and not name and self.document.clean((*path, "name")):
+            self.document.wrong(path, "a part without a name", 'name = "host port"', Point.KEY)
+        carries = self._speed(path, values)
+        upgrades = values.get("upgrade", [])
+        listed = upgrades if isinstance(upgrades, list) else [upgrades]
+        made = tuple(one for at, each in enumerate(listed) if (one := self._upgrade((*path, "upgrade", at), each)) is not None)
+        measured = self._measured((*path, "measured"), values.get("measured"))
+        price = self._price((*path, "price"), values.get("price"))
+        if carries is None:
+            return None
+        layout, standby = self._layout(path, values, carries), self._standby(path, values, carries)
+        return Part(
+            name=name,
+            speed=carries,
+            layout=layout,
+            standby=standby,
+            measured=measured,
+            price=price,
+            upgrades=made,
+        )
+
+    def _upgrade(self, path: Path, table: object) -> Upgrade | None:
+        values = self._table(path, table, UPGRADE, "a table with a speed")
+        carries, price = self._speed(path, values), self._price((*path, "price"), values.get("price"))
+        if carries is None:
+            return None
+        return Upgrade(
+            speed=carries,
+            layout=self._layout(path, values, carries),
+            standby=self._standby(path, values, carries),
+            price=price,
+        )
+
+    def _speed(self, path: Path, values: Mapping[str, object]) -> Speed | None:
+        told = values.get("speed")
+        if told is None:
+            self.document.wrong(path, "no speed", 'speed = "2 x 2GFC", "6 x SATA 7200" or "95 MB/s"', Point.KEY)
+            return None
+        found = speed(told) if isinstance(told, str) else Refusal(found=shown(told), expected="a text")
+        if isinstance(found, Refusal):
+            self.document.wrong((*path, "speed"), found.found, found.expected)
+            return None
+        return found
+
+    def _layout(self, path: Path, values: Mapping[str, object], carries: Speed) -> Layout:
+        told = values.get("layout", Layout.NONE.value)
+        place = (*path, "layout")
+        if told not in list(Layout):
+            self.document.wrong(place, shown(told), one_of([layout.value for layout in Layout], str(told)))
+            return Layout.NONE
+        layout = Layout(str(told))
+        least = LEAST_DISKS.get(layout, 1)
+        if layout is not Layout.NONE and not carries.is_disk:
+            self.document.wrong(place, f"{layout.value} of what are no disks", "a layout only where the speed is one of disks")
+        elif carries.count < least or (layout is Layout.RAID10 and carries.count % 2):
+            even = ", an even number" if layout is Layout.RAID10 else ""
+            self.document.wrong(place, f"{layout.value} of {carries.count}", f"{least} disks or more{even}")
+        return layout
+
+    def _standby(self, path: Path, values: Mapping[str, object], carries: Speed) -> int:
+        told = values.get("standby", 0)
+        if not isinstance(told, int) or isinstance(told, bool) or not 0 <= told < carries.count:
+            self.document.wrong(
+                (*path, "standby"), shown(told), f"a whole number from 0 to {carries.count - 1}: units that only stand by"
+            )
+            return 0
+        return told
+
+    def _measured(self, path: Path, table: object) -> Measured:
+        if table is None:
+            return Measured()
+        values = self._table(path, table, MEASURED, 'a table such as { read = "60 MB/s", write = "53 MB/s" }')
+        notebook = values.get("notebook")
+        if notebook is not None and not isinstance(notebook, str):
+            self.document.wrong((*path, "notebook"), shown(notebook), "the directory of a notebook")
+            return Measured()
+        figures = {
+            key: self._figure((*path, key), values[key], notebook) for key in ("read", "write", "operations") if key in values
+        }
+        return Measured(
+            read_bytes_per_s=figures.get("read"),
+            write_bytes_per_s=figures.get("write"),
+            ops_per_s=figures.get("operations"),
+            source=notebook or "the file",
+        )
+
+    def _figure(self, path: Path, told: object, notebook: str | None) -> float:
+        """A figure as written, or the measure of this name in the notebook."""
+        unit = Unit.PER_S if path[-1] == "operations" else Unit.BYTES_PER_S
+        if notebook is None or not isinstance(told, str):
+            return self._quantity(path, told, unit)
+        found = self.lookup(notebook, told)
+        if isinstance(found, Refusal):
+            self.document.wrong(path, found.found, found.expected)
+            return 0.0
+        return found
+
+    def _price(self, path: Path, told: object) -> Price | None:
+        if told is None:
+            return None
+        match = _PRICE.fullmatch(told) if isinstance(told, str) else None
+        if match is None:
+            self.document.wrong(path, shown(told), 'a price such as "1200 EUR"')
+            return None
+        return Price(amount=float(match["amount"].replace(",", "")), currency=match["currency"])
+
+    def _rate(self, path: Path, told: object) -> float:
+        """Bytes/s; also as an amount in a longer time: `40 TB/week`."""
+        match = _AMOUNT.fullmatch(told) if isinstance(told, str) else None
+        amount = attempt(match["amount"], Unit.BYTES) if match else None
+        if match is not None and amount is not None and not isinstance(amount, Refusal):
+            return float(Fraction(amount) / PERIODS[match["period"]])
+        return self._quantity(path, told, Unit.BYTES_PER_S)
+
+    def _quantity(self, path: Path, told: object, unit: Unit) -> float:
+        if told is None:
+            return 0.0
+        found = attempt(told, unit) if isinstance(told, str) else Refusal(found=shown(told), expected="a text with a unit")
+        if isinstance(found, Refusal):
+            self.document.wrong(path, found.found, found.expected)
+            return 0.0
+        return float(found)
+
+    def _number(self, path: Path, told: object) -> float:
+        if isinstance(told, bool) or not isinstance(told, int | float) or not 0 <= told < float("inf"):
+            self.document.wrong(path, shown(told), "a number, 0 or more")
+            return 0.0
+        return float(told)
+
+    def _text(self, path: Path, values: Mapping[str, object], key: str, default: str) -> str:
+        told = values.get(key, default)
+        if not isinstance(told, str):
+            self.document.wrong((*path, key), shown(told), "a text")
+            return default
+        return told.strip()
+
+    def _table(self, path: Path, table: object, keys: tuple[str, ...], expected: str) -> Mapping[str, object]:
+        if not isinstance(table, dict):
+            self.document.wrong(path, shown(table) if table is not None else "nothing", expected)
+            return {}
+        return self._known(path, table, keys)
+
+    def _known(self, path: Path, values: Mapping[str, object], keys: tuple[str, ...]) -> Mapping[str, object]:
+        for key in values:
+            if key not in keys:
+                self.document.wrong((*path, key), f"unknown key {key!r}", one_of(keys, key), Point.KEY)
+        return values
+
+    def _distinct(self, parts: tuple[Part, ...]) -> None:
+        for at, part in enumerate(parts):
+            if part.name and part.name in {other.name for other in parts[:at]}:
+                self.document.wrong(("part",), f"two parts named {part.name!r}", "a name of its own for each part")
+
+    def _one_currency(self, parts: tuple[Part, ...]) -> None:
+        prices = [part.price for part in parts] + [one.price for part in parts for one in part.upgrades]
+        currencies = sorted({price.currency for price in prices if price is not None})
+        if len(currencies) > 1:
+            self.document.wrong(("part",), f"prices in {' and '.join(currencies)}", "one currency")

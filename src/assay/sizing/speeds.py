@@ -1,0 +1,126 @@
+"""What a part's speed says: `2 x 2GFC` by links.toml, `6 x SATA 7200` by media.toml, `95 MB/s` as it is."""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from assay import links
+from assay.units import Refusal, Unit, attempt
+
+WRITTEN = re.compile(r"\s*(?:(?P<count>\d{1,4})\s*[x×*]\s*)?(?P<name>\S.*?)\s*", re.DOTALL)
+EXAMPLE = 'a link ("2 x 2GFC", "1 GbE MTU 1500", "PCIe 2.0 x4"), disks ("6 x SATA 7200") or a rate of one direction ("95 MB/s")'
+
+
+@dataclass(frozen=True, kw_only=True)
+class Speed:
+    """What one unit of a part carries, and how many there are."""
+
+    text: str
+    count: int
+    bytes_per_s: float
+    """Of one unit, one way, at the best."""
+    shared: bool
+    """Whether both directions have this together."""
+    is_disk: bool
+    read_ops_per_s: float | None
+    """Random operations of one unit; None where operations are no limit of this part."""
+    write_ops_per_s: float | None
+    steps: tuple[str, ...]
+    """How the figures come about, in words."""
+    source: str
+
+
+@functools.cache
+def media() -> Mapping[str, Mapping[str, object]]:
+    """The entries of media.toml by name."""
+    return tomllib.loads(Path(__file__).with_name("media.toml").read_text(encoding="utf-8"))
+
+
+def speed(text: str) -> Speed | Refusal:
+    """What a text says, or why it says nothing."""
+    link = links.find(text)
+    if link is not None:
+        return _of_link(text, link)
+    written = WRITTEN.fullmatch(text)
+    if written is None or int(written["count"] or 1) == 0:
+        return Refusal(found=repr(text), expected=EXAMPLE)
+    name, count = written["name"], int(written["count"] or 1)
+    medium = next((known for known in media() if _plain(known) == _plain(name)), None)
+    if medium is not None:
+        return _of_disk(text, count, medium)
+    return _of_rate(text, count, name)
+
+
+def _of_link(text: str, link: links.Link) -> Speed:
+    """Of a link count means wires side by side, each of which can fail; lanes of one slot fail together."""
+    written = WRITTEN.fullmatch(text)
+    count = int(written["count"] or 1) if written else 1
+    return Speed(
+        text=text.strip(),
+        count=count,
+        bytes_per_s=link.payload_bytes_per_s / count,
+        shared=link.shared,
+        is_disk=False,
+        read_ops_per_s=None,
+        write_ops_per_s=None,
+        steps=link.steps,
+        source=link.source,
+    )
+
+
+def _of_disk(text: str, count: int, medium: str) -> Speed:
+    entry = media()[medium]
+    rate, reads, writes, steps = _number(entry["bytes_per_s"]), entry.get("read_ops_per_s"), entry.get("write_ops_per_s"), []
+    if "rpm" in entry:
+        rpm, seek = _number(entry["rpm"]), _number(entry["seek_ms"])
+        reads = writes = random_ops_per_s(rpm, seek)
+        steps.append(f"half a turn of {rpm:,.0f}/min and a seek of {seek:g} ms: {reads:.0f} random operations/s")
+    return Speed(
+        text=text.strip(),
+        count=count,
+        bytes_per_s=rate,
+        shared=True,
+        is_disk=True,
+        read_ops_per_s=_number(reads),
+        write_ops_per_s=_number(writes),
+        steps=(f"{f'{count} x ' if count > 1 else ''}{rate / 1e6:g} MB/s in sequence", *steps),
+        source=str(entry["source"]),
+    )
+
+
+def random_ops_per_s(rpm: float, seek_ms: float) -> float:
+    """Random operations/s of one turning disk: 1 / (half a turn + average seek)."""
+    return 1 / (0.5 * 60 / rpm + seek_ms / 1e3)
+
+
+def _of_rate(text: str, count: int, name: str) -> Speed | Refusal:
+    rate = attempt(name, Unit.BYTES_PER_S)
+    if isinstance(rate, Refusal) or rate == 0:
+        near = difflib.get_close_matches(name.upper(), [*links.names(), *media()], n=1)
+        return Refusal(found=repr(text), expected=f"{EXAMPLE}{f'; did you mean {near[0]!r}?' if near else ''}")
+    return Speed(
+        text=text.strip(),
+        count=count,
+        bytes_per_s=float(rate),
+        shared=False,
+        is_disk=False,
+        read_ops_per_s=None,
+        write_ops_per_s=None,
+        steps=("as the file says, for each direction",),
+        source="the file itself",
+    )
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[ -]", "", name.lower()).replace("000", "k")
+
+
+def _number(value: object) -> float:
+    assert isinstance(value, int | float)
+    return float(value)

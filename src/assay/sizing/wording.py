@@ -1,0 +1,185 @@
+"""A sized chain in sentences and tables."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from assay.sizing.chain import Layout, Price
+from assay.sizing.limits import Limit
+from assay.sizing.sized import Buying, Sized, Stage, bytes_of, ops_of
+from assay.units import Unit, human
+
+PART_HEAD = ("part", "speed", "read", "write", "random reads", "random writes", "measured", "used")
+UPGRADE_HEAD = ("part", "upgrade", "the chain then carries", "then first", "price", "per MB/s", "per operation/s")
+FAILURE_HEAD = ("when one fails of", "the chain carries", "because")
+GAINED = 1.005
+"""A gain below half a per cent is none."""
+MB = 1e6
+
+
+def answer(sized: Sized) -> str:
+    """The first sentence: whether the load fits, and what ends it."""
+    first = next(stage for stage in sized.stages if stage.part.name == sized.first)
+    asked = asking(sized)
+    if math.isinf(sized.carries):
+        return f"No part of the chain sets a limit to {asked}: say how large an operation is (operation_size)."
+    if sized.carries < 1:
+        return (
+            f"The chain does not carry {asked}: the limit is {sized.first} ({_percent(first.used)} of it is asked), "
+            f"so {_times(sized.carries)} gets through."
+        )
+    after = max((stage for stage in sized.stages if stage is not first), key=lambda stage: stage.used, default=None)
+    then = f", after it {after.part.name} ({_percent(after.used)})" if after is not None else ""
+    return (
+        f"The chain carries {asked}, and {_times(sized.carries)} that before its first part saturates: {sized.first} "
+        f"({_percent(first.used)} used){then}."
+    )
+
+
+def asking(sized: Sized) -> str:
+    """The load in words."""
+    load = sized.chain.load
+    parts = [
+        f"{human(amount, unit)} {what}"
+        for amount, unit, what in (
+            (load.read_bytes_per_s, Unit.BYTES_PER_S, "read"),
+            (load.write_bytes_per_s, Unit.BYTES_PER_S, "written"),
+            (load.read_ops_per_s, Unit.PER_S, "random reads"),
+            (load.write_ops_per_s, Unit.PER_S, "random writes"),
+        )
+        if amount
+    ]
+    directory = f" ({human(load.ldap_ops_per_s, Unit.PER_S)} directory operations)" if load.ldap_ops_per_s is not None else ""
+    return " and ".join(parts) + directory
+
+
+def part_rows(sized: Sized) -> tuple[tuple[str, ...], ...]:
+    """One line a part, in the order of the chain."""
+    return tuple(_part_row(stage, stage.part.name == sized.first) for stage in sized.stages)
+
+
+def _part_row(stage: Stage, is_first: bool) -> tuple[str, ...]:  # noqa: FBT001 - a column of the table
+    counts = stage.nominal
+    return (
+        stage.part.name,
+        stage.part.speed.text + (f", {stage.part.layout}" if stage.part.layout is not Layout.NONE else ""),
+        human(counts.read_bytes_per_s, Unit.BYTES_PER_S),
+        "shared" if counts.shared and not counts.is_disk else human(counts.write_bytes_per_s, Unit.BYTES_PER_S),
+        _ops(counts.read_ops_per_s),
+        _ops(counts.write_ops_per_s),
+        _measured(stage),
+        _percent(stage.used) + (" first" if is_first else ""),
+    )
+
+
+def _measured(stage: Stage) -> str:
+    told = stage.part.measured
+    parts = [
+        f"{way} {human(amount, unit)}"
+        for way, amount, unit in (
+            ("R", told.read_bytes_per_s, Unit.BYTES_PER_S),
+            ("W", told.write_bytes_per_s, Unit.BYTES_PER_S),
+            ("", told.ops_per_s, Unit.PER_S),
+        )
+        if amount is not None
+    ]
+    return ", ".join(part.strip() for part in parts) or "-"
+
+
+def how(sized: Sized) -> tuple[str, ...]:
+    """How each nominal limit comes about, a line a part."""
+    return tuple(
+        f"{stage.part.name}: {'; '.join(stage.part.speed.steps)}: {_each(stage.nominal)} ({stage.part.speed.source})"
+        for stage in sized.stages
+    )
+
+
+def _each(counts: Limit) -> str:
+    if counts.shared:
+        return f"{human(counts.read_bytes_per_s, Unit.BYTES_PER_S)} for both directions together"
+    return f"{human(counts.read_bytes_per_s, Unit.BYTES_PER_S)} each way"
+
+
+def upgrade_rows(sized: Sized) -> tuple[tuple[str, ...], ...]:
+    """What each upgrade buys."""
+    return tuple(
+        (
+            one.part,
+            one.upgrade.speed.text,
+            _bought(one),
+            one.then_first,
+            money(one.upgrade.price),
+            _unit_price(one.upgrade.price, one.per_byte_per_s, MB),
+            _unit_price(one.upgrade.price, one.per_op_per_s, 1),
+        )
+        for one in sized.upgrades
+    )
+
+
+def _bought(one: Buying) -> str:
+    return f"{_times(one.carries)} (buys nothing)" if one.gain < GAINED else f"{_times(one.carries)} ({one.gain:.3g} times now)"
+
+
+def failure_rows(sized: Sized) -> tuple[tuple[str, ...], ...]:
+    """What is left when one unit of each part fails."""
+    return tuple((one.part, "nothing" if one.is_single else _times(one.carries), one.why) for one in sized.failures)
+
+
+def costs(sized: Sized) -> str | None:
+    """The price of the chain and of what it carries; None where a part has no price."""
+    if sized.price is None:
+        return None
+    moved = carried(sized)
+    each = [f"{money(sized.price)} in all, for {' and '.join(moved)}"] if moved else [money(sized.price)]
+    if sized.per_byte_per_s is not None:
+        each.append(f"{sized.per_byte_per_s * MB:.3g} {sized.price.currency} per MB/s")
+    if sized.per_op_per_s is not None:
+        each.append(f"{sized.per_op_per_s:.3g} {sized.price.currency} per random operation/s")
+    return "; ".join(each) + "."
+
+
+def carried(sized: Sized) -> list[str]:
+    """The most that the chain carries of a load made as this one."""
+    load = sized.chain.load
+    amounts = ((bytes_of(load), Unit.BYTES_PER_S, ""), (ops_of(load), Unit.PER_S, " random operations"))
+    parts = [f"{human(amount * sized.carries, unit)}{what}" for amount, unit, what in amounts if amount]
+    if load.ldap_ops_per_s is not None:
+        parts.append(f"{human(load.ldap_ops_per_s * sized.carries, Unit.PER_S)} directory operations")
+    return parts
+
+
+def remarks(sized: Sized) -> Iterator[str]:
+    """What a reader must know besides."""
+    for stage in sized.stages:
+        yield from (f"{one}: that figure is not used." for one in stage.impossible)
+    singles = [one.part for one in sized.failures if one.is_single]
+    if singles:
+        yield f"Single points of failure: {', '.join(singles)}."
+    if any(stage.limit.is_disk for stage in sized.stages):
+        yield (
+            "Disks do sequential and random work in turns, so their shares add up; a mixture costs seeks besides, and a degraded "
+            "RAID is read slower than told here. Classes of disks are guides: measure yours and say so with `measured`."
+        )
+    yield "Nominal limits are the most that the line lets through; hosts, protocols and small records get less."
+
+
+def money(price: Price | None) -> str:
+    """`1,200 EUR`, or `-`."""
+    return f"{price.amount:,.10g} {price.currency}" if price is not None else "-"
+
+
+def _unit_price(price: Price | None, per: float | None, size: float) -> str:
+    return f"{per * size:,.3g} {price.currency}" if price is not None and per is not None else "-"
+
+
+def _ops(value: float | None) -> str:
+    return "-" if value is None else human(value, Unit.PER_S)
+
+
+def _percent(share: float) -> str:
+    return "all" if math.isinf(share) else f"{share * 100:.3g} %"
+
+
+def _times(value: float) -> str:
+    return f"{value * 100:.3g} %" if value < 1 else f"{value:.3g} times"

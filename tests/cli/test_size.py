@@ -1,0 +1,57 @@
+"""`assay size` as a user calls it: the answer first, JSON that owns its stream, pictures, mistakes of the file."""
+
+import json
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+
+from assay_process import Bench
+
+CHAINS = sorted((Path(__file__).parents[2] / "experiments" / "chains").glob("*.toml"))
+ANSWERS = {
+    "backup_over_fibre": "carries 66.1 MB/s read, and 6.25 times that before its first part saturates: paths (16 % used)",
+    "cheap_san": "and 1.06 times that before its first part saturates: switch port (94.2 % used), after it disks (61.2 %).",
+    "directory_import": "the limit is disks (179 % of it is asked), so 55.9 % gets through.",
+}
+
+
+@pytest.fixture
+def bench(tmp_path):
+    return Bench(tmp_path)
+
+
+@pytest.mark.parametrize("chain", CHAINS, ids=lambda path: path.stem)
+def test_a_shipped_chain_is_answered_first_and_drawn(bench, chain, tmp_path):
+    page, drawing = tmp_path / "chain.html", tmp_path / "chain.svg"
+    done = bench.run("size", chain, "--picture", page)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert ANSWERS[chain.stem] in done.stdout.split("\n\n")[1]
+    assert "What remains when one fails" in done.stdout
+    assert ANSWERS[chain.stem] in page.read_text().replace("&#39;", "'")
+    assert bench.run("size", chain, "--picture", drawing).returncode == 0
+    assert ET.parse(drawing).getroot().tag.endswith("svg")
+
+
+def test_the_document_owns_its_stream(bench):
+    done = bench.run("size", CHAINS[0], "--json")
+    told = json.loads(done.stdout, parse_constant=pytest.fail)
+    assert told["schema"] == "assay.size/1"
+    assert told["first"] == "paths"
+    assert told["carries"] == pytest.approx(6.25, rel=0.01)
+    assert any("1.09 times what it can carry" in one for one in told["remarks"])
+
+
+def test_mistakes_are_told_with_their_places(bench, tmp_path):
+    wrong = tmp_path / "wrong.toml"
+    wrong.write_text('[load]\nread = "fast"\n[[part]]\nname = "a"\nspeed = "slow"\nmeasured = { notebook = "lab", read = "x" }\n')
+    done = bench.run("size", wrong)
+    assert done.returncode == 2
+    assert [line.split(".toml:")[1].split(":")[0] for line in done.stderr.splitlines() if ".toml:" in line] == ["2", "5", "6"]
+
+
+@pytest.mark.parametrize("words", [("size", "missing.toml"), ("size", CHAINS[0], "--picture", "a.gif")])
+def test_a_wrong_call_is_refused(bench, words):
+    done = bench.run(*words)
+    assert done.returncode == 2
+    assert "expected" in done.stderr

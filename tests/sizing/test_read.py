@@ -1,0 +1,136 @@
+"""The file of a chain: what it says, and every mistake in it at once."""
+
+import pytest
+
+from assay.errors import InputErrors
+from assay.sizing import read, wording
+from assay.sizing.sized import size
+from assay.units import Refusal
+
+PORT = """
+[load]
+read = "125 MB/s"
+[[part]]
+name = "port"
+speed = "2GFC"
+"""
+
+
+def nowhere(lab, measure):
+    return Refusal(found=f"{measure!r} in {lab}", expected="a notebook")
+
+
+def sized(text, lookup=nowhere):
+    return size(read.parse(text, "chain.toml", lookup))
+
+
+def test_the_share_of_a_port_is_that_of_one_direction():
+    """125 MB/s of a 2 Gb port are 60.5 % of one direction, not the quarter that a monitor told."""
+    assert sized(PORT).stages[0].used == pytest.approx(0.605, abs=0.0005)
+
+
+def test_an_amount_a_week_is_a_rate():
+    chain = read.parse(PORT.replace("125 MB/s", "40 TB/week"), "chain.toml", nowhere)
+    assert chain.load.read_bytes_per_s / 1e6 == pytest.approx(66, abs=0.2)
+
+
+@pytest.mark.parametrize("text", ["40 TB a week", "40 TB per week", "240 GB/h", "5.7 TB/day", "1 GB/s"])
+def test_amounts_in_other_words(text):
+    assert read.parse(PORT.replace("125 MB/s", text), "chain.toml", nowhere).load.read_bytes_per_s > 60e6
+
+
+def test_directory_operations_become_operations_of_disks():
+    text = """
+[load]
+ldap = { operations = "1000 /s", reads_each = 0.5, writes_each = 0.25 }
+[[part]]
+name = "disks"
+speed = "10 x SAS 15k"
+"""
+    found = sized(text)
+    assert found.chain.load.read_ops_per_s == 500
+    assert found.chain.load.write_ops_per_s == 250
+    assert "directory operations" in wording.answer(found)
+    assert found.stages[0].used == pytest.approx(750 / 1818, rel=0.001)
+
+
+def test_a_measure_of_a_notebook_is_looked_up():
+    asked = []
+
+    def lookup(lab, measure):
+        asked.append((lab, measure))
+        return 95e6
+
+    text = PORT + 'measured = { notebook = "lab/x", read = "w.read.bytes_per_s" }\n'
+    assert sized(text, lookup).stages[0].limit.read_bytes_per_s == 95e6
+    assert asked == [("lab/x", "w.read.bytes_per_s")]
+
+
+def test_nothing_limits_what_has_no_size():
+    text = '[load]\nrandom_reads = "5 /s"\n[[part]]\nname = "port"\nspeed = "1GbE"\n'
+    assert "operation_size" in wording.answer(sized(text))
+
+
+def test_every_mistake_at_once():
+    text = """
+unknown = 1
+[load]
+raed = "5 MB/s"
+ldap = { operations = "x" }
+[[part]]
+speed = "2x Foo"
+[[part]]
+name = "disks"
+speed = "2 x SATA 7200"
+layout = "raid5"
+standby = 2
+price = "12"
+measured = { read = 5, notebook = 3 }
+upgrade = { speed = "fast" }
+[[part]]
+name = "disks"
+speed = "1GbE"
+layout = "raid0"
+price = "5 USD"
+[[part]]
+name = "other"
+speed = "1GbE"
+price = "5 EUR"
+measured = { notebook = "lab", write = "no.such" }
+"""
+    with pytest.raises(InputErrors) as caught:
+        read.parse(text, "chain.toml", nowhere)
+    told = str(caught.value)
+    for part in (
+        "'unknown'",
+        "did you mean 'read'",
+        "2x Foo",
+        "without a name",
+        "raid5 of 2",
+        "units that only stand by",
+        "'12'",
+        "'fast'",
+        "two parts named 'disks'",
+        "raid0 of what are no disks",
+        "EUR and USD",
+        "'no.such' in lab",
+        "the directory of a notebook",
+    ):
+        assert part in told, told
+    assert "chain.toml:4:1" in told
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "part = 3",
+        "[load]\n",
+        '[load]\nread = "1 MB/s"\n',
+        '[load]\n[[part]]\nname="a"\nspeed="1GbE"\n',
+        "load = 3\npart = [4]",
+    ],
+)
+def test_what_is_missing_is_said(text):
+    with pytest.raises(InputErrors):
+        read.parse(text, "chain.toml", nowhere)
