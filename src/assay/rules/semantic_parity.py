@@ -1,0 +1,169 @@
+"""Finds arms that do not promise the same: durability, order of data, caches, security, access times, names, attributes, rights.
+
+Evidence: what was tried out in each run's own directory before the load (`semantics.*`), what the effective mount options change
+of the file system's usual promises, and whether the flushes that the load asked for reached a device that has a volatile cache.
+What is done counts more than what is configured; a promise that costs nothing under the measured operation is a note.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from assay import measures
+from assay.catalogue import Case, ComparisonCase, Rule
+from assay.findings import found
+from assay.measures import ladder
+from assay.records import Direction, Finding, Observations, Phase, Run, Rung, Scope, Severity, State, When
+
+TRIED = "semantics."
+MOUNT = "mount.target.options"
+OPTIONS: Mapping[str, str] = {
+    "durability": r"nobarrier|barrier=0|sync|dirsync|journal_async_commit|nosync|async_commit",
+    "order_of_data": r"data=(?!ordered).+",
+    "compression": r"compress(-force)?(=.+)?",
+    "checksums": r"nodatasum|nodatacow",
+    "client_cache": r"noac|actimeo=.+|nocto|cache=(?!strict).+|lookupcache=.+|forcedirectio|dax(=.+)?",
+    "security": r"sec=(?!sys).+|seal|sign",
+    "quotas": r"(usr|grp|prj|u|g|p)quota|quota",
+    "times": r"lazytime",
+}
+"""Promise -> the mount options that make it another than the file system's usual one."""
+USUAL = "as usual"
+FLUSHED = "flushes"
+OF_WRITES = frozenset({"durability", "order_of_data", FLUSHED})
+OF_ALL = frozenset({"compression", "client_cache", "security"})
+COSTLY_TIME = "each read"
+VOLATILE = "write back"
+COUNTS_ITS_OWN = "loop"
+"""Devices above the lowest that count flushes, which mapped and RAID devices do not; nobody else uses a loop device."""
+Runs = Sequence[tuple[Run, Observations]]
+Promises = Mapping[str, str]
+
+
+def applies(case: Case) -> str | None:
+    """None but where the comparison is of one target's own setting."""
+    if not isinstance(case, ComparisonCase):
+        return "it judges comparisons"
+    owner, _, knob = case.comparison.factor.partition(".")
+    own = knob and owner in {target.name for target in case.experiment.targets}
+    return f"what the target promises is the factor ({case.comparison.factor})" if own else None
+
+
+def check(case: Case) -> Finding:
+    """Fail where a promise has another value in one arm; how much that means depends on the operation."""
+    assert isinstance(case, ComparisonCase)
+    arms = [values_of(case, runs) for runs in (case.baseline, case.candidate)]
+    if not all(arms):
+        return found(
+            RULE, case, State.UNVERIFIED, "What an arm promises is not known: nothing was tried out, and no mount was seen."
+        )
+    every = list(dict.fromkeys((*arms[0], *arms[1])))
+    common = [key for key in every if key in arms[0] and key in arms[1]]
+    unlike = [key for key in common if arms[0][key] != arms[1][key]]
+    declared = [key for key in unlike if case.experiment.implies(f"{TRIED}{key}")]
+    weights = {key: weight(case, key, arms[0][key] | arms[1][key]) for key in unlike if key not in declared}
+    worst = min(weights.values(), key=list(Severity).index, default=None)
+    told = [f"{key.replace('_', ' ')}: {held(arms[0][key], arms[1][key])}" for key in weights]
+    by_file = f" {len(declared)} more differ, as the file declares." if declared else ""
+    if worst is None:
+        words = f"Both arms promise the same in {len(common) - len(declared)} things that were tried out or seen.{by_file}"
+    else:
+        words = f"The arms do not promise the same. {'; '.join(told)}.{by_file}"
+    return found(
+        RULE,
+        case,
+        State.PASS if worst is None else State.FAIL,
+        words,
+        severity=worst or RULE.severity,
+        observed={"compared": len(common), "differing": len(weights), "declared": len(declared)},
+        threshold={"differing": 0},
+        relabel="comparison of systems that promise unlike things" if worst is Severity.INVALIDATES else None,
+        evidence=tuple(f"{key}: {held(arms[0][key], arms[1][key])}" for key in common),
+    )
+
+
+def held(baseline: frozenset[str], candidate: frozenset[str]) -> str:
+    """The values of both arms against each other, once where they are the same."""
+    one, other = (" or ".join(sorted(values)) for values in (baseline, candidate))
+    return f"{one} in both" if one == other else f"{one} against {other}"
+
+
+def weight(case: ComparisonCase, key: str, values: frozenset[str]) -> Severity:
+    """What a difference in one promise does to the comparison of this operation."""
+    phases = (measures.phase_of(run, case.measure) for run, _ in case.baseline)
+    direction = next((phase.directions.get(case.measure.operation) for phase in phases if phase is not None), None)
+    reads = direction is Direction.READ
+    if key in OF_ALL or (key in OF_WRITES and not reads):
+        return Severity.INVALIDATES
+    if key == "access_time":
+        costly = COSTLY_TIME in values and direction in (None, Direction.READ, Direction.METADATA)
+        return Severity.INVALIDATES if costly else Severity.NOTES
+    return Severity.QUALIFIES if direction in (None, Direction.METADATA) and key not in OF_WRITES else Severity.NOTES
+
+
+def values_of(case: ComparisonCase, runs: Runs) -> dict[str, frozenset[str]]:
+    """Promise -> its values over the runs of an arm, of those that every run tells."""
+    each = [dict(promises(case, run, seen)) for run, seen in runs]
+    known = [key for key in (each[0] if each else {}) if all(key in one for one in each)]
+    return {key: frozenset(one[key] for one in each) for key in known}
+
+
+def promises(case: ComparisonCase, run: Run, observations: Observations) -> Iterator[tuple[str, str]]:
+    """What one run's target promises: tried, configured, and seen."""
+    for fact in observations.facts:
+        if fact.key.startswith(TRIED) and fact.when is When.BEFORE:
+            yield fact.key.removeprefix(TRIED), fact.value
+    options = observations.fact(MOUNT)
+    if options is not None:
+        yield from configured(options.split(","))
+    phase = measures.phase_of(run, case.measure)
+    reached = flushed(phase, observations) if phase is not None else None
+    if reached is not None:
+        yield FLUSHED, reached
+
+
+def configured(options: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Each promise with the options that change it."""
+    for promise, pattern in OPTIONS.items():
+        set_here = [option for option in options if re.fullmatch(pattern, option)]
+        yield promise, ",".join(sorted(set_here)) or USUAL
+
+
+def flushed(phase: Phase, observations: Observations) -> str | None:
+    """Whether flushes that the load asked for came down to the devices; None where it asked for none, or nobody looked."""
+    if not ladder.done_operations(phase, Direction.FLUSH):
+        return None
+    upper, lowest = (
+        ladder.passed(phase, observations, rung, Direction.FLUSH) for rung in (Rung.UPPER_DEVICE, Rung.LOWEST_DEVICE)
+    )
+    counted = upper if upper is not None and upper.device.startswith(COUNTS_ITS_OWN) else None
+    seen = [step for step in (counted, lowest) if step is not None]
+    caches = {fact.value for fact in observations.facts if fact.key.endswith(".queue.write_cache")}
+    if not seen or VOLATILE not in caches:
+        return None
+    return "reach the device" if all(step.raw_operations >= 1 for step in seen) else "do not reach the device"
+
+
+RULE = Rule(
+    id="C02",
+    name="semantic-parity",
+    scope=Scope.COMPARISON,
+    severity=Severity.INVALIDATES,
+    part="comparability",
+    needs=(),
+    applies=applies,
+    check=check,
+    alternatives=(
+        "The promise is what is compared (what does a barrier cost?): make the option the factor, or declare it in the file.",
+        "A system that keeps the promise by other means (a battery behind the cache): it is safe, and the file should say so.",
+    ),
+    advice=(
+        "Make both arms promise the same (the same barriers, access times, encryption), or declare what cannot be equal: "
+        'implied = ["semantics.access_time"]. A system that promises less has an easier job.'
+    ),
+    sources=(
+        "Heiser, Systems benchmarking crimes: unfair comparisons",
+        "mount(8), ext4(5), nfs(5), mount.cifs(8): what each option changes",
+    ),
+)
