@@ -150,6 +150,10 @@ def _cgroup(attempt: Attempt, loads: tuple[_Load, ...], place: Place) -> placeme
     )
 
 
+NAMES = ("target.made",)
+"""What a target says of itself that makes no difference by itself: which making of it this is (S10)."""
+
+
 def _facts(attempt: Attempt, site: _Site, loads: tuple[_Load, ...], when: When) -> None:
     """What the target and the observers of trial scope say of this machine."""
     host = attempt.host
@@ -161,7 +165,14 @@ def _facts(attempt: Attempt, site: _Site, loads: tuple[_Load, ...], when: When) 
     pairs += placement.siblings(host, cpus)
     attempt.log.facts += found
     attempt.log.facts += [
-        Fact(host=host.name, when=when, key=key, value=value, fact_class=FactClass.PERFORMANCE) for key, value in pairs
+        Fact(
+            host=host.name,
+            when=when,
+            key=key,
+            value=value,
+            fact_class=FactClass.IDENTITY if key in NAMES else FactClass.PERFORMANCE,
+        )
+        for key, value in pairs
     ]
     if when is When.BEFORE:
         attempt.log.facts += asked.facts(host, site.target, site.place)

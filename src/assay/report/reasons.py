@@ -36,6 +36,7 @@ SHORT: Mapping[str, str] = {
     "S07": "runs that follow each other",
     "S08": "runs left out",
     "S09": "equality not shown",
+    "S10": "set up too few times",
     "T01": "answered from memory",
     "T03": "cached below",
     "T05": "fits in memory",
