@@ -89,6 +89,11 @@ def _cpufreq(host: Host) -> str | None:
     return None if settable else "needs a clock rate that can be set (cpufreq): that of a virtual machine is its host's"
 
 
+def _idle(host: Host) -> str | None:
+    sleeps = host.exists("/dev/cpu_dma_latency") and host.exists("/sys/devices/system/cpu/cpu0/cpuidle/state1/latency")
+    return None if sleeps else "needs idle states that the kernel chooses between (cpuidle), and /dev/cpu_dma_latency"
+
+
 NEEDS: Mapping[str, Callable[[Host], str | None]] = {
     "root": lambda host: None if host.is_root() else "needs root",
     "loop": lambda host: None if host.exists("/dev/loop-control") else "needs loop devices",
@@ -96,6 +101,7 @@ NEEDS: Mapping[str, Callable[[Host], str | None]] = {
     "blkio": _blkio,
     "clocksources": _clock_sources,
     "cpufreq": _cpufreq,
+    "idle states": _idle,
     "rotating": _rotating,
     "way out": _way_out,
 }
