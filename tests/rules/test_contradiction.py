@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from assay.records import Claim, Durability, EngineError, Severity, State
+from assay.records import Claim, Durability, EngineError, Rung, Severity, State, Tier
 from assay.rules.contradiction import RULE
 from audit.case_builder import MIB, SECOND, Made, Seen, but, case_of, gauge
 
@@ -110,6 +110,15 @@ def test_calls_that_nobody_counts_contradict_nothing():
     assert judged(but(TOLD, call_bytes=None, storage_bytes=0)).state is State.PASS
 
 
+def test_calls_that_only_laid_the_files_out_contradict_nothing():
+    case = case_of(but(TOLD, call_bytes=128 * MIB, storage_bytes=64 * MIB), "E05")
+    calls = [replace(one, operations=128) if one.rung is Rung.SYSCALL else one for one in case.observations.readings]
+    for count, state in ((129.0, State.PASS), (128.0, State.FAIL)):
+        phase = replace(case.phase, values={**case.phase.values, "read.count": count})
+        seen = replace(case.observations, readings=tuple(calls))
+        assert RULE.check(replace(case, phase=phase, observations=seen)).state is state
+
+
 FIO = but(READ, seconds=10.0, values={"read.bytes": 256.0 * MIB, "read.bytes_per_s": 256.0 * MIB / 9, "read.elapsed_ns": 9e9})
 
 
@@ -207,3 +216,41 @@ def test_what_an_engine_of_ours_wrote_is_known_whatever_was_dirtied_with_it():
         lower_bytes=10 * MIB,
     )
     assert judged(commits).state is State.PASS
+
+
+BOAST = Made(
+    seconds=0.3, values={"read.bytes_per_s": 4e9}, claim=Claim(tier=Tier.DEVICE), seen=Seen(call_bytes=9000, storage_bytes=0)
+)
+
+
+def test_a_rate_of_which_storage_saw_nothing_is_proved_wrong():
+    finding = judged(BOAST)
+    assert (finding.state, finding.severity, finding.relabel) == (State.FAIL, Severity.INVALIDATES, "a rate of next to nothing")
+    assert finding.statement.startswith("The whole command made storage read no more than 0 B: at the 4 GB/s that it tells")
+    written = judged(
+        but(BOAST, operation="write", values={"write.bytes_per_s": 4e9}, claim=Claim(durability=Durability.STABLE_MEDIA))
+    )
+    assert "made dirty" in written.statement
+    assert judged(but(BOAST, storage_bytes=36_000)).bound.high == pytest.approx(36_000 / 0.3)
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        but(BOAST, storage_bytes=8 * MIB),
+        but(BOAST, claim=Claim(tier=Tier.CLIENT_CACHE)),
+        but(BOAST, storage_bytes=None),
+        but(BOAST, values={"read.bytes_per_s": 2e7}, storage_bytes=36_000),
+    ],
+    ids=["enough moved", "of memory", "nobody counted", "a few requests"],
+)
+def test_a_rate_that_nothing_denies_is_not(made):
+    assert judged(made).state is not State.FAIL
+
+
+def test_what_a_server_moved_denies_no_rate():
+    case = case_of(BOAST, "E05")
+    (place,) = case.run.places
+    for filesystem, state in (("nfs4", State.UNVERIFIED), ("overlay", State.FAIL)):
+        places = (replace(place, devices=(), filesystem=filesystem),)
+        assert RULE.check(replace(case, run=replace(case.run, places=places))).state is state

@@ -23,6 +23,8 @@ SLACK_NS = 20_000_000
 """Starts are known to a tick of 10 ms and may be said to be one earlier."""
 SHORTEST_NS = 50_000_000
 """Of shorter calls it cannot be said which of them ran together."""
+LEAST_SHARE = 0.5
+"""As for a command that is one call (E05.unseen_share)."""
 APART_SHARE = 0.05
 """Times that differ by more tell two calls from each other."""
 
@@ -96,9 +98,12 @@ def alike(one: Figures, other: Figures) -> bool:
 
 
 def part(figures: Figures, one: Lived) -> Part:
-    """A call with its time: as long as it says it worked, as soon after the start of its process as the end allows."""
+    """A call with its time: as long as it says it worked, as soon after the start of its process as the end allows.
+
+    A time that is less than half of its process's life nobody saw: then all of its life counts.
+    """
     own = round(own_ns(figures))
-    if not own:
+    if not own or own < (one.to_ns - one.slack_ns - one.from_ns) * LEAST_SHARE:
         return Part(values=figures, from_ns=one.from_ns, to_ns=one.to_ns)
     end = min(one.to_ns, max(one.to_ns - one.slack_ns, one.from_ns + own))
     return Part(values=figures, from_ns=max(one.from_ns, end - own), to_ns=end)

@@ -6,12 +6,15 @@ from collections.abc import Iterator
 
 from assay.frozen import dataclass
 from assay.measures import ladder
+from assay.measures.figures import claims_media
 from assay.measures.text import with_unit
-from assay.records import Direction, Observations, Phase, Rung, Series
+from assay.records import Direction, Measure, Observations, Phase, Run, Rung, Series, Tier
 from assay.units import Unit
 
 SLACK = "bytes_per_s_half"
 """OPERATION.this among the figures of a tool: half a unit of the last digit of its rate, in bytes/s."""
+COUNTED = ("overlay", "tmpfs")
+"""File systems without a device of their own on which the kernel still counts what a process made storage move."""
 MILLISECOND_S = 0.001
 """Tools tell their times in whole milliseconds, so two of their times agree when they are no further apart."""
 
@@ -56,6 +59,12 @@ def told(phase: Phase, operation: str) -> Told | None:
     )
 
 
+def told_operations(phase: Phase, direction: Direction) -> float:
+    """How many operations of a direction a foreign tool says it did; 0 where it does not say."""
+    counts = ((name.rpartition("."), count) for name, count in phase.values.items())
+    return sum(count for (name, _, kind), count in counts if kind == "count" and phase.directions.get(name) is direction)
+
+
 def denied(phase: Phase, observations: Observations, operation: str, share: float) -> Iterator[str]:
     """In words: a rate that the tool's own bytes and time deny, or a time in which counters saw less than those bytes move.
 
@@ -68,7 +77,8 @@ def denied(phase: Phase, observations: Observations, operation: str, share: floa
         yield f"The command says {_bytes(tool.bytes)} in {_time(tool.seconds or 0)}, but {_rate(tool.rate)}."
     least = shortest_s(phase, observations, phase.directions[operation], (1 - share) * tool.bytes)
     implied = tool.implied_s(tool.bytes) * (1 + tool.slack)
-    claimed = min(implied, tool.seconds or implied)
+    together = len(phase.clients) > 1 and tool.seconds is not None  # their rate is of the time in which all ran
+    claimed = tool.seconds or implied if together else min(implied, tool.seconds or implied)
     if claimed < (1 - share) * least:
         yield f"The command says it moved {_bytes(tool.bytes)} in {_time(claimed)}, but that took at least {_time(least)}."
 
@@ -80,7 +90,7 @@ def unseen(phase: Phase, operation: str, asked: float, limits: tuple[float, floa
     near a ratio must be to that of a mistaken unit to be called one.
     """
     tool = told(phase, operation)
-    whole = (phase.end_ns - phase.start_ns) / 1e9
+    whole = seen_s(phase, operation)
     if tool is None or whole <= 0:
         return
     known = min(1.0, tool.implied_s(asked) * (1 + tool.slack) / whole)
@@ -93,6 +103,32 @@ def unseen(phase: Phase, operation: str, asked: float, limits: tuple[float, floa
             ),
             known,
         )
+
+
+def seen_s(phase: Phase, operation: str) -> float:
+    """The time in s within which an operation was done: of the calls that did it where these were seen one by one, else all."""
+    spans = [(one.first_ns, one.last_ns) for client in phase.clients for one in client.operations if one.operation == operation]
+    first, last = min((span[0] for span in spans), default=phase.start_ns), max((span[1] for span in spans), default=phase.end_ns)
+    return (last - first) / 1e9
+
+
+def boasted(run: Run, phase: Phase, observations: Observations, measure: Measure, least_s: float) -> tuple[str, float] | None:
+    """In words, with the highest rate that can be: a rate alone, at which all that storage moved lasts no time to measure it in.
+
+    For claims of a device. What servers and file systems of user space moved nobody counts here.
+    """
+    tool, direction = told(phase, measure.operation), phase.directions.get(measure.operation)
+    media = direction is Direction.READ and measure.claim.tier is Tier.DEVICE
+    if tool is None or tool.bytes is not None or direction is None or not (media or claims_media(measure.claim, direction)):
+        return None
+    own = ladder.passed(phase, observations, Rung.CLIENT_CACHE, direction)
+    counted = all(place.devices or place.filesystem in COUNTED for place in run.places)
+    most = own.bytes + own.uncertainty_bytes if own else 0.0
+    if own is None or not counted or most >= tool.rate * least_s or phase.end_ns <= phase.start_ns:
+        return None
+    moved = "made storage read" if direction is Direction.READ else "made dirty or wrote past the cache"
+    lasts = f"at the {_rate(tool.rate)} that it tells, that lasts {_time(most / tool.rate)}"
+    return f"The whole command {moved} no more than {_bytes(most)}: {lasts}.", most * 1e9 / (phase.end_ns - phase.start_ns)
 
 
 def mistaken(ratio: float, share: float) -> str:

@@ -189,6 +189,12 @@ def _over(phase: Phase, observations: Observations, rung: Rung, spans: Iterable[
     return step
 
 
+def has_holes(phase: Phase, observations: Observations) -> bool:
+    """Whether the files have space that no device is asked for."""
+    each = (gauges(phase, observations, "extents", kind, "path") for kind in ("hole_bytes", "unwritten_bytes"))
+    return any(at_arming(phase, series) for series in each)
+
+
 def encoded_bytes(phase: Phase, observations: Observations) -> float:
     """Bytes of the data files that the file system stores encoded (compressed), at the last look."""
     series = gauges(phase, observations, "extents", "encoded_bytes", "path")

@@ -11,7 +11,7 @@ from assay import measures
 from assay.catalogue import Case, Rule, TrialCase
 from assay.findings import at_least, found, knob
 from assay.measures import failures, figures, foreign, ladder, latency
-from assay.records import Direction, Finding, Rung, Scope, Severity, Span, State, StopRule
+from assay.records import Bound, Direction, Finding, Rung, Scope, Severity, Span, State, StopRule
 from assay.units import Unit
 
 
@@ -23,20 +23,23 @@ def applies(_case: Case) -> str | None:
 def check(case: Case) -> Finding:
     """Every pair of neighbouring rungs that was counted, and the load's own books."""
     assert isinstance(case, TrialCase)
+    boast = foreign.boasted(case.run, case.phase, case.observations, case.measure, case.thresholds["least_s"])
+    if boast:
+        most = Bound(low=None, high=boast[1], unit=Unit.BYTES_PER_S)
+        return found(RULE, case, State.FAIL, boast[0], threshold=limits(case), relabel="a rate of next to nothing", bound=most)
     failed = [*contradictions(case)]
     if failed:
         wrong = failures.mismatched(case.phase, case.measure.operation)
         label = "what was read is not what was written" if wrong else "readings contradict each other"
         return found(RULE, case, State.FAIL, " ".join(failed), threshold=limits(case), relabel=label)
     for statement, share in unproved(case):
-        bound = at_least(case, share)
-        return found(RULE, case, State.UNVERIFIED, statement, threshold=limits(case), bound=bound)
+        return found(RULE, case, State.UNVERIFIED, statement, threshold=limits(case), bound=at_least(case, share))
     return found(RULE, case, State.PASS, "What was counted at neighbouring rungs agrees.")
 
 
 def limits(case: TrialCase) -> dict[str, float | str | None]:
     """The thresholds, for the finding."""
-    return {name: case.thresholds[name] for name in ("disagreement_share", "unseen_share")}
+    return {name: case.thresholds[name] for name in ("disagreement_share", "unseen_share", "least_s")}
 
 
 def contradictions(case: TrialCase) -> Iterator[str]:
@@ -79,11 +82,12 @@ def unasked_calls(case: TrialCase, direction: Direction, asked: float) -> Iterat
 def overstated(case: TrialCase, direction: Direction, asked: float) -> Iterator[str]:
     """A foreign tool that moved its data by counted calls says more than these calls, and than storage was made to move.
 
-    Calls that nobody counts (io_uring, libaio, mmap) leave next to nothing at L1: then it is not known.
+    Calls that nobody counts (io_uring, libaio, mmap) leave next to nothing at L1, or only the few that laid the files out.
     """
     calls = ladder.passed(case.phase, case.observations, Rung.SYSCALL, direction)
     own = ladder.passed(case.phase, case.observations, Rung.CLIENT_CACHE, direction)
-    if not case.phase.values or calls is None or calls.bytes < case.thresholds["least_bytes"]:
+    told = foreign.told_operations(case.phase, direction)
+    if not case.phase.values or calls is None or calls.bytes < case.thresholds["least_bytes"] or 0 < calls.operations < told:
         return
     most = max(calls.bytes, own.bytes if own else 0.0)
     if short(case, most, asked):
@@ -105,7 +109,7 @@ def unread(case: TrialCase, asked: float) -> Iterator[str]:
     sure = min(own.bytes, asked) - own.uncertainty_bytes - libraries
     if device is not None and sure >= case.thresholds["least_bytes"] and short(case, device.raw_bytes, sure):
         yield f"The process made storage read {said(own.bytes)}, but {device.device} delivered {said(device.raw_bytes)}."
-    if knob(case, "direct") is True and not has_holes(case) and short(case, own.bytes, asked):
+    if knob(case, "direct") is True and not ladder.has_holes(case.phase, case.observations) and short(case, own.bytes, asked):
         yield f"Direct reads asked for {said(asked)}, but storage was made to read only {said(own.bytes)}."
 
 
@@ -164,13 +168,6 @@ def distinct(case: TrialCase) -> bool:
 def compressed(case: TrialCase) -> bool:
     """Whether the file system stores the data encoded, in fewer bytes."""
     return ladder.encoded_bytes(case.phase, case.observations) > 0
-
-
-def has_holes(case: TrialCase) -> bool:
-    """Whether the files have space that no device is asked for: then T06 explains it."""
-    kinds = ("hole_bytes", "unwritten_bytes")
-    each = (ladder.gauges(case.phase, case.observations, "extents", kind, "path") for kind in kinds)
-    return any(ladder.at_arming(case.phase, series) for series in each)
 
 
 RULE = Rule(
