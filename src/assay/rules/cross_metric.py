@@ -40,6 +40,8 @@ def check(case: Case) -> Finding:
     if ratio <= 1 + case.thresholds["tolerance_share"]:
         return found(RULE, case, State.PASS, f"{said}: {why}, as it must be.", observed=observed)
     certain = ratio > 1 + case.thresholds["certain_share"]
+    if case.phase.values:
+        return of_a_tool(case, f"{said}: {why} would be for as many requests in flight", observed)
     return found(
         RULE,
         case,
@@ -51,6 +53,16 @@ def check(case: Case) -> Finding:
         bound=Bound(low=None, high=ceiling, unit=rate[1]),
         relabel=f"in the wrong order with {name}",
         evidence=("L0 engine, two measures of one run",),
+    )
+
+
+def of_a_tool(case: TrialCase, said: str, observed: dict[str, float]) -> Finding:
+    """A foreign tool's own measures: with how many requests in flight, of which size and how, its figures do not say."""
+    return found(
+        *(RULE, case, State.FAIL, f"{said}; whether the tool had that, it does not tell."),
+        severity=Severity.NOTES,
+        observed=observed,
+        threshold={"tolerance_share": case.thresholds["tolerance_share"]},
     )
 
 
