@@ -94,6 +94,10 @@ def _idle(host: Host) -> str | None:
     return None if sleeps else "needs idle states that the kernel chooses between (cpuidle), and /dev/cpu_dma_latency"
 
 
+def _nodes(host: Host) -> str | None:
+    return None if host.exists("/sys/devices/system/node/node1") else "needs a machine with two memory nodes"
+
+
 NEEDS: Mapping[str, Callable[[Host], str | None]] = {
     "root": lambda host: None if host.is_root() else "needs root",
     "loop": lambda host: None if host.exists("/dev/loop-control") else "needs loop devices",
@@ -102,6 +106,7 @@ NEEDS: Mapping[str, Callable[[Host], str | None]] = {
     "clocksources": _clock_sources,
     "cpufreq": _cpufreq,
     "idle states": _idle,
+    "memory nodes": _nodes,
     "rotating": _rotating,
     "way out": _way_out,
 }
