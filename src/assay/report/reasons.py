@@ -20,6 +20,8 @@ SHORT: Mapping[str, str] = {
     "G01": "closed loop called open",
     "G03": "too few operations for the percentile",
     "G04": "operations failed",
+    "G06": "data not what was written",
+    "G09": "connections used unlike",
     "L01": "client at its limit",
     "L04": "above the link's limit",
     "L06": "throttled",
@@ -45,7 +47,10 @@ SHORT: Mapping[str, str] = {
     "W01": "too short",
     "W04": "clients not together",
     "W04c": "clients not together",
+    "W05": "fixed time against fixed work",
+    "W06": "too few periods",
     "W07": "device busy before the start",
+    "W08": "clock changed or set",
 }
 """Rule -> what it found, where its name does not say so."""
 MOST = 3
