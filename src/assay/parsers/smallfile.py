@@ -1,7 +1,7 @@
 """smallfile's report, text or JSON: files per second of its operation, and the bytes of those that move data.
 
-`files/sec` is over the longest thread; `MiB/sec` counts 2^20 bytes (smallfile 3.2, output_results.py: BYTES_PER_KiB and
-KiB_PER_MiB).
+`files/sec` is the sum of the rates of its threads, each over its own time; `MiB/sec` counts 2^20 bytes (smallfile 3.2,
+output_results.py: BYTES_PER_KiB and KiB_PER_MiB).
 """
 
 from __future__ import annotations

@@ -30,6 +30,7 @@ SHORT: Mapping[str, str] = {
     "L10": "errors on the way to the disk",
     "N02": "processor taken by others",
     "N05": "host short of memory",
+    "S01": "rates added that were not together",
     "S02": "interval too wide",
     "S03": "runs in two groups",
     "S04": "drifts with the order of runs",

@@ -1,0 +1,159 @@
+"""Finds rates of foreign programs that are sums or means of rates, and not what was done over the time it took.
+
+Evidence: the operations or bytes that the programs tell, the longest time that one of them tells, and when each of them started
+and ended. Rates of programs that ran one after the other do not add up; a tool's own rate must be its work over its time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from assay import measures
+from assay.catalogue import Case, Rule, TrialCase
+from assay.findings import found, in_words
+from assay.records import Bound, Finding, Scope, Severity, State
+from assay.units import Unit
+
+AMOUNTS = {"ops_per_s": "count", "bytes_per_s": "bytes"}
+PRINTED_S = 0.001
+"""Tools tell their times in whole milliseconds, and slower than that no two of their clocks agree."""
+PRINTED = {"ops_per_s": 1.0, "bytes_per_s": float(1 << 20)}
+"""And their work in whole operations or MiB, often cut off."""
+ALTERNATIVES = (
+    "A tool whose rate is of a part of its time (after a warm-up, until the first thread was done): its own pages say so.",
+    "Programs of unequal work by design: then the time in which all of them run is what their rates are of (W04).",
+)
+ADVICE = (
+    "Report what was done over the time from the first start to the last end; start the programs together and give them the same "
+    "time instead of the same work. Have a tool print its bytes or operations and its time, not a rate alone."
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sum:
+    """What the programs tell: their rates added, all their work, and the longest time of one in s."""
+
+    rate: float
+    amount: float
+    seconds: float
+
+
+def applies(case: Case) -> str | None:
+    """Rates that foreign programs tell."""
+    assert isinstance(case, TrialCase)
+    if case.measure.figure not in AMOUNTS:
+        return "no rate"
+    if f"{case.measure.operation}.{case.measure.figure}" not in case.phase.values:
+        return "the rate is what was done over one window, counted by the load engine"
+    if len(case.phase.clients) > 1:
+        return None
+    if case.measure.figure == "bytes_per_s":
+        return "one program's bytes, time and rate are held against each other by E05"
+    return None if sum_of(case) is not None else "one program tells its rate alone, and nothing was added to it"
+
+
+def check(case: Case) -> Finding:
+    """The rate that is told against the work that is told over the time."""
+    assert isinstance(case, TrialCase)
+    told = sum_of(case)
+    if told is None:
+        said = (
+            "The programs tell their rate alone: it cannot be recomputed. Have them print their bytes or operations and the time."
+        )
+        return found(RULE, case, State.UNVERIFIED, said)
+    seconds, overlap = together(case, told)
+    rate = told.amount / seconds
+    clients = len(case.phase.clients)
+    allowed = allowed_share(case, told)
+    observed = {"told": told.rate, "recomputed": rate, "overlap_share": overlap, "seconds": seconds}
+    threshold = {"apart_share": allowed}
+    if told.rate <= rate * (1 + allowed):
+        said = f"{in_unit(case, told.rate)} is told; {amount_of(case, told.amount)} in {seconds:.3g} s are {in_unit(case, rate)}."
+        return found(RULE, case, State.PASS, said, observed=observed, threshold=threshold)
+    apart = clients > 1 and overlap < case.thresholds["overlap_share"]
+    unit = measures.FIGURES[case.measure.figure].unit
+    bound = Bound(low=rate, high=None if apart else told.rate, unit=unit)
+    bound = Bound(low=told.amount / whole_s(case), high=rate, unit=unit) if apart else bound
+    what = f"The rates of {clients} programs add up to" if clients > 1 else "The program tells"
+    also = f" They ran together for {measures.percent(overlap)} of the time." if clients > 1 else ""
+    return found(
+        RULE,
+        case,
+        State.FAIL,
+        f"{what} {in_unit(case, told.rate)}, but {amount_of(case, told.amount)} in {seconds:.3g} s are {in_unit(case, rate)}."
+        f"{also} What was done in a second is {in_words(bound)}.",
+        severity=Severity.INVALIDATES if apart else Severity.QUALIFIES,
+        observed=observed,
+        threshold=threshold,
+        bound=bound,
+        relabel="rates added that were not at the same time" if clients > 1 else "a mean of rates, not work over time",
+        evidence=("what the programs told", "first and last moment of each program"),
+    )
+
+
+def sum_of(case: TrialCase) -> Sum | None:
+    """Rate, work and time as told; None where one of them is not, or is 0."""
+    names = (case.measure.figure, AMOUNTS[case.measure.figure], "elapsed_ns")
+    rate, amount, elapsed = (case.phase.values.get(f"{case.measure.operation}.{name}", 0.0) for name in names)
+    return Sum(rate=rate, amount=amount, seconds=elapsed / 1e9) if min(rate, amount, elapsed) > 0 else None
+
+
+def together(case: TrialCase, told: Sum) -> tuple[float, float]:
+    """The shortest time in s in which all of the work can have been done, and the share in which all programs ran.
+
+    A program's own time lies somewhere between its start and its end, so at both ends of the whole that much is left open.
+    """
+    spans = spans_of(case)
+    if len(spans) < 2:
+        return told.seconds, 1.0
+    longest = max(last - first for first, last in spans) / 1e9
+    return max(told.seconds, whole_s(case) - 2 * max(0.0, longest - told.seconds)), measures.overlap_share(spans)
+
+
+def spans_of(case: TrialCase) -> Sequence[tuple[int, int]]:
+    """When each program that did this operation started and ended, in ns."""
+    done = measures.client_operations(case.phase, case.measure.operation)
+    return [(client.first_ns, client.last_ns) for client in ([one for one, _ in done] or case.phase.clients)]
+
+
+def whole_s(case: TrialCase) -> float:
+    """From the first start to the last end, in s."""
+    spans = spans_of(case)
+    return (max(last for _, last in spans) - min(first for first, _ in spans)) / 1e9
+
+
+def allowed_share(case: TrialCase, told: Sum) -> float:
+    """How far the rate may lie above: a threshold, and what is lost in the digits of rate, work and time."""
+    clients, unit = len(case.phase.clients), PRINTED[case.measure.figure]
+    share = case.thresholds["several_share" if clients > 1 else "apart_share"]
+    return share + PRINTED_S / told.seconds + clients * unit / told.rate + clients * unit / told.amount
+
+
+def in_unit(case: TrialCase, rate: float) -> str:
+    """`41.0 MB/s`."""
+    return measures.with_unit(rate, measures.FIGURES[case.measure.figure].unit)
+
+
+def amount_of(case: TrialCase, amount: float) -> str:
+    """`16.8 MB`, `4,000 operations`."""
+    return measures.with_unit(amount, Unit.BYTES) if case.measure.figure == "bytes_per_s" else f"{amount:,.0f} operations"
+
+
+RULE = Rule(
+    id="S01",
+    name="aggregation",
+    scope=Scope.TRIAL,
+    severity=Severity.INVALIDATES,
+    part="statistics",
+    needs=(),
+    applies=applies,
+    check=check,
+    alternatives=ALTERNATIVES,
+    advice=ADVICE,
+    sources=(
+        "Fleming and Wallace, CACM 29 (1986) 218: How not to lie with statistics: the correct way to summarize benchmark results",
+        "Smith, CACM 31 (1988) 1202: Characterizing computer performance with a single number",
+        "Hoefler and Belli, SC 2015: scientific benchmarking of parallel computing systems",
+    ),
+)
