@@ -81,6 +81,12 @@ def test_groups_that_write_after_each_other_are_not_added_over_one_of_their_time
     assert PARSER.parse(json.dumps(report))["write.bytes"] == 16 << 20
 
 
+def test_engines_of_files_move_no_bytes():
+    found = PARSER.parse(recorded("fio-3.33-filestat.json"))
+    assert (found["stat.count"], found["stat.errors"]) == (50, 0)
+    assert not [name for name in found if "bytes" in name or not name.startswith("stat.")]
+
+
 def test_run_times_are_whole_milliseconds():
     halves = PARSER.resolution(recorded("fio-3.33-randread.json"))
     assert halves == {"read.elapsed_ns": 5e5, "read.bytes_per_s": 0.5}

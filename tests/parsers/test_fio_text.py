@@ -55,6 +55,12 @@ def test_two_groups_of_one_direction_keep_their_own_figures(pattern, name):
     assert found[f"{name}.latency_p50_ns"] == 11_000
 
 
+def test_engines_of_files_move_no_bytes():
+    found = PARSER.parse(recorded("fio-3.33-text-filecreate.txt"))
+    assert (found["create.count"], found["create.errors"]) == (100, 0)
+    assert not [name for name in found if "bytes" in name or not name.startswith("create.")]
+
+
 def test_of_a_polluted_stream_with_intermediate_reports_the_last_counts():
     text = recorded("fio-3.33-text-polluted.txt")
     assert text.count("Run status group 0") > 1

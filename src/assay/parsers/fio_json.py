@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from assay.catalogue import Parser
-from assay.catalogue.groups import named_groups
+from assay.catalogue.fio_groups import Manner, named_groups
 from assay.catalogue.printed import calls, file_option
 from assay.errors import EvidenceError
 
@@ -41,7 +41,12 @@ def parse(text: str) -> Mapping[str, float]:
         jobs = [job for job in report["jobs"] if isinstance(job, dict)]
         failed = sum(_whole(job["error"]) != 0 for job in jobs) + sum(_whole(job.get("total_err", 0)) for job in jobs)
         groups = [group for side in ("read", "write") for group in _groups(report, jobs, side)]
-        return {f"{name}.{key}": figure for name, rows in groups for key, figure in _figures(rows, failed)}
+        return {
+            f"{name}.{key}": figure
+            for name, rows, manner in groups
+            for key, figure in _figures(rows, failed)
+            if manner.tells(key)
+        }
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise EvidenceError(f"found a report of fio with a strange or missing {error}; expected what fio 3 writes") from error
 
@@ -61,26 +66,19 @@ def _report(text: str) -> Row:
     )
 
 
-def _groups(report: Row, jobs: Sequence[Row], side: str) -> Iterator[tuple[str, list[Row]]]:
-    """The operation and the jobs of each group that did something this way, in the order of the report."""
+def _groups(report: Row, jobs: Sequence[Row], side: str) -> Iterator[tuple[str, list[Row], Manner]]:
+    """The operation, the jobs and their manner of each group that did something this way, in the order of the report."""
     busy: dict[int, list[Row]] = {}
-    patterns: dict[int, str] = {}
+    manners: dict[int, Manner] = {}
     for job in jobs:
         if _whole(job[side]["total_ios"]) > 0:
             group = _whole(job["groupid"])
             busy.setdefault(group, []).append(job[side])
-            patterns.setdefault(group, _pattern(report, job))
-    names = named_groups(side, patterns)
-    yield from ((names[group], rows) for group, rows in busy.items())
-
-
-def _pattern(report: Row, job: Row) -> str:
-    """`randread`: how the job goes through its file, by its own options or by those of all."""
-    for options in (job.get("job options", {}), report.get("global options", {})):
-        for name in ("rw", "readwrite"):
-            if name in options:
-                return str(options[name])
-    return ""
+            options = {**report.get("global options", {}), **job.get("job options", {})}
+            pattern = options.get("rw", options.get("readwrite", ""))
+            manners.setdefault(group, Manner(pattern=str(pattern), engine=str(options.get("ioengine", ""))))
+    names = named_groups(side, manners)
+    yield from ((names[group], rows, manners[group]) for group, rows in busy.items())
 
 
 def _figures(rows: Sequence[Row], failed: int) -> Iterator[tuple[str, float]]:

@@ -11,14 +11,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from assay.catalogue import Parser
-from assay.catalogue.groups import named_groups
+from assay.catalogue.fio_groups import Manner, named_groups
 from assay.catalogue.printed import Printed, calls, exact, file_option, halves, lines, printed, total, values
 
 EXPECTED = "fio 3's report with its lines READ: or WRITE: of each status group (or --output-format=json)"
 NUMBER = r"(\d[\d.]{0,30})([KMGTPEkmgtpe]?i?)"
 GROUP = re.compile(r"Run status group (\d{1,6}) \(all jobs\):")
 SUM = re.compile(rf"\s+(READ|WRITE): bw={NUMBER}(B|bit)/s \(.{{1,400}}\bio={NUMBER}B \(.{{1,40}}\), run=\d+-(\d{{1,18}})msec")
-PLANNED = re.compile(r".{0,200}: \(g=(\d{1,6})\): rw=([a-z]{1,20}), .{0,400}")
+PLANNED = re.compile(r".{0,200}: \(g=(\d{1,6})\): rw=([a-z]{1,20}), .{0,400}, ioengine=([a-z_]{1,30}), .{0,80}")
 JOB = re.compile(r".{0,200}\(groupid=(\d{1,6}), jobs=\d+\): err=\s{0,3}(\d{1,6}).{0,400}")
 SIDE = re.compile(rf"\s+(read|write)\s{{0,3}}: IOPS={NUMBER}, BW=.{{1,200}}")
 LATENCY = re.compile(rf"\s+lat \((nsec|usec|msec)\): min=.{{1,40}}, max=\s{{0,9}}{NUMBER}, avg=\s{{0,9}}{NUMBER}, .{{1,40}}")
@@ -47,13 +47,15 @@ def _told(text: str) -> Iterator[tuple[str, Printed]]:
     rows = lines(text)
     sums = _sums(rows)
     jobs = _jobs(rows)
-    patterns = {line[1]: line[2] for row in rows if (line := PLANNED.fullmatch(row))}
+    planned = (line for row in rows if (line := PLANNED.fullmatch(row)))
+    manners = {line[1]: Manner(pattern=line[2], engine=line[3]) for line in planned}
     for side in ("read", "write"):
         found = {group: figures for (group, name), figures in sums.items() if name == side}
-        names = named_groups(side, {group: patterns.get(group, "") for group in found})
+        names = named_groups(side, {group: manners.get(group, Manner()) for group in found})
         for group, figures in found.items():
             named = {**_of_jobs([job for job in jobs if job.group == group], side, figures["elapsed_ns"]), **figures}
-            yield from ((f"{names[group]}.{name}", figure) for name, figure in named.items())
+            told = {name: figure for name, figure in named.items() if manners.get(group, Manner()).tells(name)}
+            yield from ((f"{names[group]}.{name}", figure) for name, figure in told.items())
 
 
 def _sums(rows: Sequence[str]) -> Mapping[tuple[str, str], Mapping[str, Printed]]:
@@ -115,15 +117,20 @@ def _of_jobs(jobs: Sequence[Job], side: str, elapsed: Printed) -> Mapping[str, P
     errors = {"errors": exact(sum(job.failed for job in jobs))}
     if len(found) == 1:
         return {**found[0], **errors}
-    if not found or not all({"count", "latency_mean_ns", "latency_max_ns"} <= set(one) for one in found):
+    if not found or not all("count" in one for one in found):
         return errors
     count = total(one["count"] for one in found)
-    share = 1 / count.value if count.value else 0.0
     rate = count.value * 1e9 / elapsed.value if elapsed.value else 0.0
+    ops = {"ops_per_s": Printed(value=rate, half=rate * elapsed.half / elapsed.value)} if elapsed.value else {}
+    return {**errors, "count": count, **ops, **_latencies(found, count.value)}
+
+
+def _latencies(found: Sequence[Mapping[str, Printed]], count: float) -> Mapping[str, Printed]:
+    """Of several jobs the mean by their counts and the largest; nothing where one does not tell (engines of files)."""
+    if not all({"latency_mean_ns", "latency_max_ns"} <= set(one) for one in found):
+        return {}
+    share = 1 / count if count else 0.0
     return {
-        **errors,
-        "count": count,
-        **({"ops_per_s": Printed(value=rate, half=rate * elapsed.half / elapsed.value)} if elapsed.value else {}),
         "latency_mean_ns": total(one["latency_mean_ns"].times(one["count"].value * share) for one in found),
         "latency_max_ns": max((one["latency_max_ns"] for one in found), key=lambda figure: figure.value),
     }
