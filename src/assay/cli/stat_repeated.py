@@ -35,6 +35,13 @@ class Ratio:
     conclusion: Conclusion
     state: VerdictState
     """The worst verdict of the runs that it rests on."""
+    digits_share: float = 0.0
+    """What the last printed digits of both leave open, as a share."""
+
+    @property
+    def is_of_digits(self) -> bool:
+        """Whether the difference is no more than that."""
+        return abs(self.value - 1) <= self.digits_share * max(1.0, self.value)
 
 
 def repeated(request: Request) -> int:
@@ -123,7 +130,22 @@ def compared(runs: Sequence[Told], others: Sequence[Told]) -> Iterator[Ratio]:
             wide, narrow = interval(contrast, 0.95), interval(contrast, 0.90)
             low, high = math.exp(wide[0]), math.exp(wide[1])
             conclusion = four_way(wide, narrow, Experiment.matters_share)
-        yield Ratio(measure=name, value=value, low=low, high=high, pairs=contrast.n, conclusion=conclusion, state=state)
+        yield Ratio(
+            measure=name,
+            value=value,
+            low=low,
+            high=high,
+            pairs=contrast.n,
+            conclusion=conclusion,
+            state=state,
+            digits_share=digits_share(runs, name) + digits_share(others, name),
+        )
+
+
+def digits_share(runs: Sequence[Told], name: str) -> float:
+    """The most that the last printed digit of a figure leaves open in any run, as a share of the figure."""
+    every = ((told, verdict) for told in runs for verdict in told.verdicts if stat_shown.operation_of(verdict) == name)
+    return max((stat_shown.digits_share(*one) for one in every), default=0.0)
 
 
 def ratio_line(ratio: Ratio) -> str:
@@ -132,7 +154,8 @@ def ratio_line(ratio: Ratio) -> str:
     rests = "" if ratio.state is VerdictState.SOUND else f"; it rests on runs that are {ratio.state}"
     margin = measures.percent(Experiment.matters_share)
     what = ratio.measure.removesuffix("_ns")
-    said = f"{what}: the other has {ratio.value:.3g} times as much{between}, {ratio.pairs} pairs"
+    digits = f"; that is within the last printed digits ({measures.percent(ratio.digits_share)})" if ratio.is_of_digits else ""
+    said = f"{what}: the other has {ratio.value:.3g} times as much{between}, {ratio.pairs} pairs{digits}"
     return stat_shown.line("vs", f"{said}: {ratio.conclusion} ({margin} matters){rests}")
 
 
@@ -151,6 +174,7 @@ def plain(runs: Sequence[Told], others: Sequence[Told], ratios: Sequence[Ratio])
                     "pairs": ratio.pairs,
                     "conclusion": str(ratio.conclusion),
                     "verdict": str(ratio.state),
+                    "digits_share": ratio.digits_share,
                 }
                 for ratio in ratios
             ],

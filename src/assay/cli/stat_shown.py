@@ -95,12 +95,21 @@ def several_calls(told: Told) -> str:
 
 def figure(told: Told, verdict: Verdict) -> str:
     """`read 5.10 GB/s +-1 %`: as the tool printed it."""
-    name = verdict.subject.split(":", 2)[2].split(".", 1)[1]
-    value = told.foreign.values[name]
-    half = told.foreign.reported.resolution.get(name, 0.0) if told.foreign.reported else 0.0
-    share = half / value if value else 0.0
+    value, share = told.foreign.values[figure_of(verdict)], digits_share(told, verdict)
     digits = f" to within {measures.percent(share)}, its last digit" if share >= WORTH_SAYING else ""
     return f"{operation_of(verdict)} {measures.with_unit(value, verdict.unit)}{digits}"
+
+
+def figure_of(verdict: Verdict) -> str:
+    """`read.bytes_per_s`: what the verdict's measure is called among the tool's figures."""
+    return verdict.subject.split(":", 2)[2].split(".", 1)[1]
+
+
+def digits_share(told: Told, verdict: Verdict) -> float:
+    """What the figure's last printed digit leaves open, as a share of it."""
+    name = figure_of(verdict)
+    value, half = told.foreign.values[name], told.foreign.reported.resolution.get(name, 0.0) if told.foreign.reported else 0.0
+    return half / value if value else 0.0
 
 
 WORTH_SAYING = 0.001

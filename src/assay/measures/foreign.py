@@ -15,6 +15,7 @@ SLACK = "bytes_per_s_half"
 """OPERATION.this among the figures of a tool: half a unit of the last digit of its rate, in bytes/s."""
 COUNTED = ("overlay", "tmpfs")
 """File systems without a device of their own on which the kernel still counts what a process made storage move."""
+RATIO = " is that of "
 MILLISECOND_S = 0.001
 """Tools tell their times in whole milliseconds, so two of their times agree when they are no further apart."""
 
@@ -136,7 +137,7 @@ def mistaken(ratio: float, share: float) -> str:
     from assay import links  # only a mistake needs it
 
     mistake = links.unit_mistake(ratio, share)
-    return f" The ratio {ratio:.3g} is that of {mistake}." if mistake else ""
+    return f" The ratio {ratio:.3g}{RATIO}{mistake}." if mistake else ""
 
 
 def _bytes(count: float) -> str:

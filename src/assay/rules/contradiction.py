@@ -5,7 +5,7 @@ Counters below the application hold everybody's traffic, so only too little belo
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from assay import measures
 from assay.catalogue import Case, Rule, TrialCase
@@ -30,7 +30,7 @@ def check(case: Case) -> Finding:
     failed = [*contradictions(case)]
     if failed:
         wrong = failures.mismatched(case.phase, case.measure.operation)
-        label = "what was read is not what was written" if wrong else "readings contradict each other"
+        label = "what was read is not what was written" if wrong else f"readings contradict each other{mistake(failed)}"
         return found(RULE, case, State.FAIL, " ".join(failed), threshold=limits(case), relabel=label)
     for statement, share in unproved(case):
         return found(RULE, case, State.UNVERIFIED, statement, threshold=limits(case), bound=at_least(case, share))
@@ -60,6 +60,12 @@ def contradictions(case: TrialCase) -> Iterator[str]:
     if not case.phase.values and case.phase.drain_ns is not None:
         yield from (statement for statement, _ in vanished(case))
     yield from unread(case, asked) if direction is Direction.READ else unwritten(case, asked)
+
+
+def mistake(statements: Sequence[str]) -> str:
+    """`: bits taken for bytes` where a statement ends with such a ratio; else nothing."""
+    named = [text.rpartition(foreign.RATIO)[2].rstrip(".") for text in statements if foreign.RATIO in text]
+    return f": {named[0]}" if named else ""
 
 
 def untimed(case: TrialCase) -> Iterator[str]:

@@ -1,0 +1,63 @@
+"""What `assay stat` says of a tool's digits and units, in the block that people read."""
+
+import json
+import os
+import sys
+
+import pytest
+
+from assay_process import Bench
+
+MIB = 1 << 20
+WRONG = """
+import sys
+with open('data', 'rb', buffering=0) as file:
+    count = sum(len(block) for _ in range(8) for block in (iter(lambda: file.read(1 << 20), b''), file.seek(0))[0])
+print(f'{count * float(sys.argv[1])} bytes')
+"""
+FIXED = "import sys, time; time.sleep(0.3); print(sys.argv[1], 'MB/s')"
+
+
+@pytest.fixture
+def bench(tmp_path):
+    (tmp_path / "data").write_bytes(os.urandom(8 * MIB))
+    (tmp_path / "data").read_bytes()
+    return Bench(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("factor", "mistake"),
+    [
+        (8, "bits taken for bytes"),
+        (2, "both directions added up"),
+        (1.25, "8b/10b coding left out"),
+        (1.048576, "MiB taken for MB"),
+    ],
+)
+def test_the_ratio_of_a_mistaken_unit_is_named_where_the_verdict_is(bench, factor, mistake):
+    how = ("--reported", "([0-9.]+) bytes", "--unit", "B", "--direction", "read", "--claim", "tier=client-cache")
+    done = bench.run("stat", *how, "--", sys.executable, "-S", "-c", WRONG, factor)
+    (first,) = [line for line in done.stderr.splitlines() if line.startswith("assay: ")]
+    assert first.startswith("assay: INVALID: readings contradict each other: ")
+    assert mistake in first
+
+
+def test_any_other_ratio_has_no_name(bench):
+    how = ("--reported", "([0-9.]+) bytes", "--unit", "B", "--direction", "read", "--claim", "tier=client-cache")
+    done = bench.run("stat", *how, "--", sys.executable, "-S", "-c", WRONG, 1.6)
+    assert "assay: INVALID: readings contradict each other (judged" in done.stderr
+
+
+def copies(first, second):
+    """Two commands that print a line as dd does, of what they really read."""
+    line = "8+0 records in\\n8+0 records out\\n8388608 bytes (8.4 MB, 8.0 MiB) copied, 0.1 s, {} MB/s\\n"
+    return [f"sh -c \"dd if=data of=/dev/null bs=1M status=none; printf '{line.format(rate)}'\"" for rate in (first, second)]
+
+
+@pytest.mark.parametrize(("rate", "said"), [("85", True), ("42", False)])
+def test_a_difference_within_the_printed_digits_is_said_to_be_so(bench, rate, said):
+    first, second = copies("84", rate)
+    done = bench.run("stat", "--json", "told.json", "--repeat=3", "--vs", second, "--", "sh", "-c", f"exec {first}")
+    (found,) = json.loads((bench.home / "told.json").read_text())["comparison"]
+    assert found["digits_share"] == pytest.approx(0.5 / 84 + 0.5 / float(rate), rel=0.01)
+    assert ("that is within the last printed digits" in done.stderr) is said
