@@ -1,0 +1,74 @@
+"""Finds file systems that were nearly empty or nearly full when the trial began: new files lie otherwise than after years of use.
+
+The share of the space that was taken before the trial's own files were made, from statvfs(3), as an ordinary user sees it.
+"""
+
+from __future__ import annotations
+
+from assay import measures
+from assay.catalogue import Case, Rule, TrialCase
+from assay.findings import found
+from assay.records import EndpointKind, Finding, Observations, Scope, Severity, State, When
+
+FACT = "filesystem.free_share"
+
+
+def applies(case: Case) -> str | None:
+    """None where the load works in a directory."""
+    assert isinstance(case, TrialCase)
+    in_directory = any(place.kind is EndpointKind.DIRECTORY for place in case.run.places)
+    return None if in_directory else "the load does not work in a directory"
+
+
+def taken(observations: Observations) -> float | None:
+    """The share of the file system that was taken before the trial (0..1); None where it is not known."""
+    told = (fact.value for fact in observations.facts if (fact.key, fact.when) == (FACT, When.BEFORE))
+    try:
+        return next((1 - float(value) for value in told), None)
+    except ValueError:
+        return None
+
+
+def check(case: Case) -> Finding:
+    """A note where the file system was emptier or fuller than one that is in use."""
+    assert isinstance(case, TrialCase)
+    share = taken(case.observations)
+    if share is None:
+        return found(RULE, case, State.UNVERIFIED, "How full the file system was when the trial began is not known.")
+    said = f"The file system was {measures.percent(share)} full when the trial began"
+    observed = {"taken_share": share}
+    if share < case.thresholds["least_share"]:
+        words = "new files lie in one piece, and lists of free space are short; on one in use for years they are not"
+        return _note(case, f"{said}: {words}.", observed, "least_share")
+    if share > case.thresholds["most_share"]:
+        words = "the last gaps are filled, which costs searching and gives files of many pieces"
+        return _note(case, f"{said}: {words}.", observed, "most_share")
+    return found(RULE, case, State.PASS, f"{said}.", observed=observed)
+
+
+def _note(case: TrialCase, statement: str, observed: dict[str, float], limit: str) -> Finding:
+    return found(RULE, case, State.FAIL, statement, observed=observed, threshold={limit: case.thresholds[limit]})
+
+
+RULE = Rule(
+    id="W10",
+    name="filling",
+    scope=Scope.TRIAL,
+    severity=Severity.NOTES,
+    part="regime",
+    needs=(),
+    reads=(f"fact:{FACT}",),
+    applies=applies,
+    check=check,
+    alternatives=(
+        "A new, empty file system is what a comparison can be repeated on: then it is the question, and this note says which.",
+        "The share that is taken says little of age: one that was filled and emptied for years is old at 30 %.",
+    ),
+    advice="Measure in two states, fresh and aged: fill the file system as production has it (`assay survey` shows that), "
+    "delete and write again.",
+    sources=(
+        "Smith, Seltzer: File system aging, SIGMETRICS 1997",
+        "Kadekodi, Nagarajan, Ganger: Geriatrix: aging what you see and what you don't see, ATC 2018",
+        "Conway and others: File systems fated for senescence? Nonsense, says science!, FAST 2017",
+    ),
+)

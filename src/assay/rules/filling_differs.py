@@ -1,0 +1,79 @@
+"""Finds arms whose file systems were not equally full when their trials began.
+
+The medians over the runs of each arm of the share that was taken, from statvfs(3).
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+
+from assay import measures
+from assay.catalogue import Case, ComparisonCase, Rule
+from assay.findings import found
+from assay.records import Finding, Observations, Run, Scope, Severity, State, When
+
+FACT = "filesystem.free_share"
+Runs = Sequence[tuple[Run, Observations]]
+
+
+def applies(case: Case) -> str | None:
+    """None for every comparison, unless the file declares that the filling follows from the factor."""
+    if not isinstance(case, ComparisonCase):
+        return "it judges comparisons"
+    return f"{FACT} is declared to follow from the factor" if case.experiment.implies(FACT) else None
+
+
+def check(case: Case) -> Finding:
+    """Fail where the arms differ by more than so many points."""
+    assert isinstance(case, ComparisonCase)
+    shares = [taken(runs) for runs in (case.baseline, case.candidate)]
+    one, two = shares
+    if one is None or two is None:
+        return found(RULE, case, State.UNVERIFIED, "How full the file systems were is not known of every run.")
+    gap, most = abs(one - two), case.thresholds["points_share"]
+    observed = {"baseline_share": one, "candidate_share": two}
+    both = f"{measures.percent(one)} full in the baseline, {measures.percent(two)} in the candidate"
+    if gap <= most:
+        return found(
+            RULE, case, State.PASS, f"The file systems were equally full when the trials began: {both}.", observed=observed
+        )
+    return found(
+        RULE,
+        case,
+        State.FAIL,
+        f"The file systems were not equally full when the trials began: {both}. A fuller one searches longer and tears files.",
+        observed=observed,
+        threshold={"points_share": most},
+    )
+
+
+def taken(runs: Runs) -> float | None:
+    """The median share that was taken before the trials of an arm; None where a run does not tell."""
+    told = [
+        next((fact.value for fact in observations.facts if (fact.key, fact.when) == (FACT, When.BEFORE)), None)
+        for _, observations in runs
+    ]
+    try:
+        shares = [1 - float(value) for value in told if value is not None]
+    except ValueError:
+        return None
+    return statistics.median(shares) if shares and len(shares) == len(runs) else None
+
+
+RULE = Rule(
+    id="W10c",
+    name="filling-differs",
+    scope=Scope.COMPARISON,
+    severity=Severity.QUALIFIES,
+    part="comparability",
+    needs=(),
+    applies=applies,
+    check=check,
+    alternatives=('Where the filling itself is the factor it has to differ: declare `implied = ["filesystem.free_share"]`.',),
+    advice="Fill both file systems alike before the trials, or give each arm a fresh one of the same size.",
+    sources=(
+        "Smith, Seltzer: File system aging, SIGMETRICS 1997",
+        "Kadekodi, Nagarajan, Ganger: Geriatrix: aging what you see and what you don't see, ATC 2018",
+    ),
+)
