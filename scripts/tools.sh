@@ -2,7 +2,8 @@
 # Install what the tests use beside the build, where root and apt-get are there; else say what will be skipped.
 set -u
 declare -A package=([mkfs.ext4]=e2fsprogs [mkfs.xfs]=xfsprogs [mkfs.btrfs]=btrfs-progs [fio]=fio [chromium]=chromium [losetup]=util-linux [bpftrace]=bpftrace
-  [bonnie++]=bonnie++ [hdparm]=hdparm [eatmydata]=eatmydata [/usr/share/doc/fio/examples]=fio-examples)
+  [bonnie++]=bonnie++ [hdparm]=hdparm [eatmydata]=eatmydata [/usr/share/doc/fio/examples]=fio-examples
+  [slapd]=slapd [ldapsearch]=ldap-utils [curl]=curl [tc]=iproute2)
 wanted=()
 for tool in "${!package[@]}"; do
   [ -e "$tool" ] || PATH="$PATH:/usr/sbin:/sbin" command -v "$tool" >/dev/null || wanted+=("${package[$tool]}")
@@ -10,6 +11,7 @@ done
 [ "${#wanted[@]}" -eq 0 ] && exit 0
 if [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null; then
   echo "installing for the tests: ${wanted[*]}"
-  apt-get update -qq >/dev/null && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${wanted[@]}" >/dev/null && exit 0
+  # RUNLEVEL=1: packages of servers start none.
+  apt-get update -qq >/dev/null && RUNLEVEL=1 DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${wanted[@]}" >/dev/null && exit 0
 fi
 echo "not here, the tests that need them are skipped and counted: ${wanted[*]}"

@@ -1,13 +1,15 @@
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from assay import catalogue
+from assay import catalogue, plain
 from assay.errors import RefusedError, TrialError, UsageError
 from assay.fleet.ledger import Ledger
+from assay.records import Place, Server
 from targets_host import HOST, setting
 
 TARGET = catalogue.find("targets", "commands")
@@ -88,3 +90,34 @@ def test_teardown_runs_after_a_kill(tmp_path):
     assert cleaned.state == "undone"
     assert json.loads(cleaned.entry.details["argv"]) == ["touch", str(done)]
     assert done.exists()
+
+
+def test_a_server_is_named_with_its_processes_data_and_address(undo, tmp_path):
+    given = setting(
+        undo,
+        tmp_path,
+        path="{scratch}",
+        server__pid_file="{scratch}/{name}.pid",
+        server__data=("{path}/store", "/var/log/x"),
+        server__address="127.0.0.1",
+        server__requests=("cat", "{path}/answered"),
+    )
+    (tmp_path / "t.pid").write_text(str(os.getpid()))
+    place = TARGET.prepare(HOST, given)
+    assert place.server == Server(
+        pid_file=f"{tmp_path}/t.pid",
+        data=(f"{tmp_path}/store", "/var/log/x"),
+        address="127.0.0.1",
+        requests=("cat", f"{tmp_path}/answered"),
+    )
+    told = dict(TARGET.facts(HOST, place))
+    assert (told["server.route"], told["server.route_kind"]) == ("lo", "loopback")
+    assert plain.from_plain(Place, plain.to_plain(place)) == place
+
+
+def test_without_processes_there_is_no_server(undo, tmp_path):
+    assert TARGET.prepare(HOST, setting(undo, tmp_path, path="{scratch}")).server is None
+    given = setting(undo, tmp_path, path="/tmp", server__data=("/var",), server__address="{adress}")
+    found = TARGET.check(HOST, given)
+    assert any("server.pid_file" in mistake for mistake in found)
+    assert any("adress" in mistake for mistake in found)

@@ -31,7 +31,7 @@ def two(seen: Buckets, apart: Apart) -> tuple[float, float, float] | None:
             continue
         low, high = _middle(fast) * apart.times**0.25, _middle(slow) / apart.times**0.25
         between = sum(count for upper, count in seen if low < upper < high)
-        if between <= apart.between_share * min(share, 1 - share) * total:
+        if low <= edge <= high and between <= apart.between_share * min(share, 1 - share) * total:
             return share, _middle(fast), _middle(slow)
     return None
 
