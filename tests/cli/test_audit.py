@@ -1,3 +1,4 @@
+import dataclasses
 import json
 
 import pytest
@@ -10,6 +11,7 @@ from assay.cli.judging import current
 from assay.errors import BusyError
 from assay.notebook import read
 from assay.notebook.store import Store
+from assay.records import Severity, State, VerdictState
 
 
 def test_runs_are_judged_anew_and_kept(tmp_path, capsys):
@@ -47,3 +49,25 @@ def test_while_a_run_writes_the_audit_waits_its_turn(tmp_path):
     lab = cli_notebook.lab(tmp_path / "lab")
     with Store.open(read.choose(lab, "a-mail")), pytest.raises(BusyError, match="process"):
         audit(lab, "a-mail", as_json=False, gate=Gate.OFF)
+
+
+def test_verdicts_by_other_rules_are_named_with_the_rules_that_made_the_difference(tmp_path, capsys):
+    lab = cli_notebook.lab(tmp_path / "lab")
+    folder = read.choose(lab, "a-mail")
+    now = current(folder)
+    first = now.runs[0]
+    measure, verdict = next(iter(first.verdicts.items()))
+    failed = dataclasses.replace(verdict.findings[0], rule="L01", state=State.FAIL, severity=Severity.INVALIDATES)
+    old = dataclasses.replace(verdict, state=VerdictState.INVALID, findings=(failed,))
+    with Store.open(folder) as store:
+        store.judge("0.0.9-0123456789ab", [old])
+    audit(lab, "a-mail", as_json=False, gate=Gate.OFF)
+    said = capsys.readouterr().out
+    assert f"Judged before by 0.0.9-0123456789ab, now by {judge.ruleset()}: 1 of 1 verdicts changed:" in said
+    assert f"{first.id} {measure}: INVALID -> {verdict.state.value}" in said
+
+
+def test_where_only_todays_rules_judged_nothing_is_said_of_others(tmp_path, capsys):
+    lab = cli_notebook.lab(tmp_path / "lab")
+    audit(lab, "a-mail", as_json=False, gate=Gate.OFF)
+    assert "Judged before" not in capsys.readouterr().out

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from assay.audit.verdicts import failures
 from assay.cli.gate import Gate, status
 from assay.cli.judging import judged_anew
 from assay.cli.readable import readable
@@ -12,6 +13,10 @@ from assay.cli.summary import summary
 from assay.notebook import read as notebook
 from assay.notebook.store import Store
 from assay.plain import to_plain
+from assay.records import Results, Verdict
+
+MOST_NAMED = 20
+"""So many changed verdicts are named."""
 
 
 def audit(lab: Path, which: str | None, *, as_json: bool, gate: Gate) -> int:
@@ -19,7 +24,38 @@ def audit(lab: Path, which: str | None, *, as_json: bool, gate: Gate) -> int:
     folder = notebook.choose(lab, which)
     with Store.open(folder) as store:
         results = judged_anew(folder)
+        before = next((name for name in reversed(notebook.rulesets(folder)) if name != results.ruleset), None)
+        former = notebook.results(folder, before) if before else None
         store.judge(results.ruleset, [verdict for judged in results.runs for verdict in judged.verdicts.values()])
         store.derive(results.ruleset, results)
-    print(json.dumps(to_plain(results), sort_keys=True) if as_json else summary(readable(results)))
+    if as_json:
+        print(json.dumps(to_plain(results), sort_keys=True))
+    else:
+        said = (summary(readable(results)), changed(former, results) if former else "")
+        print("\n\n".join(part for part in said if part))
     return status(results, gate)
+
+
+def changed(former: Results, now: Results) -> str:
+    """By which rules it was judged before, and which verdicts are others by today's, with the rules that failed then or now."""
+    known = {judged.id: judged.verdicts for judged in former.runs}
+    both = [
+        (f"{judged.id} {measure}", known[judged.id][measure], verdict)
+        for judged in now.runs
+        for measure, verdict in judged.verdicts.items()
+        if measure in known.get(judged.id, {})
+    ]
+    compared = former.comparison_verdicts.items()
+    both += [(subject, old, now.comparison_verdicts[subject]) for subject, old in compared if subject in now.comparison_verdicts]
+    others = [line(name, old, new) for name, old, new in both if old.state is not new.state]
+    more = [f"    and {len(others) - MOST_NAMED} more"] if len(others) > MOST_NAMED else []
+    counted = f"{len(others)} of {len(both)} verdicts changed"
+    first = f"Judged before by {former.ruleset}, now by {now.ruleset}: {counted}{':' if others else '.'}"
+    return "\n".join((first, *others[:MOST_NAMED], *more)) if both else ""
+
+
+def line(name: str, old: Verdict, new: Verdict) -> str:
+    """`0003/1 stream.read.bytes_per_s: SOUND -> TAINTED (L01)`."""
+    failed = [{finding.rule for finding in failures(one.findings)} for one in (old, new)]
+    why = ", ".join(sorted(failed[1] - failed[0])) or ", ".join(f"{rule} no more" for rule in sorted(failed[0] - failed[1]))
+    return f"    {name}: {old.state.value} -> {new.state.value}{f' ({why})' if why else ''}"

@@ -22,6 +22,7 @@ from assay.records import (
     LoadTotal,
     OperationTotal,
     PhasePlan,
+    Printed,
     QueueTotal,
     Reading,
     Rung,
@@ -32,6 +33,8 @@ SOURCE = "engine"
 PROCESS_SOURCE = "engine:/proc/self/io"
 DIRTIED_SOURCE = "engine:/proc/self/io (dirtied)"
 """write_bytes is charged when a page is made dirty, not when it is written (AUDIT.md, 0.3): no proof of durability."""
+KEPT_CHARACTERS = 64 << 10
+"""Of what a foreign command prints on each stream: tools print their results at the end."""
 METRICS = {"count": "count", "bytes": "bytes", "busy_ns": "ns"}
 
 
@@ -102,6 +105,19 @@ def client_of(answer: Answer) -> Client:
         load=LoadTotal(**known(LoadTotal, load)) if load is not None else None,
         queue=QueueTotal(**known(QueueTotal, queue)) if queue is not None else None,
         errors=tuple(EngineError(**known(EngineError, one)) for one in result.get("errors", ())),
+        printed=printed(result.get("command")),
+    )
+
+
+def printed(command: Mapping[str, Any] | None) -> Printed | None:
+    """What a foreign command printed, of each stream the end."""
+    if command is None:
+        return None
+    texts = (str(command["stdout"]), str(command["stderr"]))
+    return Printed(
+        stdout=texts[0][-KEPT_CHARACTERS:],
+        stderr=texts[1][-KEPT_CHARACTERS:],
+        cut=bool(command.get("truncated")) or any(len(text) > KEPT_CHARACTERS for text in texts),
     )
 
 

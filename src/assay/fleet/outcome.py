@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from assay.catalogue import Workload
 from assay.errors import EvidenceError
 from assay.fleet.protocol import Message
+from assay.measures import reports
 from assay.records import Outcome, Value
 
-Parse = Callable[[Mapping[str, Value], str, int], Mapping[str, float]]
 STDERR_SHOWN = 500
 """Characters of a failed command's standard error that the run's error text shows."""
-SUMMED = ("_per_s", ".bytes", ".count", ".errors")
-"""Figures of several commands that add up; of the others the worst stands for all."""
 
 
 def judge(results: Mapping[int, Message], failures: Mapping[int, str], lost: frozenset[int]) -> tuple[Outcome, str | None]:
@@ -57,35 +54,16 @@ def reported(workload: Workload, knobs: Mapping[str, Value], results: Mapping[in
 
     Rates, counts and bytes are added up; of latencies and times the largest counts. Raises EvidenceError.
     """
-    figures: dict[str, float] = {}
-    if workload.parse is None:
-        return figures
+    parse, each = workload.parse, []
+    if parse is None:
+        return {}
     for client, result in sorted(results.items()):
-        if result.get("command") is None:
+        command = result.get("command")
+        if command is None:
             continue
         elapsed_ns = sum(one["busy_ns"] for one in result["operations"].values())
         try:
-            found = _parsed(workload.parse, knobs, result["command"], elapsed_ns)
+            each.append(reports.parsed(parse, knobs, (command["stdout"], command["stderr"]), elapsed_ns))
         except EvidenceError as error:
             raise EvidenceError(f"client {client}: {error}") from error
-        for name, value in found.items():
-            figures[name] = _joined(name, figures.get(name), value)
-    return figures
-
-
-def _parsed(parse: Parse, knobs: Mapping[str, Value], command: Mapping[str, Any], elapsed_ns: int) -> Mapping[str, float]:
-    """The figures in standard output, or where it has none in standard error: dd, tar and time print them there."""
-    try:
-        return parse(knobs, command["stdout"], elapsed_ns)
-    except EvidenceError:
-        if not command["stderr"].strip():
-            raise
-        with contextlib.suppress(EvidenceError):
-            return parse(knobs, command["stderr"], elapsed_ns)
-        raise
-
-
-def _joined(name: str, former: float | None, value: float) -> float:
-    if former is None:
-        return value
-    return former + value if name.endswith(SUMMED) else max(former, value)
+    return reports.joined(each)

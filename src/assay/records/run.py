@@ -191,6 +191,16 @@ class EngineError:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Printed:
+    """What a foreign command printed, of which its figures are read."""
+
+    stdout: str
+    stderr: str
+    cut: bool
+    """Whether it was more, of which only the end was kept."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Client:
     """One client process in one phase."""
 
@@ -211,6 +221,8 @@ class Client:
     load: LoadTotal | None = None
     queue: QueueTotal | None = None
     errors: tuple[EngineError, ...] = ()
+    printed: Printed | None = None
+    """Of a foreign command; None for our own engines, and in runs of before it was kept."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,0 +1,114 @@
+"""Finds figures that cannot be made again from what is kept of the run, so that no other rules can judge them anew.
+
+Evidence: the run as it is stored. What our own engines counted is kept whole, and every figure of it is computed from that each
+time it is judged. Of a foreign command the end of what it printed is kept: the figure is read out of it once more, by the parser
+as it is today, and must be the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import isclose
+
+from assay import catalogue
+from assay.catalogue import Case, Rule, TrialCase
+from assay.errors import AssayError
+from assay.findings import found
+from assay.measures import reports
+from assay.records import Client, Finding, Scope, Severity, State, Value, WorkloadSpec
+
+EXACT = 1e-12
+"""Relative: the same text read by the same parser is the same number."""
+WATCHED = "stat"
+"""What the place of a command is called that `assay stat` only watches: its output goes to whoever started it."""
+
+
+def applies(case: Case) -> str | None:
+    """None for figures of runs that a lab made."""
+    assert isinstance(case, TrialCase)
+    if case.value is None:
+        return "there is no figure"
+    if case.measure.figure.startswith("@"):
+        return "the figure is not of the load but of a host"
+    return "the command was only watched" if any(place.target == WATCHED for place in case.run.places) else None
+
+
+def check(case: Case) -> Finding:
+    """Fail (a note) where the figure cannot be read out of what is kept, or is another one by today's parser."""
+    assert isinstance(case, TrialCase)
+    if not case.phase.values:
+        words = "The figure is computed from counts and latencies that are kept with the run, each time it is judged."
+        return found(RULE, case, State.PASS, words, observed={"kept": "counts, latencies, readings, series, facts"})
+    printed = [client for client in case.phase.clients if client.printed is not None]
+    if len(printed) < len(case.phase.clients):
+        words = "What the command printed was not kept, so its figure stands as it was read then."
+        return found(RULE, case, State.UNVERIFIED, words)
+    try:
+        again = read_again(case, printed)
+    except AssayError as error:
+        cut = " Of what it printed only the end is kept." if any(one.printed and one.printed.cut for one in printed) else ""
+        words = f"The figure cannot be read again out of what is kept of the command's output.{cut} {error}"
+        return found(RULE, case, State.FAIL, words, observed={"read_then": len(case.phase.values), "read_now": 0.0})
+    return compared(case, again)
+
+
+def compared(case: TrialCase, again: Mapping[str, float]) -> Finding:
+    """The finding on the figures as they were read then and as they are read now."""
+    then = case.phase.values
+    other = [name for name in then if name not in again or not isclose(then[name], again[name], rel_tol=EXACT)]
+    told = "; ".join(f"{name} was {then[name]:,.6g}, is now {again[name]:,.6g}" for name in other if name in again)
+    gone = [name for name in other if name not in again]
+    lost = f"{', '.join(gone)} cannot be found again" if gone else ""
+    words = (
+        f"Today's parser reads another figure out of the same output: {'; '.join(filter(None, (told, lost)))}."
+        if other
+        else "The figure was read once more out of the output that is kept, and is the same."
+    )
+    observed = {"read_then": float(len(then)), "read_now": float(len(again)), "differing": float(len(other))}
+    return found(RULE, case, State.FAIL if other else State.PASS, words, observed=observed, threshold={"differing": 0})
+
+
+def read_again(case: TrialCase, clients: list[Client]) -> dict[str, float]:
+    """OPERATION.FIGURE -> value by the workload's parser as it is today. Raises EvidenceError, MissingError."""
+    spec = next(spec for spec in case.experiment.workloads if spec.name == case.measure.workload)
+    parse = catalogue.find("workloads", spec.kind).parse
+    if parse is None:
+        return {}
+    knobs = knobs_of(case, spec)
+    return reports.joined(
+        reports.parsed(parse, knobs, (one.printed.stdout, one.printed.stderr), sum(total.busy_ns for total in one.operations))
+        for one in clients
+        if one.printed is not None
+    )
+
+
+def knobs_of(case: TrialCase, spec: WorkloadSpec) -> dict[str, Value]:
+    """The workload's knobs in this trial, with the catalogue's defaults."""
+    own = f"{spec.name}."
+    usual = {knob.name: knob.default for knob in catalogue.find("workloads", spec.kind).knobs if knob.default is not None}
+    levels = {path.removeprefix(own): level for path, level in case.run.trial.levels.items() if path.startswith(own)}
+    return {**usual, **spec.knobs, **levels}
+
+
+RULE = Rule(
+    id="E06",
+    name="reproducible-verdict",
+    scope=Scope.TRIAL,
+    severity=Severity.NOTES,
+    part="evidence",
+    needs=(),
+    applies=applies,
+    check=check,
+    alternatives=(
+        "A command that prints much and its result first: only the end of its output is kept.",
+        "A parser that was mended since: then the old figure is the wrong one, and `assay audit` says which verdicts change.",
+    ),
+    advice=(
+        "Let the tool print its result last, or less beside it. Run `assay audit` after a change of the rules: it judges the raw "
+        "data again and says what changed."
+    ),
+    sources=(
+        "IO500, issue 109: versions of the tool alone made results not comparable",
+        "Collberg and Proebsting, CACM 59 (2016): Repeatability in computer systems research",
+    ),
+)

@@ -1,0 +1,98 @@
+"""Names the versions of lab, load generator, kernel and commands that a comparison was made with, and where they differ.
+
+Evidence: the versions that every run carries, the kernel's release and build, the C library, and the file that each foreign
+command was. More than one version of any of them, between the arms or within one, is named: results of two versions are results
+of two instruments. What it does to the comparison is C01's to say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from assay.catalogue import Case, ComparisonCase, Rule
+from assay.findings import found, shortened
+from assay.records import Finding, Observations, Run, Scope, Severity, State, When
+
+LAB, GENERATOR, KERNEL = "assay", "assay-engine", "kernel"
+FACTS = {"kernel.release": KERNEL, "kernel.build": "kernel build", "host.system": "system", "tool.libc": "C library"}
+PROGRAM, OF_TARGET, VERSION = "program.", "target.", "version"
+MISSING = "not there"
+Runs = Sequence[tuple[Run, Observations]]
+
+
+def applies(case: Case) -> str | None:
+    """None for every comparison."""
+    return None if isinstance(case, ComparisonCase) else "it judges comparisons"
+
+
+def check(case: Case) -> Finding:
+    """Fail (a note) where a part was there in more than one version; the versions are named in any case."""
+    assert isinstance(case, ComparisonCase)
+    arms = [[dict(versions(run, seen)) for run, seen in runs] for runs in (case.baseline, case.candidate)]
+    every = [one for arm in arms for one in arm]
+    unknown = [part for part in (LAB, KERNEL) if not all(arms) or not all(part in one for one in every)]
+    if unknown:
+        words = f"Not every run says its version of {' and '.join(unknown)}: what it is comparable with is not known."
+        return found(RULE, case, State.UNVERIFIED, words)
+    parts = sorted({part for one in every for part in one})
+    values = {part: [sorted({one.get(part, MISSING) for one in arm}) for arm in arms] for part in parts}
+    several = [part for part, (left, right) in values.items() if len({*left, *right}) > 1]
+    pinned = ", ".join(f"{part} {shortened(values[part][0][0])}" for part in parts if part not in several)
+    if several:
+        listed = "; ".join(f"{part}: {told(values[part])}" for part in several)
+        words = f"More than one version was at work: {listed}. All else: {pinned}."
+    else:
+        words = f"One version of everything: {pinned}."
+    return found(
+        RULE,
+        case,
+        State.FAIL if several else State.PASS,
+        words,
+        observed={part: told(both) for part, both in values.items()},
+        threshold={"versions": 1},
+        evidence=tuple(f"{part}: {told(both)}" for part, both in values.items()),
+    )
+
+
+def told(both: Sequence[Sequence[str]]) -> str:
+    """The versions of both arms, once where they are the same."""
+    left, right = (" and ".join(shortened(one) for one in arm) for arm in both)
+    return left if left == right else f"{left} against {right}"
+
+
+def versions(run: Run, observations: Observations) -> Iterator[tuple[str, str]]:
+    """Part and version, as one run says them."""
+    yield from run.versions.items()
+    for fact in observations.facts:
+        if fact.when is not When.BEFORE:
+            continue
+        if fact.key in FACTS:
+            yield FACTS[fact.key], fact.value
+        elif fact.key.startswith(PROGRAM):
+            yield f"command of {fact.key.removeprefix(PROGRAM)}", fact.value
+        elif fact.key.startswith(OF_TARGET) and VERSION in fact.key:
+            yield fact.key, fact.value
+
+
+RULE = Rule(
+    id="E07",
+    name="tool-versions",
+    scope=Scope.COMPARISON,
+    severity=Severity.NOTES,
+    part="evidence",
+    needs=("fact:*",),
+    applies=applies,
+    check=check,
+    alternatives=(
+        "The version is what is compared (old against new): then it belongs to the factor, and is named here as it should be.",
+        "A package that was updated between two sittings: C01 lists what else came with it.",
+    ),
+    advice=(
+        "Make both arms with one version of lab, generator and measured tool, or say that the versions are what is compared. "
+        "Keep the versions with every figure that is passed on."
+    ),
+    sources=(
+        "IO500, issue 109: versions of the tool alone made results not comparable",
+        "Hoefler and Belli, SC 2015, rule 9: document all varying factors",
+    ),
+)
