@@ -28,7 +28,8 @@ class Told:
     children: int = 0
     started: int = 10
     flags: int = 0
-    moved: tuple | None = (0, 0)
+    moved: tuple | str | None = (0, 0)
+    """None: gone by then; empty: only told to root."""
     group: str | None = None
 
     def stat(self):
@@ -43,7 +44,7 @@ def snapshot(at, edge, *processes, group="0::/lab"):
     raw = {"/proc/self/stat": lab.stat(), "/proc/self/cgroup": group}
     for one in (Told(1, 0, "init", started=0), lab, *processes):
         raw[f"/proc/{one.pid}/stat"] = one.stat()
-        raw[f"/proc/{one.pid}/io"] = None if one.moved is None else IO.format(*one.moved)
+        raw[f"/proc/{one.pid}/io"] = IO.format(*one.moved) if one.moved else one.moved
         raw[f"/proc/{one.pid}/cgroup"] = one.group
     return Snapshot(edge=edge, at_ns=int(at * SECOND_NS), took_ns=1000, raw=raw)
 
@@ -110,6 +111,15 @@ def test_what_the_targets_commands_left_running_is_a_part_of_the_target(group, s
     assert (seconds(parsed([Told(300), server], [Told(300), busy])) > 0) is is_foreign
 
 
+def test_the_manager_of_a_session_adopts_as_the_first_process_does():
+    manager = Told(300, 1, "systemd")
+    server = [Told(500, 300, "slapd", own=own, started=60, group="0::/lab") for own in (0, 80)]
+    assert seconds(parsed([manager, server[0]], [manager, server[1]])) == 0
+    heir = Told(300, 1, "systemd", children=500, moved=(9, 9))
+    evidence = parsed([manager, Told(501, 300, "old", own=400)], [heir])
+    assert (seconds(evidence), last(evidence, "read_bytes")) == (0, 0)
+
+
 def test_a_process_that_took_a_number_over_is_another():
     evidence = parsed([Told(300, 1, "old", own=900, started=10)], [Told(300, 1, "new", own=20, started=70)])
     assert seconds(evidence) == 0.2
@@ -122,7 +132,9 @@ def test_time_that_rounding_leaves_open_is_not_sure():
 
 
 def test_bytes_that_are_hidden_are_missing_and_not_0():
-    evidence = parsed([Told(300, moved=None)], [Told(300, moved=None)])
+    gone = parsed([Told(300)], [Told(300), Told(301, moved=None)])
+    assert not gone.missing
+    evidence = parsed([Told(300, moved="")], [Told(300, moved="")])
     assert set(evidence.missing) == {"foreign.read_bytes", "foreign.write_bytes"}
     assert not [one for one in evidence.series if one.metric == "read_bytes"]
 

@@ -19,14 +19,15 @@ from assay.snapshots import Origin, gauge, named_numbers, number, text_of
 
 SELF = "/proc/self/stat"
 TICK_NS = 10_000_000
-INIT = 1
+INIT, USER_INIT = 1, "systemd"
+"""To whom orphans go: the first process, and in a session of its own the manager of that session."""
 KERNEL_THREAD = 0x00200000
 """PF_KTHREAD among the flags of a task (Linux: include/linux/sched.h)."""
 UNCERTAIN_NS = 2 * TICK_NS
 """User and system time are each rounded down to a tick: of the rise of one process so much may be of before."""
-METRICS = ("cpu_ns", "sure_cpu_ns", "kernel_cpu_ns", "own_cpu_ns", "read_bytes", "write_bytes")
+NOTHING = {"read_bytes": 0, "write_bytes": 0}
+UNITS = dict.fromkeys(("cpu_ns", "sure_cpu_ns", "kernel_cpu_ns", "own_cpu_ns"), "ns") | dict.fromkeys(NOTHING, "bytes")
 MOST_NAMED = 8
-"""Commands that are named, those that used most processor time or storage first."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,7 +39,7 @@ class Process:
     started: int
     """In ticks since the machine began."""
     cpu_ns: int
-    """Of itself, and of its children that have ended; of the first process (to which orphans go) of itself alone."""
+    """Of itself, and of its children that have ended; where orphans go of itself alone."""
     read_bytes: int | None
     write_bytes: int | None
     group: str | None
@@ -72,11 +73,11 @@ def read(host: Host, _subject: Subject) -> Mapping[str, object]:
 
 
 def optional(host: Host, path: str) -> str | None:
-    """The text of a file that may be gone by now, or not be for us."""
+    """The text of a file that may be gone by now (None), or not be for us (empty)."""
     try:
         return host.read(path)
-    except OSError:
-        return None
+    except OSError as error:
+        return "" if isinstance(error, PermissionError) else None
 
 
 def words(stat: str) -> list[str]:
@@ -91,7 +92,7 @@ def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], _subject: S
     """Time and bytes by whose they are, and of the foreign commands that used most. Raises EvidenceError on other text."""
     origin = Origin(host=host_name, phase=phase, source="processes:/proc/*/{stat,io}", layer="foreign")
     looks = [(snapshot, look(snapshot)) for snapshot in snapshots if text_of(snapshot, SELF)]
-    totals, commands, hidden = dict.fromkeys(METRICS, 0), dict[str, dict[str, int]](), 0
+    totals, commands, hidden = dict.fromkeys(UNITS, 0), dict[str, dict[str, int]](), 0
     points = [(looks[0][0].at_ns, dict(totals), dict[str, dict[str, int]]())] if looks else []
     for (former, before), (snapshot, after) in itertools.pairwise(looks):
         ours = own(after, snapshot) | own(before, former)
@@ -99,22 +100,16 @@ def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], _subject: S
             risen = rise(pid, before, after)
             kind = "own" if pid in ours else "kernel" if process.of_kernel else ""
             count(totals, risen, kind)
-            hidden += not kind and process.read_bytes is None and pid != INIT
+            hidden += not kind and process.read_bytes is None
             if not kind and any(risen.values()):
-                count(commands.setdefault(process.command, dict.fromkeys(METRICS, 0)), risen, kind)
+                count(commands.setdefault(process.command, dict.fromkeys(UNITS, 0)), risen, kind)
         points.append((snapshot.at_ns, dict(totals), {name: dict(found) for name, found in commands.items()}))
-    reason = f"storage used by {hidden} processes of other users is told to root alone" if hidden else ""
-    lacking = ("read_bytes", "write_bytes") if hidden else ()
-    series = [gauge(origin, ABSOLUTE, name, unit(name), [(at, of[name]) for at, of, _ in points]) for name in METRICS]
+    reason, lacking = "what other users' processes moved is told to root alone", NOTHING if hidden else {}
+    series = [gauge(origin, ABSOLUTE, name, UNITS[name], [(at, of[name]) for at, of, _ in points]) for name in UNITS]
     return Evidence(
         series=(*(one for one in series if points and one.metric not in lacking), *named(origin, points)),
         missing={f"foreign.{metric}": reason for metric in lacking},
     )
-
-
-def unit(metric: str) -> str:
-    """What a figure is counted in."""
-    return "ns" if metric.endswith("_ns") else "bytes"
 
 
 def look(snapshot: Snapshot) -> dict[int, Process]:
@@ -125,14 +120,14 @@ def look(snapshot: Snapshot) -> dict[int, Process]:
         stat = text_of(snapshot, path)
         if name != ["stat"] or not pid.isdigit() or stat is None:
             continue
-        fields, io = words(stat), text_of(snapshot, f"/proc/{pid}/io")
-        counters = named_numbers(io, path) if io else {}
-        times = fields[11:13] if int(pid) == INIT else fields[11:15]
+        fields, io, command = words(stat), text_of(snapshot, f"/proc/{pid}/io"), stat.partition("(")[2].rpartition(")")[0]
+        heir = adopts(int(pid), command)
+        counters = NOTHING if io is None or heir else named_numbers(io, path)
         found[int(pid)] = Process(
-            command=stat.partition("(")[2].rpartition(")")[0],
+            command=command,
             parent=number(fields[1], path),
             started=number(fields[19], path),
-            cpu_ns=sum(number(word, path) for word in times) * TICK_NS,
+            cpu_ns=sum(number(word, path) for word in fields[11 : 13 if heir else 15]) * TICK_NS,
             read_bytes=counters.get("read_bytes"),
             write_bytes=counters.get("write_bytes"),
             group=text_of(snapshot, f"/proc/{pid}/cgroup"),
@@ -145,8 +140,14 @@ def own(look: Look, snapshot: Snapshot) -> set[int]:
     """The lab, its descendants, and what its target's commands left running; the parent of these is gone."""
     lab = int((text_of(snapshot, SELF) or "").partition(" ")[0])
     group = text_of(snapshot, "/proc/self/cgroup")
-    left = {pid for pid, one in look.items() if one.parent == INIT and group is not None and one.group == group}
+    parents = {pid for pid, one in look.items() if adopts(pid, one.command)}
+    left = {pid for pid, one in look.items() if one.parent in parents and group is not None and one.group == group}
     return {pid for pid in look if not {lab, *left}.isdisjoint(ancestry(pid, look))}
+
+
+def adopts(pid: int, command: str) -> bool:
+    """Whether orphans go to this process: what they had used goes into its account with them, and is not its own."""
+    return pid == INIT or command == USER_INIT
 
 
 def ancestry(pid: int, look: Look) -> Iterator[int]:
@@ -161,15 +162,17 @@ def ancestry(pid: int, look: Look) -> Iterator[int]:
 def rise(pid: int, before: Look, after: Look) -> dict[str, int]:
     """By how much the account of a process rose. What a child had before it ended was not used since."""
     now, was = after[pid], before.get(pid)
-    was = was if was is not None and was.started == now.started else None
-    gone = [one for child, one in before.items() if one.parent == pid and child not in after] if was and pid != INIT else []
+    was = was if was and was.started == now.started else None
+    gone = (
+        [one for child, one in before.items() if one.parent == pid and child not in after]
+        if was and not adopts(pid, now.command)
+        else []
+    )
     past = [one for one in (was, *gone) if one is not None]
     cpu = max(0, now.cpu_ns - sum(one.cpu_ns for one in past))
-    moved = {
-        "read_bytes": max(0, (now.read_bytes or 0) - sum(one.read_bytes or 0 for one in past)),
-        "write_bytes": max(0, (now.write_bytes or 0) - sum(one.write_bytes or 0 for one in past)),
-    }
-    return {"cpu_ns": cpu, "sure_cpu_ns": max(0, cpu - UNCERTAIN_NS), **moved}
+    read_bytes = max(0, (now.read_bytes or 0) - sum(one.read_bytes or 0 for one in past))
+    write_bytes = max(0, (now.write_bytes or 0) - sum(one.write_bytes or 0 for one in past))
+    return {"cpu_ns": cpu, "sure_cpu_ns": max(0, cpu - UNCERTAIN_NS), "read_bytes": read_bytes, "write_bytes": write_bytes}
 
 
 def count(totals: dict[str, int], risen: Mapping[str, int], kind: str) -> None:
@@ -185,12 +188,12 @@ def named(origin: Origin, points: Sequence[tuple[int, Mapping[str, int], Mapping
         for command in sorted(last, key=lambda name: -last[name][metric])[:MOST_NAMED]:
             over_time = [(at, found[command][metric] if command in found else 0) for at, _, found in points]
             if last[command][metric]:
-                yield gauge(origin, f"command:{command}", metric, unit(metric), over_time)
+                yield gauge(origin, f"command:{command}", metric, UNITS[metric], over_time)
 
 
 OBSERVER = Observer(
     name="processes",
-    gives=tuple(f"foreign.{metric}" for metric in METRICS),
+    gives=tuple(f"foreign.{metric}" for metric in UNITS),
     cost="1.4 ms of CPU a look for 93 processes, 65 of them threads of the kernel",
     available=available,
     read=read,
