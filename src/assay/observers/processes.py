@@ -18,7 +18,7 @@ from assay.records import ABSOLUTE, Series, Snapshot, Subject
 from assay.snapshots import Origin, gauge, named_numbers, number, text_of
 
 SELF = "/proc/self/stat"
-TICK_NS = 10_000_000
+TICK_NS, MOST_NAMED = 10_000_000, 8
 INIT, USER_INIT = 1, "systemd"
 """To whom orphans go: the first process, and in a session of its own the manager of that session."""
 KERNEL_THREAD = 0x00200000
@@ -27,7 +27,6 @@ UNCERTAIN_NS = 2 * TICK_NS
 """User and system time are each rounded down to a tick: of the rise of one process so much may be of before."""
 NOTHING = {"read_bytes": 0, "write_bytes": 0}
 UNITS = dict.fromkeys(("cpu_ns", "sure_cpu_ns", "kernel_cpu_ns", "own_cpu_ns"), "ns") | dict.fromkeys(NOTHING, "bytes")
-MOST_NAMED = 8
 
 
 @dataclass(frozen=True, kw_only=True)
