@@ -6,12 +6,13 @@ id, values are positive wherever a logarithm is taken of them.
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from assay.catalogue import ComparisonCase
 from assay.frozen import dataclass
-from assay.records import Bound, Change, Conclusion, Trial, Value
+from assay.records import Bound, Change, Conclusion, Run, Trial, Value
 from assay.statistics.contrast import Contrast, interval
 from assay.statistics.four_way import four_way
 from assay.statistics.paired_ratio import paired_ratio
@@ -49,14 +50,28 @@ def values(case: ComparisonCase) -> dict[int, float]:
 
 
 def trials(case: ComparisonCase) -> dict[int, Trial]:
-    """The trials of both arms in the order of the schedule, by id."""
-    one = case.comparison
-    return {
-        trial.id: trial
-        for trial in case.plan.trials
-        if trial.levels.get(one.factor) in (one.baseline, one.candidate)
-        and all(trial.levels.get(path) == level for path, level in one.within.items())
-    }
+    """The trials whose runs count in the two arms, in the order of the schedule, by id."""
+    counted = (run.trial for run, _ in (*case.baseline, *case.candidate))
+    return {trial.id: trial for trial in sorted(counted, key=lambda trial: trial.position)}
+
+
+def schedule(case: ComparisonCase) -> tuple[Trial, ...]:
+    """All trials of the plan up to the last one that was run for the comparison; a plan may be drawn for many more."""
+    last = max((run.trial.position for run in runs(case)), default=-1)
+    return tuple(itertools.takewhile(lambda trial: trial.position <= last, case.plan.trials))
+
+
+def runs(case: ComparisonCase) -> Iterator[Run]:
+    """Every run of the two arms, those that are left out at the end."""
+    yield from (run for run, _ in (*case.baseline, *case.candidate))
+    yield from (judged.run for judged in case.left_out)
+
+
+def is_arm(case: ComparisonCase, trial: Trial) -> bool:
+    """Whether a trial belongs to one of the two arms."""
+    one, levels = case.comparison, trial.levels
+    within = all(levels.get(path) == level for path, level in one.within.items())
+    return within and levels.get(one.factor) in (one.baseline, one.candidate)
 
 
 def arm(case: ComparisonCase, level: Value, of: Values) -> dict[int, float]:

@@ -87,7 +87,7 @@ def left_early(case: ComparisonCase, begun: int) -> bool:
 def blocks_begun(case: ComparisonCase) -> int:
     """How many blocks were begun in the sitting of the two arms that came least far."""
     last: dict[int, int] = {}
-    for run in (*(run for run, _ in (*case.baseline, *case.candidate)), *(judged.run for judged in case.left_out)):
+    for run in pairs.runs(case):
         last[run.trial.sitting] = max(run.trial.block + 1, last.get(run.trial.sitting, 0))
     return min(last.values(), default=0)
 
@@ -95,7 +95,9 @@ def blocks_begun(case: ComparisonCase) -> int:
 def contrasts(case: ComparisonCase) -> int:
     """How many contrasts the experiment looks at: for each measure, each later level under each combination of the others."""
     factor = case.comparison.factor
-    combinations = {tuple(sorted((path, str(level)) for path, level in trial.levels.items())) for trial in case.plan.trials}
+    combinations = {
+        tuple(sorted((path, str(level)) for path, level in trial.levels.items())) for trial in case.plan.trials if not trial.block
+    }
     later = sum((factor, str(case.comparison.baseline)) not in levels for levels in combinations)
     return max(1, later * len(case.experiment.measures))
 

@@ -70,9 +70,10 @@ def check(case: Case) -> Finding:
 def trials_due(case: ComparisonCase) -> tuple[int, ...]:
     """The trials of both arms up to the last one of its sitting that was run."""
     last: dict[int, int] = {}
-    for run in (*(run for run, _ in (*case.baseline, *case.candidate)), *(judged.run for judged in case.left_out)):
+    for run in pairs.runs(case):
         last[run.trial.sitting] = max(run.trial.position, last.get(run.trial.sitting, -1))
-    return tuple(number for number, trial in pairs.trials(case).items() if trial.position <= last.get(trial.sitting, -1))
+    due = (trial for trial in pairs.schedule(case) if pairs.is_arm(case, trial))
+    return tuple(trial.id for trial in due if trial.position <= last.get(trial.sitting, -1))
 
 
 def lost(case: ComparisonCase, number: int) -> str | None:

@@ -96,7 +96,7 @@ def dependences(case: ComparisonCase) -> list[Dependence]:
 def of_factor(case: ComparisonCase, path: str) -> TwoWay | None:
     """The effect of one factor's level in the trial before, of the same sitting."""
     known, values = pairs.trials(case), pairs.values(case)
-    before: dict[tuple[int, int], Value] = {(t.sitting, t.position): t.levels.get(path) for t in case.plan.trials}
+    before: dict[tuple[int, int], Value] = {(t.sitting, t.position): t.levels.get(path) for t in pairs.schedule(case)}
     rows = [
         (math.log(value), trial.levels.get(case.comparison.factor), before[trial.sitting, trial.position - 1])
         for number, value in values.items()

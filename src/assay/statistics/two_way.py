@@ -9,6 +9,7 @@ Analysis, 3rd ed. (1998), chapter 6.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
@@ -37,7 +38,8 @@ def two_way(values: Sequence[float], strata: Sequence[Hashable], groups: Sequenc
     import numpy as np
     from scipy.special import fdtrc
 
-    kept = [place for place, group in enumerate(groups) if list(groups).count(group) >= LEAST]
+    sizes = Counter(groups)
+    kept = [place for place, group in enumerate(groups) if sizes[group] >= LEAST]
     names = list(dict.fromkeys(groups[place] for place in kept))
     halves = list(dict.fromkeys(strata))
     if len(names) < 2 or len(halves) != 2 or len({strata[place] for place in kept}) < 2:
