@@ -16,6 +16,8 @@ from assay.catalogue import PLACEMENT, Knob, KnobKind, Order, Unit, Workload
 from assay.errors import EvidenceError
 from assay.machine.placeholders import substitute, unknown
 from assay.records import CacheState, Direction, EndpointKind, PhasePlan, Value
+from assay.settings.expected import EXPECTED
+from assay.settings.knobs import integer
 from assay.units import UNITS
 
 OPERATION_OF_ENGINE = "command"
@@ -165,11 +167,6 @@ def _texts(knobs: Mapping[str, Value], name: str) -> tuple[str, ...]:
     return tuple(str(item) for item in value) if isinstance(value, tuple) else ()
 
 
-def _size(knobs: Mapping[str, Value], name: str, default: int) -> int:
-    value = knobs.get(name)
-    return value if isinstance(value, int) else default
-
-
 WORKLOAD = Workload(
     name="command",
     knobs=(
@@ -184,16 +181,7 @@ WORKLOAD = Workload(
         Knob(name="env", kind=KnobKind.TEXTS, default=(), help="NAME=value settings of its environment"),
         Knob(name="cache", kind=KnobKind.CHOICE, choices=tuple(CacheState), default="as-left", help="caches before it starts"),
         Knob(name="flush", kind=KnobKind.CHOICE, choices=("none", "inside"), default="none", help="whether it flushes itself"),
-        Knob(name="expected_count", kind=KnobKind.INTEGER, low=0, help="how many answers each run must report (G05)"),
-        Knob(name="expected_bytes", kind=KnobKind.QUANTITY, unit=Unit.BYTES, help="how many bytes each run must report (G05)"),
-        Knob(
-            name="expected_read_share",
-            kind=KnobKind.QUANTITY,
-            unit=Unit.SHARE,
-            low=0,
-            high=1,
-            help="share of reads among what it reads and writes (G08)",
-        ),
+        *EXPECTED,
         Knob(name="needs", kind=KnobKind.QUANTITY, unit=Unit.BYTES, default=0, help="space that it needs"),
         Knob(name="lasts", kind=KnobKind.QUANTITY, unit=Unit.NANOSECONDS, help="about how long it runs, for the plan"),
         Knob(name="variables.*", kind=KnobKind.TEXT, help="free values for {variables.NAME}; each can be a factor"),
@@ -205,6 +193,6 @@ WORKLOAD = Workload(
     check=check,
     engine="command",
     parse=parse,
-    space=lambda knobs: _size(knobs, "needs", 0),
-    seconds=lambda knobs: _size(knobs, "lasts", 10 * 10**9) / 1e9,
+    space=lambda knobs: integer(knobs, "needs"),
+    seconds=lambda knobs: integer(knobs, "lasts", 10 * 10**9) / 1e9,
 )
