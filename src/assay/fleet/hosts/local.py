@@ -122,12 +122,6 @@ class Local:
         """Whether commands run as root; never on a recorded host."""
         return self.root is None and os.geteuid() == 0
 
-    def placed(self, path: str) -> tuple[int, int] | None:
-        """Between which bytes of the device the file's extents lie; None where they have no place yet. Raises OSError."""
-        from assay.fleet.hosts import fiemap
-
-        return fiemap.placed(path)
-
     def monotonic_ns(self) -> int:
         """CLOCK_MONOTONIC now."""
         return time.monotonic_ns()
@@ -157,6 +151,12 @@ class KernelCalls:
         from assay import _core
 
         return Extents(**_core.fiemap(path))
+
+    def placed(self, path: str) -> tuple[int, int] | None:
+        """Between which bytes of the device the file's extents lie; None where they have no place yet. Raises OSError."""
+        from assay.fleet.hosts import fiemap
+
+        return fiemap.placed(path)
 
     def drop_file(self, path: str) -> None:
         """Flush the file, then give its pages back. Raises OSError."""
