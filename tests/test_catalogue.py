@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from assay import catalogue
+from assay.records import Scope
 
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "assay"
@@ -55,6 +56,24 @@ def test_entry_imports_no_other_entry(kind, name):
 @pytest.mark.parametrize("kind", ["targets", "workloads", "observers", "parsers"])
 def test_constant_is_named_like_its_file(kind):
     assert [catalogue.find(kind, name).name for name in catalogue.names(kind)] == list(catalogue.names(kind))
+
+
+@pytest.mark.parametrize("scope", list(Scope))
+def test_rules_of_a_scope_are_all_of_them(scope):
+    assert {rule.id for rule in catalogue.rules_of(scope)} == {
+        rule.id for name in RULES if (rule := catalogue.find("rules", name)).scope is scope
+    }
+
+
+def test_rules_of_other_scopes_are_not_imported():
+    code = (
+        "import sys; from assay import catalogue; from assay.records import Scope; "
+        "print(sorted({m.RULE.scope for n, m in sys.modules.items() if n.startswith('assay.rules.')} "
+        "if catalogue.rules_of(Scope.TRIAL) else []))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.count("Scope.") == 1
+    assert "Scope.TRIAL" in done.stdout
 
 
 def test_rule_ids_are_unique_and_names_follow_the_file():

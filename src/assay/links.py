@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import functools
 import re
-import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import cast
 
+from assay._core import parse_toml
 from assay.frozen import dataclass
 from assay.units import Refusal, Unit, attempt
 
@@ -69,7 +70,9 @@ class Link:
 @functools.cache
 def table() -> Mapping[str, Mapping[str, object]]:
     """The entries of links.toml by name."""
-    return tomllib.loads(Path(__file__).with_name("links.toml").read_text(encoding="utf-8"))
+    found, _, mistakes = parse_toml(Path(__file__).with_name("links.toml").read_text(encoding="utf-8"))
+    assert not mistakes, mistakes
+    return cast("Mapping[str, Mapping[str, object]]", found)
 
 
 def names() -> tuple[str, ...]:

@@ -42,8 +42,7 @@ ruleset = limits.ruleset
 @cache
 def rules(scope: Scope) -> tuple[Rule, ...]:
     """The rules of one scope, by id."""
-    every = (catalogue.find("rules", name) for name in catalogue.names("rules"))
-    return tuple(sorted((rule for rule in every if rule.scope is scope), key=lambda rule: rule.id))
+    return catalogue.rules_of(scope)
 
 
 def judge_run(experiment: Experiment, run: Run, observations: Observations) -> tuple[Verdict, ...]:

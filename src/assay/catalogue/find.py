@@ -6,10 +6,12 @@ import functools
 import importlib
 import pkgutil
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Literal, overload
 
 from assay.catalogue.plugs import Observer, Parser, Rule, Target, Workload
 from assay.errors import UsageError
+from assay.records import Scope
 
 Plug = Target | Workload | Observer | Rule | Parser
 Kind = Literal["targets", "workloads", "observers", "rules", "parsers"]
@@ -49,6 +51,23 @@ def find(kind: Kind, name: str) -> Plug:
     module = importlib.import_module(f"assay.{kind}.{name}")
     plug: Plug = getattr(module, CONSTANTS[kind])
     return plug
+
+
+def rules_of(scope: Scope) -> tuple[Rule, ...]:
+    """The rules of one scope, by id. What says in its text that it has another scope is not imported, for that costs time."""
+    folder = Path(importlib.import_module("assay.rules").__path__[0])
+    others = tuple(f"scope=Scope.{one.name}," for one in Scope if one is not scope)
+    likely = (name for name in names("rules") if not _says(folder / f"{name}.py", others))
+    return tuple(sorted((rule for name in likely if (rule := find("rules", name)).scope is scope), key=lambda rule: rule.id))
+
+
+def _says(source: Path, words: Sequence[str]) -> bool:
+    """Whether one of these words stands in a module's text; not where there is none."""
+    try:
+        text = source.read_text(encoding="utf-8")
+    except OSError:
+        return False
+    return any(word in text for word in words)
 
 
 def watchers(named: Sequence[str] | None) -> tuple[str, ...]:

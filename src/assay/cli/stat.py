@@ -99,6 +99,7 @@ def once(request: Request, argv: tuple[str, ...]) -> Told:
         argv=argv,
         result_file=None if own else reported.result_file(argv),
         programs=frozenset() if own else reported.programs(argv),
+        observers=watch.OBSERVERS if request.lab is None else watch.KEPT_OBSERVERS,
     )
     host = Local()
     watched = watch.watch(host, ask)

@@ -64,8 +64,12 @@ def asked(told: Told) -> Experiment:
 
 def alike(one: Experiment, other: Experiment) -> bool:
     """Whether runs of the one can be arms of the other: all is the same but the command."""
-    bare = {"title": "", "digest": "", "factors": ()}
-    return replace(one, **bare) == replace(other, **bare)
+    return without_command(one) == without_command(other)
+
+
+def without_command(experiment: Experiment) -> Experiment:
+    """The experiment but for what names the command."""
+    return replace(experiment, title="", digest="", factors=())
 
 
 def opened(lab: Path, wanted: Experiment) -> Store:

@@ -22,10 +22,12 @@ from assay.fleet.teed import Tee
 from assay.fleet.watching import PHASE, Ask, Life, Stage
 from assay.records import Edge, Subject, Watched, When
 
-__all__ = ["OBSERVERS", "PHASE", "Ask", "watch"]
+__all__ = ["KEPT_OBSERVERS", "OBSERVERS", "PHASE", "Ask", "watch"]
 
-OBSERVERS = ("block", "cgroup", "cpu", "environment", "memory", "network", "page_cache", "pressure")
-"""All that look at the machine; the processes are read when they end."""
+OBSERVERS = ("block", "cgroup", "cpu", "device_settings", "memory", "network", "page_cache", "pressure")
+"""What looks at the machine where nothing is kept; the processes are read when they end."""
+KEPT_OBSERVERS = ("environment", *(name for name in OBSERVERS if name != "device_settings"))
+"""What looks for runs that are kept, to be compared with others: all facts of the machine."""
 
 
 def watch(host: Host, ask: Ask) -> Watched:
@@ -55,8 +57,7 @@ def _stage(host: Host, ask: Ask) -> tuple[Stage, dict[str, str]]:
     inherited = touched.inherited()
     was = touched.before(host, dict.fromkeys((*touched.named(ask.argv, directory), *inherited)))
     places = surroundings.places(host, (directory, *(one.path for one in was)))
-    wanted = ask.observers if ask.observers is not None else tuple(find("observers", name) for name in OBSERVERS)
-    present, missing = roll_call(host, wanted)
+    present, missing = roll_call(host, (find("observers", name) for name in ask.observers or OBSERVERS))
     observers = tuple(surroundings.by_stack(one, places) if one.name == "block" else one for one in present)
     out, err = (Tee(number if ask.pass_through else None) for number in (1, 2))
     return (

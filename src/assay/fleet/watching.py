@@ -26,8 +26,8 @@ class Ask:
     """The file into which the tool writes its result; read after the command's end."""
     programs: frozenset[str] = frozenset()
     """Programs whose calls in the tree are to be known one by one."""
-    observers: tuple[Observer, ...] | None = None
-    """None: those of `watch.OBSERVERS`."""
+    observers: tuple[str, ...] = ()
+    """Their names; none: `watch.OBSERVERS`."""
     pass_through: bool = True
     """Whether its output goes on to our own standard output and standard error."""
     quiet_ns: int = QUIET_NS

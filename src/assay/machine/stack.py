@@ -5,10 +5,10 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from assay.catalogue import Host
 from assay.errors import EvidenceError
+from assay.frozen import dataclass
 
 DELETED = " (deleted)"
 """What the kernel appends to the name of a loop device's image that was unlinked."""

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from fnmatch import fnmatchcase
 from itertools import groupby
 
 from assay.frozen import dataclass
+from assay.measures.keys import fits
 from assay.records import Direction, Observations, Phase, Reading, Rung, Series, Span
 
 
@@ -205,7 +205,7 @@ def has(phase: Phase, observations: Observations, key: str) -> bool:
     """Whether there is evidence of a key (`L2.read`, `page_cache.dirty_bytes`, `fact:kernel.*`) in a phase."""
     kind, _, rest = key.partition(":")
     if kind == "fact":
-        return any(fnmatchcase(fact.key, rest) for fact in observations.facts)
+        return any(fits(fact.key, rest) for fact in observations.facts)
     layer, _, metric = key.partition(".")
     if layer in set(Rung):
         return any(True for _ in observations.rung(phase.name, Rung(layer), Direction(metric)))
@@ -216,7 +216,7 @@ def has_anywhere(observations: Observations, key: str) -> bool:
     """Whether there is evidence of a key in any phase."""
     kind, _, rest = key.partition(":")
     if kind == "fact":
-        return any(fnmatchcase(fact.key, rest) for fact in observations.facts)
+        return any(fits(fact.key, rest) for fact in observations.facts)
     layer, _, metric = key.partition(".")
     return any((reading.rung, reading.direction) == (layer, metric) for reading in observations.readings) or any(
         (series.layer, series.metric) == (layer, metric) for series in observations.series

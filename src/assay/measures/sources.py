@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from fnmatch import fnmatchcase
 
 from assay.frozen import dataclass
 from assay.measures import ladder
+from assay.measures.keys import fits
 from assay.records import Direction, Observations, Phase, Rung
 
 
@@ -84,7 +84,7 @@ SOURCES = (
 
 def of(key: str) -> Source:
     """The source of an evidence key (`L9.flush`, `page_cache.dirty_bytes`, `fact:sysctl.vm.*`)."""
-    named = (source for source in SOURCES if fnmatchcase(key, source.keys))
+    named = (source for source in SOURCES if fits(key, source.keys))
     return next(named, Source(keys=key, words=key, way="an observer that counts it: see `assay catalogue`"))
 
 

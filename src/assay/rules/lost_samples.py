@@ -8,7 +8,6 @@ nothing there. What it loses is everything that is judged over time.
 from __future__ import annotations
 
 import itertools
-import statistics
 
 from assay.catalogue import Case, Rule, TrialCase
 from assay.findings import found
@@ -90,7 +89,9 @@ def gap_of(series: Series, case: TrialCase) -> float | None:
     """The longest step under the clock in units of the median step; None where there are too few samples."""
     inside = [at for at in series.at_ns if case.phase.start_ns <= at <= case.phase.end_ns]
     steps = [after - before for before, after in itertools.pairwise(inside)]
-    usual = statistics.median(steps) if len(inside) >= LEAST_SAMPLES else 0
+    from statistics import median  # only where samples are looked at
+
+    usual = median(steps) if len(inside) >= LEAST_SAMPLES else 0
     return max(steps) / usual if usual > 0 else None
 
 

@@ -7,7 +7,6 @@ writes that completed. A share that is drawn may miss by chance: few operations 
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -113,6 +112,8 @@ def of_own_engine(case: TrialCase) -> float | None:
 
 def of_profile(kept: str) -> float | None:
     """The share of reads in `sha256 DIGEST: {JSON}`; None where it is no such text."""
+    import json  # only a profile needs it
+
     try:
         return float(json.loads(kept.partition(": ")[2])["read_share"])
     except (ValueError, KeyError, TypeError):

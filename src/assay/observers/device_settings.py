@@ -1,0 +1,71 @@
+"""Writes down the settings of the devices below a file, and how much the kernel lets be dirty: what rules of one trial ask for.
+
+A part of what `environment` tells, for lookers that must cost little. It looks only where it is named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from assay.catalogue import Evidence, Host, Observer, ObserverScope
+from assay.machine import facts as told
+from assay.machine.sources import EACH, of_device
+from assay.records import Edge, Fact, FactClass, Snapshot, Subject, When
+from assay.snapshots import texts
+
+VM = "/proc/sys/vm"
+CLOCK = "/sys/devices/system/clocksource/clocksource0/current_clocksource"
+
+
+def available(host: Host) -> str | None:
+    """None where the host shows its devices in /sys."""
+    return None if host.exists("/sys/block") else "no /sys/block: the settings of devices are not visible this way"
+
+
+def read(host: Host, subject: Subject) -> Mapping[str, object]:
+    """{key: text}; what a host does not have is not there."""
+    files = {f"sysctl.vm.{name}": f"{VM}/{name}" for name in host.list(VM) if name.startswith("dirty")} | {"clock.source": CLOCK}
+    for place, device in enumerate(subject.devices):
+        files |= {key: path for key, path in of_device(host, f"device.{place}", device).items() if EACH not in key}
+    found = texts(host.read, files.values())
+    names = {f"device.{place}.name": device for place, device in enumerate(subject.devices)}
+    return {key: found[path] for key, path in files.items() if isinstance(found[path], str)} | names
+
+
+def parse(host_name: str, _phase: str, snapshots: Sequence[Snapshot], _subject: Subject) -> Evidence:
+    """The facts of each snapshot, named and worded as those of `environment`."""
+    return Evidence(
+        facts=tuple(
+            Fact(
+                host=host_name,
+                when=when_of(snapshot),
+                key=key,
+                value=told.chosen(str(snapshot.raw[key])),
+                fact_class=class_of(key),
+            )
+            for snapshot in snapshots
+            for key in sorted(snapshot.raw)
+        )
+    )
+
+
+def when_of(snapshot: Snapshot) -> When:
+    """Before the trial, or after it."""
+    return When.AFTER if snapshot.edge is Edge.TRIAL_END else When.BEFORE
+
+
+def class_of(key: str) -> FactClass:
+    """A device's name is only what it is called."""
+    return FactClass.IDENTITY if key.endswith(".name") else FactClass.PERFORMANCE
+
+
+OBSERVER = Observer(
+    name="device_settings",
+    gives=("fact:device.*", "fact:sysctl.vm.*", "fact:clock.source"),
+    cost="2 ms of CPU a look",
+    available=available,
+    read=read,
+    parse=parse,
+    scope=ObserverScope.TRIAL,
+    on_request=True,
+)
