@@ -23,7 +23,7 @@ TORN = "a\nb\nTcp: x"
 def snapshot(edge, at, sent, *, again=0, own=False):
     head = "Inter-|   Receive\n face |bytes\n"
     rows = "".join(f"{name}: 0 0 0 0 0 0 0 0 {moved} 3 0 0 0 0 0 0\n" for name, moved in (("lo", 2 * sent), ("eth0", sent)))
-    snmp = f"Ip: A\nIp: 1\nTcp: OutSegs RetransSegs\nTcp: {sent // 1000} {again}\n"
+    snmp = f"Ip: A\nIp: 1\nTcp: PassiveOpens OutSegs RetransSegs\nTcp: {sent // 500} {sent // 1000} {again}\n"
     return Snapshot(edge=edge, at_ns=at, took_ns=1, raw={"own": own, "dev": head + rows, "snmp": snmp})
 
 
@@ -37,6 +37,7 @@ def test_in_its_own_namespace_all_but_the_loopback_count():
     assert {one.subject for one in readings(found)} == {"interface:eth0"}
     assert readings(found, direction=Direction.WRITE, span=Span.CLOCK)[0].bytes == 50_000
     assert list(the_series(found, "retransmitted_segments", "server").value) == [0, 2]
+    assert list(the_series(found, "accepted_connections", "server").value) == [0, 100]
 
 
 def test_in_the_labs_namespace_the_loopback_alone_counts():
@@ -73,6 +74,7 @@ def test_a_real_mebibyte_of_a_real_server(tmp_path):
     assert sent.bytes >= MIB
     assert sent.subject == "interface:lo"
     assert the_series(found, "sent_segments", "server").value[-1] > 0
+    assert the_series(found, "accepted_connections", "server").value[-1] >= 1
 
 
 def test_the_way_to_a_server(tmp_path):

@@ -14,16 +14,16 @@ SECOND = 10**9
 OPERATIONS = 1000
 
 
-def counted(before, during):
-    """So many connections of this namespace in the quarter of a second before, and under the clock of a second."""
+def counted(before, during, layer="network", metric="tcp_active_opens"):
+    """So many connections in the quarter of a second before, and under the clock of a second."""
     points = [(-SECOND // 4, 0), (-1, before), (SECOND + 1, before + during)]
     series = Series(
         phase="fill",
         source="network:/proc/net/dev",
-        layer="network",
+        layer=layer,
         host="local",
         subject="",
-        metric="tcp_active_opens",
+        metric=metric,
         unit="count",
         at_ns=array("q", [at for at, _ in points]),
         value=array("d", [value for _, value in points]),
@@ -31,14 +31,18 @@ def counted(before, during):
     return Observations(series=(series,))
 
 
-def compared(baseline, candidate, *, before=0, kind="command", factor="target", counts=True):
+def compared(baseline, candidate, *, before=0, kind="command", factor="target", counts=True, accepted=None):
     """Two arms with so many connections in each run, of a command that tells how often it asked."""
     found = case("G09", lambda t: 1.0, compare=factor)
-    values = {"create.count": float(OPERATIONS)} if counts else {}
+    server = () if accepted is None else counted(0, accepted, "server", "accepted_connections").series
+    values = {"create.count": float(OPERATIONS)} if counts else {"create.elapsed_ns": 1.0}
 
     def arm(runs, during):
         return tuple(
-            (replace(run, phases=tuple(replace(phase, values=values) for phase in run.phases)), counted(before, during))
+            (
+                replace(run, phases=tuple(replace(phase, values=values) for phase in run.phases)),
+                Observations(series=(*counted(before, during).series, *server)),
+            )
             for run, _ in runs
         )
 
@@ -48,6 +52,10 @@ def compared(baseline, candidate, *, before=0, kind="command", factor="target", 
         candidate=arm(found.candidate, candidate),
         experiment=replace(found.experiment, workloads=(WorkloadSpec(name="spool", kind=kind),)),
     )
+
+
+def without_values(run):
+    return replace(run, phases=tuple(replace(phase, values={}) for phase in run.phases))
 
 
 def test_what_opens_no_connections_or_was_not_counted_is_not_judged():
@@ -81,6 +89,17 @@ def test_what_others_open_all_the_time_is_taken_off():
 def test_without_a_count_each_run_is_one_operation():
     found = RULE.check(compared(1, 200, counts=False))
     assert (found.state, found.observed["candidate_per_operation"]) == (State.FAIL, 200)
+
+
+def test_what_the_server_accepted_stands_over_what_this_host_opened():
+    assert RULE.check(compared(1, 1000, accepted=3)).state is State.PASS, "others of this host opened them"
+
+
+def test_our_own_engine_on_a_servers_mount_is_judged_by_its_own_count():
+    found = compared(0, 0, kind="metadata", accepted=OPERATIONS)
+    found = replace(found, baseline=tuple((without_values(run), seen) for run, seen in found.baseline))
+    assert RULE.applies(found) is None
+    assert RULE.check(found).observed["baseline_per_operation"] == pytest.approx(1.0)
 
 
 def test_where_the_workloads_own_knob_is_the_factor_it_is_a_note():

@@ -17,7 +17,7 @@ from assay.snapshots import Origin, Passed, counter, edges, number, reading, ris
 
 DIRECTIONS = {Direction.READ: (0, 1), Direction.WRITE: (8, 9)}
 """Columns of bytes and packets of /proc/net/dev."""
-TCP = {"sent_segments": "OutSegs", "retransmitted_segments": "RetransSegs"}
+TCP = {"sent_segments": "OutSegs", "retransmitted_segments": "RetransSegs", "accepted_connections": "PassiveOpens"}
 KEYS = ("L4.read", "L4.write")
 FILES = ("dev", "snmp")
 
@@ -77,7 +77,7 @@ def interfaces(snapshot: Snapshot) -> dict[str, list[int]]:
 
 
 def series_of(origin: Origin, seen: Sequence[Snapshot]) -> Iterator[Series]:
-    """TCP segments sent and sent again since the first look."""
+    """TCP segments sent and sent again, and connections that others opened, since the first look."""
     told = [(snapshot.at_ns, tcp(text_of(snapshot, "snmp") or "")) for snapshot in seen]
     for metric, name in TCP.items():
         yield counter(origin, "server", metric, "count", [(at, found[name]) for at, found in told])

@@ -1,8 +1,8 @@
 """Refuses comparisons of commands of which one arm opened connections inside the clock that the other one had, or kept.
 
-A connection, a bind, a handshake cost more than many a request. Evidence: the connections that this network namespace opened
-(ActiveOpens of TCP) under the clock, less what it opened in the quiet window before, for each operation that the command tells
-of, or for each run of it where it tells of none.
+A connection, a bind, a handshake cost more than many a request. Evidence: the connections that the server's network namespace
+accepted (PassiveOpens of TCP) where the target names its server, else those that this one opened (ActiveOpens), under the
+clock, less those of the quiet window before, for each operation, or for each run of a command that tells of none.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ from assay.findings import found
 from assay.measures import ladder
 from assay.records import Finding, Observations, Phase, Run, Scope, Series, Severity, State
 
-METRIC = "tcp_active_opens"
+SERVER, CLIENT = ("server", "accepted_connections"), ("network", "tcp_active_opens")
+"""(layer, metric) of the connections that a server accepted, and that this host opened."""
 KIND = "command"
-"""The workload whose connections are its own; what our engines do to files opens none."""
+"""The workload that may open connections itself; what our engines do to files opens some only where a server is behind it."""
 Runs = Sequence[tuple[Run, Observations]]
 
 
@@ -38,16 +39,19 @@ class Opened:
 
 
 def applies(case: Case) -> str | None:
-    """Comparisons of commands whose connections were counted in every run."""
+    """Comparisons of commands, and of what a server did, whose connections were counted in every run."""
     if not isinstance(case, ComparisonCase):
         return "it judges comparisons"
-    kinds = {spec.kind for spec in case.experiment.workloads if spec.name == case.measure.workload}
-    if kinds != {KIND}:
-        return "what our own engines do to files opens no connection"
     runs = counting(case, (*case.baseline, *case.candidate))
-    if not runs or any(opened(run, seen, case) is None for run, seen in runs):
-        return "nobody counted the connections"
-    return None
+    if is_command(case) or any(any(seen.over_time(phase.name, *SERVER)) for run, seen in runs for phase in run.phases):
+        counted = runs and all(opened(run, seen, case) for run, seen in runs)
+        return None if counted else "nobody counted the connections"
+    return "what our own engines do to files without a server opens no connection"
+
+
+def is_command(case: ComparisonCase) -> bool:
+    """Whether the workload is a foreign command."""
+    return {spec.kind for spec in case.experiment.workloads if spec.name == case.measure.workload} == {KIND}
 
 
 def check(case: Case) -> Finding:
@@ -79,7 +83,7 @@ def check(case: Case) -> Finding:
         observed=observed,
         threshold={**limits},
         relabel="comparison of unlike connections",
-        evidence=(f"network.{METRIC}: /proc/net/snmp",),
+        evidence=("server.accepted_connections: /proc/PID/net/snmp", "network.tcp_active_opens: /proc/net/snmp"),
     )
 
 
@@ -98,7 +102,8 @@ def opened(run: Run, observations: Observations, case: ComparisonCase) -> Opened
     phase = measures.phase_of(run, case.measure)
     if phase is None:
         return None
-    counted = next(observations.over_time(phase.name, "network", METRIC), None)
+    accepted = next(observations.over_time(phase.name, *SERVER), None)
+    counted = accepted or (next(observations.over_time(phase.name, *CLIENT), None) if is_command(case) else None)
     if counted is None or len(counted.value) < 2:
         return None
     length = phase.end_ns - phase.start_ns
@@ -115,9 +120,10 @@ def before(phase: Phase, counted: Series) -> float:
 
 
 def operations(phase: Phase) -> float:
-    """What the command says it did, of all operations together; its runs where it does not say."""
-    counts = sum(value for name, value in phase.values.items() if name.endswith(".count"))
-    return counts or float(max(1, len(phase.clients)))
+    """What the command, or our own engine, did of all operations together; the runs of a command that does not say."""
+    told = sum(value for name, value in phase.values.items() if name.endswith(".count"))
+    own = 0 if phase.values else sum(total.count for client in phase.clients for total in client.operations)
+    return told or float(max(own, 1, len(phase.clients)))
 
 
 def in_words(each: float) -> str:
