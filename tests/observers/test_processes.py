@@ -92,6 +92,13 @@ def test_what_a_child_had_before_it_ended_is_not_counted_again():
     assert (seconds(evidence), last(evidence, "read_bytes")) == (0.2, 30)
 
 
+def test_a_whole_line_of_descendants_that_ended_is_not_counted_again():
+    before = [Told(300, 1, "bash"), Told(301, 300, "sh", own=1), Told(302, 301, "pytest", own=900, children=500, moved=(70, 0))]
+    after = [Told(300, 1, "bash", children=1411, moved=(75, 0))]
+    evidence = parsed(before, after)
+    assert (seconds(evidence), last(evidence, "read_bytes")) == (pytest.approx(0.1), 5)
+
+
 def test_orphans_that_ended_are_nobodys():
     assert seconds(parsed([Told(400, 1, "old", own=500)], [])) == 0
 

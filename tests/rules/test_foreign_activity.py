@@ -126,6 +126,10 @@ def test_time_that_no_account_explains_may_be_others_whom_nobody_sees():
     assert judged(busy=0.9, own=0.4, cpu=0.3).state is State.FAIL
 
 
+def test_others_cannot_have_had_more_than_the_load_left_them():
+    assert judged(cpu=4.0, busy=0.9, own=0.6).observed["cpu_share"] == pytest.approx(0.3)
+
+
 def test_without_processor_time_nothing_is_passed():
     case = trial_case("N03", run(), Observations(series=(series("foreign", "sure_cpu_ns", [(-1, 0.0), (11, 0.0)]),)))
     assert RULE.check(case).state is State.UNVERIFIED

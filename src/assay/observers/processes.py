@@ -21,8 +21,7 @@ SELF = "/proc/self/stat"
 TICK_NS, MOST_NAMED = 10_000_000, 8
 INIT, USER_INIT = 1, "systemd"
 """To whom orphans go: the first process, and in a session of its own the manager of that session."""
-KERNEL_THREAD = 0x00200000
-"""PF_KTHREAD among the flags of a task (Linux: include/linux/sched.h)."""
+KERNEL_THREAD = 0x00200000  # PF_KTHREAD among the flags of a task (Linux: include/linux/sched.h)
 UNCERTAIN_NS = 2 * TICK_NS
 """User and system time are each rounded down to a tick: of the rise of one process so much may be of before."""
 NOTHING = {"read_bytes": 0, "write_bytes": 0}
@@ -94,9 +93,9 @@ def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], _subject: S
     totals, commands, hidden = dict.fromkeys(UNITS, 0), dict[str, dict[str, int]](), 0
     points = [(looks[0][0].at_ns, dict(totals), dict[str, dict[str, int]]())] if looks else []
     for (former, before), (snapshot, after) in itertools.pairwise(looks):
-        ours = own(after, snapshot) | own(before, former)
+        ours, gone = own(after, snapshot) | own(before, former), left_to(before, after)
         for pid, process in after.items():
-            risen = rise(pid, before, after)
+            risen = rise(pid, process, before, gone.get(pid, ()))
             kind = "own" if pid in ours else "kernel" if process.of_kernel else ""
             count(totals, risen, kind)
             hidden += not kind and process.read_bytes is None
@@ -115,8 +114,7 @@ def look(snapshot: Snapshot) -> dict[int, Process]:
     """Every process of a snapshot by its number."""
     found: dict[int, Process] = {}
     for path in snapshot.raw:
-        _, _, pid, *name = path.split("/")
-        stat = text_of(snapshot, path)
+        (_, _, pid, *name), stat = path.split("/"), text_of(snapshot, path)
         if name != ["stat"] or not pid.isdigit() or stat is None:
             continue
         fields, io, command = words(stat), text_of(snapshot, f"/proc/{pid}/io"), stat.partition("(")[2].rpartition(")")[0]
@@ -137,8 +135,7 @@ def look(snapshot: Snapshot) -> dict[int, Process]:
 
 def own(look: Look, snapshot: Snapshot) -> set[int]:
     """The lab, its descendants, and what its target's commands left running; the parent of these is gone."""
-    lab = int((text_of(snapshot, SELF) or "").partition(" ")[0])
-    group = text_of(snapshot, "/proc/self/cgroup")
+    lab, group = int((text_of(snapshot, SELF) or "").partition(" ")[0]), text_of(snapshot, "/proc/self/cgroup")
     parents = {pid for pid, one in look.items() if adopts(pid, one.command)}
     left = {pid for pid, one in look.items() if one.parent in parents and group is not None and one.group == group}
     return {pid for pid in look if not {lab, *left}.isdisjoint(ancestry(pid, look))}
@@ -158,20 +155,23 @@ def ancestry(pid: int, look: Look) -> Iterator[int]:
         pid = look[pid].parent
 
 
-def rise(pid: int, before: Look, after: Look) -> dict[str, int]:
+def left_to(before: Look, after: Look) -> dict[int, list[Process]]:
+    """Which processes ended, by who has their account by now: the next of their ancestors that is still there."""
+    found: dict[int, list[Process]] = {}
+    for child in before.keys() - after.keys():
+        heir = next((pid for pid in ancestry(child, before) if pid in after), None)
+        if heir is not None and not adopts(heir, after[heir].command):
+            found.setdefault(heir, []).append(before[child])
+    return found
+
+
+def rise(pid: int, now: Process, before: Look, gone: Sequence[Process]) -> dict[str, int]:
     """By how much the account of a process rose. What a child had before it ended was not used since."""
-    now, was = after[pid], before.get(pid)
-    was = was if was and was.started == now.started else None
-    gone = (
-        [one for child, one in before.items() if one.parent == pid and child not in after]
-        if was and not adopts(pid, now.command)
-        else []
-    )
-    past = [one for one in (was, *gone) if one is not None]
+    was = before.get(pid)
+    past = [was, *gone] if was and was.started == now.started else []
     cpu = max(0, now.cpu_ns - sum(one.cpu_ns for one in past))
-    read_bytes = max(0, (now.read_bytes or 0) - sum(one.read_bytes or 0 for one in past))
-    write_bytes = max(0, (now.write_bytes or 0) - sum(one.write_bytes or 0 for one in past))
-    return {"cpu_ns": cpu, "sure_cpu_ns": max(0, cpu - UNCERTAIN_NS), "read_bytes": read_bytes, "write_bytes": write_bytes}
+    moved = {way: max(0, (getattr(now, way) or 0) - sum(getattr(one, way) or 0 for one in past)) for way in NOTHING}
+    return {"cpu_ns": cpu, "sure_cpu_ns": max(0, cpu - UNCERTAIN_NS), **moved}
 
 
 def count(totals: dict[str, int], risen: Mapping[str, int], kind: str) -> None:

@@ -95,9 +95,8 @@ def processors(case: TrialCase) -> Use | None:
     idle = [risen(case, metric, "cpu") for metric in ("idle_ns", "iowait_ns")]
     if sure is None or not whole or None in idle:
         return None
-    share = sure / whole
-    busy = 1 - sum(time for time in idle if time is not None) / whole
-    limits = case.thresholds
+    busy, limits = 1 - sum(time for time in idle if time is not None) / whole, case.thresholds
+    share = min(sure / whole, max(0.0, busy - (risen(case, "own_cpu_ns") or 0.0) / whole))
     crowded = busy > limits["busy_share"]
     severity = Severity.QUALIFIES if share > limits["cpu_share" if crowded else "idle_cpu_share"] else None
     if severity is None and share > limits["cpu_share"]:
