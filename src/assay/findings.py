@@ -11,7 +11,7 @@ from typing import TypedDict, Unpack
 from assay import measures
 from assay.catalogue import Case, Rule, TrialCase
 from assay.measures import sources
-from assay.records import Bound, Finding, Severity, State, Value
+from assay.records import Bound, Direction, Finding, Severity, State, Value
 from assay.units import Unit
 
 RATES = (Unit.BYTES_PER_S, Unit.PER_S)
@@ -29,6 +29,8 @@ class Details(TypedDict, total=False):
     bound: Bound | None
     relabel: str | None
     evidence: tuple[str, ...]
+    lacking: tuple[str, ...]
+    """Evidence keys that would tell, where they are others than those that the rule reads."""
 
 
 MOST_LETTERS = 60
@@ -54,7 +56,7 @@ def found(rule: Rule, case: Case, state: State, statement: str, **details: Unpac
         relabel=details.get("relabel"),
         evidence=(*named, *(one for one in details.get("evidence", ()) if one not in named)),
         alternatives=rule.alternatives if failed else (),
-        advice=rule.advice if failed else to_get(rule, case, state),
+        advice=rule.advice if failed else to_get(case, state, details.get("lacking") or rule.reads or rule.needs),
     )
 
 
@@ -62,15 +64,23 @@ def witnesses(rule: Rule, case: Case, state: State) -> tuple[str, ...]:
     """The sources of what a rule looked at, each in words, as far as they were there."""
     if state is State.NOT_APPLICABLE or not isinstance(case, TrialCase):
         return ()
-    return sources.named(case.phase, case.observations, rule.reads)
+    return sources.named(case.phase, case.observations, concerning(case, rule.reads))
 
 
-def to_get(rule: Rule, case: Case, state: State) -> str | None:
+def to_get(case: Case, state: State, keys: tuple[str, ...]) -> str | None:
     """Where a rule cannot tell: the evidence that was not there, why, and what gives it; None where nothing was missing."""
     if state is not State.UNVERIFIED or not isinstance(case, TrialCase):
         return None
-    missing = [*sources.ways(case.phase, case.observations, rule.reads or rule.needs)]
+    missing = [*sources.ways(case.phase, case.observations, concerning(case, keys))]
     return f"Not there, and how to get it: {'; '.join(missing)}." if missing else None
+
+
+def concerning(case: TrialCase, keys: tuple[str, ...]) -> tuple[str, ...]:
+    """The evidence keys without those of reads where it is a write, and the other way round."""
+    other = {Direction.READ: ".write", Direction.WRITE: ".read"}.get(
+        case.phase.directions.get(case.measure.operation, Direction.FLUSH)
+    )
+    return tuple(key for key in keys if other is None or not key.endswith(other))
 
 
 def rate_of(case: TrialCase) -> tuple[float, Unit] | None:

@@ -44,6 +44,7 @@ def test_pairs_are_really_run_and_said(capsys, monkeypatch):
     assert paired.weigh_observers(paired.Request(names="cpu,pressure", pairs=3, as_json=True)) == 0
     told = json.loads(capsys.readouterr().out)
     assert (told["schema"], told["observers"], told["margin"]) == (paired.SCHEMA, ["cpu", "pressure"], 0.02)
+    assert [one["figure"] for one in told["loads"]] == ["operations a second", "processor time an operation"]
     load = told["loads"][0]
     assert load["low"] <= load["ratio"] <= load["high"]
     assert (load["pairs"], load["confidence"]) == (3, 0.95)
@@ -55,11 +56,11 @@ def test_a_ratio_beyond_the_margin_closes_the_gate(capsys, monkeypatch):
 
     def once(experiment):
         rate = next(rates)
-        return paired.Once(rate=50.0 + rate / 100 if experiment.observers else 100.0 + rate / 100, cpu_share=0.001)
+        return paired.Once(rate=50.0 + rate / 100 if experiment.observers else 100.0 + rate / 100, cpu_ns=None, cpu_share=0.001)
 
     monkeypatch.setattr(paired, "LOADS", SHORT)
     monkeypatch.setattr(paired, "once", once)
     assert paired.weigh_observers(paired.Request(names="cpu", pairs=5, gate=Gate.ON)) == BAD_VERDICT
     said = capsys.readouterr().out
-    assert said.startswith("with cpu: a short load at 0.5")
+    assert said.startswith("with cpu: 0.5")
     assert "beyond the margin" in said

@@ -44,6 +44,7 @@ LOADS = {
 """What a load is -> its workload and operation: one that has nothing but processors, one that passes tracepoints each time.
 
 Each lasts long enough for those that look once a second to look twice."""
+FIGURES = {"operations a second": "rate", "processor time an operation": "cpu_ns"}
 WORDS = {
     Conclusion.EQUIVALENT: "within the margin",
     Conclusion.IMMATERIAL: "different, and within the margin",
@@ -65,11 +66,12 @@ class Request:
 
 @dataclass(frozen=True, kw_only=True)
 class Effect:
-    """What observing did to one load."""
+    """What observing did to one figure of a load."""
 
     load: str
+    figure: str
     ratio: Estimate
-    """The rate with observers over the rate without."""
+    """The figure with observers over the one without."""
     conclusion: Conclusion
     cpu_share: float | None
     """The most that looking took of a processor in any trial, as E04 says it."""
@@ -77,9 +79,11 @@ class Effect:
 
 @dataclass(frozen=True, kw_only=True)
 class Once:
-    """One trial: its rate, and what E04 says that looking took."""
+    """One trial: its figures, and what E04 says that looking took."""
 
     rate: float
+    cpu_ns: float | None
+    """Processor time an operation: what probes cost whoever passes them is in it, what others took of the machine is not."""
     cpu_share: float | None
 
 
@@ -87,7 +91,7 @@ def weigh_observers(request: Request) -> int:
     """Run the pairs and print what came out; with a gate 3 where a ratio lies beyond the margin. Raises UsageError."""
     names = asked(request)
     with tempfile.TemporaryDirectory(prefix="assay-weigh-") as directory:
-        found = tuple(effect(load, names, request.pairs, directory) for load in LOADS)
+        found = tuple(one for load in LOADS for one in effects(load, names, request.pairs, directory))
     print(json.dumps(plain(names, found), indent=2) if request.as_json else text(names, found))
     bad = (Conclusion.MATTERS, Conclusion.UNDECIDED) if request.gate is Gate.STRICT else (Conclusion.MATTERS,)
     return BAD_VERDICT if request.gate is not Gate.OFF and any(one.conclusion in bad for one in found) else 0
@@ -109,17 +113,20 @@ def asked(request: Request) -> tuple[str, ...]:
     return tuple(named)
 
 
-def effect(load: str, names: tuple[str, ...], pairs: int, directory: str) -> Effect:
-    """The ratio of one load over so many pairs; which of a pair comes first is drawn by lot."""
+def effects(load: str, names: tuple[str, ...], pairs: int, directory: str) -> Iterator[Effect]:
+    """The ratios of one load over so many pairs; which of a pair comes first is drawn by lot."""
     experiment, drawn = experiment_of(load, directory), random.Random(f"{load} {pairs}")  # noqa: S311 - an order, no secret
     without, watched = list[Once](), list[Once]()
     for _ in range(pairs):
         for is_watched in drawn.sample((False, True), 2):
             one = once(replace(experiment, observers=names if is_watched else ()))
             (watched if is_watched else without).append(one)
-    shares = [one.cpu_share for one in watched if one.cpu_share is not None]
-    ratio, conclusion = compared([one.rate for one in without], [one.rate for one in watched])
-    return Effect(load=load, ratio=ratio, conclusion=conclusion, cpu_share=max(shares, default=None))
+    share = max((one.cpu_share for one in watched if one.cpu_share is not None), default=None)
+    for figure, name in FIGURES.items():
+        both = [[value for one in arm if (value := getattr(one, name))] for arm in (without, watched)]
+        if all(len(values) == pairs for values in both):
+            ratio, conclusion = compared(*both)
+            yield Effect(load=load, figure=figure, ratio=ratio, conclusion=conclusion, cpu_share=share)
 
 
 def experiment_of(load: str, directory: str) -> Experiment:
@@ -145,7 +152,9 @@ def once(experiment: Experiment) -> Once:
         raise EvidenceError(f"found no rate of the load {experiment.title}; expected one")
     findings = (one for verdict in judge_run(experiment, run, observations) for one in verdict.findings if one.rule == RULE)
     shares = [share for one in findings if isinstance(share := one.observed.get("cpu_share"), float)]
-    return Once(rate=figure.value, cpu_share=max(shares, default=None))
+    phase = measures.phase_of(run, experiment.measures[0])
+    cpu_ns = measures.costs(phase)["cpu_ns_per_op"] if phase else None
+    return Once(rate=figure.value, cpu_ns=cpu_ns, cpu_share=max(shares, default=None))
 
 
 def compared(without: list[float], watched: list[float]) -> tuple[Estimate, Conclusion]:
@@ -171,18 +180,19 @@ def compared(without: list[float], watched: list[float]) -> tuple[Estimate, Conc
 def text(names: tuple[str, ...], found: tuple[Effect, ...]) -> str:
     """For people: the answer first."""
     margin = measures.percent(limits.thresholds(RULE)["ratio_share"])
-    worst = min(found, key=lambda one: one.ratio.value)
+    worst = max(found, key=lambda one: abs(math.log(one.ratio.value)))
     who = ", ".join(names) if len(names) <= FEW else f"{len(names)} observers"
-    answer = f"with {who}: {worst.load} at {worst.ratio.value:.3f} of its rate without ({WORDS[worst.conclusion]})"
+    answer = f"with {who}: {worst.ratio.value:.3f} times the {worst.figure} of {worst.load} ({WORDS[worst.conclusion]})"
     header = (
         "load",
-        "rate with over without",
+        "figure",
+        "with over without",
         "95 % interval",
         "pairs",
         f"within {margin} (two one-sided tests)",
         "looking took",
     )
-    return f"{answer}\n\n{table(header, [*rows(found)], (1, 2, 3, 5))}"
+    return f"{answer}\n\n{table(header, [*rows(found)], (2, 3, 4, 6))}"
 
 
 def rows(found: tuple[Effect, ...]) -> Iterator[Row]:
@@ -190,7 +200,7 @@ def rows(found: tuple[Effect, ...]) -> Iterator[Row]:
     for one in found:
         took = "?" if one.cpu_share is None else f"{measures.percent(one.cpu_share)} of a processor"
         interval = f"{one.ratio.low:.3f} to {one.ratio.high:.3f}"
-        yield Row(cells=(one.load, f"{one.ratio.value:.3f}", interval, str(one.ratio.n), WORDS[one.conclusion], took))
+        yield Row(cells=(one.load, one.figure, f"{one.ratio.value:.3f}", interval, str(one.ratio.n), WORDS[one.conclusion], took))
 
 
 def plain(names: tuple[str, ...], found: tuple[Effect, ...]) -> dict[str, Any]:
@@ -202,6 +212,7 @@ def plain(names: tuple[str, ...], found: tuple[Effect, ...]) -> dict[str, Any]:
         "loads": [
             {
                 "load": one.load,
+                "figure": one.figure,
                 "ratio": one.ratio.value,
                 "low": one.ratio.low,
                 "high": one.ratio.high,

@@ -22,7 +22,6 @@ class Source:
 
 PROCESS = "a kernel that accounts the I/O of tasks (/proc/self/io is there), and root for processes of others"
 DEVICE = "a directory on a block device that this machine shows (tmpfs, overlays and network file systems have none)"
-SERVER = "a target that names its server, on a host that the lab can look at, as root"
 GROUPS = "control groups mounted at /sys/fs/cgroup, with the controllers memory and io (version 1: blkio) on"
 SERVER = "server.pid_file or server.cgroup of the target, which name the server's processes (docs/targets/commands.md)"
 TRACING = 'root, the package bpftrace, and observers = ["*", "tracepoints"] in the experiment'
@@ -37,7 +36,8 @@ SOURCES = (
     Source(keys="L5.*", words="process counters of the server: what it was asked to move", way=SERVER),
     Source(keys="L6.read", words="process counters of the server: what it made storage read", way=SERVER),
     Source(keys="L6.write", words="process counters of the server: what it dirtied or wrote", way=SERVER),
-    Source(keys="L?.flush", words="flushes that the devices completed", way=f"Linux 5.5, and {DEVICE}"),
+    Source(keys="L8.flush", words="flushes that the devices completed", way=f"Linux 5.5, and {DEVICE}"),
+    Source(keys="L9.flush", words="flushes that the devices completed", way=f"Linux 5.5, and {DEVICE}"),
     Source(keys="L8.*", words="what the devices above the lowest one moved", way=DEVICE),
     Source(keys="L9.*", words="what the lowest visible device moved", way=DEVICE),
     Source(
@@ -59,8 +59,8 @@ SOURCES = (
         Source(keys=f"tracepoints.{metric}", words=f"tracepoints: {counted}", way=TRACING)
         for metric, counted in (
             ("added_bytes", "pages that came into memory"),
-            ("own_*_bytes", "what the load itself sent to the devices"),
             ("own_flushes", "flushes that the load itself sent to the devices"),
+            ("own_*", "what the load itself sent to the devices"),
             ("dirty_*", "how often the load was held back because too much was dirty"),
             ("*", "events of the kernel"),
         )
@@ -76,6 +76,14 @@ SOURCES = (
         way="a disk that says that it rotates, and root",
     ),
     Source(keys="lab.*", words="the lab's own account of its processor time", way="nothing: every lab keeps it"),
+    Source(keys="cpu.*", words="processor counters of the host", way="/proc/stat and /proc/PID/schedstat (observer cpu)"),
+    Source(keys="pressure.*", words="pressure: time for which all waited", way="/proc/pressure (observer pressure)"),
+    Source(keys="foreign.*", words="what every process of the machine did", way="/proc of the host (observer processes)"),
+    Source(keys="placement.*", words="where the load ran", way="/sys/devices/system (see `assay catalogue`)"),
+    Source(keys="kernel.messages", words="what the kernel logged", way="root, and /dev/kmsg (observer kernel_log)"),
+    Source(keys="clock.*", words="the host's wall clock against the time since it was booted", way="/proc/stat (observer clock)"),
+    Source(keys="network.*", words="TCP and interfaces of the host", way="/proc/net of the namespace in which the load runs"),
+    Source(keys="fact:clock.*", words="the kernel's clock source", way="sysfs of the host (observer environment)"),
     Source(keys="fact:device.*", words="what the devices say of themselves", way=f"sysfs, and {DEVICE}"),
     Source(keys="fact:target.*", words="what the target says of its server", way=SERVER),
     Source(keys="fact:sysctl.*", words="switches of the kernel", way="/proc/sys of the host (observer environment)"),

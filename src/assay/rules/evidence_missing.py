@@ -49,6 +49,7 @@ def check(case: Case) -> Finding:
         " ".join(in_words(case, row) for row in lacking),
         observed={key: case.observations.missing.get(key, "no observer gave it") for key in keys},
         evidence=keys,
+        lacking=keys,
     )
 
 
