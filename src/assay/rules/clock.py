@@ -71,7 +71,6 @@ def failed(case: TrialCase, faults: list[Fault], observed: dict[str, str | float
         observed=observed,
         threshold={**case.thresholds},
         relabel=worst.label,
-        evidence=(f"fact {SOURCE}", "clock.boot_time_s", "L0 engine: exchange of clocks"),
     )
 
 
@@ -144,6 +143,7 @@ RULE = Rule(
     needs=(),
     applies=applies,
     check=check,
+    reads=("clock.boot_time_s", "fact:clock.source"),
     alternatives=(
         "An administrator chose another clock source by hand: choose it before the trial.",
         "A virtual machine was moved or suspended: the kernel's log and steal (N02) tell.",

@@ -148,6 +148,7 @@ RULE = Rule(
     needs=(),
     applies=applies,
     check=check,
+    reads=("server.accepted_connections", "network.tcp_active_opens"),
     alternatives=(
         "Other programs of this host opened connections just then: the quiet window before shows the usual ones only.",
         "A server closed connections that the client meant to keep (its limit of requests or of idle time): the server did it.",

@@ -146,7 +146,7 @@ def untraced(case: TrialCase, words: str, observed: dict[str, float]) -> Finding
         observed={**observed, "cpu_ns": float(spent)},
         threshold={name: case.thresholds[name] for name in ("trace_share", "bytes_per_cpu_ns")},
         relabel="told, but never moved on this host",
-        evidence=("L1, L2, L3, L8, L9: bytes under the clock", "processor time of the command and its children"),
+        evidence=("processor time of the command and its children",),
     )
 
 
@@ -159,6 +159,7 @@ RULE = Rule(
     needs=(),
     applies=applies,
     check=check,
+    reads=("L1.read", "L1.write", "L2.read", "L2.write", "L3.read", "L3.write", "L9.read", "L9.write"),
     alternatives=(
         "The work was done on another host (ssh, a daemon that was only asked): measure there, where it can be seen.",
         "The adapter moved the bytes by itself (remote direct memory access): its own counters tell.",
