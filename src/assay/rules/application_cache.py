@@ -91,6 +91,7 @@ RULE = Rule(
     needs=(),
     applies=applies,
     check=check,
+    reads=("L0.read",),
     alternatives=(
         "The one key is a cheap one (a small entry, a short way down the tree): take another, or several in turn.",
         "All clients at one key wait for one lock, which hides a cache: look at the pages that came into memory (T02).",
