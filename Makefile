@@ -23,6 +23,7 @@ help: ## list the tasks
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-7s %s\n", $$1, $$2}'
 
 build: .build/run.stamp $(ENGINE) $(BUNDLE) ## build everything; leaves .venv/bin/assay
+	@$(BIN)/python -m compileall -q -j 0 src/assay
 
 quick: build ## measure the storage below this directory, audit it, write the report
 	$(BIN)/assay quick .

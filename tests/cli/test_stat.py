@@ -211,12 +211,35 @@ def test_it_costs_little_of_the_machine_that_it_measures():
     assert min(map(float, used)) < MOST_CPU_S
 
 
-def test_no_heavy_library_is_imported():
+UNNEEDED = {
+    *("tomllib", "importlib.metadata", "email", "zipfile", "hashlib", "secrets", "random", "datetime", "platform"),
+    *("subprocess", "tempfile", "shutil", "json", "csv", "argparse", "traceback", "logging", "sqlite3"),
+    *("assay.cli.stat_json", "assay.cli.stat_repeated", "assay.cli.stat_saved", "assay.notebook", "assay.experiment"),
+    *("assay.fleet.harvest", "assay.fleet.ledger", "assay.fleet.beside", "assay.observers.environment", "assay.targets"),
+}
+"""What watching and judging one command has no use for: each of these was imported once, and cost a part of the budget."""
+
+
+def imported(*words):
+    """The modules that a call of `assay stat` imports beyond those of a bare interpreter."""
     code = (
         "import atexit, sys\n"
-        f"atexit.register(lambda: print('heavy', sorted({HEAVY} & set(sys.modules)), file=sys.stderr))\n"
+        "bare = set(sys.modules)\n"
+        "atexit.register(lambda: print('imported', *sorted(set(sys.modules) - bare), file=sys.stderr))\n"
         "from assay.cli.main import main\nmain()"
     )
-    words = ["stat", "--json", "/dev/null", "--", "dd", "if=/etc/passwd", "of=/dev/null"]
-    done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=True)
-    assert "heavy []" in done.stderr
+    done = subprocess.run([sys.executable, "-I", "-c", code, "stat", *words], capture_output=True, text=True, check=True)
+    (line,) = [line for line in done.stderr.splitlines() if line.startswith("imported ")]
+    return set(line.split()[1:])
+
+
+def test_no_heavy_library_is_imported():
+    assert not imported("--json", "/dev/null", "--", "dd", "if=/etc/passwd", "of=/dev/null") & HEAVY
+
+
+def test_nothing_is_imported_that_watching_has_no_use_for():
+    found = imported("--", "dd", "if=/etc/passwd", "of=/dev/null")
+    assert found & UNNEEDED == set()
+    assert {name for name in found if name.startswith("assay.rules.")} > {"assay.rules.client_page_cache"}
+    assert "assay.rules.order_effects" not in found
+    assert {name for name in found if name.startswith("assay.parsers.")} == {"assay.parsers.dd"}

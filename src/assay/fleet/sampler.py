@@ -13,12 +13,15 @@ import threading
 import time
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from assay.catalogue import Evidence, Host, Observer, ObserverScope, Undo
 from assay.errors import EvidenceError
-from assay.fleet import beside
 from assay.frozen import dataclass, field
 from assay.records import ABSOLUTE, Edge, Fact, Reading, Series, Snapshot, Subject, When
+
+if TYPE_CHECKING:
+    from assay.fleet.beside import Companion
 
 UNDER_THE_CLOCK = (Edge.ARMED, Edge.POLL, Edge.LAST)
 SOURCE = "sampler"
@@ -63,7 +66,7 @@ class Sampler:
         self._observers = tuple(observer for observer in observers if observer.scope is ObserverScope.PHASE)
         self._snapshots: dict[str, list[Snapshot]] = {observer.name: [] for observer in self._observers}
         self._missing: dict[str, str] = {}
-        self._beside: dict[str, beside.Companion] = {}
+        self._beside: dict[str, Companion] = {}
         self._cpu: dict[str, list[tuple[int, int]]] = {ABSOLUTE: []}
         self._spent_ns = 0
         self._mutex = threading.Lock()
@@ -76,6 +79,8 @@ class Sampler:
             if observer.beside is None or undo is None:
                 continue
             try:
+                from assay.fleet import beside  # no watcher of a single command needs it
+
                 self._beside[observer.name] = beside.start(self._host, undo, observer.beside, self._subject)
             except Exception as error:  # as in _look
                 self._fail(observer, error)

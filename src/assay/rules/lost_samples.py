@@ -8,6 +8,7 @@ nothing there. What it loses is everything that is judged over time.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 
 from assay.catalogue import Case, Rule, TrialCase
 from assay.findings import found
@@ -85,13 +86,18 @@ def gaps(case: TrialCase) -> dict[str, float]:
     return longest
 
 
+def middle(steps: Sequence[float]) -> float:
+    """The median; the library is imported where there are samples enough."""
+    from statistics import median
+
+    return median(steps)
+
+
 def gap_of(series: Series, case: TrialCase) -> float | None:
     """The longest step under the clock in units of the median step; None where there are too few samples."""
     inside = [at for at in series.at_ns if case.phase.start_ns <= at <= case.phase.end_ns]
     steps = [after - before for before, after in itertools.pairwise(inside)]
-    from statistics import median  # only where samples are looked at
-
-    usual = median(steps) if len(inside) >= LEAST_SAMPLES else 0
+    usual = middle(steps) if len(inside) >= LEAST_SAMPLES else 0
     return max(steps) / usual if usual > 0 else None
 
 

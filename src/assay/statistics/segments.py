@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
-from statistics import median
 
 from assay.frozen import dataclass
 
@@ -61,6 +60,8 @@ def noise(values: Sequence[float]) -> float:
     differences = [after - before for before, after in pairwise(values)]
     if not differences:
         return floor
+    from statistics import median  # what it imports itself costs more than this file
+
     middle = median(differences)
     return max(floor, NORMAL * median(abs(one - middle) for one in differences) / math.sqrt(2))
 
