@@ -1,0 +1,123 @@
+"""Finds arms whose servers do not do the same for an answer: one stores first, or one was asked less, or one remembered more.
+
+The comparison's partner of D04, T09 and T02: what these found in the runs of either arm is held against each other. The id is
+C02s, because C02 judges what file systems promise and this one what servers did.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from statistics import median
+
+from assay import measures
+from assay.catalogue import Case, ComparisonCase, Rule
+from assay.findings import found
+from assay.measures import served
+from assay.records import Finding, Run, Scope, Severity, State
+
+EARLY, ITSELF, REMEMBERED = "D04", "T09", "T02"
+LOOKED_AT = {
+    EARLY: "when a server acknowledges",
+    ITSELF: "what clients answer themselves",
+    REMEMBERED: "what a server remembers",
+}
+JUDGED = (State.PASS, State.FAIL)
+Seen = Mapping[str, float]
+"""Rule -> what it found in an arm: the share of runs that acknowledged early, operations a request, the share from memory."""
+
+
+def applies(case: Case) -> str | None:
+    """Comparisons of servers, but where the server's own setting is the factor."""
+    assert isinstance(case, ComparisonCase)
+    if not any(served.server(run) for run, _ in (*case.baseline, *case.candidate)):
+        return "the targets name no server"
+    owner, _, knob = case.comparison.factor.partition(".")
+    own = knob and owner in {target.name for target in case.experiment.targets}
+    return f"what the server does is the factor ({case.comparison.factor})" if own else None
+
+
+def check(case: Case) -> Finding:
+    """The same rule's findings in both arms."""
+    assert isinstance(case, ComparisonCase)
+    baseline, candidate = (seen(case, {id_of(run) for run, _ in arm}) for arm in (case.baseline, case.candidate))
+    both = baseline.keys() & candidate.keys()
+    observed = {
+        f"{rule}.{arm}": known[rule]
+        for arm, known in (("baseline", baseline), ("candidate", candidate))
+        for rule in sorted(known)
+    }
+    if not both:
+        said = f"Of both arms it is not known {', '.join(LOOKED_AT.values())}."
+        return found(RULE, case, State.UNVERIFIED, said, observed=observed)
+    apart = list(differences(case, baseline, candidate))
+    if not apart:
+        alike = " and ".join(LOOKED_AT[rule] for rule in sorted(both))
+        return found(RULE, case, State.PASS, f"Both arms are alike in {alike}.", observed=observed)
+    worst = min((severity for severity, _ in apart), key=list(Severity).index)
+    return found(
+        RULE,
+        case,
+        State.FAIL,
+        f"The servers did not do the same for an answer: {'; '.join(words for _, words in apart)}.",
+        severity=worst,
+        observed=observed,
+        threshold={"ratio_share": case.thresholds["ratio_share"], "memory_share": case.thresholds["memory_share"]},
+        relabel="a comparison of two promises, not of two speeds" if worst is Severity.INVALIDATES else None,
+    )
+
+
+def id_of(run: Run) -> str:
+    """A run's id as verdicts are kept by."""
+    return f"{run.trial.id:04d}/{run.attempt}"
+
+
+def seen(case: ComparisonCase, runs: set[str]) -> Seen:
+    """What the rules found in the runs of one arm, the median over them; a rule that could not tell is left out."""
+    said = [finding for run in sorted(runs & case.verdicts.keys()) for finding in case.verdicts[run].findings]
+    told: dict[str, list[float]] = {}
+    for finding in said:
+        value = {
+            EARLY: float(finding.state is State.FAIL),
+            ITSELF: finding.observed.get("ratio"),
+            REMEMBERED: finding.observed.get("hit_share"),
+        }.get(finding.rule)
+        if finding.state in JUDGED and isinstance(value, float):
+            told.setdefault(finding.rule, []).append(value)
+    return {rule: median(values) for rule, values in told.items()}
+
+
+def differences(case: ComparisonCase, baseline: Seen, candidate: Seen) -> Iterator[tuple[Severity, str]]:
+    """What sets the arms apart, each with what it means for the comparison."""
+    both = baseline.keys() & candidate.keys()
+    if EARLY in both and baseline[EARLY] != candidate[EARLY]:
+        which = "the candidate" if candidate[EARLY] > baseline[EARLY] else "the baseline"
+        yield Severity.INVALIDATES, f"{which} acknowledges before its data are on storage (D04), the other one after"
+    if ITSELF in both:
+        least, most = sorted((max(1.0, baseline[ITSELF]), max(1.0, candidate[ITSELF])))
+        if most > (1 + case.thresholds["ratio_share"]) * least:
+            each = f"{baseline[ITSELF]:.2f} operations in the baseline, {candidate[ITSELF]:.2f} in the candidate"
+            yield Severity.INVALIDATES, f"for each request clients did {each} (T09)"
+    if REMEMBERED in both and abs(baseline[REMEMBERED] - candidate[REMEMBERED]) > case.thresholds["memory_share"]:
+        shares = (measures.percent(arm[REMEMBERED]) for arm in (baseline, candidate))
+        yield Severity.QUALIFIES, "from the server's memory came {} in the baseline, {} in the candidate (T02)".format(*shares)
+
+
+RULE = Rule(
+    id="C02s",
+    name="server-parity",
+    scope=Scope.COMPARISON,
+    severity=Severity.INVALIDATES,
+    part="comparability",
+    needs=(),
+    applies=applies,
+    check=check,
+    alternatives=(
+        "The difference is what is asked about: make it the factor (a setting of the target), and it is declared.",
+        "One server remembers more because it needs less memory for each entry: that is a part of it, and worth saying.",
+    ),
+    advice="Make both servers promise the same (sync, caching of clients, cold or warm), or show both settings for both servers.",
+    sources=(
+        "Heiser: Systems benchmarking crimes, unfair benchmarking of competitors",
+        "SPEC SFS 2014, 4.3: stable storage is the same for all",
+    ),
+)
