@@ -22,7 +22,7 @@ ASSAY = str(Path(sys.executable).parent / "assay")
 PAIRS = 15
 FILE_BYTES = 128 << 20
 SHORT_S, LONG_S = 1, 11
-BUSY = "i=0; while [ $i -lt 400000 ]; do i=$((i + 1)); done"
+BUSY = "i=0; while [ $i -lt 1500000 ]; do i=$((i + 1)); done"
 
 
 def weigh() -> Iterator[tuple[str, str]]:
