@@ -89,8 +89,8 @@ LYING = (
     ),
 )
 OBJECTS = (
-    Example("filecreate-ioengine", TEXT, {"nrfiles": 100}, ("create",)),
-    Example("filestat-ioengine", JSON, {}, ("stat",)),
+    Example("filecreate-ioengine", TEXT, {"nrfiles": 20}, ("create",)),
+    Example("filestat-ioengine", JSON, {"nrfiles": 20}, ("stat",)),
 )
 
 
