@@ -173,13 +173,21 @@ def schema():
 
 
 @pytest.mark.parametrize(
-    "words", [["dd", "if=data", "of=/dev/null", "bs=1M"], ["true"], ["cp", "data", "copy"], ["sh", "-c", "kill -9 $$"]]
+    "words",
+    [
+        ["dd", "if=data", "of=/dev/null", "bs=1M"],
+        ["true"],
+        ["cp", "data", "copy"],
+        ["sh", "-c", "kill -9 $$"],
+        ["sh", "-c", "dd if=data of=/dev/null bs=16 & dd if=data of=/dev/null bs=16 & wait"],
+    ],
 )
 def test_the_json_is_as_documented(bench, words):
     bench.run("stat", "--json", "told.json", "--", *words)
     told = json.loads((bench.home / "told.json").read_text())
     jsonschema.Draft202012Validator(schema()).validate(told)
     assert told["command"] == words
+    assert len(told["reported"]["calls"] if told["reported"] else []) == (2 if "&" in words[-1] else 0)
 
 
 def test_pairs_are_compared_and_documented(bench):

@@ -77,6 +77,11 @@ def reported(told: Told) -> dict[str, Any] | None:
         "ops_per_s": sum(sums) if sums else None,
         "values": dict(found.values),
         "resolution": dict(found.resolution),
+        "calls": [
+            {"from_s": part.from_ns / 1e9, "to_s": part.to_ns / 1e9, "values": dict(part.values)}
+            for part in found.parts
+            if found.met
+        ],
     }
 
 
