@@ -120,7 +120,10 @@ def neighbour(place, name="noise"):
     group = next((one for one in GROUPS if (one / "cgroup.procs").exists()), None)
     own = group / f"assay-neighbour-{os.getpid()}" if group else None
     if own:
-        own.mkdir()
+        try:
+            own.mkdir()
+        except OSError as error:
+            pytest.skip(f"no control group can be made here: {error}")
     join = f"echo $$ > {own}/cgroup.procs; " if own else ""
     write = f"dd if=/dev/zero of={place}/{name} bs=1M count=64 oflag=direct conv=notrunc status=none"
     process = subprocess.Popen(["sh", "-c", f"{join}while {write}; do :; done"], process_group=0)

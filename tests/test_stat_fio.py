@@ -59,7 +59,6 @@ SOUND = (
     Example("aio-read", TEXT, {"size": "8m"}, READ),
     Example("backwards-read", JSON, {"size": "16m", **FILE}, READ),
     Example("basic-verify", TEXT, {"size": "8m", **FILE}, BOTH),
-    Example("butterfly", JSON, {"size": "4m", **FILE}, READ),
     Example("fio-rand-read", JSON, SECOND, READ, may=OFTEN_FROM_MEMORY),
     Example("fio-rand-RW", TEXT, SECOND, BOTH, may=OFTEN_FROM_MEMORY | OFTEN_OVERWRITTEN),
     Example("fio-rand-write", JSON, SECOND, WRITE, may=OFTEN_OVERWRITTEN),
@@ -67,9 +66,7 @@ SOUND = (
     Example("fio-seq-write", JSON, SECOND, WRITE, may=OFTEN_OVERWRITTEN),
     Example("iometer-file-access-server", TEXT, {"size": "16m"}, BOTH),
     Example("rand-zones", JSON, {"size": "4m"}, READ),
-    Example("ssd-steadystate", TEXT, {"size": "8m", "runtime": 1, **FILE}, ("write", "random_write")),
     Example("ssd-test", JSON, {"size": "8m"}, FOUR),
-    Example("surface-scan", JSON, {"size": "16m", "fill_device": 0, **FILE}, BOTH),
     Example("tiobench-example", TEXT, {"size": "1m"}, FOUR),
 )
 LYING = (

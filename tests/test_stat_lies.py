@@ -128,14 +128,6 @@ def test_a_writer_that_flushes_is_sound(disk, more):
     assert told["measures"]["write"]["claim"]["durability"] == "stable-media"
 
 
-def test_a_writer_that_does_not_flush_has_its_drain_charged(disk):
-    told = stat(disk, *dd("/dev/zero", "out", "count=64"))
-    (disk / "out").unlink()
-    assert told["ladder"]["page_cache"]["dirty_at_exit_bytes"] > SIZE / 2
-    assert told["corrected"]["write_bytes_per_s"] < told["reported"]["write_bytes_per_s"]
-    assert failed(told) == {}
-
-
 def test_what_is_removed_before_it_is_written_is_on_no_media(disk):
     told = stat(disk, "sh", "-c", "dd if=/dev/zero of=gone bs=1M count=64; rm gone")
     assert told["verdict"] == "INVALID"

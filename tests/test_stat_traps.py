@@ -126,6 +126,7 @@ def test_dd_stops_its_clock_before_the_data_are_written(disk):
     (disk / "out").unlink()
     assert "D01" in failing(lie)
     assert "drain" in lie["label"]
+    assert lie["ladder"]["page_cache"]["dirty_at_exit_bytes"] > 0
     assert lie["corrected"]["write_bytes_per_s"] < lie["reported"]["write_bytes_per_s"]
     assert "D01" not in failing(honest)
     assert failed(honest) == {}

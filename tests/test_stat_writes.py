@@ -54,17 +54,8 @@ def test_a_flush_that_a_library_swallows_is_charged_all_the_same(disk):
     assert failed(told) == {}  # what is charged is true
 
 
-@pytest.mark.parametrize("flag", ["dsync", "sync"])
-def test_a_writer_that_waits_for_each_record_is_sound(disk, flag):
-    told = stat(disk, *dd("/dev/urandom", "out", "count=16", f"oflag={flag}"))
-    assert failed(told) == {}
-    assert "D01" not in failing(told)
-    assert told["ladder"]["page_cache"]["dirty_at_exit_bytes"] < MIB
-
-
-@pytest.mark.parametrize("how", ["rm out", ": > out"], ids=["removed", "truncated"])
-def test_what_is_gone_before_it_is_written_was_never_on_media(disk, how):
-    told = stat(disk, "sh", "-c", f"dd if=/dev/urandom of=out bs=1M count={HALF // MIB}; {how}")
+def test_what_is_truncated_before_it_is_written_was_never_on_media(disk):
+    told = stat(disk, "sh", "-c", f"dd if=/dev/urandom of=out bs=1M count={HALF // MIB}; : > out")
     assert told["verdict"] == "INVALID"
     assert "D06" in failed(told)
 
@@ -123,19 +114,13 @@ def test_flushed_writes_through_a_cached_loop_device_reach_the_disk_below(cached
 
 
 def test_what_a_neighbour_writes_neither_hides_a_lie_nor_makes_one(disk):
-    with neighbour(disk):
+    with neighbour(disk) as process:
+        assert Path(f"/proc/{process.pid}/cgroup").read_text() != Path("/proc/self/cgroup").read_text()
         told = stat(disk, *FLUSHED)
         assert failed(told) == {}
+        (device,) = (one for one in told["ladder"]["devices"] if one["name"].startswith("loop"))
+        assert device["write_bytes"] > 1.5 * HALF, "the neighbour wrote nothing"
         (disk / "out").unlink()  # ext4 begins at once to write what replaces a truncated file
         told = stat(disk, "sh", "-c", f"dd if=/dev/urandom of=out bs=1M count={HALF // MIB}; rm out")
         assert "D06" in failed(told)
         assert told["verdict"] == "INVALID"
-
-
-def test_the_neighbour_is_really_there(disk):
-    with neighbour(disk) as process:
-        stood = Path(f"/proc/{process.pid}/cgroup").read_text()
-        assert stood != Path("/proc/self/cgroup").read_text()
-        told = stat(disk, "sleep", "0.5")
-    (device,) = (one for one in told["ladder"]["devices"] if one["name"].startswith("loop"))
-    assert device["write_bytes"] > SIZE
