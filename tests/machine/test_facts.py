@@ -73,3 +73,11 @@ def test_interrupts_of_the_bus_device_that_a_disk_hangs_on(tmp_path):
     found = sources.of_interrupts(Local(root=tmp_path), "device.0", "/sys/block/vda/device")
     assert found == {f"device.0.irq_cpus[]{number}": f"/proc/irq/{number}/smp_affinity_list" for number in ("35", "36")}
     assert sources.of_interrupts(Local(root=tmp_path), "device.0", "/sys/block/vdb/device") == {}
+
+
+def test_interfaces_of_containers_that_come_and_go_are_no_facts(tmp_path):
+    net = tmp_path / "sys/class/net"
+    for entry in ("lo", "eth0/device", "eth1/device", "bond0/lower_eth1", "veth12", "docker0/lower_veth12", "tap0"):
+        (net / entry).mkdir(parents=True)
+    assert sources.interfaces(Local(root=tmp_path)) == ("bond0", "eth0", "eth1")
+    assert sources.interfaces(Local(root=tmp_path / "none")) == ()

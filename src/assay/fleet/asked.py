@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from assay.catalogue import Host, Target
 from assay.errors import AssayError
 from assay.machine import facts as told
+from assay.machine import sources
 from assay.machine.filesystems import FILESYSTEMS
 from assay.machine.stack import mount_of
 from assay.records import EndpointKind, Fact, FactClass, Place, When
@@ -66,7 +67,7 @@ def cards(host: Host, place: Place, boot: str) -> Pairs:
     """Offloads, rings, coalescing, driver and firmware of every network card, where the target lies behind one."""
     with contextlib.suppress(AssayError, OSError):
         if place.kind is EndpointKind.DIRECTORY and mount_of(host, place.address).filesystem in ELSEWHERE:
-            for name in (name for name in host.list("/sys/class/net") if name != "lo"):
+            for name in sources.interfaces(host):
                 texts = {key: _output(host, ("ethtool", switch, name)) for key, switch in SWITCHES.items()}
                 texts["driver"] = _once(host, boot, ("ethtool", "-i", name))
                 for key, text in texts.items():

@@ -38,6 +38,18 @@ def of_device(host: Host, key: str, device: str) -> dict[str, str]:
     return found | of_interrupts(host, key, f"{at}/device")
 
 
+def interfaces(host: Host) -> tuple[str, ...]:
+    """The network interfaces that a device is behind: cards, and bonds, bridges and VLANs over them.
+
+    Others (of containers and virtual machines) come and go while something else is measured.
+    """
+    net = "/sys/class/net"
+    names = host.list(net)
+    cards = frozenset(name for name in names if host.exists(f"{net}/{name}/device"))
+    over = (name for name in names if any(f"lower_{card}" in host.list(f"{net}/{name}") for card in cards))
+    return tuple(sorted(cards | frozenset(over)))
+
+
 def of_interface(host: Host, name: str) -> dict[str, str]:
     """The settings of one network interface."""
     at, key = f"/sys/class/net/{name}", f"network.{name}"

@@ -48,7 +48,7 @@ def read(host: Host, subject: Subject) -> Mapping[str, object]:
     files = {**listed(host, table()), **WHOLE, **sources.of_groups(host)}
     for place, device in enumerate(subject.devices):
         files |= sources.of_device(host, f"device.{place}", device)
-    for name in subject.interfaces or (name for name in host.list("/sys/class/net") if name != "lo"):
+    for name in subject.interfaces or sources.interfaces(host):
         files |= sources.of_interface(host, name)
     raw = contents(host, files)
     raw |= {f"device.{place}.name": device for place, device in enumerate(subject.devices)}
