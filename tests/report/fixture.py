@@ -58,7 +58,7 @@ from assay.records import (
     WorkloadSpec,
     worst,
 )
-from assay.records.run import EndpointKind
+from assay.records.place import EndpointKind
 from assay.report.inputs import Curve, Pictures
 
 GIB = 2**30

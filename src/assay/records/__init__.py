@@ -59,28 +59,24 @@ from assay.records.judgement import (
     VerdictState,
     worst,
 )
+from assay.records.place import Endpoint, EndpointKind, Limit, Place, Subject
 from assay.records.results import Judged, Results
 from assay.records.run import (
     CacheState,
     Client,
-    Endpoint,
-    EndpointKind,
     EngineCost,
     EngineError,
     HostClock,
-    Limit,
     LoadTotal,
     OperationTotal,
     Outcome,
     Phase,
     PhasePlan,
-    Place,
     Printed,
     QueueTotal,
     Run,
     SteadyState,
     StopRule,
-    Subject,
 )
 from assay.records.server import Server
 from assay.records.watched import Stream, Touched, TreeAccount, Watched

@@ -7,71 +7,8 @@ from enum import StrEnum
 
 from assay.frozen import dataclass, field
 from assay.records.evidence import Direction
-from assay.records.experiment import Trial, Value
-from assay.records.server import Server
-
-
-class EndpointKind(StrEnum):
-    """What a client is given to work on."""
-
-    DIRECTORY = "directory"
-    FILE = "file"
-    DEVICE = "device"
-    SOCKET = "socket"
-    URL = "url"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Endpoint:
-    """What one client uses: a directory, a file of ours, a device, a socket address or a URL."""
-
-    kind: EndpointKind
-    address: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class Limit:
-    """A limit that is known beforehand: declared by a target or by the experiment's [limits]."""
-
-    device: str
-    direction: Direction
-    bytes_per_s: int | None = None
-    ops_per_s: int | None = None
-    declared_by: str = ""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Place:
-    """Where a prepared target is: its address, the stack of block devices below it (upper first), its limits."""
-
-    target: str
-    host: str
-    kind: EndpointKind
-    address: str
-    devices: tuple[str, ...] = ()
-    """Kernel names, from the device the file system is on down to the lowest visible (`loop0`, `vda`)."""
-    backing_files: tuple[str, ...] = ()
-    limits: tuple[Limit, ...] = ()
-    filesystem: str | None = None
-    private: Mapping[str, Value] = field(default_factory=dict)
-    """What the target's own later calls need (image path, loop number, argument lists)."""
-    server: Server | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Subject:
-    """What an observer looks at during one phase."""
-
-    pids: tuple[int, ...] = ()
-    paths: tuple[str, ...] = ()
-    """Data files, for cachestat and FIEMAP (backing files of image targets are in `backing_files`)."""
-    backing_files: tuple[str, ...] = ()
-    directory: str | None = None
-    devices: tuple[str, ...] = ()
-    interfaces: tuple[str, ...] = ()
-    cgroups: tuple[str, ...] = ()
-    endpoints: tuple[str, ...] = ()
-    server: Server | None = None
+from assay.records.experiment import Trial
+from assay.records.place import Place
 
 
 class CacheState(StrEnum):

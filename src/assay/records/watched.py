@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from assay.frozen import dataclass
 from assay.records.evidence import Observations
-from assay.records.run import Place
+from assay.records.place import Place
 
 
 @dataclass(frozen=True, kw_only=True)
