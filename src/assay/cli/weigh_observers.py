@@ -51,6 +51,8 @@ WORDS = {
     Conclusion.MATTERS: "beyond the margin",
     Conclusion.UNDECIDED: "not shown: more pairs, or a quieter machine",
 }
+GRAVITY = (Conclusion.EQUIVALENT, Conclusion.IMMATERIAL, Conclusion.UNDECIDED, Conclusion.MATTERS)
+"""From the best to the worst: the worst is told first."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -180,7 +182,7 @@ def compared(without: list[float], watched: list[float]) -> tuple[Estimate, Conc
 def text(names: tuple[str, ...], found: tuple[Effect, ...]) -> str:
     """For people: the answer first."""
     margin = measures.percent(limits.thresholds(RULE)["ratio_share"])
-    worst = max(found, key=lambda one: abs(math.log(one.ratio.value)))
+    worst = max(found, key=lambda one: (GRAVITY.index(one.conclusion), abs(math.log(one.ratio.value))))
     who = ", ".join(names) if len(names) <= FEW else f"{len(names)} observers"
     answer = f"with {who}: {worst.ratio.value:.3f} times the {worst.figure} of {worst.load} ({WORDS[worst.conclusion]})"
     header = (
