@@ -48,6 +48,9 @@ def test_the_file_of_a_command_and_what_a_target_tells_count():
         finding = judged([made_with(**{key: "/usr/bin/fio, 100 bytes"})], [made_with(**{key: "/usr/bin/fio, 101 bytes"})])
         assert finding.state is State.FAIL
         assert "100 bytes against" in finding.statement
+    log = judged([made_with(**{"target.mkfs.log.version": "1"})], [made_with(**{"target.mkfs.log.version": "2"})])
+    assert log.state is State.PASS, "a format on disk is no tool"
+    assert judged([made_with(**{"target.server.version": "1"})], [made_with()]).state is State.PASS, "another system has none"
     assert judged([made_with(**{"target.size": "1"})], [made_with(**{"target.size": "2"})]).state is State.PASS
 
 

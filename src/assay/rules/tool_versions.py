@@ -16,7 +16,8 @@ from assay.records import Finding, Observations, Run, Scope, Severity, State, Wh
 LAB, GENERATOR, KERNEL = "assay", "assay-engine", "kernel"
 FACTS = {"kernel.release": KERNEL, "kernel.build": "kernel build", "host.system": "system", "tool.libc": "C library"}
 PROGRAM, OF_TARGET, VERSION = "program.", "target.", "version"
-MISSING = "not there"
+FORMAT = "target.mkfs."
+"""Versions of formats on disk are features of a file system, not of a tool."""
 Runs = Sequence[tuple[Run, Observations]]
 
 
@@ -34,8 +35,8 @@ def check(case: Case) -> Finding:
     if unknown:
         words = f"Not every run says its version of {' and '.join(unknown)}: what it is comparable with is not known."
         return found(RULE, case, State.UNVERIFIED, words)
-    parts = sorted({part for one in every for part in one})
-    values = {part: [sorted({one.get(part, MISSING) for one in arm}) for arm in arms] for part in parts}
+    parts = sorted({part for one in every for part in one if all(part in another for another in every)})
+    values = {part: [sorted({one[part] for one in arm}) for arm in arms] for part in parts}
     several = [part for part, (left, right) in values.items() if len({*left, *right}) > 1]
     pinned = ", ".join(f"{part} {shortened(values[part][0][0])}" for part in parts if part not in several)
     if several:
@@ -70,7 +71,7 @@ def versions(run: Run, observations: Observations) -> Iterator[tuple[str, str]]:
             yield FACTS[fact.key], fact.value
         elif fact.key.startswith(PROGRAM):
             yield f"command of {fact.key.removeprefix(PROGRAM)}", fact.value
-        elif fact.key.startswith(OF_TARGET) and VERSION in fact.key:
+        elif fact.key.startswith(OF_TARGET) and fact.key.endswith(VERSION) and not fact.key.startswith(FORMAT):
             yield fact.key, fact.value
 
 
