@@ -53,7 +53,8 @@ class Trail:
     """Process -> whether it is of the tree."""
     _parents: dict[int, tuple[int, int]] = field(default_factory=dict)
     """Ended task -> its parent, and the tick in which we heard of it."""
-    _pending: list[opened.Opened] = field(default_factory=list)
+    _pending: dict[int, dict[bytes, bool]] = field(default_factory=dict)
+    """Process -> what it opened, of which it could not be told yet whether it is of the tree."""
     _sums: dict[str, int] = field(default_factory=dict)
     _cpu_ns: int = 0
     _tasks: int = 0
@@ -149,15 +150,17 @@ class Trail:
     def _hear_opens(self) -> None:
         if self.opens is None or self.crowded:
             return
-        old = set(self._pending)
-        merged = dict.fromkeys((*self._pending, *self.opens.drain()))
-        self._pending = []
-        for one in merged:
-            inside = self._belongs(one.pid)
+        old, self._pending = self._pending, {}
+        fresh: dict[int, dict[bytes, bool]] = {}
+        for one in self.opens.drain(self._inside):
+            files = fresh.setdefault(one.pid, {})
+            files[one.key] = files.get(one.key, False) or one.written
+        for pid, files in (*old.items(), *fresh.items()):
+            inside = self._belongs(pid)
             if inside:
-                self.handles[one.key] = self.handles.get(one.key, False) or one.written
-            elif inside is None and one not in old:
-                self._pending.append(one)
+                self.handles |= {key: written or self.handles.get(key, False) for key, written in files.items()}
+            elif inside is None and files is not old.get(pid):
+                self._pending[pid] = files
         if len(self.handles) > MOST_FILES:
             self.crowded = True
 
