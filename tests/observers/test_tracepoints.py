@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -212,3 +213,29 @@ def test_it_ends_and_is_struck_out_of_the_ledger(watched):
 def test_no_mount_is_left(watched):
     mounts = Path("/proc/self/mountinfo").read_text()
     assert mounts.count(" - tracefs ") == TRACEFS_BEFORE
+
+
+KILLED = """
+import os, sys, time
+from assay.fleet import beside
+from assay.fleet.hosts.local import Local
+from assay.fleet.ledger import Ledger
+from assay.observers.tracepoints import OBSERVER
+from assay.records import Subject
+companion = beside.start(Local(), Ledger(sys.argv[1]), OBSERVER.beside, Subject(pids=(os.getpid(),), directory=sys.argv[1]))
+print(companion.process.pid, flush=True)
+time.sleep(60)
+"""
+
+
+@real
+def test_it_dies_with_a_lab_that_is_killed(tmp_path):
+    lab = subprocess.Popen([sys.executable, "-c", KILLED, tmp_path], stdout=subprocess.PIPE, text=True)
+    stat = Path(f"/proc/{int(lab.stdout.readline())}/stat")
+    assert stat.exists()
+    lab.kill()
+    lab.communicate()
+    until = time.monotonic() + 20
+    while stat.exists() and stat.read_text().rpartition(")")[2].split()[0] not in "ZX" and time.monotonic() < until:
+        time.sleep(0.05)
+    assert not stat.exists() or stat.read_text().rpartition(")")[2].split()[0] in "ZX"

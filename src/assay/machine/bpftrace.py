@@ -42,8 +42,8 @@ def obstacle(host: Host) -> str | None:
 
 
 def argv(program: str) -> tuple[str, ...]:
-    """The command that runs a program of probes; `$1` in it is its own process."""
-    return ("unshare", "--mount", "sh", "-c", START, program)
+    """The command that runs a program of probes; `$1` in it is its own process. It ends with the thread that started it."""
+    return ("setpriv", "--pdeathsig", "KILL", "--", "unshare", "--mount", "sh", "-c", START, program)
 
 
 def asked(maps: Iterable[str]) -> str:

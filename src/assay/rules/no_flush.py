@@ -44,7 +44,8 @@ def check(case: Case) -> Finding:
     least = case.thresholds["least_flushes"]
     own = None if upper else traced.counted(case.phase, case.observations, "own_flushes", flushes.subjects[0])
     if own is not None and own >= least:
-        said = f"The load's own processes sent {own:,.0f} flushes, or writes past its cache, to {flushes.device}."
+        count = f"{own:,.0f} {'flush' if own == 1 else 'flushes'} or writes past its cache"
+        said = f"The load's own processes sent {count} to {flushes.device}."
         return found(RULE, case, State.PASS, said, observed={**observed, "own_flushes": own})
     if flushes.raw_operations < least or (upper is not None and upper.raw_operations < least):
         return not_flushed(case, flushes, upper, observed)
