@@ -80,4 +80,11 @@ def test_files_below_directories_are_data_too(tmp_path):
     (tmp_path / "single").touch()
     found = data_files(Local(), Server(pid_file="/x", data=(str(tmp_path / "single"), str(tmp_path / "a"), "/no/such")))
     assert found[0] == str(tmp_path / "single")
-    assert len(found) == MOST_FILES
+    assert len(found) == MOST_FILES + 1, "one more says that there are too many"
+
+
+def test_of_too_many_files_nothing_is_said(tmp_path):
+    for number in range(MOST_FILES + 1):
+        (tmp_path / f"{number:04d}").touch()
+    watched = subject([tmp_path])
+    assert "name those" in parsed(watched, looked(watched, Edge.ARMED, 0)).missing["server.dirty_bytes"]

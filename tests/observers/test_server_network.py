@@ -15,7 +15,7 @@ from assay.observers.server_network import OBSERVER
 from assay.records import Direction, Edge, Rung, Server, Snapshot, Span, Subject
 from observer_looks import look, readings, the_series
 
-SUBJECT = Subject(server=Server(pid_file="/run/pid"))
+SUBJECT = Subject(server=Server(pid_file="/run/pid", address="127.0.0.1"))
 MIB = 1 << 20
 TORN = "a\nb\nTcp: x"
 
@@ -52,7 +52,7 @@ def test_text_of_another_form_is_refused():
 
 
 def test_a_server_that_is_not_there_is_told():
-    assert OBSERVER.read(Local(), Subject(server=Server(pid_file="/no/such/pid"))) == {}
+    assert OBSERVER.read(Local(), Subject(server=Server(pid_file="/no/such/pid", address="::1"))) == {}
     gone = Snapshot(edge=Edge.ARMED, at_ns=0, took_ns=1, raw={})
     assert "no process" in OBSERVER.parse("h", "p", [gone], SUBJECT).missing["L4.read"]
     assert OBSERVER.parse("h", "p", [], Subject()).missing == {}
@@ -60,7 +60,7 @@ def test_a_server_that_is_not_there_is_told():
 
 def test_a_real_mebibyte_of_a_real_server(tmp_path):
     (tmp_path / "pid").write_text(str(os.getpid()))
-    subject = Subject(server=Server(pid_file=str(tmp_path / "pid")))
+    subject = Subject(server=Server(pid_file=str(tmp_path / "pid"), address="127.0.0.1"))
     with socket.create_server(("127.0.0.1", 0)) as listening:
         armed = look(OBSERVER, Local(), subject, Edge.ARMED, 0)
         code = "import socket, sys; print(len(socket.create_connection(('127.0.0.1', int(sys.argv[1]))).recv(1 << 20, 256)))"
@@ -79,11 +79,13 @@ def test_a_real_mebibyte_of_a_real_server(tmp_path):
 
 def test_the_way_to_a_server(tmp_path):
     (tmp_path / "pid").write_text(str(os.getpid()))
-    here = Server(pid_file=str(tmp_path / "pid"))
+    here = Server(pid_file=str(tmp_path / "pid"), address="127.0.0.1")
     assert way(Local(), here) == "lo"
     assert shares_network(Local(), os.getpid())
     assert kind(Local(), "lo") == "loopback"
     assert way(Local(), Server(pid_file="/no/such")) is None
-    assert facts(Local(), Server(pid_file="/no/such")) == ()
+    nowhere = Server(pid_file=str(tmp_path / "pid"))
+    assert facts(Local(), nowhere) == ()
+    assert "server.address" in OBSERVER.parse("h", "p", [], Subject(server=nowhere)).missing["L4.read"]
     told = dict(facts(Local(), here))
     assert (told["server.route"], told["server.route_kind"]) == ("lo", "loopback")

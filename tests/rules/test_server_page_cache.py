@@ -3,8 +3,9 @@
 import pytest
 
 from assay.records import Claim, Severity, State, Tier
+from assay.rules.client_page_cache import RULE as CLIENT
 from assay.rules.server_page_cache import RULE
-from audit.case_builder import MIB, Made, case_of
+from audit.case_builder import MIB, Made, Seen, case_of
 from server_cases import served
 
 DEVICE, SERVER = Claim(tier=Tier.DEVICE), Claim(tier=Tier.SERVER_CACHE)
@@ -64,3 +65,10 @@ def test_it_needs_a_server_and_reads():
     assert RULE.applies(case_of(Made(), "T02")) == "the target names no server"
     assert RULE.applies(served("T02", operation="write")) == "not a read"
     assert RULE.applies(served("T02")) is None
+
+
+@pytest.mark.parametrize(("sent", "state"), [(257 * MIB, State.PASS), (64 * MIB, State.FAIL), (None, State.UNVERIFIED)])
+def test_of_the_client_t01_asks_what_the_server_sent(sent, state):
+    rungs = [("L4", "write", sent)] if sent is not None else []
+    case = served("T01", rungs, claim=DEVICE, values=GOT, figure="bytes", seen=Seen(storage_bytes=0, lower_bytes=256 * MIB))
+    assert CLIENT.check(case).state is state

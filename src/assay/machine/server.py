@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import posixpath
 import re
@@ -12,8 +13,8 @@ from assay.catalogue import Host
 from assay.errors import AssayError
 from assay.records import Server
 
-MOST_FILES = 256
-"""Data files that are looked at; of more the first by name, directory after directory."""
+MOST_FILES = 1024
+"""Data files that are looked at; of more nothing is said, since what is dirty may be in the others."""
 DEEPEST = 8
 """Directories below a data directory that are walked into."""
 LOOPBACK = "lo"
@@ -52,14 +53,9 @@ def _text(host: Host, path: str) -> str:
 
 
 def data_files(host: Host, server: Server) -> tuple[str, ...]:
-    """The server's data files that are there now, at most MOST_FILES."""
-    found: list[str] = []
-    for path in server.data:
-        for file in _files(host, path, DEEPEST):
-            if len(found) == MOST_FILES:
-                return tuple(found)
-            found.append(file)
-    return tuple(found)
+    """The server's data files that are there now; one more than MOST_FILES where there are too many."""
+    every = (file for path in server.data for file in _files(host, path, DEEPEST))
+    return tuple(itertools.islice(every, MOST_FILES + 1))
 
 
 def _files(host: Host, path: str, depth: int) -> Iterator[str]:
@@ -78,13 +74,8 @@ def shares_network(host: Host, pid: int) -> bool:
 
 
 def way(host: Host, server: Server) -> str | None:
-    """The interface of this host through which clients reach the server; None where that cannot be told."""
-    if server.address:
-        routed = _route(host, server.address)
-        if routed:
-            return routed
-    running = pids(host, server)
-    return LOOPBACK if running and shares_network(host, running[0]) else None
+    """The interface of this host through which clients reach the server's address; None without one, or without a route."""
+    return _route(host, server.address) if server.address else None
 
 
 def _route(host: Host, address: str) -> str | None:

@@ -158,12 +158,6 @@ def lowest_device(phase: Phase, observations: Observations, direction: Direction
     return passed(phase, observations, Rung.LOWEST_DEVICE, direction, span)
 
 
-def below_client(phase: Phase, observations: Observations) -> Step | None:
-    """What reads made others deliver: what a server sent (L4), where one is named, else what storage was made to read (L2)."""
-    sent = passed(phase, observations, Rung.SERVER_NIC, Direction.WRITE)
-    return sent or passed(phase, observations, Rung.CLIENT_CACHE, Direction.READ)
-
-
 def taken(phase: Phase, observations: Observations) -> Step | None:
     """What the lowest device wrote while the clock ran and in the drain; None where nobody counted it."""
     clock = lowest_device(phase, observations, Direction.WRITE)

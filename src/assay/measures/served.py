@@ -37,6 +37,12 @@ def over_network(phase: Phase, observations: Observations, direction: Direction)
     return ladder.passed(phase, observations, Rung.SERVER_NIC, way)
 
 
+def below_client(run: Run, phase: Phase, observations: Observations) -> ladder.Step | None:
+    """What reads made others deliver: what a server sent (L4), where one is named, else what storage was made to read (L2)."""
+    rung, way = (Rung.CLIENT_CACHE, Direction.READ) if server(run) is None else (Rung.SERVER_NIC, Direction.WRITE)
+    return ladder.passed(phase, observations, rung, way)
+
+
 def payload(phase: Phase, observations: Observations, direction: Direction) -> float | None:
     """Bytes that the clients got or gave: as they say, else what passed the server's interfaces."""
     told = told_bytes(phase, direction)

@@ -2,7 +2,7 @@
 
 Sources: cachestat(2) of each file that the target names as data of its server, or that lies below a directory it names; and
 where the target names a command that prints how many requests the server has answered, the last number of what it prints.
-Of more than 256 files the first are looked at. All of it is asked at the edges of the phase and never between them.
+Of more than 1,024 files nothing is said. All of it is asked at the edges of the phase and never between them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from assay.catalogue import Evidence, Host, Observer
 from assay.errors import AssayError
-from assay.machine.server import data_files
+from assay.machine.server import MOST_FILES, data_files
 from assay.records import Series, Server, Snapshot, Subject
 from assay.snapshots import Origin, counter, gauge
 
@@ -42,7 +42,10 @@ def pages(host: Host, server: Server) -> dict[str, object]:
     found = dict.fromkeys((*PAGES.values(), SIZE), 0)
     if host.syscalls is None or not server.data:
         return {"error": "the target names no data of its server (server.data)"}
-    for path in data_files(host, server):
+    files = data_files(host, server)
+    if len(files) > MOST_FILES:
+        return {"error": f"more than {MOST_FILES} data files: name those that clients change (server.data)"}
+    for path in files:
         try:
             answer = host.syscalls.cachestat(path)
         except FileNotFoundError:

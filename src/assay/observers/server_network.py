@@ -1,6 +1,7 @@
 """Counts what passed the server's network interfaces, and what its TCP sent again, in its own network namespace.
 
-Sources: /proc/PID/net/dev and /proc/PID/net/snmp of the first process that the target names as its server. A server in the
+Sources: /proc/PID/net/dev and /proc/PID/net/snmp of the first process that the target names as its server, where the target
+says by which address clients reach it: one behind a local socket or a mount has no network. A server in the
 lab's own namespace is reached through the loopback, so that is its interface; in a namespace of its own all others are.
 Received bytes are the direction `read`, sent bytes `write`, headers included (rung L4). Others' traffic is in them.
 """
@@ -19,6 +20,7 @@ DIRECTIONS = {Direction.READ: (0, 1), Direction.WRITE: (8, 9)}
 """Columns of bytes and packets of /proc/net/dev."""
 TCP = {"sent_segments": "OutSegs", "retransmitted_segments": "RetransSegs", "accepted_connections": "PassiveOpens"}
 KEYS = ("L4.read", "L4.write")
+EVIDENCE = (*KEYS, *(f"server.{metric}" for metric in TCP))
 FILES = ("dev", "snmp")
 
 
@@ -29,7 +31,8 @@ def available(host: Host) -> str | None:
 
 def read(host: Host, subject: Subject) -> Mapping[str, object]:
     """The two texts of the server's namespace, and whether that is the lab's own; nothing where no server runs."""
-    running = pids(host, subject.server) if subject.server else ()
+    server = subject.server
+    running = pids(host, server) if server is not None and server.address else ()
     if not running:
         return {}
     found = texts(host.read, (f"/proc/{running[0]}/net/{name}" for name in FILES))
@@ -40,10 +43,12 @@ def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], subject: Su
     """Rung L4 for each interface, TCP segments of the namespace. Raises EvidenceError on text of another form."""
     if subject.server is None:
         return Evidence()
+    if not subject.server.address:
+        return Evidence(missing=dict.fromkeys(EVIDENCE, "the target names no address of its server (server.address)"))
     seen = [snapshot for snapshot in snapshots if all(text_of(snapshot, name) for name in FILES)]
     if len(seen) < len(snapshots) or not seen:
         reason = f"no process of the server was found at {len(snapshots) - len(seen)} of {len(snapshots)} looks"
-        return Evidence(missing=dict.fromkeys((*KEYS, *(f"server.{metric}" for metric in TCP)), reason))
+        return Evidence(missing=dict.fromkeys(EVIDENCE, reason))
     origin = Origin(host=host_name, phase=phase, source="server_network:/proc/PID/net/dev", layer="server")
     return Evidence(readings=tuple(readings_of(origin, seen)), series=tuple(series_of(origin, seen)))
 
@@ -94,7 +99,7 @@ def tcp(text: str) -> dict[str, int]:
 
 OBSERVER = Observer(
     name="server_network",
-    gives=(*KEYS, *(f"server.{metric}" for metric in TCP)),
+    gives=EVIDENCE,
     cost="0.12 ms of CPU a look",
     available=available,
     read=read,

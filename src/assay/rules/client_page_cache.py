@@ -9,7 +9,7 @@ from __future__ import annotations
 from assay import measures
 from assay.catalogue import Case, Rule, TrialCase
 from assay.findings import at_most, found, in_words, knob, told_rate
-from assay.measures import ladder, traced
+from assay.measures import ladder, served, traced
 from assay.records import Direction, Finding, Regime, Scope, Severity, State, Tier
 from assay.units import Unit
 
@@ -95,11 +95,11 @@ def uncounted(case: TrialCase, hits: float, asked: float) -> str | None:
 
 def counted(case: TrialCase) -> ladder.Step | None:
     """What the client made others send it or storage read; else the bytes of the device; None where fewer are stored."""
-    own = ladder.below_client(case.phase, case.observations)
-    passes_by = knob(case, "direct") is True or ladder.has(case.phase, case.observations, "L4.write")
-    own = own if passes_by else traced.brought(case.phase, case.observations, own)
+    behind = served.server(case.run) is not None
+    own = served.below_client(case.run, case.phase, case.observations)
+    own = own if behind or knob(case, "direct") is True else traced.brought(case.phase, case.observations, own)
     encoded = case.claim.tier is Tier.AS_IS and ladder.encoded_bytes(case.phase, case.observations) > 0
-    return None if encoded else own or ladder.highest_device(case.phase, case.observations, Direction.READ)
+    return own if behind else None if encoded else own or ladder.highest_device(case.phase, case.observations, Direction.READ)
 
 
 def words(asked: float, hits: float) -> str:
