@@ -186,7 +186,7 @@ def observations(count: int = 4) -> Observations:
                 host="local",
                 subject="client:0",
                 operation="create",
-                upper_ns=array("q", [100, 200]),
+                upper_ns=array("q", [100_000, 200_000]),
                 count=array("q", [count - 1, 1]),
             ),
         ),
