@@ -13,8 +13,7 @@ import socket
 import struct
 from collections.abc import Iterator
 from pathlib import Path
-
-from assay.frozen import dataclass
+from typing import NamedTuple
 
 NETLINK_GENERIC = 16
 SO_RCVBUFFORCE = 33
@@ -48,14 +47,26 @@ MOVED_NAMES = (
 )
 
 
-@dataclass(frozen=True, kw_only=True)
-class Exit:
-    """A task that has ended: its own account, without that of its children."""
+class Exit(NamedTuple):
+    """A task that has ended: its own account, without that of its children. Most are of others: it is read where it is wanted."""
 
     pid: int
     parent: int
-    cpu_ns: int
-    counters: dict[str, int]
+    record: bytes
+    """`struct taskstats`."""
+
+    @property
+    def cpu_ns(self) -> int:
+        """User and system time."""
+        user_us, system_us, _, _ = PROCESSOR.unpack_from(self.record, PROCESSOR_AT)
+        return int(user_us + system_us) * 1000
+
+    @property
+    def counters(self) -> dict[str, int]:
+        """Bytes, calls, switches and faults by name."""
+        _, _, minor, major = PROCESSOR.unpack_from(self.record, PROCESSOR_AT)
+        moved = dict(zip(MOVED_NAMES, MOVED.unpack_from(self.record, MOVED_AT), strict=True))
+        return {**moved, "minor_faults": minor, "major_faults": major}
 
 
 class Exits:
@@ -152,12 +163,6 @@ def _exits(message: bytes) -> Iterator[Exit]:
 
 
 def _exit(record: bytes) -> Exit:
+    MOVED.unpack_from(record, MOVED_AT)  # a record that is too short is none
     pid, parent = IDENTITY.unpack_from(record, IDENTITY_AT)
-    user_us, system_us, minor, major = PROCESSOR.unpack_from(record, PROCESSOR_AT)
-    counters = dict(zip(MOVED_NAMES, MOVED.unpack_from(record, MOVED_AT), strict=True))
-    return Exit(
-        pid=pid,
-        parent=parent,
-        cpu_ns=(user_us + system_us) * 1000,
-        counters={**counters, "minor_faults": minor, "major_faults": major},
-    )
+    return Exit(pid, parent, record)
