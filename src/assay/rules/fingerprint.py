@@ -112,7 +112,8 @@ def said(case: ComparisonCase, alien: list[Difference], implied: list[Difference
     listed = "; ".join(map(str, alien[:MOST_SHOWN])) + more
     if is_bundle(case):
         return f"The factor {factor} stands for whole machines or systems; with it these differ: {listed}.{changed}{follow}"
-    return f"The arms differ in {len(alien)} things besides the factor {factor}: {listed}.{changed}{follow}"
+    things = "1 thing" if len(alien) == 1 else f"{len(alien)} things"
+    return f"The arms differ in {things} besides the factor {factor}: {listed}.{changed}{follow}"
 
 
 def differences(baseline: Runs, candidate: Runs) -> Iterator[Difference]:
