@@ -50,20 +50,20 @@ def test_groups_nearer_than_what_matters_pass():
 
 
 def test_too_few_runs_cannot_be_told():
-    found = case("S03", values(apart=0.4), blocks=5)
-    assert "fewer than 6 runs" in RULE.applies(found)
-    assert RULE.applies(case("S03", values(), blocks=6)) is None
+    found = case("S03", values(apart=0.4), blocks=4)
+    assert "fewer than 5 runs" in RULE.applies(found)
+    assert RULE.applies(case("S03", values(), blocks=5)) is None
 
 
 def test_a_figure_of_zero_has_no_ratios():
     assert "is 0" in RULE.applies(case("S03", lambda t: float(t.block), measure="spool.create.errors", blocks=8))
 
 
-@pytest.mark.parametrize("blocks", [6, 10, 20])
+@pytest.mark.parametrize("blocks", [5, 10, 20])
 def test_normal_noise_is_rarely_accused(blocks):
     draw = np.random.default_rng(blocks)
     alarms = sum(
         RULE.check(case("S03", lambda t: 100 * math.exp(draw.normal(0, 0.2)), blocks=blocks)).state is State.FAIL
         for _ in range(SETS)
     )
-    assert alarms / SETS <= 0.02 + 3 * math.sqrt(0.02 / SETS)
+    assert alarms / SETS <= 0.027 + 3 * math.sqrt(0.027 / SETS)
