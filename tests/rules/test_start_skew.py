@@ -2,6 +2,7 @@
 
 import math
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -77,3 +78,31 @@ def test_the_bracket_holds_the_percentile_of_every_part(inside, outside, share):
     of_all = sorted(Counter(inside + outside).items())
     low, high = latency.bracket(of_all, share, len(inside) / (len(inside) + len(outside)))
     assert low <= latency.percentile(sorted(Counter(inside).items()), share) <= high
+
+
+def calls_of(*spans, operation="read"):
+    """A foreign command in which a tool was called several times, each call with what it said and when it ran."""
+    made = Made(starts=tuple(start for start, _ in spans), ends=tuple(end for _, end in spans))
+    case = case_of(made, "W04")
+    clients = tuple(
+        replace(client, operations=tuple(replace(one, operation=operation, count=1) for one in client.operations))
+        for client in case.phase.clients
+    )
+    values = {"read.bytes": 5e8, "read.bytes_per_s": 5e7}
+    return replace(case, phase=replace(case.phase, clients=clients, values=values), value=5e7)
+
+
+def test_calls_that_told_what_they_moved_are_bounded():
+    finding = RULE.check(calls_of((0.0, 10.0), (2.0, 12.0)))
+    assert (finding.state, finding.severity) == (State.FAIL, Severity.QUALIFIES)
+    each = 256 * (1 << 20)
+    assert finding.bound.low == pytest.approx(2 * each / 12)
+    assert finding.bound.high == pytest.approx(2 * each / 10)
+
+
+def test_calls_that_did_something_else_are_not_idle():
+    case = calls_of((0.0, 10.0), (2.0, 12.0))
+    reader, writer = case.phase.clients
+    wrote = tuple(replace(one, operation="write") for one in writer.operations)
+    phase = replace(case.phase, clients=(reader, replace(writer, operations=wrote)), operations=("read", "write"))
+    assert RULE.check(replace(case, phase=phase)).state is State.PASS
