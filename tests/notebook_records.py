@@ -65,7 +65,7 @@ def experiment(
         targets=tuple(TargetSpec(name=str(level), kind="directory") for level in levels),
         workloads=(WorkloadSpec(name="spool", kind="metadata"),),
         factors=tuple(factors),
-        measures=tuple(Measure(workload="spool", operation="create", figure=name.split(".")[2]) for name in measures),
+        measures=tuple(Measure(workload="spool", operation="create", figure=name.split(".", 2)[2]) for name in measures),
         requirements=tuple(requirements),
         compare="target",
         repeats=5,

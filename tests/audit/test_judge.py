@@ -228,7 +228,7 @@ def test_excluded_runs_do_not_count():
 
 def test_experiment_rules_give_findings():
     plan = Plan(experiment="e", seed=1, trials=(), blocks=1, drawn_blocks=1, sittings=(None,))
-    found = judge.judge_experiment(experiment_of(Made()), plan, [], lambda run: observations_of(Made()))
+    found = judge.judge_experiment(experiment_of(Made()), plan, [])
     assert all(finding.state in State for finding in found)
 
 

@@ -34,8 +34,9 @@ def lacking(rule: Rule, case: Case) -> dict[str, str]:
     if isinstance(case, TrialCase):
         absent = [key for key in rule.needs if not ladder.has(case.phase, case.observations, key)]
         return {key: case.observations.missing.get(key, "") for key in absent}
-    runs = (*case.baseline, *case.candidate) if isinstance(case, ComparisonCase) else case.runs
-    every = [observations for _, observations in runs]
+    if not isinstance(case, ComparisonCase):
+        return {}
+    every = [observations for _, observations in (*case.baseline, *case.candidate)]
     return {
         key: next((seen.missing[key] for seen in every if key in seen.missing), "")
         for key in rule.needs

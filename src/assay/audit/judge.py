@@ -183,11 +183,7 @@ def judge_comparison(experiment: Experiment, plan: Plan, what: tuple[Comparison,
     )
 
 
-def judge_experiment(experiment: Experiment, plan: Plan, runs: Sequence[Judged], load: Load) -> tuple[Finding, ...]:
-    """The findings of the rules that look at the whole experiment."""
-    chosen = rules(Scope.EXPERIMENT)
-    if not chosen:
-        return ()
-    seen = tuple((judged.run, load(judged.id)) for judged in runs)
-    case: Case = ExperimentCase(subject="experiment", experiment=experiment, plan=plan, runs=seen, thresholds={})
-    return tuple(examine(rule, case) for rule in chosen)
+def judge_experiment(experiment: Experiment, plan: Plan, runs: Sequence[Judged]) -> tuple[Finding, ...]:
+    """The findings of the rules that look at the whole experiment, by what is known of its runs."""
+    case: Case = ExperimentCase(subject="experiment", experiment=experiment, plan=plan, runs=tuple(runs), thresholds={})
+    return tuple(examine(rule, case) for rule in rules(Scope.EXPERIMENT))

@@ -51,7 +51,8 @@ class ExperimentCase:
     subject: str
     experiment: Experiment
     plan: Plan
-    runs: tuple[tuple[Run, Observations], ...]
+    runs: tuple[Judged, ...]
+    """With what was said of them; their evidence stays where it is: no rule of this scope asks for it."""
     thresholds: Mapping[str, float]
 
 

@@ -118,8 +118,11 @@ def run_control(path: Path, lab: Path) -> Heard:
     control = reading.control(path)
     assert control is not None, f"{path} has no [control] table"
     experiment, text = reading.read(path), path.read_text(encoding="utf-8")
-    twin = measured(experiment, text, lab / "twin")
-    lie = measured(without(experiment, control.blind), text, lab / "lie") if control.blind else twin
+    whole = scope_of(control) is Scope.EXPERIMENT
+    twin = measured(fixed(experiment, control.passes) if whole else experiment, text, lab / "twin")
+    lie = twin
+    if whole or control.blind:
+        lie = measured(without(fixed(experiment, control.fail) if whole else experiment, control.blind), text, lab / "lie")
     return Heard(
         control=control,
         of_lie=tuple(findings(lie, control, control.fail)),
@@ -130,8 +133,16 @@ def run_control(path: Path, lab: Path) -> Heard:
     )
 
 
+def fixed(experiment: Experiment, levels: Mapping[str, Value]) -> Experiment:
+    """The experiment at these levels alone, for rules that look at all of it."""
+    factors = (replace(one, levels=(levels[one.path],)) if one.path in levels else one for one in experiment.factors)
+    return replace(experiment, factors=tuple(factors))
+
+
 def without(experiment: Experiment, blind: Sequence[str]) -> Experiment:
     """The experiment with some observers left out."""
+    if not blind:
+        return experiment
     names = catalogue.watchers(experiment.observers)
     return replace(experiment, observers=tuple(name for name in names if name not in blind))
 
@@ -155,6 +166,9 @@ def measured(experiment: Experiment, text: str, lab: Path) -> Results:
 
 def findings(results: Results, control: Control, levels: Mapping[str, Value]) -> Iterator[Finding]:
     """What the rule said about the measure where these levels were set: of the last attempt of each run, or of comparisons."""
+    if scope_of(control) is Scope.EXPERIMENT:
+        yield from (finding for finding in results.findings if finding.rule == control.rule)
+        return
     if scope_of(control) is Scope.TRIAL:
         judged = [(run.verdicts, control.measure) for run in last_runs(results) if matches(run.run.trial.levels, levels)]
     else:

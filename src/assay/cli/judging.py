@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from assay.analysis import cells, compare, require, scale_up, troughs
+from assay.analysis import cells, compare, require, scale_up, scaling, troughs
 from assay.audit import judge
 from assay.errors import DamagedError
 from assay.notebook import read as notebook
@@ -48,5 +48,6 @@ def answered(bare: Results, load: notebook.Load) -> Results:
         comparison_verdicts=judge.judge_comparisons(experiment, plan, runs, comparisons, load),
         requirements=require.requirements(experiment, table, comparisons, runs),
         troughs=troughs.troughs(experiment, table, runs),
-        findings=judge.judge_experiment(experiment, plan, runs, load),
+        scaling=scaling.scaling(experiment, table, comparisons),
+        findings=judge.judge_experiment(experiment, plan, runs),
     )

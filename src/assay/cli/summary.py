@@ -7,7 +7,7 @@ from assay.records import Results
 
 
 def summary(results: Results) -> str:
-    """Verdict counts, comparisons, requirements, troughs, every cell, and why what is doubtful is so."""
+    """Verdict counts, comparisons, requirements, troughs, how it scales, every cell, and why what is doubtful is so."""
     verdicts = [one for judged in results.runs for one in judged.verdicts.values()]
     parts = [
         f"{results.experiment.title}: {tables.counted(tables.verdict_counts(results.runs)) or 'no verdicts'}",
@@ -15,6 +15,7 @@ def summary(results: Results) -> str:
         tables.comparison_table(results),
         tables.requirement_table(results),
         tables.trough_lines(results),
+        "\n".join(one.statement for one in results.scaling),
         tables.cell_table(results, grids.gridded(results)),
         grids.grids(results),
         tables.reasons([*verdicts, *results.comparison_verdicts.values()]),

@@ -23,6 +23,7 @@ from assay.records import (
     RequirementResult,
     Results,
     Run,
+    Scaling,
     Trough,
     Verdict,
 )
@@ -214,5 +215,6 @@ def with_answers(bare: Results, found: Any) -> Results:  # noqa: ANN401 - plain 
         },
         requirements=tuple(plain.from_plain(RequirementResult, result) for result in found["requirements"]),
         troughs=tuple(plain.from_plain(Trough, trough) for trough in found.get("troughs", ())),
+        scaling=tuple(plain.from_plain(Scaling, one) for one in found.get("scaling", ())),
         findings=tuple(plain.from_plain(Finding, finding) for finding in found["findings"]),
     )

@@ -118,7 +118,7 @@ class Store:
                 )
 
     def derive(self, ruleset: str, results: Results) -> None:
-        """Keep what follows from all runs: cells, comparisons, their verdicts, requirements, troughs, findings."""
+        """Keep what follows from all runs: cells, comparisons, their verdicts, requirements, troughs, scaling, findings."""
         answers = {
             "runs": [judged.id for judged in results.runs],
             "cells": plain.to_plain(results.cells),
@@ -126,6 +126,7 @@ class Store:
             "comparison_verdicts": plain.to_plain(results.comparison_verdicts),
             "requirements": plain.to_plain(results.requirements),
             "troughs": plain.to_plain(results.troughs),
+            "scaling": plain.to_plain(results.scaling),
             "findings": plain.to_plain(results.findings),
         }
         files.write_whole(layout.derived_folder(self.folder, ruleset) / "answers.json", files.to_json(answers))

@@ -183,6 +183,35 @@ class Trough:
     statement: str
 
 
+class ScalingKind(StrEnum):
+    """What was asked of a curve over a number of clients, threads or requests."""
+
+    LAW = "law"
+    """How it grows, and where it peaks."""
+    BREAK_EVEN = "break-even"
+    """Where one arm stops being better than the other."""
+    SATURATION = "saturation"
+    """Where a share of a resource is used up."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scaling:
+    """One answer about a measure over a count."""
+
+    kind: ScalingKind
+    measure: str
+    factor: str
+    """What is counted: `clients`."""
+    within: Mapping[str, Value]
+    """The levels of the other factors."""
+    at: Estimate | None
+    """The count of the peak, the break-even or the saturation; None where there is none in the measured range."""
+    lowest: float
+    highest: float
+    """The measured range."""
+    statement: str
+
+
 class RequirementState(StrEnum):
     """Whether a requirement holds."""
 

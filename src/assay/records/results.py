@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from assay.frozen import dataclass, field
 from assay.records.experiment import Experiment, Plan
-from assay.records.judgement import Cell, Comparison, Finding, RequirementResult, Trough, Verdict
+from assay.records.judgement import Cell, Comparison, Finding, RequirementResult, Scaling, Trough, Verdict
 from assay.records.run import Run
 
 
@@ -36,6 +36,7 @@ class Results:
     """By the comparison's subject, `comparison:MEASURE:CANDIDATE[:CONDITIONS]`."""
     requirements: tuple[RequirementResult, ...] = ()
     troughs: tuple[Trough, ...] = ()
+    scaling: tuple[Scaling, ...] = ()
     findings: tuple[Finding, ...] = ()
     """Of experiment scope."""
     damaged: Mapping[str, str] = field(default_factory=dict)

@@ -20,6 +20,7 @@ def render(results: Results) -> str:
         _figures(results),
         _comparisons(results),
         _troughs(results),
+        _scaling(results),
         _verdicts(results),
         _doubts(results),
         _again(results),
@@ -88,6 +89,10 @@ def _comparisons(results: Results) -> str:
 
 def _troughs(results: Results) -> str:
     return _titled("Troughs", "\n".join(f"- {escape(one.statement)}" for one in results.troughs))
+
+
+def _scaling(results: Results) -> str:
+    return _titled("How it scales", "\n".join(f"- {escape(one.statement)}" for one in results.scaling))
 
 
 def _verdicts(results: Results) -> str:

@@ -1,0 +1,228 @@
+"""What a curve over a number of clients, workers or requests in flight says, and only within the numbers that were measured.
+
+How it grows and where it peaks (Gunther's law, where it is told from Amdahl's and from a straight line), at which number one
+arm stops being better than the other, and at which number a share is used up. A peak is claimed only where its whole interval
+lies within what was measured; else the answer is that there is none in the range.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+
+from assay import measures
+from assay.analysis.counting import measure_of, unit_of
+from assay.analysis.scale_up import COUNTS, RATES
+from assay.records import Cell, Comparison, Estimate, Experiment, Factor, Scaling, ScalingKind, Value
+from assay.statistics.crossing import Band, Crossing, crossings
+from assay.statistics.scaling_law import LEAST_LEVELS, Law, Point, laws, peak_interval
+from assay.units import Unit
+
+FULL_SHARE = 0.9
+"""So much of a resource counts as used up: rule L02 takes the same."""
+LEAST_PLACES = 2
+LEAST_EACH = 3
+"""Trials at each number: fewer bear no interval (S02)."""
+STRAIGHT = 0.95
+"""A curve that reaches this share of a straight line at its end is one, for whoever decides by it."""
+CONFIDENCE = 0.95
+
+
+def scaling(experiment: Experiment, cells: Sequence[Cell], comparisons: Sequence[Comparison]) -> tuple[Scaling, ...]:
+    """All answers, by kind and in the order of the cells; none without a factor that counts something."""
+    counted = [factor for factor in experiment.factors if counts(factor)]
+    return tuple(
+        one
+        for factor in counted
+        for found in (
+            grown(experiment, factor, cells),
+            evened(experiment, factor, comparisons),
+            filled(experiment, factor, cells),
+        )
+        for one in found
+    )
+
+
+def counts(factor: Factor) -> bool:
+    """Whether a factor counts what works at the same time, at some different numbers."""
+    numbers = [level for level in factor.levels if isinstance(level, int) and not isinstance(level, bool) and level > 0]
+    return factor.path.rpartition(".")[2] in COUNTS and len(numbers) == len(factor.levels) >= LEAST_PLACES
+
+
+def curves(factor: Factor, cells: Sequence[Cell]) -> Iterator[tuple[str, dict[str, Value], list[tuple[int, Cell]]]]:
+    """Measure, the levels of the other factors, and the cells along this one in the order of its numbers."""
+    found: dict[tuple[str, tuple[tuple[str, Value], ...]], list[tuple[int, Cell]]] = {}
+    for cell in cells:
+        number = cell.levels.get(factor.path)
+        if isinstance(number, int) and cell.values:
+            rest = tuple((path, level) for path, level in cell.levels.items() if path != factor.path)
+            found.setdefault((cell.measure, rest), []).append((number, cell))
+    for (measure, rest), along in found.items():
+        yield measure, dict(rest), sorted(along, key=lambda pair: pair[0])
+
+
+# --------------------------------------------------------------------------------------------------- growth
+
+
+def grown(experiment: Experiment, factor: Factor, cells: Sequence[Cell]) -> Iterator[Scaling]:
+    """The law of each rate of all clients together that was measured at enough numbers."""
+    for measure, within, along in curves(factor, cells):
+        enough = len(along) >= LEAST_LEVELS and all(len(cell.values) >= LEAST_EACH for _, cell in along)
+        if not enough or measure_of(experiment, measure).figure not in RATES:
+            continue
+        points: list[Point] = [(float(number), value) for number, cell in along for value in cell.values.values()]
+        best = laws(points)[0]
+        peak = bracketed(points, best) if best.name == "usl" else None
+        span = (float(along[0][0]), float(along[-1][0]))
+        what = factor.path.rpartition(".")[2]
+        yield Scaling(
+            kind=ScalingKind.LAW,
+            measure=measure,
+            factor=factor.path,
+            within=within,
+            at=peak,
+            lowest=span[0],
+            highest=span[1],
+            statement=f"{measure}{where(within)} {growth(best, peak, span, what)}.",
+        )
+
+
+def bracketed(points: Sequence[Point], law: Law) -> Estimate | None:
+    """The peak with its interval, where all of it lies within the measured numbers; else None."""
+    numbers = [n for n, _ in points]
+    if law.peak is None or not min(numbers) < law.peak < max(numbers):
+        return None
+    low, high = peak_interval(points, law, CONFIDENCE)
+    if not min(numbers) <= low <= high <= max(numbers):
+        return None
+    return estimate(law.peak, low, high, len(points), "Gunther's law, resampled residuals")
+
+
+def growth(law: Law, peak: Estimate | None, span: tuple[float, float], what: str) -> str:
+    """How the curve runs from its first to its last number."""
+    last = law.at(span[1]) / law.at(1.0) / span[1]
+    if peak is not None:
+        return f"peaks at {told(peak)} {what} and falls beyond"
+    if law.name == "linear" or last >= STRAIGHT:
+        return f"grows in proportion up to {span[1]:g} {what}: what limits it was not reached, and nothing follows for more"
+    serial = f", as if {measures.percent(law.contention)} of the work went one after the other" if law.contention else ""
+    return (
+        f"flattens: {span[1]:g} {what} do {measures.percent(last)} of {span[1]:g} times what one does{serial}; "
+        f"a peak is not in the measured range, {span[0]:g} to {span[1]:g}"
+    )
+
+
+# ----------------------------------------------------------------------------------------------- break-even
+
+
+def evened(experiment: Experiment, factor: Factor, comparisons: Sequence[Comparison]) -> Iterator[Scaling]:
+    """Where the ratio of candidate to baseline passes 1, for each measure and candidate that was compared at several numbers."""
+    found: dict[tuple[str, Value, tuple[tuple[str, Value], ...]], list[tuple[int, Comparison]]] = {}
+    for one in comparisons:
+        number = one.within.get(factor.path)
+        if isinstance(number, int) and one.ratio is not None and one.ratio.low is not None:
+            rest = tuple((path, level) for path, level in one.within.items() if path != factor.path)
+            found.setdefault((one.measure, one.candidate, rest), []).append((number, one))
+    for (measure, candidate, rest), along in found.items():
+        if len(along) >= LEAST_PLACES and experiment.compare != factor.path:
+            yield break_even(
+                measure_of(experiment, measure).name, factor, (candidate, dict(rest)), sorted(along, key=lambda pair: pair[0])
+            )
+
+
+def break_even(
+    measure: str, factor: Factor, arm: tuple[Value, Mapping[str, Value]], along: Sequence[tuple[int, Comparison]]
+) -> Scaling:
+    """One answer: the number at which the lead changes, or who leads at every number."""
+    bands = [band(number, one.ratio) for number, one in along if one.ratio is not None]
+    passed = crossings(bands)
+    base, what = along[0][1].baseline, factor.path.rpartition(".")[2]
+    span = (float(along[0][0]), float(along[-1][0]))
+    at = passage(passed[0], span, "ratios paired by block, joined by lines") if len(passed) == 1 else None
+    both = f"{measure}{where(arm[1])}, {arm[0]} against {base}:"
+    if not passed:
+        side = "above" if bands[0].value > 0 else "below"
+        said = f"{both} {arm[0]} is {side} {base} everywhere from {span[0]:g} to {span[1]:g} {what}: no break-even in that range."
+    elif at is None:
+        said = f"{both} the order changes {len(passed)} times from {span[0]:g} to {span[1]:g} {what}: noise, or no simple answer."
+    else:
+        side = "above" if passed[0].rising else "below"
+        said = f"{both} break-even at {told(at)} {what}; beyond it {arm[0]} is {side} {base}."
+    return Scaling(
+        kind=ScalingKind.BREAK_EVEN,
+        measure=measure,
+        factor=factor.path,
+        within={**arm[1], along[0][1].factor: arm[0]},
+        at=at,
+        lowest=span[0],
+        highest=span[1],
+        statement=said,
+    )
+
+
+def band(number: int, ratio: Estimate) -> Band:
+    """The logarithm of a ratio and of its interval."""
+    assert ratio.low is not None
+    assert ratio.high is not None
+    return Band(at=float(number), low=math.log(ratio.low), value=math.log(ratio.value), high=math.log(ratio.high))
+
+
+# ----------------------------------------------------------------------------------------------- saturation
+
+
+def filled(experiment: Experiment, factor: Factor, cells: Sequence[Cell]) -> Iterator[Scaling]:
+    """The number at which a share, such as that of the processors, reaches nine tenths."""
+    for measure, within, along in curves(factor, cells):
+        estimates = [(number, cell.estimate) for number, cell in along if cell.estimate is not None]
+        shares = unit_of(measure_of(experiment, measure)) is Unit.SHARE
+        if not shares or len(estimates) < LEAST_PLACES or any(one.low is None for _, one in estimates):
+            continue
+        bands = [Band(at=float(number), low=one.low or 0.0, value=one.value, high=one.high or 0.0) for number, one in estimates]
+        passed = [one for one in crossings(bands, FULL_SHARE) if one.rising]
+        span = (float(along[0][0]), float(along[-1][0]))
+        at = passage(passed[0], span, "means joined by lines") if passed else None
+        yield Scaling(
+            kind=ScalingKind.SATURATION,
+            measure=measure,
+            factor=factor.path,
+            within=within,
+            at=at,
+            lowest=span[0],
+            highest=span[1],
+            statement=f"{measure}{where(within)} {fullness(bands, at, factor.path.rpartition('.')[2])}.",
+        )
+
+
+def fullness(bands: Sequence[Band], at: Estimate | None, what: str) -> str:
+    """Where a share reaches nine tenths, in words."""
+    full = measures.percent(FULL_SHARE)
+    if at is not None:
+        return f"reaches {full} at {told(at)} {what}"
+    if bands[0].value >= FULL_SHARE:
+        return f"is {full} or more already at {bands[0].at:g} {what}"
+    most = max(band.value for band in bands)
+    return f"stays below {full} up to {bands[-1].at:g} {what} ({measures.percent(most)} at most): if it saturates, then beyond"
+
+
+# ---------------------------------------------------------------------------------------------------- words
+
+
+def passage(one: Crossing, span: tuple[float, float], method: str) -> Estimate:
+    """A crossing as an estimate; where the interval leaves the measured range, the range is its bound."""
+    low, high = one.low if one.low is not None else span[0], one.high if one.high is not None else span[1]
+    return estimate(one.at, low, high, 0, method)
+
+
+def estimate(value: float, low: float, high: float, n: int, method: str) -> Estimate:
+    """A number of clients with its interval."""
+    return Estimate(value=value, low=low, high=high, confidence=CONFIDENCE, unit=Unit.NONE.value, n=n, method=method)
+
+
+def told(at: Estimate) -> str:
+    """`5.2 (4.3 to 6.8)`."""
+    return f"{at.value:.3g} ({at.low:.3g} to {at.high:.3g})"
+
+
+def where(levels: Mapping[str, Value]) -> str:
+    """` at target = ext4`; nothing where no other factor varies."""
+    return f" at {', '.join(f'{path} = {level}' for path, level in levels.items())}" if levels else ""

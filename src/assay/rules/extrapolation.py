@@ -1,0 +1,133 @@
+"""Finds curves over a number of clients that still grow where they end: nothing they show speaks of more clients.
+
+The slope of the last step, d ln X / d ln N, of the geometric means of the rates at the two largest numbers measured. As long
+as it grows neither the capacity nor a peak nor a break-even beyond is in the measured range.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from assay.catalogue import Case, ExperimentCase, Rule
+from assay.findings import found
+from assay.records import Bound, Factor, Finding, Scope, Severity, State, Value
+
+COUNTS = ("clients", "workers", "walkers", "depth")
+RATES = ("ops_per_s", "bytes_per_s")
+LEAST = 2
+Levels = tuple[tuple[str, Value], ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class End:
+    """The last step of one curve."""
+
+    measure: str
+    where: Levels
+    what: str
+    largest: int
+    slope: float
+    highest: float
+
+    def __str__(self) -> str:
+        at = f" at {', '.join(f'{path} = {level}' for path, level in self.where)}" if self.where else ""
+        return f"{self.measure}{at} at {self.largest} {self.what} (d ln X / d ln N = {self.slope:.2f})"
+
+
+def counted(case: ExperimentCase) -> tuple[Factor, ...]:
+    """The factors that count what works at the same time, at two numbers or more."""
+    return tuple(one for one in case.experiment.factors if one.path.rpartition(".")[2] in COUNTS and len(one.levels) >= LEAST)
+
+
+def applies(case: Case) -> str | None:
+    """Experiments that vary such a number and measure a rate of all together."""
+    if not isinstance(case, ExperimentCase):
+        return "it judges the whole experiment"
+    if not counted(case):
+        return "nothing that works at the same time is counted by a factor"
+    rates = any(measure.figure in RATES for measure in case.experiment.measures)
+    return None if rates else "no rate of all together is measured"
+
+
+def ends(case: ExperimentCase) -> Iterator[End]:
+    """The last step of every curve that has two numbers with figures."""
+    for factor in counted(case):
+        for measure in (one.name for one in case.experiment.measures if one.figure in RATES):
+            for where, means in curves(case, factor, measure).items():
+                numbers = sorted(means)[-LEAST:]
+                if len(numbers) == LEAST:
+                    last, before = means[numbers[1]], means[numbers[0]]
+                    yield End(
+                        measure=measure,
+                        where=where,
+                        what=factor.path.rpartition(".")[2],
+                        largest=numbers[1],
+                        slope=(last - before) / math.log(numbers[1] / numbers[0]),
+                        highest=math.exp(last),
+                    )
+
+
+def curves(case: ExperimentCase, factor: Factor, measure: str) -> dict[Levels, dict[int, float]]:
+    """Levels of the other factors -> number -> mean logarithm of the rates that are known."""
+    known: dict[Levels, dict[int, list[float]]] = {}
+    for judged in case.runs:
+        verdict, number = judged.verdicts.get(measure), judged.run.trial.levels.get(factor.path)
+        if verdict is not None and verdict.value is not None and verdict.value > 0 and isinstance(number, int) and number > 0:
+            rest = tuple((path, level) for path, level in judged.run.trial.levels.items() if path != factor.path)
+            known.setdefault(rest, {}).setdefault(number, []).append(math.log(verdict.value))
+    return {where: {number: fmean(logs) for number, logs in at.items()} for where, at in known.items()}
+
+
+def check(case: Case) -> Finding:
+    """A note where a curve still grows at the largest number."""
+    assert isinstance(case, ExperimentCase)
+    every = list(ends(case))
+    if not every:
+        return found(RULE, case, State.UNVERIFIED, "No curve has figures at two numbers.")
+    flat = case.thresholds["flat_exponent"]
+    growing = [end for end in every if end.slope >= flat]
+    observed = {str(end): end.slope for end in every}
+    if not growing:
+        return found(
+            RULE, case, State.PASS, "Every curve has stopped growing within the numbers that were measured.", observed=observed
+        )
+    return found(
+        RULE,
+        case,
+        State.FAIL,
+        f"Still growing where the measurement ends: {'; '.join(map(str, growing))}. The capacity is at least what was measured "
+        "there; of more, of a peak and of who would be better then, nothing is known.",
+        observed=observed,
+        threshold={"flat_exponent": flat},
+        bound=bound(growing),
+    )
+
+
+def bound(growing: Sequence[End]) -> Bound | None:
+    """What one curve has shown at the least; of several there is no one bound."""
+    return Bound(low=growing[0].highest, high=None, unit="") if len(growing) == 1 else None
+
+
+RULE = Rule(
+    id="S11",
+    name="extrapolation",
+    scope=Scope.EXPERIMENT,
+    severity=Severity.NOTES,
+    part="statistics",
+    needs=(),
+    applies=applies,
+    check=check,
+    alternatives=(
+        "The limit is known from elsewhere, as that of a link or of a throttle: then report it, and that it was not reached.",
+        "The production load has no more clients than were measured: then nothing more has to be known.",
+    ),
+    advice="Measure with more, up to one and a half times the number at which it stops growing; until then call the figure "
+    "a lower bound of the capacity.",
+    sources=(
+        "Gunther: Guerrilla Capacity Planning, 2007, ch. 5: too few points before the peak fix nothing",
+        "Simulated: with points up to 8 clients and a true peak at 21.8, the 90 % interval of the peak is 12.6 to infinity",
+    ),
+)

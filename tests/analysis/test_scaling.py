@@ -1,0 +1,132 @@
+"""Growth, break-even and saturation of known curves; nothing is said outside of what was measured."""
+
+import math
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import notebook_records as made
+from assay.analysis.cells import cells
+from assay.analysis.compare import comparisons
+from assay.analysis.scaling import scaling
+from assay.notebook import read as notebook
+from assay.notebook.store import Store
+from assay.plain import from_plain, to_plain
+from assay.records import Factor, Observations, Results, Scaling, ScalingKind
+
+NUMBERS = (1, 2, 4, 8, 16)
+SHARE = "spool.create.@local.cpu_share"
+
+
+def no_evidence(run):
+    return Observations()
+
+
+def answered(value, *, factors=None, compare=None, measure=made.RATE, blocks=5, seed=1):
+    """The results of runs with value(levels) and 1 % of noise."""
+    draws = np.random.default_rng(seed)
+    factors = factors or (Factor(path="clients", levels=NUMBERS),)
+    asked = replace(made.experiment(measures=(measure,)), factors=factors, compare=compare)
+    plan = made.plan(asked, blocks)
+    runs = [
+        made.judged(made.run(trial), {measure: value(trial.levels) * math.exp(0.01 * draws.standard_normal())})
+        for trial in plan.trials
+    ]
+    table = cells(asked, plan, runs, no_evidence)
+    found = comparisons(asked, plan, table, runs)
+    return Results(
+        experiment=asked,
+        plan=plan,
+        runs=tuple(runs),
+        cells=table,
+        comparisons=found,
+        scaling=scaling(asked, table, found),
+    )
+
+
+def usl(n, one=100.0, contention=0.0, coherency=0.0):
+    return one * n / (1 + contention * (n - 1) + coherency * n * (n - 1))
+
+
+def test_a_peak_within_the_numbers_is_told_with_its_interval():
+    (one,) = answered(lambda levels: usl(levels["clients"], contention=0.05, coherency=0.02)).scaling
+    assert one.kind is ScalingKind.LAW
+    assert one.at.low <= math.sqrt(0.95 / 0.02) <= one.at.high
+    assert "peaks at" in one.statement
+
+
+def test_a_peak_beyond_the_numbers_is_not_claimed():
+    (one,) = answered(lambda levels: usl(levels["clients"], contention=0.05, coherency=0.001)).scaling
+    assert one.at is None
+    assert "a peak is not in the measured range, 1 to 16" in one.statement
+
+
+def test_a_straight_line_says_nothing_of_more():
+    (one,) = answered(lambda levels: usl(levels["clients"])).scaling
+    assert "grows in proportion up to 16 clients" in one.statement
+    assert "nothing follows for more" in one.statement
+
+
+def both(path, arms, numbers=NUMBERS):
+    factors = (Factor(path="target", levels=("old", "new")), Factor(path="clients", levels=numbers))
+    return {"factors": factors, "compare": path, "value": lambda levels: arms[levels["target"]](levels["clients"])}
+
+
+def of(kind, results):
+    return [one for one in results.scaling if one.kind is kind]
+
+
+def test_the_break_even_is_where_the_order_changes():
+    arms = {"old": lambda n: usl(n, one=130, contention=0.3), "new": lambda n: usl(n, one=100, contention=0.1)}
+    asked = both("target", arms)
+    (one,) = of(ScalingKind.BREAK_EVEN, answered(asked.pop("value"), **asked))
+    true = next(n / 100 for n in range(100, 1600) if arms["new"](n / 100) > arms["old"](n / 100))
+    assert one.at.low - 0.2 <= true <= one.at.high + 0.2, "the curve is joined by straight lines"
+    assert "beyond it new is above old" in one.statement
+    assert one.within == {"target": "new"}
+
+
+def test_no_break_even_is_made_up():
+    arms = {"old": lambda n: usl(n, one=100), "new": lambda n: usl(n, one=120)}
+    asked = both("target", arms)
+    (one,) = of(ScalingKind.BREAK_EVEN, answered(asked.pop("value"), **asked))
+    assert one.at is None
+    assert "new is above old everywhere from 1 to 16 clients: no break-even in that range" in one.statement
+
+
+@pytest.mark.parametrize(
+    ("each", "said"),
+    [
+        (0.15, r"reaches 90 % at 6\.\d+ \(5\.\d+ to 6\.\d+\) clients"),
+        (0.02, r"stays below 90 % up to 16 clients \(3\d(\.\d)? % at most\)"),
+        (0.95, r"is 90 % or more already at 1 clients"),
+    ],
+)
+def test_where_a_share_is_used_up(each, said):
+    results = answered(lambda levels: min(0.99, each * levels["clients"]), measure=SHARE)
+    (one,) = of(ScalingKind.SATURATION, results)
+    assert re.search(said, one.statement), one.statement
+
+
+@pytest.mark.parametrize(
+    "factors",
+    [
+        (Factor(path="spool.record_size", levels=(1, 2, 4, 8)),),
+        (Factor(path="clients", levels=(4,)),),
+        (Factor(path="target", levels=("a", "b")),),
+    ],
+)
+def test_only_counts_scale(factors):
+    assert answered(lambda levels: 100.0, factors=factors).scaling == ()
+
+
+def test_the_notebook_keeps_it(tmp_path):
+    results = answered(lambda levels: usl(levels["clients"], contention=0.1))
+    assert tuple(from_plain(Scaling, to_plain(one)) for one in results.scaling) == results.scaling
+    with Store.create(tmp_path / "lab", results.experiment, results.plan, made.TEXT) as store:
+        for judged in results.runs:
+            store.add(judged.run, made.observations(1))
+        store.derive("rules", results)
+        assert notebook.results(store.folder, "rules").scaling == results.scaling
