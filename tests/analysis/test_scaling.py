@@ -99,7 +99,7 @@ def test_no_break_even_is_made_up():
 @pytest.mark.parametrize(
     ("each", "said"),
     [
-        (0.15, r"reaches 90 % at 6\.\d+ \(5\.\d+ to 6\.\d+\) clients"),
+        (0.15, r"reaches 90 % at (6|7)(\.\d+)? \((6|7)(\.\d+)? to 7\.\d+\) clients"),
         (0.02, r"stays below 90 % up to 16 clients \(3\d(\.\d)? % at most\)"),
         (0.95, r"is 90 % or more already at 1 clients"),
     ],
