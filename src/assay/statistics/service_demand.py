@@ -1,0 +1,198 @@
+"""Service demand: how much of a resource one operation of each class uses, by regression over trials with different mixes.
+
+Utilisation law with classes: U = U_0 + sum over c of D_c X_c, where X_c is the rate of a class, D_c >= 0 its demand and U_0 >= 0
+what is used with no operation at all. Fitted by non-negative least squares on relative errors, since noise of rates multiplies.
+How far it is known comes from a bootstrap of trials within their mixes, blown up for the trial that each mix lacks and from the
+normal to Student's t by the trials of the smallest mix: a plain bootstrap of few trials is too narrow. What no mix could check, a
+curve instead of a line, is carried as an allowance.
+
+References: Denning and Buzen, The operational analysis of queueing network models, ACM Computing Surveys 10 (1978);
+Lazowska, Zahorjan, Graham, Sevcik, Quantitative System Performance, 1984, ch. 12; Lawson and Hanson, Solving Least Squares
+Problems, 1974, ch. 23; Davison and Hinkley, Bootstrap Methods, 1997, 6.2.4 (resampled cases).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+DRAWS = 2000
+CONFIDENCE = 0.90
+LINEAR = 0.05
+"""Mixes whose mean is further from the line than this share of it are no line; where nothing checks, it is the allowance."""
+NO_RANK = 0.02
+"""Directions of the mixes that are shorter than this share of the longest are noise: the classes are not told apart by them."""
+
+
+LEAST = 2
+"""Trials of each mix, so that its spread is known."""
+
+
+class Unknown(StrEnum):
+    """Why there are no demands."""
+
+    NOTHING = "nothing was measured of it, or nothing was used"
+    FEW = "fewer than 2 trials of a mix"
+    ALIKE = "the mixes do not tell the operations apart"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Point:
+    """One trial: which mix it was, the rate of each class (1/s) and what was used of the resource (units/s, above 0)."""
+
+    mix: str
+    rates: tuple[float, ...]
+    used: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Demands:
+    """The line, with what it could have been as well."""
+
+    background: float
+    """Units/s that are used with no operation."""
+    each: tuple[float, ...]
+    """Units of one operation of each class."""
+    draws: Array
+    """One row a draw: background, then each class."""
+    has_background: bool
+    """False where the mixes do not tell a background from the operations; it was taken as 0."""
+    misfit: float | None
+    """The farthest that the mean of a mix is from the line, as a share of it; None where there is no more than one mix a term."""
+    scatter: float
+    """The deviation of a trial from the mean of its mix, as a share of it."""
+    degrees: int
+    trials: int
+
+    @property
+    def allowance(self) -> float:
+        """The share by which a mix that was not measured may be off the line."""
+        return LINEAR if self.misfit is None else self.misfit
+
+    @property
+    def is_linear(self) -> bool | None:
+        """Whether all mixes are on the line; None where nothing checks it."""
+        return None if self.misfit is None else self.misfit <= LINEAR
+
+
+def demands(points: Sequence[Point], *, seed: int = 1, draws: int = DRAWS) -> Demands | Unknown:
+    """The demands of all classes, or why they cannot be told; the same points give the same draws."""
+    import numpy as np
+
+    mixes = list(dict.fromkeys(point.mix for point in points))
+    if not points or min(point.used for point in points) <= 0:
+        return Unknown.NOTHING
+    rows = [[place for place, point in enumerate(points) if point.mix == mix] for mix in mixes]
+    least = min(len(row) for row in rows)
+    if least < LEAST:
+        return Unknown.FEW
+    classes = len(points[0].rates)
+    has_background = _separate(points, mixes, with_background=True)
+    if not has_background and not _separate(points, mixes, with_background=False):
+        return Unknown.ALIKE
+    fitted = _fit(points, has_background)
+    degrees = sum(len(row) - 1 for row in rows)
+    random = np.random.default_rng(seed)
+    wide = _widening(least - 1) * math.sqrt(least / (least - 1))
+    found = np.empty((draws, classes + 1))
+    for draw in range(draws):
+        chosen = [row[place] for row in rows for place in random.integers(0, len(row), len(row))]
+        found[draw] = _fit([points[place] for place in chosen], has_background)
+    found = np.maximum(0.0, fitted + (found - fitted) * wide)
+    terms = classes + has_background
+    return Demands(
+        background=float(fitted[0]),
+        each=tuple(float(one) for one in fitted[1:]),
+        draws=found,
+        has_background=has_background,
+        misfit=_misfit(points, rows, fitted) if len(mixes) > terms else None,
+        scatter=_scatter(points, rows, fitted, degrees),
+        degrees=degrees,
+        trials=len(points),
+    )
+
+
+def used_by(found: Demands, rates: Sequence[float], *, trials: int = 0, seed: int = 2) -> Array:
+    """Draws of what a mix uses (units/s): its demands, the allowance, and the noise of the mean of so many trials, where told."""
+    import numpy as np
+
+    random = np.random.default_rng(seed)
+    used = found.draws @ np.array([1.0, *rates])
+    off = 1 + random.uniform(-found.allowance, found.allowance, len(used))
+    noise: Array = np.ones(len(used))
+    if trials:
+        swing = random.standard_t(found.degrees, len(used))
+        noise = np.maximum(0.0, 1 + swing * found.scatter / math.sqrt(trials))
+    mixed: Array = used * off * noise
+    return mixed
+
+
+def quantiles(draws: Array, confidence: float = CONFIDENCE) -> tuple[float, float, float]:
+    """Low, median, high of draws."""
+    import numpy as np
+
+    low, middle, high = np.quantile(draws, [(1 - confidence) / 2, 0.5, (1 + confidence) / 2])
+    return float(low), float(middle), float(high)
+
+
+def _terms(points: Sequence[Point]) -> Array:
+    """One row a trial: 1 and the rates, each as a share of what was used."""
+    import numpy as np
+
+    terms: Array = np.array([[1.0, *point.rates] for point in points]) / np.array([[point.used] for point in points])
+    return terms
+
+
+def _fit(points: Sequence[Point], has_background: bool) -> Array:  # noqa: FBT001  a term of the sum that is there or not
+    """Background and demands."""
+    import numpy as np
+    from scipy.optimize import nnls
+
+    terms = _terms(points)
+    terms = terms if has_background else terms[:, 1:]
+    scale = np.linalg.norm(terms, axis=0)
+    scale[scale == 0] = 1.0
+    found: Array = nnls(terms / scale, np.ones(len(points)))[0] / scale
+    return found if has_background else np.concatenate([[0.0], found])
+
+
+def _separate(points: Sequence[Point], mixes: Sequence[str], *, with_background: bool) -> bool:
+    """Whether the means of the mixes tell all terms apart: noise alone never does."""
+    import numpy as np
+
+    terms = _terms(points)
+    means = np.array([terms[[place for place, point in enumerate(points) if point.mix == mix]].mean(axis=0) for mix in mixes])
+    means = means if with_background else means[:, 1:]
+    lengths = np.linalg.norm(means, axis=0)
+    if len(mixes) < means.shape[1] or not lengths.all():
+        return False
+    singular = np.linalg.svd(means / lengths, compute_uv=False)
+    return bool(singular[-1] >= NO_RANK * singular[0])
+
+
+def _misfit(points: Sequence[Point], rows: Sequence[Sequence[int]], fitted: Array) -> float:
+    ratios = 1 / (_terms(points) @ fitted)
+    return float(max(abs(ratios[list(row)].mean() - 1) for row in rows))
+
+
+def _scatter(points: Sequence[Point], rows: Sequence[Sequence[int]], fitted: Array, degrees: int) -> float:
+    ratios = 1 / (_terms(points) @ fitted)
+    squares = sum(float(((ratios[list(row)] - ratios[list(row)].mean()) ** 2).sum()) for row in rows)
+    return math.sqrt(squares / degrees)
+
+
+def _widening(degrees: int) -> float:
+    """Student's t for the normal quantile at the confidence that is told."""
+    from scipy.special import ndtri, stdtrit
+
+    at = (1 + CONFIDENCE) / 2
+    return float(stdtrit(degrees, at) / ndtri(at))

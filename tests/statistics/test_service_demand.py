@@ -1,0 +1,87 @@
+import numpy as np
+import pytest
+
+from assay.statistics.service_demand import Point, Unknown, demands, quantiles, used_by
+
+TRUE = (0.05, 20e-6, 90e-6)
+MIXES = {"reads": (9000.0, 1000.0), "even": (4000.0, 4000.0), "writes": (600.0, 6000.0), "few": (900.0, 300.0)}
+
+
+def measured(mixes=MIXES, n=4, spread=0.03, seed=1, curve=0.0, true=TRUE):
+    """Trials with noise of rates and of use."""
+    draw = np.random.default_rng(seed)
+    for name, rates in mixes.items():
+        for _ in range(n):
+            seen = [rate * float(np.exp(draw.normal(0, spread))) for rate in rates]
+            used = true[0] + sum(d * rate for d, rate in zip(true[1:], seen, strict=True))
+            bent = 1 + curve * rates[0] * rates[1] / 16e6
+            yield Point(mix=name, rates=tuple(seen), used=used * bent * float(np.exp(draw.normal(0, spread))))
+
+
+def test_without_noise_the_truth_is_found():
+    found = demands(list(measured(spread=0)))
+    assert (found.background, *found.each) == pytest.approx(TRUE)
+    assert found.has_background
+    assert found.is_linear
+    assert found.misfit == pytest.approx(0, abs=1e-9)
+
+
+def test_two_mixes_of_two_classes_tell_no_background_and_check_no_line():
+    two = {name: MIXES[name] for name in ("reads", "writes")}
+    found = demands(list(measured(two, spread=0, true=(0.0, 20e-6, 90e-6))))
+    assert found.each == pytest.approx((20e-6, 90e-6))
+    assert not found.has_background
+    assert found.is_linear is None
+    assert found.allowance == 0.05
+
+
+@pytest.mark.parametrize("mixes", [{"even": (4000.0, 4000.0)}, {"a": (4000.0, 4000.0), "b": (2000.0, 2000.0)}])
+def test_classes_that_never_part_are_not_told_apart(mixes):
+    assert demands(list(measured(mixes, n=6))) is Unknown.ALIKE
+
+
+def test_an_unused_class_or_resource_has_no_demand():
+    assert demands(list(measured({"a": (100.0, 0.0), "b": (200.0, 0.0), "c": (50.0, 0.0)}))) is Unknown.ALIKE
+    assert demands([Point(mix="a", rates=(1.0,), used=0.0)]) is Unknown.NOTHING
+    assert demands([]) is Unknown.NOTHING
+    assert demands(list(measured(n=1))) is Unknown.FEW
+
+
+def test_a_curve_is_no_line():
+    assert demands(list(measured(spread=0, curve=0.4))).is_linear is False
+
+
+@pytest.mark.parametrize("n", [3, 5])
+@pytest.mark.parametrize("which", [tuple(MIXES), ("reads", "writes")])
+def test_the_interval_of_a_mix_that_was_not_measured_holds_its_mean(n, which):
+    """90 % intervals, of the truth and of the mean of as many trials; the allowance for curves only makes them wider."""
+    true = TRUE if len(which) > 2 else (0.0, *TRUE[1:])
+    mixes = {name: MIXES[name] for name in which}
+    hold = (5000.0, 2000.0)
+    truth = true[0] + true[1] * hold[0] + true[2] * hold[1]
+    draw = np.random.default_rng(7)
+    hits = {"truth": 0, "mean": 0}
+    sets = 120
+    for seed in range(sets):
+        found = demands(list(measured(mixes, n=n, seed=seed, true=true)), draws=300)
+        low, _, high = quantiles(used_by(found, hold))
+        hits["truth"] += low <= truth <= high
+        low, _, high = quantiles(used_by(found, hold, trials=n))
+        hits["mean"] += low <= truth * float(np.exp(draw.normal(0, 0.03, n).mean())) <= high
+    assert min(hits.values()) >= 0.87 * sets
+
+
+def test_the_interval_of_a_demand_holds_the_truth():
+    hits = np.zeros(3)
+    sets = 120
+    for seed in range(sets):
+        found = demands(list(measured(n=4, seed=seed)), draws=300)
+        for place, true in enumerate(TRUE):
+            low, _, high = quantiles(found.draws[:, place])
+            hits[place] += low <= true <= high
+    assert hits.min() >= 0.86 * sets
+
+
+def test_the_same_trials_give_the_same_draws():
+    points = list(measured())
+    assert (demands(points).draws == demands(points).draws).all()
