@@ -2,7 +2,7 @@
 
 Where tests were started in the background or by nohup SIGINT, SIGQUIT and SIGHUP are ignored, and every process that is
 started inherits that. A limit on how long an example may take would make every property a timed test on a busy machine.
-Beside each other run whole files, as their tests may share what is dear to make; tests that wait run each for itself.
+Beside each other run whole files, as their tests may share what is dear to make; tests of the folder `anytime` run each for itself.
 """
 
 import signal
@@ -19,7 +19,7 @@ settings.load_profile("busy machine")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Group tests by file for `--dist loadgroup`, but for those that wait."""
+    """Group tests by file for `--dist loadgroup`, but for those of the folder `anytime`."""
     for item in items:
-        if item.path.parent.name != "waiting":
+        if item.path.parent.name != "anytime":
             item.add_marker(pytest.mark.xdist_group(str(item.path)))

@@ -12,10 +12,10 @@ FOLDER = Path(assay.controls.__file__).parent
 TRIES = 3
 
 
-def files(*, that_wait: bool) -> list[Path]:
-    """The files of all controls that wait, or of all others."""
+def files(*, anytime: bool) -> list[Path]:
+    """The files of the controls that may run at any time, or of those that have the machine to themselves."""
     shipped = sorted(path for path in FOLDER.glob("*.toml") if path.name != "quick.toml")
-    return [path for path in shipped if (control := read.control(path)) is not None and control.waits is that_wait]
+    return [path for path in shipped if (control := read.control(path)) is not None and control.anytime is anytime]
 
 
 def hold(path: Path, lab: Path) -> None:

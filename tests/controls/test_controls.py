@@ -1,7 +1,7 @@
 """Every rule catches its planted lie and clears its sound twin, really run on this machine; no other rule accuses the twin.
 
 Noise of the platform can spoil a run, never the rule: a control that does not come out is tried again, at most twice.
-Those here have the machine to themselves; those that wait for nearly all of their time are in tests/waiting.
+Those here have the machine to themselves; those that may run at any time are in tests/anytime.
 """
 
 import pytest
@@ -10,6 +10,6 @@ import control_cases
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("path", control_cases.files(that_wait=False), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", control_cases.files(anytime=False), ids=lambda path: path.stem)
 def test_the_lie_is_caught_and_its_twin_is_cleared(path, tmp_path):
     control_cases.hold(path, tmp_path)

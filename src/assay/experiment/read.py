@@ -43,8 +43,8 @@ class Control:
     """Observers that are left out where the lie is told."""
     says: str = "fail"
     """What the rule must say of the lie: fail or unverified."""
-    waits: bool = False
-    """Whether its load waits for nearly all of the time, so that other work beside it spoils nothing."""
+    anytime: bool = False
+    """Whether its verdicts hang neither on the speed nor on the quiet of the machine, so that tests run it beside others."""
 
 
 def read(path: Path) -> Experiment:
@@ -83,7 +83,7 @@ def control(path: Path) -> Control | None:
         needs=tuple(told.needs),
         blind=tuple(told.blind),
         says=told.says,
-        waits=told.waits,
+        anytime=told.anytime,
     )
 
 

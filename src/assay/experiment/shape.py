@@ -67,7 +67,7 @@ class ControlShape(_Shape):
     needs: list[StrictStr] = []
     blind: list[StrictStr] = []
     says: Literal["fail", "unverified"] = "fail"
-    waits: StrictBool = False
+    anytime: StrictBool = False
 
 
 class FileShape(_Shape):
