@@ -11,7 +11,7 @@ ENGINE := src/assay/bin/assay-engine
 BUNDLE := src/assay/report/static/vega.js
 RUST := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
 
-# Tests that measure nothing or wait nearly always, so that they may run beside each other; all others have the machine to themselves.
+# Tests that hang neither on speed nor on quiet, so that they may run beside each other; all others have the machine to themselves.
 ANYTIME := $(addprefix tests/,test_crash.py test_wheel.py anytime analysis audit core experiment machine notebook observers parsers published report rules settings sizing statistics survey) \
   $(filter-out %/test_load.py,$(wildcard tests/engine/test_*.py))
 

@@ -2,7 +2,7 @@
 
 Where tests were started in the background or by nohup SIGINT, SIGQUIT and SIGHUP are ignored, and every process that is
 started inherits that. A limit on how long an example may take would make every property a timed test on a busy machine.
-Beside each other run whole files, as their tests may share what is dear to make; tests of the folder `anytime` run each for itself.
+Beside each other run whole files, as their tests may share what is dear to make; those of `anytime` run each for itself.
 """
 
 import signal
