@@ -6,7 +6,21 @@ import sys
 
 import pytest
 
-LOOKING = ("plan", "audit", "compare", "report", "show", "list", "sql", "explain", "catalogue", "doctor", "survey", "check")
+LOOKING = (
+    "plan",
+    "audit",
+    "compare",
+    "report",
+    "show",
+    "list",
+    "sql",
+    "export",
+    "explain",
+    "catalogue",
+    "doctor",
+    "survey",
+    "check",
+)
 MEASURING = ("quick", "run", "load", "stat", "weigh")
 VERBS = (*MEASURING, *LOOKING)
 

@@ -22,6 +22,14 @@ class ReportFormat(StrEnum):
     MARKDOWN = "md"
 
 
+class ExportFormat(StrEnum):
+    """What a notebook is exported as."""
+
+    CSV = "csv"
+    PARQUET = "parquet"
+    SQLITE = "sqlite"
+
+
 def plan(file: FileArgument, lab: LabOption = Path("lab"), as_json: JsonOption = False) -> None:
     """Show schedule, duration and what can be shown.
 
@@ -53,9 +61,20 @@ def audit(
 
 
 def compare(
-    which: WhichArgument = None, lab: LabOption = Path("lab"), as_json: JsonOption = False, gate: GateOption = Gate.OFF
+    which: Annotated[str | None, typer.Argument(help="Which experiment (default: the newest), or a notebook.")] = None,
+    other: Annotated[str | None, typer.Argument(help="A notebook to hold against the first one, the baseline.")] = None,
+    lab: LabOption = Path("lab"),
+    as_json: JsonOption = False,
+    gate: GateOption = Gate.OFF,
 ) -> None:
-    """Show the comparisons with interval and conclusion."""
+    """Show the comparisons with interval and conclusion.
+
+    With two notebooks (`assay compare LAB_A LAB_B`, or folders of experiments in them): the second against the first."""
+    if which is not None and other is not None:
+        from assay.cli.across import across
+
+        baseline, candidate = which, other
+        finish(lambda: across(baseline, candidate, as_json=as_json, gate=gate))
     from assay.cli.compare import compare as verb
 
     finish(lambda: verb(lab, which, as_json=as_json, gate=gate))
@@ -106,6 +125,22 @@ def sql(
     finish(lambda: verb(lab, query, as_json=as_json, as_csv=as_csv))
 
 
+def export(
+    which: Annotated[str | None, typer.Argument(help="Which experiment of the notebook (default: all).")] = None,
+    lab: LabOption = Path("lab"),
+    form: Annotated[ExportFormat, typer.Option("--format", help="csv, parquet or sqlite.")] = ExportFormat.CSV,
+    to: Annotated[Path, typer.Option("--to", metavar="DIR", help="A new folder, or that of an earlier export.")] = Path("export"),
+    table: Annotated[list[str] | None, typer.Option("--table", help="Only this table; can be given several times.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Write the notebook's tables for other programs.
+
+    Runs, measures, verdicts, findings, series, percentiles, comparisons, requirements and more, by today's rules."""
+    from assay.cli.export import export as verb
+
+    finish(lambda: verb(lab, which, form.value, to, tuple(table or ()), as_json=as_json))
+
+
 def size(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A chain of parts and what is asked of it (TOML).")],
     picture: Annotated[Path | None, typer.Option("--picture", help="Draw the chain (.html, .svg or .png).")] = None,
@@ -118,6 +153,19 @@ def size(
     from assay.cli.size import Request, run
 
     finish(lambda: run(Request(file=file, as_json=as_json, picture=picture)))
+
+
+def predict(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A production load and the machine that is to carry it (TOML).")],
+    as_json: JsonOption = False,
+) -> None:
+    """Say how busy a production load keeps another machine.
+
+    By what its operations were measured to take in notebooks, or by a multiplier: utilisation with its interval, response
+    times, number of machines, and whether a mix that was held out was met."""
+    from assay.cli.predict import run
+
+    finish(lambda: run(file, as_json=as_json))
 
 
 def survey(

@@ -130,10 +130,15 @@ def fetch(connection: duckdb.DuckDBPyConnection, path: Path, columns: Mapping[st
 
     names = ", ".join(f'"{name}"' for name in columns)
     try:
-        return take(connection.execute(f"SELECT {names} FROM read_parquet(?)", [str(path)]))  # noqa: S608 - our own names
+        return take(connection.execute(f"SELECT {names} FROM read_parquet(?)", [literal(path)]))  # noqa: S608 - our own names
     except duckdb.Error as error:
         first = str(error).splitlines()[0]
         raise DamagedError(f"found no table in {path} ({first}); expected the columns {', '.join(columns)}") from error
+
+
+def literal(path: Path) -> str:
+    """A path that DuckDB does not take for a pattern of many."""
+    return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in str(path))
 
 
 def connect() -> duckdb.DuckDBPyConnection:

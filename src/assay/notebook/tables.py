@@ -1,11 +1,12 @@
 """The notebook as tables: SQL over runs, phases, clients, readings, series, histograms, facts, findings, verdicts, answers.
 
+What was asked and the wider answers are in `asked`.
+
 DuckDB in memory looks at the files that were found whole. Only the tables that a query names are filled.
 """
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,15 +14,17 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay import plain
 from assay.errors import AssayError, UsageError
-from assay.notebook import columns, layout, read
+from assay.notebook import asked, columns, layout, read
+from assay.notebook.asked import to_text
 from assay.records import Results, Run
 
 if TYPE_CHECKING:
     import duckdb
 
 Row = tuple[object, ...]
+Kept = tuple[Path, Results]
+"""An experiment's folder and what is known of it."""
 
 PARQUET: Mapping[str, tuple[str, str, Mapping[str, str]]] = {
     "readings": ("readings", layout.READINGS, columns.READINGS),
@@ -55,6 +58,7 @@ COLUMNS: Mapping[str, str] = {
     "comparisons": "experiment VARCHAR, measure VARCHAR, factor VARCHAR, baseline VARCHAR, candidate VARCHAR, within JSON, "
     "ratio DOUBLE, low DOUBLE, high DOUBLE, n INTEGER, conclusion VARCHAR, statement VARCHAR, interleaved BOOLEAN, "
     "p_value DOUBLE, adjusted_p_value DOUBLE",
+    **asked.COLUMNS,
 }
 
 
@@ -79,7 +83,7 @@ def sql(lab: Path, query: str) -> Table:
 
     connection = columns.connect()
     try:
-        fill(connection, lab, wanted(query))
+        fill(connection, kept(lab), wanted(query))
         connection.execute("SET enable_external_access=false; SET lock_configuration=true")
         others = {statement.type.name for statement in connection.extract_statements(query)} - READING
         if others:
@@ -100,13 +104,15 @@ def wanted(query: str) -> frozenset[str]:
     return frozenset((words & {*COLUMNS, *PARQUET}) or {*COLUMNS, *PARQUET})
 
 
-def fill(connection: duckdb.DuckDBPyConnection, lab: Path, names: frozenset[str]) -> None:
+def kept(lab: Path) -> list[Kept]:
+    """The experiments of a lab whose plan can be read, as they are stored."""
+    return [(folder, results) for folder in read.folders(lab) if (results := whole(folder)) is not None]
+
+
+def fill(connection: duckdb.DuckDBPyConnection, experiments: Sequence[Kept], names: frozenset[str]) -> None:
     """Make every table, and fill those that are named."""
-    experiments = [(folder, results) for folder in read.folders(lab) if (results := whole(folder)) is not None]
-    for name, kinds in COLUMNS.items():
-        connection.execute(f"CREATE TABLE {name} ({kinds})")
-        if name in names:
-            insert(connection, name, [row for folder, results in experiments for row in rows(name, folder, results)])
+    for name in COLUMNS:
+        fill_rows(connection, name, experiments if name in names else ())
     for name, (table, file, kinds_of) in PARQUET.items():
         kinds = ", ".join(f'"{column}" {kind}' for column, kind in kinds_of.items())
         connection.execute(f"CREATE TABLE {table} ({OF_RUN}, {kinds})")
@@ -114,6 +120,12 @@ def fill(connection: duckdb.DuckDBPyConnection, lab: Path, names: frozenset[str]
             for folder, results in experiments:
                 fill_parquet(connection, table, folder, [(judged.id, file) for judged in results.runs])
     connection.execute((resources.files("assay.notebook") / "views.sql").read_text(encoding="utf-8"))
+
+
+def fill_rows(connection: duckdb.DuckDBPyConnection, name: str, experiments: Sequence[Kept]) -> None:
+    """Make a table that is no file's, with its rows from these experiments."""
+    connection.execute(f"CREATE TABLE {name} ({COLUMNS[name]})")
+    insert(connection, name, [row for folder, results in experiments for row in rows(name, folder, results)])
 
 
 def whole(folder: Path) -> Results | None:
@@ -145,25 +157,20 @@ def fill_parquet(connection: duckdb.DuckDBPyConnection, table: str, folder: Path
         path = layout.attempt_folder(folder, run) / file
         connection.execute(
             f"INSERT INTO {table} SELECT ?, ?, * FROM read_parquet(?)",  # noqa: S608 - a table of ours
-            [folder.name, run, str(path)],
+            [folder.name, run, columns.literal(path)],
         )
 
 
 def rows(table: str, folder: Path, results: Results) -> Iterator[Row]:
     """The rows of one table from one experiment, with its name in front."""
-    if table == "facts":
-        made: Iterable[Row] = fact_rows(folder, results)
+    if table in FOLDER_ROWS:
+        made: Iterable[Row] = FOLDER_ROWS[table](folder, results)
     elif table in RUN_ROWS:
         made = (row for judged in results.runs for row in RUN_ROWS[table](judged.run))
     else:
         made = RESULT_ROWS[table](results)
     for row in made:
         yield (folder.name, *row)
-
-
-def to_text(value: object) -> str:
-    """Plain JSON in a column."""
-    return json.dumps(plain.to_plain(value), sort_keys=True)
 
 
 def run_rows(run: Run) -> Iterator[Row]:
@@ -249,4 +256,11 @@ def comparison_rows(results: Results) -> Iterator[Row]:
 
 
 RUN_ROWS = {"runs": run_rows, "phases": phase_rows, "clients": client_rows}
-RESULT_ROWS = {"verdicts": verdict_rows, "findings": finding_rows, "cells": cell_rows, "comparisons": comparison_rows}
+FOLDER_ROWS = {"facts": fact_rows, "percentiles": asked.percentile_rows}
+RESULT_ROWS = {
+    "verdicts": verdict_rows,
+    "findings": finding_rows,
+    "cells": cell_rows,
+    "comparisons": comparison_rows,
+    **asked.ROWS,
+}

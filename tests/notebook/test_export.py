@@ -1,0 +1,212 @@
+"""Exported tables: read back by csv, DuckDB and sqlite3, they hold what `assay sql` tells; nothing of others is replaced."""
+
+import csv
+import json
+import re
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import duckdb
+import pytest
+
+import cli_notebook
+import notebook_records as made
+from assay.cli.export import export as verb
+from assay.errors import RefusedError, UsageError
+from assay.notebook import export, placing, read, tables
+from assay.notebook.export import Format
+from assay.notebook.store import Store
+
+PAGE = Path(__file__).parents[2] / "docs" / "export.md"
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory):
+    return cli_notebook.lab(tmp_path_factory.mktemp("lab") / "a [lab]'s *")
+
+
+def read_csv(folder: Path, name: str) -> list[tuple]:
+    with (folder / f"{name}.csv").open(newline="") as file:
+        head, *rows = csv.reader(file)
+    return [tuple(head), *map(tuple, rows)]
+
+
+def read_parquet(folder: Path, name: str) -> list[tuple]:
+    with duckdb.connect() as connection:
+        found = connection.execute("SELECT * FROM read_parquet(?)", [str(folder / f"{name}.parquet")])
+        return [tuple(column[0] for column in found.description), *found.fetchall()]
+
+
+def read_sqlite(folder: Path, name: str) -> list[tuple]:
+    with closing(sqlite3.connect(folder / export.SQLITE)) as connection:
+        found = connection.execute(f"SELECT * FROM {name}")
+        return [tuple(column[0] for column in found.description), *found.fetchall()]
+
+
+READERS = {Format.CSV: read_csv, Format.PARQUET: read_parquet, Format.SQLITE: read_sqlite}
+
+
+def as_csv(value: object) -> str:
+    if value is None:
+        return ""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def as_sqlite(value: object) -> object:
+    return int(value) if isinstance(value, bool) else value
+
+
+@pytest.fixture(scope="module", params=list(Format))
+def exported(request, lab, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("out") / "tables"
+    done = export.export(tables.kept(lab), request.param, folder)
+    return request.param, folder, done
+
+
+def test_every_table_reads_back_as_sql_tells_it(lab, exported):
+    form, folder, done = exported
+    for name in export.NAMES:
+        head, *rows = READERS[form](folder, name)
+        told = tables.sql(lab, f"SELECT {', '.join(head)} FROM {name}")
+        expected = told.rows
+        if form is not Format.PARQUET:
+            kept_as = as_csv if form is Format.CSV else as_sqlite
+            expected = [tuple(map(kept_as, row)) for row in expected]
+        assert sorted(rows, key=str) == sorted(expected, key=str), name
+        assert done.rows[name] == len(rows), name
+
+
+def test_what_is_asked_for_is_there(exported):
+    _, _, done = exported
+    assert done.rows["experiments"] == 2
+    assert done.rows["runs"] == 11
+    assert done.rows["comparisons"] == 1
+    assert done.rows["requirements"] == 2
+    assert done.rows["series"] == 33
+    assert done.rows["percentiles"] == 11 * 9
+
+
+def test_the_version_of_the_tables_is_told(exported):
+    form, folder, done = exported
+    listed = json.loads((folder / placing.LIST).read_text())
+    assert listed["schema"] == export.SCHEMA
+    assert listed["rows"] == done.rows
+    assert set(listed["files"]) == {path.name for path in folder.iterdir()} - {placing.LIST}
+    if form is Format.SQLITE:
+        with closing(sqlite3.connect(folder / export.SQLITE)) as connection:
+            assert connection.execute("PRAGMA user_version").fetchone() == (export.SCHEMA,)
+            kinds = {row[1]: row[2] for row in connection.execute("PRAGMA table_info(series)")}
+            assert (kinds["at_ns"], kinds["value"], kinds["metric"], kinds["trial"]) == ("INTEGER", "REAL", "TEXT", "INTEGER")
+    if form is Format.PARQUET:
+        with duckdb.connect() as connection:
+            found = connection.execute("SELECT key, value FROM parquet_kv_metadata(?)", [str(folder / "runs.parquet")])
+            assert (b"assay_export", str(export.SCHEMA).encode()) in found.fetchall()
+
+
+def test_percentiles_are_those_of_the_merged_histogram(lab):
+    query = "SELECT share, latency_ns, slower, count FROM percentiles WHERE run = '0001/1' AND share IN (0.5, 0.9999, 1)"
+    assert tables.sql(lab, query).rows == ((0.5, 1e5, 1, 1500), (0.9999, 2e5, 0, 1500), (1.0, 2e5, 0, 1500))
+
+
+def test_measures_say_what_is_claimed(lab):
+    query = "SELECT measure, unit, better, tier, durability FROM measures WHERE experiment LIKE 'a-mail%'"
+    assert tables.sql(lab, query).rows == ((made.RATE, "1/s", "higher", "as-is", None),)
+
+
+def test_the_page_has_every_table_and_column(exported):
+    form, folder, _ = exported
+    text = PAGE.read_text(encoding="utf-8")
+    assert f"Schema version: {export.SCHEMA}" in text
+    sections = dict(re.findall(r"^### (\w+)\n(.*?)(?=^##|\Z)", text, re.MULTILINE | re.DOTALL))
+    assert set(sections) == set(export.NAMES)
+    for name in export.NAMES:
+        head = READERS[form](folder, name)[0]
+        assert [column for column in head if f"`{column}`" not in sections[name]] == [], name
+
+
+def test_an_earlier_export_is_replaced_and_only_what_is_asked_for_written(lab, tmp_path):
+    kept = tables.kept(lab)
+    export.export(kept, Format.CSV, tmp_path / "out")
+    done = export.export(kept, Format.PARQUET, tmp_path / "out", ("verdicts", "runs"))
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {"runs.parquet", "verdicts.parquet", placing.LIST}
+    assert list(done.rows) == ["runs", "verdicts"]
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def tree(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def strange(folder: Path) -> None:
+    (folder / "mine.txt").write_text("mine")
+
+
+def changed(folder: Path) -> None:
+    (folder / "runs.csv").write_text("mine")
+
+
+def linked(folder: Path) -> None:
+    (folder / "runs.csv").rename(folder.parent / "elsewhere.csv")
+    (folder / "runs.csv").symlink_to(folder.parent / "elsewhere.csv")
+
+
+def no_list(folder: Path) -> None:
+    (folder / placing.LIST).write_text("[")
+
+
+def forged(folder: Path) -> None:
+    listed = json.loads((folder / placing.LIST).read_text())
+    outside = folder.parent / "outside.txt"
+    outside.write_text("mine")
+    listed["files"]["../outside.txt"] = placing.entry(outside)
+    (folder / placing.LIST).write_text(json.dumps(listed))
+
+
+@pytest.mark.parametrize("spoil", [strange, changed, linked, no_list])
+def test_what_is_not_ours_is_refused_and_left_alone(lab, tmp_path, spoil):
+    kept = tables.kept(lab)
+    export.export(kept, Format.CSV, tmp_path / "out", ("runs",))
+    spoil(tmp_path / "out")
+    before = tree(tmp_path)
+    with pytest.raises(RefusedError, match=r"expected .*--to"):
+        export.export(kept, Format.CSV, tmp_path / "out", ("runs",))
+    assert tree(tmp_path) == before
+
+
+def test_a_forged_list_reaches_nothing_outside(lab, tmp_path):
+    kept = tables.kept(lab)
+    export.export(kept, Format.CSV, tmp_path / "out", ("runs",))
+    forged(tmp_path / "out")
+    export.export(kept, Format.CSV, tmp_path / "out", ("runs",))
+    assert (tmp_path / "outside.txt").read_text() == "mine"
+
+
+def test_a_file_in_the_way_and_wrong_words(lab, tmp_path):
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(RefusedError, match="no folder"):
+        export.export(tables.kept(lab), Format.CSV, tmp_path / "file")
+    with pytest.raises(UsageError, match=r"found table nonsense; expected some of: runs"):
+        export.export(tables.kept(lab), Format.CSV, tmp_path / "out", ("nonsense", "runs"))
+    assert {path.name for path in tmp_path.iterdir()} == {"file"}
+
+
+def test_a_lab_without_runs(tmp_path):
+    asked = made.experiment()
+    with Store.create(tmp_path / "lab", asked, made.plan(asked), made.TEXT):
+        pass
+    for form in Format:
+        done = export.export(tables.kept(tmp_path / "lab"), form, tmp_path / form.value)
+        assert done.rows["series"] == done.rows["runs"] == 0
+        assert READERS[form](tmp_path / form.value, "series")[0][:4] == ("experiment", "run", "trial", "attempt")
+
+
+def test_the_verb_judges_by_todays_rules_and_names_what_is_damaged(tmp_path, capsys):
+    lab = cli_notebook.lab(tmp_path / "lab", judged=False)
+    broken = next(folder for folder in read.folders(lab) if list(folder.glob("trials/*")))
+    (broken / "trials/0003/attempt-1/series.parquet").write_bytes(b"cut")
+    assert verb(lab, broken.name, "csv", tmp_path / "out", ("verdicts", "cells"), as_json=True) == 0
+    told = capsys.readouterr()
+    assert json.loads(told.out) == {"folder": str(tmp_path / "out"), "rows": {"verdicts": 10, "cells": 2}}
+    assert "trials/0003/attempt-1" in told.err
+    assert not (broken / "derived").exists()
