@@ -136,6 +136,42 @@ def used_by(found: Demands, rates: Sequence[float], *, trials: int = 0, seed: in
     return mixed
 
 
+def carried(found: Demands, hours: Sequence[Sequence[float]], *, seed: int = 3) -> Array:
+    """Draws of what a load uses (units/s) in any of its busy hours, each the rates of all classes; hours count alike."""
+    import numpy as np
+
+    random = np.random.default_rng(seed)
+    table = np.array([[1.0, *rates] for rates in hours])
+    used = (found.draws * table[random.integers(0, len(table), len(found.draws))]).sum(axis=1)
+    loads: Array = used * (1 + random.uniform(-found.allowance, found.allowance, len(used)))
+    return loads
+
+
+def scaled(old: Demands, of_old: int, new: Demands, of_new: int) -> tuple[float, float, float]:
+    """Low, estimate, high of the ratio of two demands, told by their places; infinite where the old one may be nothing."""
+    import numpy as np
+
+    count = min(len(old.draws), len(new.draws))
+    before = old.draws[:count, of_old + 1]
+    after = np.random.default_rng(4).permutation(new.draws[:count, of_new + 1])
+    ratio = np.divide(after, before, out=np.full(count, np.inf), where=before > 0)
+    low, _, high = quantiles(ratio)
+    value = new.each[of_new] / old.each[of_old] if old.each[of_old] > 0 else math.inf
+    return low, value, high
+
+
+def highest_rate(found: Demands, capacity: float, shares: Sequence[float]) -> tuple[float, float, float] | None:
+    """Low, estimate, high of the rate (1/s) at which a mix uses up so many units/s; None where it uses nothing."""
+    import numpy as np
+
+    each = float(np.dot(found.each, shares))
+    of_one = found.draws[:, 1:] @ np.array(shares)
+    if each <= 0 or of_one.min() <= 0:
+        return None
+    low, _, high = quantiles(np.maximum(0.0, capacity - found.draws[:, 0]) / of_one)
+    return low, max(0.0, capacity - found.background) / each, high
+
+
 def quantiles(draws: Array, confidence: float = CONFIDENCE) -> tuple[float, float, float]:
     """Low, median, high of draws."""
     import numpy as np

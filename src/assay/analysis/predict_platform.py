@@ -1,0 +1,122 @@
+"""[old] and [new] of the file of `assay predict`: which trials of which notebook are fitted, and which test the fit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from assay.analysis import predict_values as values_of
+from assay.analysis.demand import PROCESSORS, Demand, Sample, demand
+from assay.analysis.predict_values import Selection
+from assay.analysis.prediction import Holdout, Platform, tested
+from assay.document import Document, Path, one_of, shown
+from assay.statistics.service_demand import Unknown
+from assay.units import Refusal
+
+PLATFORM = ("notebook", "experiment", "resource", "where", "fit", "holdout", "called")
+Lookup = Callable[[str, str | None], Sequence[Sample] | Refusal]
+"""(notebook, experiment) -> the samples of its runs, or why there are none."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Chosen:
+    """The trials of one platform, and the resource that is looked at."""
+
+    source: str
+    resource: str
+    fitted: tuple[Sample, ...]
+    held: tuple[Sample, ...]
+
+
+def platform(document: Document, path: Path, told: object, lookup: Lookup) -> Platform | None:
+    """The platform of one table; None where something is wrong with it, which was noted."""
+    values = values_of.table(document, path, told, PLATFORM, 'a table with notebook = "lab"')
+    resource = values.get("resource", "cpu")
+    if resource not in PROCESSORS:
+        document.wrong((*path, "resource"), shown(resource), one_of(PROCESSORS, str(resource)))
+    selections = [values_of.selection(document, (*path, key), values.get(key, {})) for key in ("where", "fit", "holdout")]
+    called = values_of.names(document, (*path, "called"), values.get("called", {}))
+    seen = samples(document, path, values, lookup)
+    if seen is None or resource not in PROCESSORS:
+        return None
+    where, fit, holdout = selections
+    every = [renamed(one, called) for one in seen if matches(one, where)]
+    held = [one for one in every if holdout and matches(one, holdout)]
+    fitted = [one for one in every if matches(one, fit)] if fit else [one for one in every if one not in held]
+    if any(one in held for one in fitted):
+        document.wrong((*path, "holdout"), "trials that are fitted, too", "other trials: what was fitted tests no fit (S13)")
+    if holdout and not held:
+        document.wrong((*path, "holdout"), "no trial of that kind", kinds(every, holdout))
+    chosen = Chosen(source=str(values["notebook"]), resource=str(resource), fitted=tuple(fitted), held=tuple(held))
+    return made(document, path, chosen)
+
+
+def samples(document: Document, path: Path, values: Mapping[str, object], lookup: Lookup) -> Sequence[Sample] | None:
+    """The samples of the notebook that a table names."""
+    notebook, experiment = values.get("notebook"), values.get("experiment")
+    if not isinstance(notebook, str):
+        document.wrong((*path, "notebook"), shown(notebook) if notebook is not None else "no notebook", 'notebook = "lab"')
+        return None
+    if not isinstance(experiment, str | None):
+        document.wrong((*path, "experiment"), shown(experiment), "which experiment of the notebook, as in `assay list`")
+        return None
+    found = lookup(notebook, experiment)
+    if isinstance(found, Refusal):
+        document.wrong((*path, "notebook"), found.found, found.expected)
+        return None
+    return found
+
+
+def renamed(sample: Sample, called: Mapping[str, str]) -> Sample:
+    """The sample with its operations as they are called in the others."""
+    rates: dict[str, float] = {}
+    for name, rate in sample.rates.items():
+        rates[called.get(name, name)] = rates.get(called.get(name, name), 0.0) + rate
+    return replace(sample, rates=rates)
+
+
+def matches(sample: Sample, selection: Selection) -> bool:
+    """Whether every level is one of those that are asked for."""
+    return all(str(sample.levels.get(name)) in levels for name, levels in selection.items())
+
+
+def kinds(every: Sequence[Sample], selection: Selection) -> str:
+    """What could have been selected, in words."""
+    there = {name: dict.fromkeys(str(one.levels.get(name)) for one in every if name in one.levels) for name in selection}
+    return "; ".join(f"{name} {one_of(levels)}" for name, levels in there.items())
+
+
+def made(document: Document, path: Path, chosen: Chosen) -> Platform | None:
+    """The platform with its demands, and the tests of its fit."""
+    found = demand(chosen.fitted, chosen.resource)
+    if isinstance(found.found, Unknown):
+        of = f" of {len(found.mixes)} mixes" if found.mixes else ""
+        resource = f", resource {chosen.resource}" if found.found is Unknown.NOTHING else ""
+        document.wrong(
+            (*path, "notebook"),
+            f"{len(chosen.fitted)} phases{of}: {found.found.value}{resource}",
+            "trials of as many different mixes as there are operations, 2 or more of each",
+        )
+        return None
+    counted = [one for one in chosen.fitted if chosen.resource in one.used]
+    rates = tuple(sum(one.rates.get(name, 0.0) for one in counted) / len(counted) for name in found.operations)
+    held = [one for one in chosen.held if chosen.resource in one.used]
+    tests = [holdout(document, (*path, "holdout"), found, [one for one in held if one.mix == mix]) for mix in mixes(held)]
+    known = tuple(test for test in tests if test is not None)
+    return Platform(source=chosen.source, demand=found, trial_rates=rates, holdouts=known)
+
+
+def mixes(held: Sequence[Sample]) -> tuple[str, ...]:
+    """The mixes that were held out, in their order."""
+    return tuple(dict.fromkeys(one.mix for one in held))
+
+
+def holdout(document: Document, path: Path, found: Demand, trials: Sequence[Sample]) -> Holdout | None:
+    """What the demands say of one mix that was held out."""
+    strange = sorted({name for one in trials for name in one.rates} - set(found.operations))
+    if strange:
+        what = f"{', '.join(strange)}, which no fitted trial did"
+        document.wrong(path, what, f"{one_of(found.operations, strange[0])}; `called` joins names")
+        return None
+    rates = {name: [one.rates.get(name, 0.0) for one in trials] for name in found.operations}
+    return tested(found, trials[0].mix, rates, [one.used[found.resource] for one in trials])

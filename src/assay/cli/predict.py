@@ -1,0 +1,97 @@
+"""A production load on another platform: how busy it keeps it, what that does to response times, how many machines it takes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from assay.analysis import demand, predict_file
+from assay.analysis import predict_words as words
+from assay.analysis.prediction import Holdout, Platform, Prediction, predict
+from assay.cli.judging import current
+from assay.cli.size import finite
+from assay.cli.tables import Row, table
+from assay.errors import AssayError
+from assay.notebook import read as notebook
+from assay.plain import to_plain
+from assay.units import Refusal
+
+SCHEMA = "assay.predict/1"
+
+
+def run(file: Path, *, as_json: bool) -> int:
+    """Predict what the file asks and print the answer. Gives 0. Raises UsageError, InputErrors with every mistake of the file."""
+    found = predict(predict_file.read(file, lambda lab, which: measured(file.parent, lab, which)))
+    print(json.dumps(document(found), indent=2) if as_json else text(found))
+    return 0
+
+
+def measured(beside: Path, lab: str, which: str | None) -> Sequence[demand.Sample] | Refusal:
+    """The samples of an experiment; the notebook is where the verb was called, or beside the file."""
+    there = Path(lab) if Path(lab).is_dir() else beside / lab
+    try:
+        folder = notebook.choose(there, which)
+        return demand.samples(current(folder), notebook.load(folder))
+    except AssayError as error:
+        return Refusal(found=f"{lab!r}: {error}", expected="the directory of a notebook")
+
+
+def text(found: Prediction) -> str:
+    """The answer, then what it stands on."""
+    question = found.question
+    blocks = [f"{question.title}. {question.question}".strip(), words.answer(found)]
+    tables = (
+        ("What one operation takes", words.DEMAND_HEAD, words.demand_rows(found)),
+        (
+            "What was predicted of mixes that took no part in the fit, in busy processors",
+            words.HOLDOUT_HEAD,
+            words.holdout_rows(found),
+        ),
+    )
+    blocks += [f"{title}\n{table(head, [Row(cells=row) for row in rows], width=10_000)}" for title, head, rows in tables if rows]
+    return "\n\n".join((*blocks, "\n".join(found.assumptions))).strip()
+
+
+def document(found: Prediction) -> dict[str, object]:
+    """The answer and what it stands on, for programs; what has no bound is null."""
+    question = found.question
+    told: dict[str, object] = {
+        "schema": SCHEMA,
+        "title": question.title,
+        "answer": words.answer(found),
+        "utilisation": interval(found.utilisation),
+        "slowdown": interval(found.slowdown),
+        "servers": {"likely": found.servers[0], "at_upper_end": found.servers[1]},
+        "multipliers": {name: interval(one) for name, one in found.multipliers.items()},
+        "old": None if question.old is None else of_platform(question.old),
+        "new": None if question.new is None else of_platform(question.new),
+        "validated": found.is_validated,
+        "assumptions": list(found.assumptions),
+    }
+    return {key: finite(value) for key, value in told.items()}
+
+
+def interval(one: tuple[float, float, float]) -> dict[str, float]:
+    """A 90 % interval with its middle."""
+    return dict(zip(("low", "value", "high"), one, strict=True))
+
+
+def of_platform(platform: Platform) -> dict[str, object]:
+    """The demands of a platform and the tests of them."""
+    found, background = platform.found, platform.demand.background
+    return {
+        "notebook": platform.source,
+        "resource": platform.demand.resource,
+        "operations": {name: to_plain(one) for name, one in platform.demand.estimates.items()},
+        "background": None if background is None else to_plain(background),
+        "misfit_share": found.misfit,
+        "linear": found.is_linear,
+        "holdouts": [of_holdout(one) for one in platform.holdouts],
+    }
+
+
+def of_holdout(one: Holdout) -> dict[str, object]:
+    """A mix that was held out, in busy processors."""
+    return {**asdict(one), "predicted": interval(one.predicted), "met": one.is_met}

@@ -1,0 +1,181 @@
+"""Prediction on synthetic truth: what is asked is carried over within its interval; mistakes of a file are told at once."""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from assay.analysis import predict_words as words
+from assay.analysis.demand import Sample
+from assay.analysis.predict_file import parse
+from assay.analysis.prediction import predict, servers
+from assay.errors import InputErrors
+from assay.units import Refusal
+
+OLD, NEW = {"read": 20e-6, "write": 60e-6}, {"read": 100e-6, "write": 540e-6}
+MIXES = {"90 %": (900.0, 100.0), "50 %": (400.0, 400.0), "10 %": (50.0, 450.0), "67 %": (500.0, 246.0)}
+FILE = """
+[production]
+{production}
+[machine]
+processors = 2
+[new]
+notebook = "new"
+{new}
+"""
+SHARE = 'used = "8 % to 12 %"\nprocessors = 2'
+RATES = 'operations = { read = "800 /s", write = "900 /s" }'
+
+
+def samples(true, mixes=tuple(MIXES), n=4, seed=1, spread=0.03, background=0.0) -> Sequence[Sample]:
+    draw = np.random.default_rng(seed)
+    found = []
+    for mix in mixes:
+        for trial in range(n):
+            rates = {name: rate * math.exp(draw.normal(0, spread)) for name, rate in zip(OLD, MIXES[mix], strict=True)}
+            used = (background + sum(true[name] * rate for name, rate in rates.items())) * math.exp(draw.normal(0, spread))
+            levels = {"mix.read_share": mix, "workload": "mix", "phase": "mix"}
+            found.append(Sample(run=f"{trial}", mix=mix, levels=levels, rates=rates, used={"cpu": used}))
+    return found
+
+
+def lookup(**of):
+    return lambda lab, which: of.get(lab) or Refusal(found=f"{lab!r}", expected="a notebook")
+
+
+def asked(text, **of):
+    return predict(parse(text, "load.toml", lookup(**of)))
+
+
+def mistakes(text, **of):
+    with pytest.raises(InputErrors) as caught:
+        parse(text, "load.toml", lookup(**of))
+    return [(one.line, one.found, one.expected) for one in caught.value.mistakes]
+
+
+def test_a_multiplier_of_seven_makes_a_tenth_barely_enough():
+    found = asked('multiplier = 7\n[production]\nused = "8 % to 12 %"\nprocessors = 2\n[machine]\nprocessors = 2')
+    assert found.utilisation == pytest.approx((0.56, 0.70, 0.84))
+    assert found.servers == (1, 2)
+    assert found.slowdown == pytest.approx([1 / (1 - one**2) for one in (0.56, 0.7, 0.84)])  # two servers
+    said = words.answer(found)
+    assert said.startswith("Production will keep 70 % of 2 processors busy (56 % to 84 %). Its upper end is above 70 %")
+
+
+def test_more_and_quicker_processors_carry_more():
+    text = 'multiplier = [6, 8]\n[production]\nused = "10 %"\nprocessors = 2\n[machine]\nprocessors = 4\nspeed = 2.0'
+    found = asked(text)
+    assert found.utilisation == pytest.approx((0.15, 0.175, 0.2))
+    assert any("2 times" in one for one in found.assumptions)
+
+
+def test_operations_are_carried_by_their_demands():
+    found = asked(FILE.format(production=RATES, new=""), new=samples(NEW, spread=0.0))
+    assert found.utilisation[1] == pytest.approx((800 * 100e-6 + 900 * 540e-6) / 2, rel=0.02)
+    assert found.is_validated is None
+    assert "Not validated" in words.answer(found)
+
+
+def test_the_interval_holds_the_truth_and_the_mix_that_was_held_out():
+    truth = (0.1 + 800 * 100e-6 + 900 * 540e-6) / 2
+    text = FILE.format(production=RATES, new='holdout = { mix.read_share = "67 %" }')
+    hits = met = 0
+    sets = 40
+    for seed in range(sets):
+        found = asked(text, new=samples(NEW, seed=seed, background=0.1))
+        hits += found.utilisation[0] <= truth <= found.utilisation[2]
+        met += bool(found.is_validated)
+    assert hits >= 0.87 * sets
+    assert met >= 0.87 * sets
+
+
+def test_a_mix_that_takes_more_than_its_operations_is_not_met():
+    bent = [
+        Sample(run=one.run, mix=one.mix, levels=one.levels, rates=one.rates, used={"cpu": one.used["cpu"] * 1.6})
+        if one.mix == "67 %"
+        else one
+        for one in samples(NEW)
+    ]
+    found = asked(FILE.format(production=RATES, new='holdout = { mix.read_share = "67 %" }'), new=bent)
+    assert found.is_validated is False
+    assert "NOT validated" in words.answer(found)
+    assert words.holdout_rows(found)[0][-1] == "NO"
+
+
+def test_busy_hours_widen_the_interval():
+    one = asked(FILE.format(production=RATES, new=""), new=samples(NEW))
+    hours = 'operations = { read = ["400 /s", "1200 /s"], write = ["600 /s", "1200 /s"] }'
+    several = asked(FILE.format(production=hours, new=""), new=samples(NEW))
+    assert several.utilisation[0] < one.utilisation[0] < one.utilisation[2] < several.utilisation[2]
+
+
+def test_a_utilisation_alone_is_bounded_by_the_operations_that_grow_least_and_most():
+    text = FILE.format(production=SHARE, new="") + '[old]\nnotebook = "old"\n'
+    found = asked(text, old=samples(OLD, spread=0.0), new=samples(NEW, spread=0.0))
+    assert found.multipliers["read"] == pytest.approx((5, 5, 5), rel=0.01)
+    assert found.multipliers["write"] == pytest.approx((9, 9, 9), rel=0.01)
+    assert found.utilisation[0] == pytest.approx(0.08 * 5, rel=0.01)
+    assert 0.10 * 5 < found.utilisation[1] < 0.10 * 9
+    assert found.utilisation[2] == pytest.approx(0.12 * 9, rel=0.01)
+    assert "At the upper end it is not carried at all" in words.answer(found)
+    assert any("Only the utilisation" in one for one in found.assumptions)
+    assert len(words.demand_rows(found)) == 6
+
+
+def test_two_mixes_say_what_they_cannot():
+    found = asked(FILE.format(production=RATES, new=""), new=samples(NEW, mixes=("90 %", "10 %")))
+    assert any("taken as none" in one for one in found.assumptions)
+    assert any("allows for 5 %" in one for one in found.assumptions)
+
+
+@pytest.mark.parametrize(("utilisation", "count"), [(0.0, 1), (0.7, 1), (0.71, 2), (2.1, 3), (math.inf, None)])
+def test_machines_keep_below_seventy_percent(utilisation, count):
+    assert servers(utilisation) == count
+
+
+def test_names_are_joined_where_a_workload_calls_them_otherwise():
+    found = asked(FILE.format(production='operations = { get = "100 /s" }', new='called = { read = "get" }'), new=samples(NEW))
+    assert set(found.question.new.demand.operations) == {"get", "write"}
+
+
+def test_every_mistake_is_told_at_once_with_its_line():
+    text = """titel = "x"
+[production]
+used = "8 to 12"
+operations = { read = "fast", write = ["1 /s", "2 /s"], stat = ["1 /s", "2 /s", "3 /s"] }
+[new]
+notebook = "nowhere"
+resource = "gpu"
+fit = 3
+called = ["a"]
+[machine]
+processors = true
+speed = 0
+"""
+    assert [line for line, _, _ in mistakes(text)] == [1, 2, 2, 3, 4, 4, 6, 7, 8, 9, 11, 12]
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "found"),
+    [
+        ("", None, "nothing"),
+        ("[production]\n[machine]\nprocessors = 1", 1, "neither operations nor used"),
+        ('[production]\nused = "9 %"\nprocessors = 1\n[machine]\nprocessors = 1', 2, "nothing to carry it over"),
+        ('[production]\noperations = { read = "9 /s" }\n[machine]\nprocessors = 1', 2, "without [new]"),
+        (FILE.format(production='operations = { red = "9 /s" }', new=""), 3, "nobody measured"),
+        (FILE.format(production=RATES, new='fit = { workload = "mix" }\nholdout = { phase = "mix" }'), 9, "fitted, too"),
+        (FILE.format(production=RATES, new='holdout = { mix.read_share = "68 %" }'), 8, "no trial of that kind"),
+        (FILE.format(production=RATES, new='fit = { mix.read_share = "50 %" }'), 7, "do not tell the operations apart"),
+        (FILE.format(production=RATES, new='resource = "server_cpu"'), 7, "nothing was measured of it"),
+        ("[production", 1, "the end of the line"),
+    ],
+)
+def test_a_mistake_is_told_where_it_stands(text, line, found):
+    told = mistakes(text, new=samples(NEW))
+    assert any((where, found in said) == (line, True) for where, said, _ in told), told
+
+
+def test_what_was_fitted_tests_no_fit():
+    text = FILE.format(production=RATES, new='fit = { workload = "mix" }\nholdout = { mix.read_share = "67 %" }')
+    assert any("S13" in expected for _, _, expected in mistakes(text, new=samples(NEW)))
