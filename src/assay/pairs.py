@@ -22,6 +22,8 @@ Values = Mapping[int, float]
 """Trial -> value."""
 Key = tuple[int, int]
 """Sitting and block."""
+NOTEBOOK = "notebook"
+"""The factor that two notebooks held against each other stand for; no file names it."""
 
 
 @dataclass(frozen=True, kw_only=True)

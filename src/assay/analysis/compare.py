@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from assay.analysis import quantities, wording
 from assay.analysis.counting import measure_of
 from assay.analysis.order import is_interleaved
+from assay.pairs import NOTEBOOK
 from assay.records import Cell, Change, Comparison, Conclusion, Estimate, Experiment, Factor, Judged, Plan
 from assay.statistics.contrast import Contrast, interval, p_value
 from assay.statistics.four_way import four_way
@@ -140,7 +141,8 @@ def apart(arms: Arms) -> Outcome:
         sittings.setdefault(arms.runs[run].run.trial.sitting, []).append(value)
     candidate = list(arms.candidate.values.values())
     found = tuple(welch_ratio(values, candidate) for _, values in sorted(sittings.items())) if candidate else ()
-    method = "unpaired (sittings), Welch's t interval on logarithms"
+    places = "notebooks" if arms.factor.path == NOTEBOOK else "sittings"
+    method = f"unpaired ({places}), Welch's t interval on logarithms"
     return Outcome(
         contrasts=found, method=f"{method}, hull over {len(found)} sittings" if len(found) > 1 else method, excluded={}
     )

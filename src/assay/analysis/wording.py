@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from assay import measures
 from assay.measures import sentence, words
+from assay.pairs import NOTEBOOK
 from assay.records import Comparison, Estimate, Measure, Value
 
 HULL = "hull"
@@ -28,6 +29,8 @@ def is_apart(comparison: Comparison) -> bool:
 def sittings(comparison: Comparison) -> str:
     """What the sittings say of drift."""
     assert comparison.ratio is not None
+    if comparison.factor == NOTEBOOK:
+        return "not interleaved: whatever else changed between the two notebooks would look the same"
     if HULL not in comparison.ratio.method:
         return "not interleaved: a drift between the sittings would look the same (`returns = 1` would show it)"
     return "not interleaved: the interval holds those against each of the baseline sittings"

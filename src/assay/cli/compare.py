@@ -24,25 +24,30 @@ def compare(lab: Path, which: str | None, *, as_json: bool, gate: Gate) -> int:
         raise UsageError(
             f"found nothing compared in {folder.name}; expected `compare` in the experiment file and runs of two levels"
         )
-    if as_json:
-        answer = {
-            "comparisons": to_plain(results.comparisons),
-            "verdicts": to_plain(results.comparison_verdicts),
-            "requirements": to_plain(results.requirements),
-        }
-        print(json.dumps(answer, sort_keys=True))
-    else:
-        results = readable(results)
-        why = tables.reasons(results.comparison_verdicts.values())
-        parts = (
-            tables.comparison_table(results),
-            tables.requirement_table(results),
-            differing(results),
-            why,
-            tables.damage(results.damaged),
-        )
-        print("\n\n".join(part for part in parts if part))
+    print(json.dumps(told(results), sort_keys=True) if as_json else shown(results))
     return status(results, gate)
+
+
+def told(results: Results) -> dict[str, object]:
+    """The answer as plain values."""
+    return {
+        "comparisons": to_plain(results.comparisons),
+        "verdicts": to_plain(results.comparison_verdicts),
+        "requirements": to_plain(results.requirements),
+    }
+
+
+def shown(results: Results) -> str:
+    """The answer for people."""
+    results = readable(results)
+    parts = (
+        tables.comparison_table(results),
+        tables.requirement_table(results),
+        differing(results),
+        tables.reasons(results.comparison_verdicts.values()),
+        tables.damage(results.damaged),
+    )
+    return "\n\n".join(part for part in parts if part)
 
 
 MOST_NAMED = 12

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from assay.catalogue import Case, ComparisonCase, Rule
 from assay.findings import change, found, shortened
+from assay.pairs import NOTEBOOK
 from assay.records import Change, FactClass, Finding, Observations, Run, Scope, Severity, State, When
 
 OF_THE_TARGET = ("target.", "mount.", "filesystem.", "mkfs.", "semantics.", "device.0.ext4")
@@ -85,7 +86,7 @@ def check(case: Case) -> Finding:
         case,
         State.FAIL if failed else State.PASS,
         said(case, alien, implied, drifted),
-        severity=Severity.INVALIDATES if alien and not bundle else Severity.QUALIFIES if drifted else RULE.severity,
+        severity=severity(case, alien, drifted),
         observed=dict(counts)
         | {one.key: str(one) for one in alien}
         | {f"{one.key} during a run": f"{one.was} -> {one.now}" for one in drifted},
@@ -97,6 +98,13 @@ def check(case: Case) -> Finding:
             *(f"implied: {one}" for one in implied),
         ),
     )
+
+
+def severity(case: ComparisonCase, alien: list[Difference], drifted: list[Drift]) -> Severity:
+    """Between notebooks a difference stands, and of what it comes is open; elsewhere the factor was said to be the only one."""
+    if alien and not is_bundle(case):
+        return Severity.QUALIFIES if case.comparison.factor == NOTEBOOK else Severity.INVALIDATES
+    return Severity.QUALIFIES if drifted else RULE.severity
 
 
 def said(case: ComparisonCase, alien: list[Difference], implied: list[Difference], drifted: list[Drift]) -> str:
@@ -156,8 +164,8 @@ def drift(observations: Observations) -> Iterator[Drift]:
 
 
 def is_bundle(case: ComparisonCase) -> bool:
-    """Whether the factor stands for whole machines or systems: it is changed by hand, or it is the hosts."""
-    return any(
+    """Whether the factor is said to stand for whole machines or systems: it is changed by hand, or it is the hosts."""
+    return case.comparison.factor != NOTEBOOK and any(
         factor.path == case.comparison.factor and (factor.change is Change.MANUAL or factor.path == "hosts")
         for factor in case.experiment.factors
     )
