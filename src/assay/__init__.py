@@ -1,1 +1,19 @@
 """Assay: benchmarks that say what their numbers really are."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False  # type checkers take the name for true; `typing` itself would cost `assay stat` ten milliseconds
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from assay.lab import Lab
+
+
+def open(lab: str | Path, which: str | None = None) -> Lab:  # noqa: A001 - read as `assay.open`
+    """One experiment of a notebook, to be read: the newest, or the one whose name begins with `which` (docs/python.md).
+
+    Raises UsageError naming what there is.
+    """
+    from assay.lab import opened
+
+    return opened(lab, which)
