@@ -72,6 +72,15 @@ def test_repeats_end_when_the_interval_is_narrow_enough(bench):
 
 
 @pytest.mark.slow
+def test_repeats_end_at_their_bound_where_the_interval_stays_wide(bench):
+    runs, news = conducted(bench, 'repeats = "until 0.0001 %, at most 4"')
+    assert {run["trial"]["id"] for run in runs} == {1, 2, 3, 4}
+    assert reasons(news) == []
+    resumed, _ = conducted(bench, 'repeats = "until 0.0001 %, at most 4"', "--resume")
+    assert [run["trial"]["id"] for run in resumed] == [run["trial"]["id"] for run in runs]
+
+
+@pytest.mark.slow
 def test_resume_asks_again_and_runs_nothing_where_it_was_enough(bench):
     before, _ = conducted(bench, 'repeats = "until 10 %"\nbudget = "2 min"', sleep="0.3")
     after, news = conducted(bench, 'repeats = "until 10 %"\nbudget = "2 min"', "--resume", sleep="0.3")

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.experiment import plan as planning
+from assay.experiment.digest import digest
 from assay.experiment.plan import Standing
 from assay.experiment.schedule import shuffled
 from assay.records import Change, Experiment, Factor, Plan, Precision, TargetSpec, Trial
@@ -100,6 +101,20 @@ def test_an_open_end_is_drawn_to_a_thousand_blocks(change: dict[str, object]) ->
     assert plan.drawn_blocks == planning.DRAWN_BLOCKS == len(blocks(plan))
     wide = replace(BASE, factors=(Factor(path="clients", levels=tuple(range(1, 1001))),), **change)
     assert planning.plan(wide).drawn_blocks == 100
+
+
+def test_a_bounded_precision_is_drawn_to_its_bound() -> None:
+    bounded = replace(BASE, repeats=Precision(half_width_share=0.03, most=12))
+    plan = planning.plan(bounded)
+    assert (plan.drawn_blocks, len(blocks(plan))) == (12, 12)
+    outlook = planning.outlook(bounded, plan, planning.History(trial_ns=10**9))
+    assert (outlook.shortest_ns * 4, outlook.duration_ns) == (outlook.duration_ns, len(plan.trials) * 10**9)
+
+
+def test_a_precision_without_a_bound_keeps_the_digest_that_it_had() -> None:
+    open_end, bounded = (digest(replace(BASE, repeats=Precision(half_width_share=0.03, most=most))) for most in (None, 1000))
+    assert open_end != bounded
+    assert open_end == "64369bac375f07aff54b147db09b1bbebf01aa55315d22752f5af35efa1504e0"
 
 
 def test_a_fixed_number_of_blocks_ends() -> None:

@@ -97,6 +97,8 @@ def test_a_constant_is_no_factor_to_compare() -> None:
 
 def test_precision_and_budget_leave_the_repeats_open() -> None:
     assert read.parse('repeats = "until 3 %"\n' + HEAD + ONE + SPOOL, "x").repeats == Precision(half_width_share=0.03)
+    bounded = read.parse('repeats = "until 3 %, at most 30"\n' + HEAD + ONE + SPOOL, "x").repeats
+    assert bounded == Precision(half_width_share=0.03, most=30)
     assert read.parse('budget = "1 h"\n' + HEAD + ONE + SPOOL, "x").repeats is None
 
 
@@ -130,6 +132,8 @@ SINGLE = [
     ("title = 5\n", "5", "5 for 'title'", "a text"),
     (HEAD + "repeats = 0\n", "0", "repeats = 0", "a number of blocks from 1"),
     (HEAD + "repeats = true\n", "true", "repeats = true", "a number of blocks from 1"),
+    (HEAD + 'repeats = "until 3 %, at most 2"\n', '"until', "at most 2'", "(at least 3)"),
+    (HEAD + 'repeats = "until 3 %, at most"\n', '"until', "at most'", "until 3 %, at most 30"),
     (HEAD + 'repeats = "until 3"\n', '"until', "until 3", "until 3 %"),
     (HEAD + 'budget = "6 hours"\n', '"6', "6 hours", "for 'hours' write h"),
     (HEAD + 'matters = "0 %"\n', '"0', "matters = '0 %'", "above 0 %"),

@@ -124,7 +124,7 @@ def text(experiment: Experiment, preview: Preview) -> str:
     lines = [
         preview.title,
         f"  trials      {outlook.trials:,} = {_arithmetic(experiment, outlook)}",
-        f"  duration    about {_duration(outlook.duration_ns)} ({guess})",
+        f"  duration    {_lasting(outlook)} ({guess})",
         f"  schedule    {preview.schedule[:16]} (seed {experiment.seed}, drawn to {preview.plan.drawn_blocks:,} blocks)",
         f"  experiment  {experiment.digest[:16]}",
         *(f"  measure     {measure.name}" for measure in experiment.measures),
@@ -144,6 +144,13 @@ def _arithmetic(experiment: Experiment, outlook: Outlook) -> str:
     elif experiment.budget_ns is not None:
         how = f" in {_duration(experiment.budget_ns)}"
     return " x ".join([*levels, f"{outlook.blocks:,} blocks{how}"])
+
+
+def _lasting(outlook: Outlook) -> str:
+    """`about 5 min`; between the shortest and the longest where a precision decides."""
+    if outlook.shortest_ns == outlook.duration_ns:
+        return f"about {_duration(outlook.duration_ns)}"
+    return f"{_duration(outlook.shortest_ns)} at least, {_duration(outlook.duration_ns)} at most"
 
 
 def _duration(ns: int) -> str:

@@ -7,7 +7,7 @@ import json
 from dataclasses import replace
 
 from assay import plain
-from assay.records import Experiment
+from assay.records import Experiment, Precision
 
 
 def digest(experiment: Experiment) -> str:
@@ -18,5 +18,7 @@ def digest(experiment: Experiment) -> str:
     values = plain.to_plain(replace(experiment, digest=""))
     if isinstance(values, dict) and not experiment.implied:
         del values["implied"]
+    if isinstance(values, dict) and isinstance(experiment.repeats, Precision) and experiment.repeats.most is None:
+        del values["repeats"]["most"]
     canonical = json.dumps(values, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(canonical.encode()).hexdigest()

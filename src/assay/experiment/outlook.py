@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 
 from assay import catalogue
 from assay.experiment.schedule import combinations
-from assay.records import Change, Experiment, Plan, Value
+from assay.records import Change, Experiment, Plan, Precision, Value
 from assay.statistics.paired_power import Design, detectable, provable
 
+LEAST_BLOCKS = 3
+"""Precision is not asked about before: the interval of two pairs is no guide (STATISTICS 2.1)."""
 UNKNOWN_CVS = (0.01, 0.03, 0.10)
 """Where nothing is known of the spread, three cases are shown."""
 
@@ -41,6 +43,8 @@ class Outlook:
     blocks: int
     """Of each sitting; where precision or budget decide: what the budget is expected to allow, else what is drawn."""
     duration_ns: int
+    shortest_ns: int
+    """The same where a precision is asked for and reached as soon as it can be."""
     duration_from: str
     """`history`, or `workloads`: what they guess, without set-up."""
     compare: str | None
@@ -61,6 +65,7 @@ def outlook(experiment: Experiment, plan: Plan, history: History | None = None) 
         trials=trials,
         blocks=blocks,
         duration_ns=blocks * block_ns * len(plan.sittings),
+        shortest_ns=_fewest(experiment, blocks) * block_ns * len(plan.sittings),
         duration_from="workloads" if told.trial_ns is None else "history",
         compare=experiment.compare,
         contrasts=_contrasts(experiment),
@@ -75,6 +80,11 @@ def _blocks(experiment: Experiment, plan: Plan, block_ns: int) -> int:
         return plan.blocks
     fitting = experiment.budget_ns // len(plan.sittings) // max(block_ns, 1)
     return max(1, min(plan.blocks, fitting))
+
+
+def _fewest(experiment: Experiment, blocks: int) -> int:
+    """Blocks of each sitting after which the schedule can end at the earliest."""
+    return min(LEAST_BLOCKS, blocks) if isinstance(experiment.repeats, Precision) else blocks
 
 
 def _block_ns(experiment: Experiment, told: History) -> int:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from assay.experiment.outlook import History, Outlook, outlook
+from assay.experiment.outlook import LEAST_BLOCKS, History, Outlook, outlook
 from assay.experiment.read import DEFAULT_REPEATS, MOST_TRIALS
 from assay.experiment.schedule import combinations, manual, sittings, trials
 from assay.measures import percent
@@ -15,8 +15,6 @@ from assay.records import Experiment, Plan, PlanNote, Precision
 
 DRAWN_BLOCKS = 1000
 """Where precision or budget decide, the schedule is drawn to this many blocks."""
-LEAST_BLOCKS = 3
-"""Precision is not asked about before: the interval of two pairs is no guide (STATISTICS 2.1)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,7 +49,7 @@ def reason_to_stop(experiment: Experiment, standing: Standing) -> str | None:
     """Why no further block of this sitting may start, or None where one may.
 
     A budget is shared evenly by the sittings; a block starts only if the longest so far fits what is left of it. With a
-    precision, blocks go on until every contrast has it, at least three.
+    precision, blocks go on until every contrast has it, at least three and no more than were drawn: who is ahead is not asked.
     """
     if isinstance(experiment.repeats, int) and standing.blocks_done >= experiment.repeats:
         return f"all {experiment.repeats} blocks are done"
@@ -75,6 +73,8 @@ def may_start_block(experiment: Experiment, standing: Standing) -> bool:
 def _open_ended(experiment: Experiment, trials_per_block: int) -> int:
     if experiment.repeats is None and experiment.budget_ns is None:
         return DEFAULT_REPEATS
+    if isinstance(experiment.repeats, Precision) and experiment.repeats.most is not None:
+        return experiment.repeats.most
     return max(LEAST_BLOCKS, min(DRAWN_BLOCKS, MOST_TRIALS // trials_per_block))
 
 
@@ -92,7 +92,11 @@ def _notes(experiment: Experiment, history: History | None, drawn: int) -> tuple
         (by_hand is not None and not by_hand.returns, "returns", "returns = 1 would show drift between the sittings"),
         (experiment.compare is None and len(several) > 1, "compare", "several factors vary and none is compared: name one"),
         (experiment.compare is not None and drawn < 2, "repeats", "one block has no spread: no comparison can come of it"),
-        (experiment.compare is None and precise, "repeats", "nothing is compared, so no precision ends the schedule"),
+        (
+            experiment.compare is None and precise,
+            "repeats",
+            "nothing is compared: the precision asked for is that of every figure",
+        ),
         (experiment.budget_ns is not None and history is None, "budget", "the number of blocks is a guess: no trial was timed"),
     )
     return tuple(PlanNote(subject=subject, text=text) for applies, subject, text in candidates if applies)

@@ -19,6 +19,7 @@ from assay.experiment import factors as varying
 from assay.experiment import figures, fitting, parts
 from assay.experiment.digest import digest
 from assay.experiment.factors import Scene
+from assay.experiment.outlook import LEAST_BLOCKS
 from assay.experiment.shape import FileShape, check
 from assay.records import Experiment, Factor, HostSpec, Precision, TargetSpec, Value, WorkloadSpec
 from assay.units import Refusal, Unit, attempt
@@ -27,7 +28,7 @@ DEFAULT_REPEATS = 5
 MOST_TRIALS = 100_000
 """At ten seconds each this is more than eleven days."""
 _FACT = re.compile(r"[^\s*][^*]*\*?")
-_PRECISION = re.compile(r"until\s+(.+)", re.DOTALL)
+_PRECISION = re.compile(r"until\s+([^,]+?)(?:\s*,\s*at\s+most\s+(\d{1,6}))?", re.DOTALL)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -169,9 +170,11 @@ def _repeats(document: Document, shape: FileShape) -> int | Precision | None:
         return raw
     match = _PRECISION.fullmatch(raw) if isinstance(raw, str) else None
     share = attempt(match[1], Unit.SHARE) if match else None
-    if isinstance(share, float) and 0 < share < 1:
-        return Precision(half_width_share=share)
-    document.wrong(("repeats",), f"repeats = {shown(raw)}", 'a number of blocks from 1, or a precision such as "until 3 %"')
+    most = int(match[2]) if match and match[2] else None
+    if isinstance(share, float) and 0 < share < 1 and (most is None or most >= LEAST_BLOCKS):
+        return Precision(half_width_share=share, most=most)
+    wanted = f'a number of blocks from 1, or a precision such as "until 3 %" or "until 3 %, at most 30" (at least {LEAST_BLOCKS})'
+    document.wrong(("repeats",), f"repeats = {shown(raw)}", wanted)
     return None
 
 
@@ -180,12 +183,13 @@ def _count_trials(document: Document, factors: tuple[Factor, ...], repeats: int 
     numbers = [
         (f"{len(factor.levels) + factor.returns} {factor.path}", len(factor.levels) + factor.returns) for factor in factors
     ]
-    if isinstance(repeats, int):
-        numbers.append((f"{repeats:,} repeats", repeats))
+    blocks = repeats.most if isinstance(repeats, Precision) else repeats
+    if blocks is not None:
+        numbers.append((f"{blocks:,} repeats", blocks))
     total = math.prod(number for _, number in numbers)
     if total > MOST_TRIALS:
         sums = " x ".join(text for text, _ in numbers)
-        at = ("repeats",) if isinstance(repeats, int) and repeats > DEFAULT_REPEATS else ("factors",)
+        at = ("repeats",) if blocks is not None and blocks > DEFAULT_REPEATS else ("factors",)
         document.wrong(at, f"{total:,} trials ({sums})", f"at most {MOST_TRIALS:,}: fewer levels or repeats")
 
 

@@ -166,6 +166,8 @@ class Precision:
     """Repeat until the half width of the 95 % interval of every contrast is at most this share."""
 
     half_width_share: float
+    most: int | None = None
+    """Blocks at most; None where the file names no bound."""
 
 
 @dataclass(frozen=True, kw_only=True)
