@@ -1,0 +1,78 @@
+from dataclasses import replace
+
+import pytest
+
+import notebook_records as made
+from assay import catalogue
+from assay.records import Change, Fact, FactClass, Observations, Severity, State, When
+from comparison_cases import case
+
+RULE = catalogue.find("rules", "calibration")
+MODEL = "xfs"
+"""The level whose runs are those of a model; the other is what was measured."""
+
+
+def saying(fitted=None, data=None, **shape):
+    """A comparison whose runs say what they were fitted on, and which data they are."""
+    built = case("S13", lambda t: 100.0 + t.id % 3, **shape)
+
+    def seen(run):
+        tell, key = (fitted, "fitted_on") if run.trial.levels["target"] == MODEL else (data, "data")
+        value = tell(run.trial) if tell else None
+        facts = () if value is None else (fact(f"target.{key}", value),)
+        return Observations(facts=facts)
+
+    arms = {name: tuple((run, seen(run)) for run, _ in getattr(built, name)) for name in ("baseline", "candidate")}
+    experiment = made.experiment(change=shape.get("change", Change.AUTOMATIC))
+    return replace(built, experiment=experiment, **arms)
+
+
+def fact(key, value):
+    return Fact(host="local", when=When.BEFORE, key=key, value=value, fact_class=FactClass.IDENTITY)
+
+
+def measured(found):
+    return [str(run.trial.id) for run, _ in found.baseline]
+
+
+def test_comparisons_without_a_model_are_none_of_its_business():
+    assert "no run is that of a model" in RULE.applies(saying())
+    assert RULE.applies(saying(fitted=lambda t: "a")) is None
+
+
+def test_a_model_tested_on_its_own_data_is_a_fit():
+    finding = RULE.check(saying(fitted=lambda t: "hour-1, hour-2", data=lambda t: f"hour-{t.block}"))
+    assert (finding.state, finding.severity) == (State.FAIL, Severity.INVALIDATES)
+    assert "2 of 6 tests (hour-1, hour-2)" in finding.statement
+    assert finding.relabel == "a fit, not a prediction"
+    assert finding.observed == {"tests": 6, "tests_on_fitted_data": 2}
+
+
+def test_a_model_tested_on_other_data_predicts():
+    finding = RULE.check(saying(fitted=lambda t: "hour-11 hour-12", data=lambda t: f"hour-{t.block}"))
+    assert finding.state is State.PASS
+
+
+@pytest.mark.parametrize("form", ["{}", "{:04d}"])
+def test_trials_are_known_by_their_numbers(form):
+    all_trials = " ".join(form.format(int(one)) for one in measured(saying()))
+    assert RULE.check(saying(fitted=lambda t: all_trials)).state is State.FAIL
+
+
+def test_leaving_each_block_out_in_turn_is_no_mistake():
+    out = saying()
+    of_block = {run.trial.block: str(run.trial.id) for run, _ in out.baseline}
+    others = lambda t: " ".join(name for block, name in of_block.items() if block != t.block)  # noqa: E731
+    assert RULE.check(saying(fitted=others)).state is State.PASS
+
+
+def test_arms_in_sittings_of_their_own_are_held_against_all():
+    finding = RULE.check(saying(fitted=lambda t: "hour-0", data=lambda t: f"hour-{t.block}", change=Change.MANUAL))
+    assert finding.state is State.FAIL
+    assert finding.observed["tests"] == 36
+    assert finding.observed["tests_on_fitted_data"] == 6
+
+
+def test_a_model_that_nothing_is_held_against_cannot_be_judged():
+    finding = RULE.check(replace(saying(fitted=lambda t: "a"), baseline=()))
+    assert finding.state is State.UNVERIFIED
