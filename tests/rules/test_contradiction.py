@@ -167,6 +167,13 @@ def test_a_rate_is_held_to_no_more_digits_than_were_printed():
     assert judged(but(FIO, values={**rounded, **half})).state is State.PASS
 
 
+def test_a_time_is_held_to_no_more_digits_than_were_printed():
+    """hdparm tells 128 MiB in 0.15 s at 870 MB/s: it took 0.154 s."""
+    rounded = {**FIO.values, "read.elapsed_ns": FIO.values["read.elapsed_ns"] * 0.97}
+    assert judged(but(FIO, values=rounded)).state is State.FAIL
+    assert judged(but(FIO, values={**rounded, "read.elapsed_ns_half": 0.035 * rounded["read.elapsed_ns"]})).state is State.PASS
+
+
 def test_what_others_read_meanwhile_says_nothing_of_bytes_from_memory():
     evenly = [256 * second / 9 for second in range(10)]
     finding = over_time(but(faster(FIO, 1.5), storage_bytes=MIB), range(10), evenly)

@@ -97,8 +97,9 @@ def foreign(
 
 
 def printed(reported: Reported) -> dict[str, float]:
-    """What the last digit of each rate leaves open, for those who hold it against bytes and time."""
-    return {f"{name}_half": half for name, half in reported.resolution.items() if name.endswith(".bytes_per_s") and half}
+    """What the last digits of rates and times leave open, for those who hold them against each other."""
+    held = (".bytes_per_s", ".elapsed_ns")
+    return {f"{name}_half": half for name, half in reported.resolution.items() if name.endswith(held) and half}
 
 
 def asked(watched: Watched, reported: Reported | None, wanted: tuple[Measure, ...], *, counted: bool) -> Experiment:

@@ -13,6 +13,8 @@ from assay.units import Unit
 
 SLACK = "bytes_per_s_half"
 """OPERATION.this among the figures of a tool: half a unit of the last digit of its rate, in bytes/s."""
+TIME_SLACK = "elapsed_ns_half"
+"""The same of its time, in ns: hdparm tells 0.15 s of what took 0.154."""
 COUNTED = ("overlay", "tmpfs")
 """File systems without a device of their own on which the kernel still counts what a process made storage move."""
 RATIO = " is that of "
@@ -29,6 +31,8 @@ class Told:
     seconds: float | None
     slack: float = 0.0
     """The share of the rate that its last printed digit leaves open."""
+    slack_s: float = 0.0
+    """The same of its time, in s."""
 
     def implied_s(self, seen_bytes: float) -> float:
         """The time in s that the rate implies, by the tool's own bytes, else by those that were seen."""
@@ -42,7 +46,7 @@ class Told:
         if self.bytes is None or self.seconds is None:
             return True
         apart = self.bytes / self.rate - self.seconds
-        allowed = max(share * self.seconds, MILLISECOND_S) + self.slack * self.bytes / self.rate
+        allowed = max(share * self.seconds, MILLISECOND_S) + self.slack * self.bytes / self.rate + self.slack_s
         return (apart if clients > 1 else abs(apart)) <= allowed
 
 
@@ -57,6 +61,7 @@ def told(phase: Phase, operation: str) -> Told | None:
         bytes=phase.values.get(f"{operation}.bytes"),
         seconds=elapsed / 1e9 if elapsed else None,
         slack=phase.values.get(f"{operation}.{SLACK}", 0.0) / rate,
+        slack_s=phase.values.get(f"{operation}.{TIME_SLACK}", 0.0) / 1e9,
     )
 
 
@@ -79,7 +84,8 @@ def denied(phase: Phase, observations: Observations, operation: str, share: floa
     least = shortest_s(phase, observations, phase.directions[operation], (1 - share) * tool.bytes)
     implied = tool.implied_s(tool.bytes) * (1 + tool.slack)
     together = len(phase.clients) > 1 and tool.seconds is not None  # their rate is of the time in which all ran
-    claimed = tool.seconds or implied if together else min(implied, tool.seconds or implied)
+    timed = tool.seconds + tool.slack_s if tool.seconds else implied
+    claimed = timed if together else min(implied, timed)
     if claimed < (1 - share) * least:
         yield f"The command says it moved {_bytes(tool.bytes)} in {_time(claimed)}, but that took at least {_time(least)}."
 
