@@ -2,7 +2,7 @@
 
 Levels that the schedule mixes within blocks are compared in pairs, block by block; levels that a person changed by hand
 stand in sittings of their own and are compared unpaired, which is said. All contrasts of an experiment are looked at
-together, so a difference must also hold after Holm's correction.
+together, so a difference must also hold among them (`together`).
 """
 
 from __future__ import annotations
@@ -15,17 +15,16 @@ from dataclasses import dataclass, replace
 from assay.analysis import quantities, wording
 from assay.analysis.counting import measure_of
 from assay.analysis.order import is_interleaved
+from assay.analysis.together import LEVEL, Looked, corrected
 from assay.pairs import NOTEBOOK
 from assay.records import Cell, Change, Comparison, Conclusion, Estimate, Experiment, Factor, Judged, Plan
 from assay.statistics.contrast import Contrast, interval, p_value
 from assay.statistics.four_way import four_way
-from assay.statistics.holm import holm
 from assay.statistics.mean_interval import LEAST
 from assay.statistics.paired_power import log_effect
 from assay.statistics.paired_ratio import paired_ratio
 from assay.statistics.welch_ratio import welch_ratio
 
-LEVEL = 0.05
 WIDE, NARROW = 1 - LEVEL, 1 - 2 * LEVEL
 Key = tuple[int, int]
 """Sitting and block."""
@@ -54,7 +53,7 @@ def comparisons(experiment: Experiment, plan: Plan, cells: Sequence[Cell], runs:
     """All comparisons of the factor that the experiment compares; none where it compares nothing."""
     del plan  # the order that counts is the one in which the runs were made, and they carry their trials
     by_id = {judged.id: judged for judged in runs}
-    found = corrected([compare(arms, experiment.matters_share) for arms in pairs_of_cells(experiment, cells, by_id)])
+    found = corrected([looked(arms, experiment.matters_share) for arms in pairs_of_cells(experiment, cells, by_id)])
     told = quantities.telling(experiment)
     return tuple(
         replace(one, statement=wording.statement(quantities.compared(one, told), measure_of(experiment, one.measure)))
@@ -73,6 +72,14 @@ def pairs_of_cells(experiment: Experiment, cells: Sequence[Cell], runs: Mapping[
         base = next((one for one in cells if one.measure == cell.measure and dict(one.levels) == levels), None)
         if base is not None:
             yield Arms(factor=factor, baseline=base, candidate=cell, runs=runs)
+
+
+def looked(arms: Arms, matters_share: float) -> Looked:
+    """One comparison with the values by block on which it stands."""
+    baseline, candidate = (
+        {key: value for key, (_, value) in by_block(cell.values, arms.runs).items()} for cell in (arms.baseline, arms.candidate)
+    )
+    return Looked(comparison=compare(arms, matters_share), factor=arms.factor, baseline=baseline, candidate=candidate)
 
 
 def compare(arms: Arms, matters_share: float) -> Comparison:
@@ -186,19 +193,3 @@ def with_effects(comparison: Comparison, contrasts: Sequence[Contrast]) -> Compa
 def unit_effect(pairs: int) -> float:
     """The log difference that so many pairs detect, for a standard deviation of 1 in each arm."""
     return log_effect(pairs, 1.0) or math.inf
-
-
-def corrected(found: Sequence[Comparison]) -> tuple[Comparison, ...]:
-    """The comparisons with adjusted p-values; a difference that Holm's correction takes away is not claimed."""
-    tested = [comparison for comparison in found if comparison.p_value is not None]
-    adjusted = dict(zip(map(id, tested), holm([one.p_value or 0.0 for one in tested]), strict=True))
-    return tuple(demoted(replace(one, adjusted_p_value=adjusted.get(id(one)))) for one in found)
-
-
-def demoted(comparison: Comparison) -> Comparison:
-    """A comparison that does not claim a difference its adjusted p-value does not support."""
-    less = {Conclusion.MATTERS: Conclusion.UNDECIDED, Conclusion.IMMATERIAL: Conclusion.EQUIVALENT}
-    p = comparison.adjusted_p_value
-    if p is None or p <= LEVEL or comparison.conclusion not in less:
-        return comparison
-    return replace(comparison, conclusion=less[comparison.conclusion])

@@ -115,7 +115,18 @@ def comparison_table(results: Results) -> str:
         )
         for one in results.comparisons
     ]
-    return table(("verdict", "comparison", "of", "at", "ratio", "95 % interval", "conclusion"), rows, (4, 5)) if rows else ""
+    header = ("verdict", "comparison", "of", "at", "ratio", "95 % interval", "conclusion")
+    return "\n".join(filter(None, (table(header, rows, (4, 5)), looked_at(results.comparisons)))) if rows else ""
+
+
+def looked_at(comparisons: Sequence[Comparison]) -> str:
+    """How many contrasts were tested, where it is more than one; empty else."""
+    first = next(iter(comparisons), None)
+    if first is None or (first.looked_at or 0) < 2:
+        return ""
+    return (
+        f"{first.looked_at} contrasts were looked at: a difference counts where it holds among all of them ({first.adjusted_by})"
+    )
 
 
 def comparison_state(results: Results, comparison: Comparison) -> str:

@@ -107,7 +107,9 @@ def sure(one: Comparison) -> str:
 def note(one: Comparison) -> str:
     """Why nothing was decided and what could have been seen; empty for a conclusion."""
     if one.adjusted_p_value is not None and taken_away(one):
-        return f"a difference is not established among all that were looked at (Holm p = {one.adjusted_p_value:.2g})"
+        every = f"all {one.looked_at}" if one.looked_at else "all"
+        tested = f"{one.adjusted_by} p = {one.adjusted_p_value:.2g}"
+        return f"a difference is not established among {every} that were looked at ({tested})"
     if one.conclusion is not Conclusion.UNDECIDED:
         return ""
     return missing(one) if one.ratio is None else undecided(one, one.ratio)

@@ -160,6 +160,10 @@ class Comparison:
     excluded: Mapping[str, str] = field(default_factory=dict)
     p_value: float | None = None
     adjusted_p_value: float | None = None
+    adjusted_by: str = "Holm"
+    """Whose procedure adjusted it."""
+    looked_at: int | None = None
+    """Contrasts of the experiment that were tested together; None where an older version did not say."""
     scale_up: Estimate | None = None
     """Share of so many times the rate that so many times the clients (or workers) gave; None where nothing is counted."""
     scale_up_limit: str | None = None

@@ -1,0 +1,82 @@
+"""Many candidates against one baseline that were measured in the same complete blocks: p-values that hold for all together.
+
+Reference: C. W. Dunnett, A multiple comparison procedure for comparing several treatments with a control, J. American
+Statistical Association 50 (1955), 1096-1121. The variance is the residual mean square of arms and blocks (two-way,
+additive, on logarithms), so its degrees of freedom are (arms - 1) (blocks - 1) and not those of samples without blocks,
+which scipy.stats.dunnett assumes. All arms must spread alike: `alike` says whether the differences to the baseline do.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from statistics import fmean, variance
+
+MOST_UNLIKE = 4.0
+"""Largest ratio of two variances of differences that still counts as alike."""
+LEAST_BLOCKS = 3
+_QUANTILES = 200
+_GRID = 61
+_REACH = 8.0
+
+Arm = Sequence[float]
+"""Positive values, one a block, in the order of the blocks."""
+
+
+def alike(baseline: Arm, candidates: Sequence[Arm]) -> bool:
+    """Whether the differences to the baseline (of logarithms) spread alike, so that one variance stands for all."""
+    if len(baseline) < LEAST_BLOCKS:
+        return False
+    spreads = [variance(_differences(baseline, arm)) for arm in candidates]
+    return min(spreads) > 0 and max(spreads) / min(spreads) <= MOST_UNLIKE
+
+
+def dunnett(baseline: Arm, candidates: Sequence[Arm]) -> tuple[float, ...]:
+    """For each candidate the probability of so large a ratio, either way, of any of them where there is none.
+
+    Raises ValueError where the arms have not the same blocks, at least three, or where there is no spread.
+    """
+    arms = [[math.log(value) for value in arm] for arm in (baseline, *candidates)]
+    blocks = len(arms[0])
+    if blocks < LEAST_BLOCKS or any(len(arm) != blocks for arm in arms):
+        raise ValueError(f"found arms of {', '.join(str(len(arm)) for arm in arms)} blocks; expected at least 3, the same in all")
+    freedom = (len(arms) - 1) * (blocks - 1)
+    square = _residual_square(arms) / freedom
+    if square <= 0:
+        raise ValueError("found no spread at all; expected some")
+    scale = math.sqrt(2 * square / blocks)
+    return tuple(exceeded(abs(fmean(arm) - fmean(arms[0])) / scale, len(candidates), freedom) for arm in arms[1:])
+
+
+def exceeded(statistic: float, candidates: int, freedom: float) -> float:
+    """The probability of at least this of the largest of so many t statistics with one baseline and variance, either way.
+
+    Statistics of one baseline correlate by 1/2: given the baseline they are independent, so it is one integral over it and
+    one over the variance; held between the probability of one alone and that times their number (Bonferroni).
+    """
+    import numpy as np
+    from scipy.special import chdtri, ndtr, stdtr
+
+    alone = float(2 * stdtr(freedom, -statistic))
+    shares = (np.arange(_QUANTILES) + 0.5) / _QUANTILES
+    bounds = math.sqrt(2) * statistic * np.sqrt(chdtri(freedom, shares) / freedom)[:, None]
+    at = np.linspace(-_REACH, _REACH, _GRID)
+    weights = np.exp(-(at**2) / 2)
+    within = (ndtr(at + bounds) - ndtr(at - bounds)) ** candidates
+    inside = float(np.mean(within @ (weights / weights.sum())))
+    return min(max(1 - inside, alone), candidates * alone, 1.0)
+
+
+def _differences(baseline: Arm, candidate: Arm) -> list[float]:
+    return [math.log(b / a) for a, b in zip(baseline, candidate, strict=True)]
+
+
+def _residual_square(arms: Sequence[Sequence[float]]) -> float:
+    """The sum of squares that neither arms nor blocks explain."""
+    of_arms, of_blocks = [fmean(arm) for arm in arms], [fmean(block) for block in zip(*arms, strict=True)]
+    centre = fmean(of_arms)
+    return sum(
+        (value - of_arm - of_block + centre) ** 2
+        for arm, of_arm in zip(arms, of_arms, strict=True)
+        for value, of_block in zip(arm, of_blocks, strict=True)
+    )
