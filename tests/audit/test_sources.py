@@ -1,6 +1,5 @@
 """Where evidence comes from, in words: every finding of a rule that reads something names it, and says how to get what lacks."""
 
-
 import pytest
 
 from assay import catalogue
