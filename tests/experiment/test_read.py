@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from assay.errors import InputErrors, Mistake, UsageError
 from assay.experiment import read
-from assay.records import Change, Claim, Factor, Precision, RequirementKind, Tier
+from assay.records import Change, Claim, Factor, Precision, RequirementKind, Summary, Tier
 
 HEAD = 'title = "T"\nquestion = "Q?"\n'
 TARGETS = """
@@ -344,3 +344,10 @@ def test_a_ratio_is_a_number_with_or_without_a_fraction(written: str, value: flo
     (workload,) = read.parse(HEAD + ONE + STREAM + f'compressible = {written}\nzeros = "30 %"\n', "e.toml").workloads
     assert (workload.knobs["compressible"], workload.knobs["zeros"]) == (value, 0.3)
     assert isinstance(workload.knobs["compressible"], float)
+
+
+def test_what_stands_for_the_runs_is_read_and_keeps_older_digests() -> None:
+    head = HEAD + ONE + SPOOL + '[measures]\n"spool.create.ops_per_s" = {}\n'
+    plain, median = (read.parse(text, "x") for text in (head, head.replace("{}", '{ summary = "median" }')))
+    assert [one.measures[0].summary for one in (plain, median)] == [None, Summary.MEDIAN]
+    assert plain.digest != median.digest

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from statistics import median
 
-from assay.analysis.counting import Load, additive, at_levels, count, unit_of
-from assay.records import Cell, Estimate, Experiment, Judged, Measure, Plan, Value
+from assay.analysis.counting import Load, at_levels, count, unit_of
+from assay.analysis.summaries import summary_of
+from assay.records import Cell, Estimate, Experiment, Judged, Measure, Plan, Summary, Value
 from assay.statistics.mean_interval import Mean, arithmetic_mean, geometric_mean
+from assay.statistics.median_interval import median_interval
 
 CONFIDENCE = 0.95
 Levels = dict[str, Value]
@@ -59,9 +62,26 @@ def estimate(measure: Measure, values: Sequence[float]) -> Estimate | None:
     """The mean of the values with its 95 % interval; None where there are no values."""
     if not values:
         return None
-    plainly = additive(measure)
+    summary = summary_of(measure)
+    if summary is Summary.MEDIAN:
+        return of_median(measure, values)
+    plainly = summary is Summary.TOTAL
     mean: Mean = arithmetic_mean(values, CONFIDENCE) if plainly else geometric_mean(values, CONFIDENCE)
     method = "mean, t interval" if plainly else "geometric mean, t interval on logarithms"
     return Estimate(
         value=mean.value, low=mean.low, high=mean.high, confidence=CONFIDENCE, unit=unit_of(measure), n=mean.n, method=method
+    )
+
+
+def of_median(measure: Measure, values: Sequence[float]) -> Estimate:
+    """The median with its order-statistic interval, which needs six values."""
+    low, high = median_interval(values, CONFIDENCE) or (None, None)
+    return Estimate(
+        value=median(values),
+        low=low,
+        high=high,
+        confidence=CONFIDENCE,
+        unit=unit_of(measure),
+        n=len(values),
+        method="median, order-statistic interval",
     )

@@ -12,12 +12,13 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from assay.analysis import quantities, wording
+from assay.analysis import quantities, summaries, wording
 from assay.analysis.counting import measure_of
 from assay.analysis.order import is_interleaved
+from assay.analysis.summaries import summary_of
 from assay.analysis.together import LEVEL, Looked, corrected
 from assay.pairs import NOTEBOOK
-from assay.records import Cell, Change, Comparison, Conclusion, Estimate, Experiment, Factor, Judged, Plan
+from assay.records import Cell, Change, Comparison, Conclusion, Estimate, Experiment, Factor, Judged, Plan, Summary
 from assay.statistics.contrast import Contrast, interval, p_value
 from assay.statistics.four_way import four_way
 from assay.statistics.mean_interval import LEAST
@@ -38,6 +39,7 @@ class Arms:
     baseline: Cell
     candidate: Cell
     runs: Mapping[str, Judged]
+    summary: Summary
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,6 +47,8 @@ class Outcome:
     """Contrasts of two arms: one, or one for each baseline sitting where there are several."""
 
     contrasts: tuple[Contrast, ...]
+    values: tuple[tuple[Sequence[float], Sequence[float]], ...] = ()
+    """Of each contrast those of baseline and candidate, pairs in the same order."""
     method: str
     excluded: Mapping[str, str]
 
@@ -64,6 +68,7 @@ def comparisons(experiment: Experiment, plan: Plan, cells: Sequence[Cell], runs:
 def pairs_of_cells(experiment: Experiment, cells: Sequence[Cell], runs: Mapping[str, Judged]) -> Iterator[Arms]:
     """Each cell at a later level of the compared factor with the cell at its first level, other levels being equal."""
     factor = next((factor for factor in experiment.factors if factor.path == experiment.compare), None)
+    asked = {measure.name: summary_of(measure) for measure in experiment.measures}
     for cell in cells if factor else ():
         assert factor is not None
         if cell.levels.get(factor.path) == factor.levels[0]:
@@ -71,7 +76,7 @@ def pairs_of_cells(experiment: Experiment, cells: Sequence[Cell], runs: Mapping[
         levels = {**cell.levels, factor.path: factor.levels[0]}
         base = next((one for one in cells if one.measure == cell.measure and dict(one.levels) == levels), None)
         if base is not None:
-            yield Arms(factor=factor, baseline=base, candidate=cell, runs=runs)
+            yield Arms(factor=factor, baseline=base, candidate=cell, runs=runs, summary=asked[cell.measure])
 
 
 def looked(arms: Arms, matters_share: float) -> Looked:
@@ -79,7 +84,9 @@ def looked(arms: Arms, matters_share: float) -> Looked:
     baseline, candidate = (
         {key: value for key, (_, value) in by_block(cell.values, arms.runs).items()} for cell in (arms.baseline, arms.candidate)
     )
-    return Looked(comparison=compare(arms, matters_share), factor=arms.factor, baseline=baseline, candidate=candidate)
+    return Looked(
+        comparison=compare(arms, matters_share), factor=arms.factor, baseline=baseline, candidate=candidate, summary=arms.summary
+    )
 
 
 def compare(arms: Arms, matters_share: float) -> Comparison:
@@ -88,6 +95,9 @@ def compare(arms: Arms, matters_share: float) -> Comparison:
     outcome = contrast(arms)
     positive = [found for found in outcome.contrasts if found.n]
     ratio, conclusion = conclude(positive, outcome.method, matters_share)
+    p = max((p_value(found) for found in positive), default=None)
+    if positive and arms.summary is not Summary.GEOMETRIC:
+        ratio, conclusion, p = summarised(arms, outcome, matters_share)
     comparison = Comparison(
         measure=cell.measure,
         factor=path,
@@ -102,7 +112,7 @@ def compare(arms: Arms, matters_share: float) -> Comparison:
         provable_share=None,
         interleaved=arms.factor.change is Change.AUTOMATIC and is_interleaved(*counted_runs(arms)),
         excluded={**arms.baseline.excluded, **cell.excluded, **outcome.excluded},
-        p_value=max((p_value(found) for found in positive), default=None),
+        p_value=p,
     )
     return with_effects(comparison, positive)
 
@@ -132,8 +142,9 @@ def paired(arms: Arms) -> Outcome:
         for key, (run, _) in one.items()
         if key not in other
     }
-    found = (paired_ratio([first[key][1] for key in both], [second[key][1] for key in both]),) if both else ()
-    return Outcome(contrasts=found, method="paired by block, t interval on logarithms", excluded=lonely)
+    values = [first[key][1] for key in both], [second[key][1] for key in both]
+    found = (paired_ratio(*values),) if both else ()
+    return Outcome(contrasts=found, values=(values,), method="paired by block, t interval on logarithms", excluded=lonely)
 
 
 def by_block(values: Mapping[str, float], runs: Mapping[str, Judged]) -> dict[Key, tuple[str, float]]:
@@ -151,7 +162,10 @@ def apart(arms: Arms) -> Outcome:
     places = "notebooks" if arms.factor.path == NOTEBOOK else "sittings"
     method = f"unpaired ({places}), Welch's t interval on logarithms"
     return Outcome(
-        contrasts=found, method=f"{method}, hull over {len(found)} sittings" if len(found) > 1 else method, excluded={}
+        contrasts=found,
+        values=tuple((values, candidate) for _, values in sorted(sittings.items())),
+        method=f"{method}, hull over {len(found)} sittings" if len(found) > 1 else method,
+        excluded={},
     )
 
 
@@ -168,6 +182,27 @@ def conclude(contrasts: Sequence[Contrast], method: str, matters_share: float) -
         value=value, low=math.exp(wide[0]), high=math.exp(wide[1]), confidence=WIDE, unit="ratio", n=n, method=method
     )
     return estimate, four_way(wide, narrow, matters_share)
+
+
+def summarised(arms: Arms, outcome: Outcome, matters_share: float) -> tuple[Estimate, Conclusion, float | None]:
+    """The same for totals and medians, whose intervals are other ones."""
+    paired = outcome.method.startswith("paired")
+    found = summaries.hull([summaries.ratio(arms.summary, *both, paired=paired) for both in outcome.values])
+    n = min(contrast.n for contrast in outcome.contrasts)
+    wide, narrow = (found.wide, found.narrow) if n >= LEAST else (None, None)
+    design = outcome.method.partition(", ")[0]
+    estimate = Estimate(
+        value=found.value,
+        low=math.exp(wide[0]) if wide else None,
+        high=math.exp(wide[1]) if wide else None,
+        confidence=WIDE,
+        unit="ratio",
+        n=n,
+        method=f"{design}, {summaries.METHODS[arms.summary, paired]}"
+        + (f", hull over {len(outcome.values)} sittings" if len(outcome.values) > 1 else ""),
+    )
+    decided = four_way(wide, narrow, matters_share) if wide and narrow else Conclusion.UNDECIDED
+    return estimate, decided, found.p_value
 
 
 def hull(contrasts: Sequence[Contrast], confidence: float) -> tuple[float, float]:

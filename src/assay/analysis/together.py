@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from assay.records import Change, Comparison, Conclusion, Factor
+from assay.records import Change, Comparison, Conclusion, Factor, Summary
 from assay.statistics.dunnett import alike, dunnett
 from assay.statistics.holm import holm
 
@@ -29,6 +29,7 @@ class Looked:
     factor: Factor
     baseline: Mapping[Key, float]
     candidate: Mapping[Key, float]
+    summary: Summary = Summary.GEOMETRIC
 
 
 def corrected(found: Sequence[Looked]) -> tuple[Comparison, ...]:
@@ -62,7 +63,11 @@ def fits(family: Sequence[Looked]) -> bool:
     """Whether Dunnett's procedure fits: several candidates, mixed in time, every block whole, spreads alike."""
     first = family[0]
     whole = all(one.candidate.keys() == one.baseline.keys() == first.baseline.keys() for one in family)
-    mixed = first.factor.change is Change.AUTOMATIC and all(one.comparison.interleaved for one in family)
+    mixed = (
+        first.summary is Summary.GEOMETRIC
+        and first.factor.change is Change.AUTOMATIC
+        and all(one.comparison.interleaved for one in family)
+    )
     return len(family) >= LEAST_CANDIDATES and whole and mixed and alike(*values(family))
 
 

@@ -15,8 +15,9 @@ from dataclasses import dataclass
 
 from assay import measures
 from assay.analysis import quantities, wording
-from assay.analysis.compare import LEVEL, WIDE, by_block
+from assay.analysis.compare import WIDE, by_block
 from assay.analysis.counting import measure_of
+from assay.analysis.together import LEVEL
 from assay.records import Cell, Estimate, Experiment, Factor, Judged, Trough, Value
 from assay.statistics.contrast import interval
 from assay.statistics.dip import Dip, dip, weight_of

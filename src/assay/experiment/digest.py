@@ -20,5 +20,8 @@ def digest(experiment: Experiment) -> str:
         del values["implied"]
     if isinstance(values, dict) and isinstance(experiment.repeats, Precision) and experiment.repeats.most is None:
         del values["repeats"]["most"]
+    for measure in values["measures"] if isinstance(values, dict) else ():
+        if measure["summary"] is None:
+            del measure["summary"]
     canonical = json.dumps(values, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(canonical.encode()).hexdigest()

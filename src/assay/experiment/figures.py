@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from assay.catalogue import Workload
 from assay.document import Document, Path, Point, one_of
@@ -57,8 +57,7 @@ def measures(document: Document, shape: FileShape, scene: Known) -> tuple[Measur
     for name, told in shape.measures.items():
         measure = _measure(document, ("measures", name), name, scene)
         if measure is not None:
-            claim = Claim(**dict(told.claim))
-            found[name] = Measure(workload=measure.workload, operation=measure.operation, figure=measure.figure, claim=claim)
+            found[name] = replace(measure, claim=Claim(**dict(told.claim)), summary=told.summary)
     if not shape.measures:
         defaults = (
             Measure(workload=workload, operation=operation, figure=figure)

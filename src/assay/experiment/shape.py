@@ -7,7 +7,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, StrictStr, ValidationError
 
 from assay.document import Document, Path, Point, one_of, shown
-from assay.records import Change, Durability, Load, Regime, Tier
+from assay.records import Change, Durability, Load, Regime, Summary, Tier
 from assay.records import Path as Way
 
 Table = dict[str, Any]
@@ -28,9 +28,10 @@ class ClaimShape(_Shape):
 
 
 class MeasureShape(_Shape):
-    """A measure: at most a claim."""
+    """A measure: at most a claim, and what stands for its runs."""
 
     claim: ClaimShape = ClaimShape()
+    summary: Summary | None = None
 
 
 class FactorShape(_Shape):

@@ -67,6 +67,15 @@ class Claim:
     path: Path | None = None
 
 
+class Summary(StrEnum):
+    """What stands for the runs of an arm."""
+
+    GEOMETRIC = "geometric mean"
+    TOTAL = "total"
+    """The arithmetic mean: what it came to in all."""
+    MEDIAN = "median"
+
+
 @dataclass(frozen=True, kw_only=True)
 class Measure:
     """WORKLOAD.OPERATION.FIGURE, chosen before the run, and what is claimed of it.
@@ -78,6 +87,8 @@ class Measure:
     operation: str
     figure: str
     claim: Claim = Claim()
+    summary: Summary | None = None
+    """None: by its unit, totals for shares and counts, else the geometric mean."""
 
     @property
     def name(self) -> str:

@@ -1,0 +1,80 @@
+"""Totals and medians in place of geometric means: what is asked for, what the unit asks for, and where there is no interval."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import notebook_records as made
+from assay.analysis.cells import cells
+from assay.analysis.compare import comparisons
+from assay.records import Change, Conclusion, Measure, Observations, Summary
+
+SHARE = Measure(workload="spool", operation="create", figure="@local.cpu_share")
+
+
+def no_evidence(run: str) -> Observations:
+    raise AssertionError(f"the verdict of {run} has the value")
+
+
+def answer(value, summary=None, blocks=6, measure=None, **changes):
+    asked = made.experiment(**changes)
+    measure = replace(measure or asked.measures[0], summary=summary)
+    asked = replace(asked, measures=(measure,))
+    plan = made.plan(asked, blocks)
+    runs = [made.judged(made.run(trial), {measure.name: value(trial)}) for trial in plan.trials]
+    table = cells(asked, plan, runs, no_evidence)
+    (found,) = comparisons(asked, plan, table, runs)
+    return found, table
+
+
+def outlier(trial):
+    """Xfs does a tenth more, but for one run that did ten times as much."""
+    return (1000.0 if trial.block == 2 else 110.0 + trial.block) if trial.levels["target"] == "xfs" else 100.0 + trial.block
+
+
+def test_each_summary_gives_its_own_ratio():
+    ratios = {one: answer(outlier, one)[0].ratio for one in Summary}
+    assert ratios[Summary.MEDIAN].value == pytest.approx(1.098, abs=0.001)
+    assert ratios[Summary.TOTAL].value == pytest.approx((1000 + 5 * 110 + 13) / (600 + 15))
+    assert ratios[Summary.MEDIAN].value < ratios[Summary.GEOMETRIC].value < ratios[Summary.TOTAL].value
+    assert "order-statistic" in ratios[Summary.MEDIAN].method
+    assert "Fieller" in ratios[Summary.TOTAL].method
+    assert {ratio.method.partition(",")[0] for ratio in ratios.values()} == {"paired by block"}
+
+
+def test_shares_are_totals_without_being_asked():
+    draw = np.random.default_rng(2)
+    found, (cell, _) = answer(lambda trial: float(draw.uniform(0.4, 0.5)), measure=SHARE)
+    assert "Fieller" in found.ratio.method
+    assert "mean, t interval" in cell.estimate.method
+
+
+@pytest.mark.parametrize(("blocks", "there"), [(5, False), (6, True)])
+def test_a_median_of_fewer_than_six_has_no_interval_and_decides_nothing(blocks, there):
+    found, (cell, _) = answer(lambda t: 100.0 * (2 if t.levels["target"] == "xfs" else 1) + t.block, Summary.MEDIAN, blocks)
+    assert (found.ratio.low is not None) == (cell.estimate.low is not None) == there
+    assert (found.conclusion is Conclusion.MATTERS) == there
+    assert (cell.estimate.value, cell.estimate.method) == (102.0 if blocks == 5 else 102.5, "median, order-statistic interval")
+
+
+@pytest.mark.parametrize(("blocks", "there"), [(19, False), (20, True)])
+def test_medians_apart_are_resampled_from_twenty_runs_on(blocks, there):
+    draw = np.random.default_rng(4)
+
+    def value(trial):
+        return float(100 * draw.lognormal(0, 0.02)) * (2 if trial.levels["target"] == "xfs" else 1)
+
+    found, _ = answer(value, Summary.MEDIAN, blocks, change=Change.MANUAL)
+    assert (found.ratio.low is not None) == there
+    assert (found.conclusion is Conclusion.MATTERS) == there
+    assert "bootstrap" in found.ratio.method
+
+
+@pytest.mark.parametrize("summary", [Summary.TOTAL, Summary.MEDIAN])
+def test_among_equals_nothing_is_claimed_to_matter(summary):
+    draw, wrong = np.random.default_rng(5), 0
+    for _ in range(100):
+        found, _ = answer(lambda trial: float(draw.lognormal(0, 0.03)), summary)
+        wrong += found.conclusion is Conclusion.MATTERS
+    assert wrong <= 5
