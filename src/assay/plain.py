@@ -10,7 +10,7 @@ import functools
 import types
 import typing
 from array import array
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import Any, Generic, TypeVar
 
@@ -18,6 +18,8 @@ from assay.errors import DamagedError
 
 T = TypeVar("T")
 
+Read = Callable[[Any], Any]
+_SCALARS = (str, int, float, bool)
 _ARRAY_CODES = {int: "q", float: "d"}
 
 
@@ -43,61 +45,90 @@ def to_plain(value: object) -> Any:
 def from_plain(kind: type[T], value: Any) -> T:
     """A record of this type from plain values. Raises DamagedError naming the field that does not fit."""
     try:
-        result: T = _revive(kind, value)
+        result: T = _reader(kind)(value)
     except (TypeError, ValueError, KeyError, AttributeError) as error:
         raise DamagedError(f"found a value that is no {kind.__name__} ({error}); expected what this version writes") from error
     return result
 
 
 @functools.cache
-def _fields(kind: type) -> dict[str, Any]:
+def _fields(kind: type) -> dict[str, Read]:
+    """What reads each field; made once a record. Only records are looked up: `int | float` equals `float | int`."""
     hints = typing.get_type_hints(kind, localns={"array": _Array})
-    return {field.name: hints[field.name] for field in dataclasses.fields(kind)}
+    return {field.name: _reader(hints[field.name]) for field in dataclasses.fields(kind)}
 
 
-def _revive(kind: Any, value: Any) -> Any:
+def _reader(kind: Any) -> Read:
+    """The function that makes a value of this type from a plain one."""
     origin = typing.get_origin(kind)
     if origin in (types.UnionType, typing.Union):
-        return _revive_union(typing.get_args(kind), value)
+        return _union_reader(typing.get_args(kind))
     if origin is not None:
-        return _revive_generic(origin, typing.get_args(kind), value)
+        return _generic_reader(origin, typing.get_args(kind))
     if dataclasses.is_dataclass(kind):
-        known = _fields(typing.cast("type", kind))
-        unknown = set(value) - set(known)
-        if unknown:
-            raise TypeError(f"unknown fields {sorted(unknown)}")
-        return typing.cast("type", kind)(**{name: _revive(known[name], item) for name, item in value.items()})
+        return functools.partial(_record, typing.cast("type", kind))
     if isinstance(kind, type) and issubclass(kind, Enum):
-        return kind(value)
+        return kind
+    if isinstance(kind, type) and kind is not object:
+        return functools.partial(_simple, kind)
+    return _as_tuple
+
+
+def _record(kind: type, value: Any) -> Any:
+    known = _fields(kind)
+    if not value.keys() <= known.keys():
+        raise TypeError(f"unknown fields {sorted(set(value) - set(known))}")
+    return kind(**{name: known[name](item) for name, item in value.items()})
+
+
+def _simple(kind: type, value: Any) -> Any:
     if kind is float and isinstance(value, int):
         return float(value)
-    if isinstance(kind, type) and kind is not object and not isinstance(value, kind):
+    if not isinstance(value, kind):
         raise TypeError(f"found {value!r}, expected {kind.__name__}")
     return _as_tuple(value)
 
 
-def _revive_union(options: tuple[Any, ...], value: Any) -> Any:
-    if value is None and type(None) in options:
+def _union_reader(options: tuple[Any, ...]) -> Read:
+    others = [option for option in options if option is not type(None)]
+    if all(option in _SCALARS for option in others):
+        return functools.partial(_scalar, tuple(others), len(others) < len(options))
+    return functools.partial(_first, [_reader(option) for option in others], len(others) < len(options))
+
+
+def _scalar(options: tuple[type, ...], optional: bool, value: Any) -> Any:  # noqa: FBT001 - bound by the reader's maker
+    """The first of several simple types that fits, without an error for each that does not."""
+    if value is None and optional:
         return None
     for option in options:
-        if option is type(None):
-            continue
+        if isinstance(value, option):
+            return value
+        if option is float and isinstance(value, int):
+            return float(value)
+    return _as_tuple(value)
+
+
+def _first(readers: list[Read], optional: bool, value: Any) -> Any:  # noqa: FBT001 - bound by the reader's maker
+    if value is None and optional:
+        return None
+    for read in readers:
         try:
-            return _revive(option, value)
+            return read(value)
         except (TypeError, ValueError, AttributeError):
             continue
     return _as_tuple(value)
 
 
-def _revive_generic(origin: Any, parts: tuple[Any, ...], value: Any) -> Any:
+def _generic_reader(origin: Any, parts: tuple[Any, ...]) -> Read:
     if origin is _Array:
-        return array(_ARRAY_CODES[parts[0]], value)
+        return functools.partial(array, _ARRAY_CODES[parts[0]])
+    readers = [_reader(part) for part in parts]
+    if origin is tuple and len(parts) == 2 and parts[1] is Ellipsis:
+        return lambda value: tuple(map(readers[0], value))
     if origin is tuple:
-        if len(parts) == 2 and parts[1] is Ellipsis:
-            return tuple(_revive(parts[0], item) for item in value)
-        return tuple(_revive(part, item) for part, item in zip(parts, value, strict=True))
+        return lambda value: tuple(read(item) for read, item in zip(readers, value, strict=True))
     if issubclass(origin, Mapping):
-        return {_revive(parts[0], key): _revive(parts[1], item) for key, item in value.items()}
+        return lambda value: {readers[0](key): readers[1](item) for key, item in value.items()}
     raise TypeError(f"no plain form for {origin}")
 
 
