@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import webbrowser
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from assay.cli.readable import readable
 from assay.errors import UsageError
 from assay.notebook import read as notebook
 from assay.records import Direction, Results, Run
+from assay.report import selection
 from assay.report.inputs import Curve, Pictures
 
 FORMATS = ("html", "md")
@@ -36,11 +36,20 @@ def report(
 
 
 def pictures(folder: Path, results: Results) -> Pictures:
-    """What the report shows besides the results: the curves of metadata operations over the number of objects."""
+    """What the report shows besides the results: the curves of metadata operations over the number of objects.
+
+    Where there are very many runs, of some of them, as many as latencies are merged of; each is read once and let go.
+    """
     runs = {judged.id: judged.run for judged in results.runs}
-    found = analysis.curves(results.runs, functools.cache(notebook.load(folder)))
+    chosen = [judged for group in selection.merged(selection.groups(results)) for judged in group if _changes_names(judged.run)]
+    found = analysis.curves(sorted(chosen, key=lambda judged: judged.id), notebook.load(folder))
     made = [_curve(runs[one.run], one) for one in found]
     return Pictures(curves=tuple(one for one in made if one is not None), command=f"assay run {folder / 'experiment.toml'}")
+
+
+def _changes_names(run: Run) -> bool:
+    """Whether the run measured an operation on metadata, without which it has no curve over objects."""
+    return any(phase.measured and Direction.METADATA in phase.directions.values() for phase in run.phases)
 
 
 def _curve(run: Run, one: analysis.Curve) -> Curve | None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from assay.records import Results, Value
+from assay.records import Outcome, Results, Value
 from assay.report import words
 from assay.report.charts.figure import Figure, Panel, Table, end_labels
 from assay.report.charts.roles import Roles, along, heading, in_order, roles
 from assay.report.charts.theme import Row, Spec, end_text, frame, room, rows_of, series_colours
 from assay.report.inputs import Curve
 from assay.report.quantities import NARROW, Scale, in_scale, scale_for
+from assay.report.selection import MERGED
 
 HEIGHT = 200
 BELOW = 100
@@ -61,11 +62,13 @@ def _figure(results: Results, levels: Mapping[str, Mapping[str, Value]], curves:
     for curve in curves:
         groups.setdefault(along(drawing.roles, levels[curve.run]), []).append(curve)
     first = curves[0]
+    drawn, finished = len({curve.run for curve in curves}), sum(one.run.outcome is Outcome.FINISHED for one in results.runs)
+    some = f" ({drawn} of {finished} runs, evenly spaced in their order)" if finished > MERGED else ""
     thinned = f" Every {drawing.step}th point is drawn." if drawing.step > 1 else ""
     return Figure(
         name=f"curve-{first.workload}-{first.operation}",
         title=f"{words.operation(first.workload, first.operation)}: time per operation",
-        caption="Each line is a run. Hollow points: fewer than all clients were active, so the point supports no crossing."
+        caption=f"Each line is a run{some}. Hollow points: fewer than all clients were active, so the point supports no crossing."
         + thinned,
         panels=tuple(panel for key in in_order(drawing.roles, groups) for panel in _pair(drawing, key, groups[key])),
         table=_table(drawing, curves),
