@@ -3,7 +3,9 @@ import json
 import pytest
 
 import cli_notebook
-from assay.cli.compare import compare
+import mix_cases
+from assay.analysis.demand_groups import groups
+from assay.cli.compare import compare, plainly, used
 from assay.cli.gate import Gate
 from assay.errors import UsageError
 
@@ -49,3 +51,16 @@ def test_how_the_arms_differ_is_said_also_where_they_differ_in_nothing(tmp_path,
     said = capsys.readouterr().out
     assert "How the arms differ" in said
     assert "The arms differ in nothing besides the factor" in said
+
+
+def test_what_an_operation_uses_is_told_in_words_and_in_numbers():
+    found = groups(*mix_cases.results())
+    text = used(found)
+    assert text.startswith("What one operation uses")
+    assert "What no more can be done of" in text
+    (told,) = json.loads(json.dumps([plainly(one) for one in found]))
+    load = next(one for one in told["resources"] if one["resource"] == "load_cpu")
+    assert load["operations"]["random_write"]["value"] == pytest.approx(90e-6, rel=0.01)
+    assert load["background"] is None
+    assert {bound["processors"] for bound in told["bounds"]} == {4}
+    assert used(()) == ""

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from assay.statistics.service_demand import Point, Unknown, demands, quantiles, used_by
+from assay.statistics.service_demand import Point, Unknown, demands, highest_rate, quantiles, used_by
 
 TRUE = (0.05, 20e-6, 90e-6)
 MIXES = {"reads": (9000.0, 1000.0), "even": (4000.0, 4000.0), "writes": (600.0, 6000.0), "few": (900.0, 300.0)}
@@ -61,7 +61,7 @@ def test_the_interval_of_a_mix_that_was_not_measured_holds_its_mean(n, which):
     truth = true[0] + true[1] * hold[0] + true[2] * hold[1]
     draw = np.random.default_rng(7)
     hits = {"truth": 0, "mean": 0}
-    sets = 120
+    sets = 80
     for seed in range(sets):
         found = demands(list(measured(mixes, n=n, seed=seed, true=true)), draws=300)
         low, _, high = quantiles(used_by(found, hold))
@@ -73,7 +73,7 @@ def test_the_interval_of_a_mix_that_was_not_measured_holds_its_mean(n, which):
 
 def test_the_interval_of_a_demand_holds_the_truth():
     hits = np.zeros(3)
-    sets = 120
+    sets = 80
     for seed in range(sets):
         found = demands(list(measured(n=4, seed=seed)), draws=300)
         for place, true in enumerate(TRUE):
@@ -85,3 +85,31 @@ def test_the_interval_of_a_demand_holds_the_truth():
 def test_the_same_trials_give_the_same_draws():
     points = list(measured())
     assert (demands(points).draws == demands(points).draws).all()
+
+
+def saturated(seed, spread=0.03):
+    """Three mixes that each keep one processor busy all the time: a background of all of it would explain them as well."""
+    draw = np.random.default_rng(seed)
+    for share in (0.95, 0.5, 0.05):
+        for _ in range(4):
+            total = float(np.exp(draw.normal(0, spread))) / (share * TRUE[1] + (1 - share) * TRUE[2])
+            yield Point(mix=f"{share}", rates=(share * total, (1 - share) * total), used=1.0)
+
+
+def test_noise_is_no_background():
+    for seed in range(8):
+        found = demands(list(saturated(seed)), draws=50)
+        assert not found.has_background
+        assert found.each == pytest.approx(TRUE[1:], rel=0.1)
+
+
+def test_what_does_not_idle_has_no_background():
+    assert not demands(list(measured()), idles=False).has_background
+
+
+def test_a_mix_is_bounded_by_what_it_uses():
+    found = demands(list(measured(spread=0.01)))
+    low, value, high = highest_rate(found, 2.0, (0.5, 0.5))
+    assert value == pytest.approx((2 - 0.05) / 55e-6, rel=0.03)
+    assert low < value < high
+    assert highest_rate(found, 2.0, (0.0, 0.0)) is None

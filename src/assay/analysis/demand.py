@@ -16,8 +16,6 @@ from assay.records import Direction, Estimate, Judged, Observations, Phase, Resu
 from assay.statistics.service_demand import CONFIDENCE, Demands, Point, Unknown, demands, highest_rate, quantiles
 
 METHOD = "non-negative least squares over mixes, bootstrap of trials"
-MIXED = 0.1
-"""Shares of an operation that differ by more than this between levels make a factor one that varies the mix."""
 Used = Callable[[Phase, Observations], float | None]
 
 
@@ -29,6 +27,8 @@ class Resource:
     said: str
     unit: str
     used: Used
+    idles: bool = False
+    """Whether something of it is used with no operation, too."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,6 +43,8 @@ class Sample:
     """Operation -> operations/s over the phase."""
     used: Mapping[str, float]
     """Resource -> units/s, of those that were measured."""
+    processors: float | None = None
+    """How many the host had, where that was watched."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,7 +66,7 @@ class Demand:
 
     @property
     def background(self) -> Estimate | None:
-        """Units/s that are used with no operation; None where the mixes do not tell."""
+        """Units/s that are used with no operation; None where there are none, or the mixes do not tell."""
         return self._estimate(0) if isinstance(self.found, Demands) and self.found.has_background else None
 
     def _estimate(self, place: int) -> Estimate:
@@ -136,9 +138,9 @@ _IN, _OUT = (_passed(_WIRE, way, "bytes") for way in (Direction.READ, Direction.
 RESOURCES: Mapping[str, Resource] = {
     one.name: one
     for one in (
-        Resource(name="cpu", said="processors of the host", unit="core-seconds", used=host_processor),
+        Resource(name="cpu", said="processors of the host", unit="core-seconds", used=host_processor, idles=True),
         Resource(name="load_cpu", said="processors, of the load itself", unit="core-seconds", used=load_processor),
-        Resource(name="server_cpu", said="processors, of the server", unit="core-seconds", used=server_processor),
+        Resource(name="server_cpu", said="processors, of the server", unit="core-seconds", used=server_processor, idles=True),
         Resource(name="device_read", said="read from the device", unit="bytes", used=_passed(_DEVICE, Direction.READ, "bytes")),
         Resource(
             name="device_write", said="written to the device", unit="bytes", used=_passed(_DEVICE, Direction.WRITE, "bytes")
@@ -176,7 +178,12 @@ def of_run(judged: Judged, seen: Observations, told: quantities.Told) -> Iterato
         used = {name: one.used(phase, seen) for name, one in RESOURCES.items()}
         mix = ", ".join((*(f"{path} = {level}" for path, level in trial.items()), phase.name))
         known = {name: value for name, value in used.items() if value is not None and value > 0}
-        yield Sample(run=judged.id, mix=mix, levels=levels, rates=done, used=known)
+        yield Sample(run=judged.id, mix=mix, levels=levels, rates=done, used=known, processors=processors(phase, seen))
+
+
+def processors(phase: Phase, seen: Observations) -> float | None:
+    """How many processors the host had at the most."""
+    return max((value for series in seen.over_time(phase.name, "cpu", "cpus") for value in series.value), default=None)
 
 
 def rates(phase: Phase) -> dict[str, float]:
@@ -201,7 +208,7 @@ def demand(seen: Sequence[Sample], resource: str, *, seed: int = 1) -> Demand:
         resource=resource,
         unit=RESOURCES[resource].unit,
         operations=names,
-        found=demands(points, seed=seed),
+        found=demands(points, idles=RESOURCES[resource].idles, seed=seed),
         mixes=tuple(dict.fromkeys(sample.mix for sample in seen)),
     )
 
@@ -218,49 +225,3 @@ def at_most(found: Demand, capacity: float, shares: Mapping[str, float]) -> Esti
         return None
     low, value, high = bound
     return Estimate(value=value, low=low, high=high, confidence=CONFIDENCE, unit="1/s", n=found.found.trials, method=METHOD)
-
-
-# ------------------------------------------------------------------------------- of an experiment with mixes
-
-
-@dataclass(frozen=True, kw_only=True)
-class Group:
-    """The demands of one arm; None where all samples are one group."""
-
-    factor: str | None
-    level: Value
-    demands: tuple[Demand, ...]
-
-
-def groups(results: Results, load: Load) -> tuple[Group, ...]:
-    """The demands of an experiment that varies a mix, for each level of what it compares where that is no part of the mix."""
-    if not mixing(results):
-        return ()
-    seen, compared = samples(results, load), results.experiment.compare
-    levels = list(dict.fromkeys(sample.levels.get(compared) for sample in seen)) if compared else []
-    arms = [(compared, level, [one for one in seen if one.levels.get(compared or "") == level]) for level in levels]
-    if not arms or any(not _mixed([one.rates for one in arm]) for _, _, arm in arms):
-        arms = [(None, None, list(seen))]
-    return tuple(Group(factor=factor, level=level, demands=_of_all(arm)) for factor, level, arm in arms)
-
-
-def _of_all(seen: Sequence[Sample]) -> tuple[Demand, ...]:
-    every = (demand(seen, name) for name in RESOURCES)
-    return tuple(one for one in every if one.found is not Unknown.NOTHING)
-
-
-def mixing(results: Results) -> bool:
-    """Whether phases of one name have different mixes of several operations in different runs: a factor varies the mix."""
-    of_phase: dict[str, list[Mapping[str, float]]] = {}
-    for judged in results.runs:
-        for phase in judged.run.phases:
-            if phase.measured and (done := rates(phase)):
-                of_phase.setdefault(phase.name, []).append(done)
-    return any(_mixed(found) for found in of_phase.values())
-
-
-def _mixed(found: Sequence[Mapping[str, float]]) -> bool:
-    shares = [{name: rate / sum(one.values()) for name, rate in one.items()} for one in found]
-    several = {name for one in shares for name in one}
-    spreads = (max(s.get(name, 0.0) for s in shares) - min(s.get(name, 0.0) for s in shares) for name in several)
-    return len(several) > 1 and max(spreads, default=0.0) > MIXED

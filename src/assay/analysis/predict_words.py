@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from assay.analysis.demand import Demand
+from assay.analysis.demand import RESOURCES, Demand
 from assay.analysis.prediction import BUSY, Holdout, Platform, Prediction, Range
 from assay.records import Estimate
 from assay.units import Unit, human
@@ -114,6 +114,7 @@ def linear(one: Demand) -> str:
     """Whether use is the sum over operations, in words."""
     if isinstance(one.found, str):
         return one.found.value
+    idle = "; no background told apart" if RESOURCES[one.resource].idles and not one.found.has_background else ""
     if one.found.misfit is None:
-        return "not checked"
-    return f"{'yes' if one.found.is_linear else 'NO'}, {one.found.misfit * 100:.2g} % off"
+        return f"not checked{idle}"
+    return f"{'yes' if one.found.is_linear else 'NO'}, {one.found.misfit * 100:.2g} % off{idle}"

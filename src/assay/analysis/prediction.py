@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from assay.analysis.demand import Demand
+from assay.analysis.demand import RESOURCES, Demand
 from assay.statistics.erlang import slowdown
 from assay.statistics.service_demand import Demands, carried, quantiles, scaled, used_by
 
@@ -191,14 +191,15 @@ def assumptions(question: Question) -> Iterator[str]:
     if question.production.used is not None:
         yield ONE_MULTIPLIER if question.multiplier is not None else UNKNOWN_MIX
     for name, platform in (("new", question.new), ("old", question.old)):
-        yield from () if platform is None else (f"[{name}]: {text}" for text in of_platform(platform.found))
+        yield from () if platform is None else (f"[{name}]: {text}" for text in of_platform(platform))
     if question.speed != 1:
         yield f"One processor of the machine to be does {question.speed:g} times what one that was measured does."
 
 
-def of_platform(found: Demands) -> Iterator[str]:
+def of_platform(platform: Platform) -> Iterator[str]:
     """What is taken for granted of the demands of one platform."""
-    if not found.has_background:
+    found = platform.found
+    if RESOURCES[platform.demand.resource].idles and not found.has_background:
         yield "the mixes do not tell what is used with no operation; taken as none."
     if found.misfit is None:
         yield "no mix checks that what is used is the sum over operations; the interval allows for 5 %."

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 
+from assay.analysis.demand_groups import BOUND_HEAD, HEAD, Group, bound_rows, groups, rows
+from assay.analysis.predict_words import linear
 from assay.cli import tables
 from assay.cli.gate import Gate, status
 from assay.cli.judging import current
@@ -20,11 +24,15 @@ def compare(lab: Path, which: str | None, *, as_json: bool, gate: Gate) -> int:
     """Show what an experiment compares. Raises UsageError where it compares nothing."""
     folder = notebook.choose(lab, which)
     results = current(folder)
-    if not results.comparisons:
+    found = groups(results, notebook.load(folder))
+    if not results.comparisons and not found:
         raise UsageError(
             f"found nothing compared in {folder.name}; expected `compare` in the experiment file and runs of two levels"
         )
-    print(json.dumps(told(results), sort_keys=True) if as_json else shown(results))
+    if as_json:
+        print(json.dumps({**told(results), "demands": [plainly(one) for one in found]}, sort_keys=True))
+    else:
+        print("\n\n".join(part for part in (shown(results), used(found)) if part))
     return status(results, gate)
 
 
@@ -48,6 +56,38 @@ def shown(results: Results) -> str:
         tables.damage(results.damaged),
     )
     return "\n\n".join(part for part in parts if part)
+
+
+def used(found: Sequence[Group]) -> str:
+    """What one operation uses, and which rates that bounds; empty where the experiment varies no mix."""
+    parts = (
+        ("What one operation uses", HEAD, rows(found)),
+        ("What no more can be done of", BOUND_HEAD, bound_rows(found)),
+    )
+    return "\n\n".join(
+        f"{title}\n{tables.table(head, [tables.Row(cells=row) for row in lines], width=10_000)}"
+        for title, head, lines in parts
+        if lines
+    )
+
+
+def plainly(group: Group) -> dict[str, object]:
+    """One arm's demands as plain values."""
+    return {
+        "factor": group.factor,
+        "level": group.level,
+        "resources": [
+            {
+                "resource": one.resource,
+                "unit": one.unit,
+                "operations": {name: to_plain(estimate) for name, estimate in one.estimates.items()},
+                "background": None if one.background is None else to_plain(one.background),
+                "linear": linear(one),
+            }
+            for one in group.demands
+        ],
+        "bounds": [{**asdict(one), "at_most": to_plain(one.at_most)} for one in group.bounds],
+    }
 
 
 MOST_NAMED = 12

@@ -30,7 +30,9 @@ CONFIDENCE = 0.90
 LINEAR = 0.05
 """Mixes whose mean is further from the line than this share of it are no line; where nothing checks, it is the allowance."""
 NO_RANK = 0.02
-"""Directions of the mixes that are shorter than this share of the longest are noise: the classes are not told apart by them."""
+"""Directions of the mixes that are shorter than this share of the longest do not tell the classes apart."""
+NOISE = 2.0
+"""Nor do those that are shorter than so many times what the means of the mixes are off in that direction."""
 
 
 LEAST = 2
@@ -84,8 +86,11 @@ class Demands:
         return None if self.misfit is None else self.misfit <= LINEAR
 
 
-def demands(points: Sequence[Point], *, seed: int = 1, draws: int = DRAWS) -> Demands | Unknown:
-    """The demands of all classes, or why they cannot be told; the same points give the same draws."""
+def demands(points: Sequence[Point], *, idles: bool = True, seed: int = 1, draws: int = DRAWS) -> Demands | Unknown:
+    """The demands of all classes, or why they cannot be told; the same points give the same draws.
+
+    Without `idles` nothing is used with no operation, and none is looked for.
+    """
     import numpy as np
 
     mixes = list(dict.fromkeys(point.mix for point in points))
@@ -96,7 +101,7 @@ def demands(points: Sequence[Point], *, seed: int = 1, draws: int = DRAWS) -> De
     if least < LEAST:
         return Unknown.FEW
     classes = len(points[0].rates)
-    has_background = _separate(points, mixes, with_background=True)
+    has_background = idles and _separate(points, mixes, with_background=True)
     if not has_background and not _separate(points, mixes, with_background=False):
         return Unknown.ALIKE
     fitted = _fit(points, has_background)
@@ -206,13 +211,16 @@ def _separate(points: Sequence[Point], mixes: Sequence[str], *, with_background:
     import numpy as np
 
     terms = _terms(points)
-    means = np.array([terms[[place for place, point in enumerate(points) if point.mix == mix]].mean(axis=0) for mix in mixes])
-    means = means if with_background else means[:, 1:]
+    terms = terms if with_background else terms[:, 1:]
+    of_mix = [terms[[place for place, point in enumerate(points) if point.mix == mix]] for mix in mixes]
+    means = np.array([rows.mean(axis=0) for rows in of_mix])
     lengths = np.linalg.norm(means, axis=0)
     if len(mixes) < means.shape[1] or not lengths.all():
         return False
-    singular = np.linalg.svd(means / lengths, compute_uv=False)
-    return bool(singular[-1] >= NO_RANK * singular[0])
+    _, singular, directions = np.linalg.svd(means / lengths)
+    least = directions[-1] / lengths
+    off = math.sqrt(sum(float((rows @ least).var(ddof=1)) / len(rows) for rows in of_mix))
+    return bool(singular[-1] >= max(NO_RANK * singular[0], NOISE * off))
 
 
 def _misfit(points: Sequence[Point], rows: Sequence[Sequence[int]], fitted: Array) -> float:

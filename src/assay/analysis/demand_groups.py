@@ -1,0 +1,122 @@
+"""What operations use in an experiment that varies their mix: by arm, with the rates that no mix can exceed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from assay.analysis.counting import Load
+from assay.analysis.demand import PROCESSORS, RESOURCES, Demand, Sample, at_most, demand, rates, samples
+from assay.analysis.predict_words import each, interval, linear
+from assay.records import Estimate, Results, Value
+from assay.statistics.service_demand import Demands
+from assay.units import Unit, human
+
+MIXED = 0.1
+"""Shares of an operation that differ by more than this between levels make a factor one that varies the mix."""
+NOT_THESE = 0.5
+"""A mix that is off by more than this share says that what is used has little to do with these operations."""
+HEAD = ("arm", "resource", "operation", "each uses", "90 % interval", "a sum of operations?")
+BOUND_HEAD = ("mix", "measured", "no more than", "90 % interval", "because of")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bound:
+    """The rate that a mix cannot exceed on this machine, beside the one that it reached."""
+
+    mix: str
+    measured: float
+    """Operations/s of all kinds, the mean over trials."""
+    at_most: Estimate
+    processors: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Group:
+    """The demands of one arm; no factor where all samples are one group."""
+
+    factor: str | None
+    level: Value
+    demands: tuple[Demand, ...]
+    bounds: tuple[Bound, ...]
+
+
+def groups(results: Results, load: Load) -> tuple[Group, ...]:
+    """The demands of an experiment that varies a mix, for each level of what it compares where that is no part of the mix."""
+    if not mixing(results):
+        return ()
+    seen, compared = samples(results, load), results.experiment.compare
+    levels = list(dict.fromkeys(sample.levels.get(compared) for sample in seen)) if compared else []
+    arms = [(compared, level, [one for one in seen if one.levels.get(compared or "") == level]) for level in levels]
+    if not arms or any(not mixed([one.rates for one in arm]) for _, _, arm in arms):
+        arms = [(None, None, list(seen))]
+    return tuple(Group(factor=factor, level=level, demands=of_all(arm), bounds=tuple(bounds(arm))) for factor, level, arm in arms)
+
+
+def of_all(seen: Sequence[Sample]) -> tuple[Demand, ...]:
+    """The demands of every resource of which something was used."""
+    every = (demand(seen, name) for name in RESOURCES)
+    return tuple(one for one in every if isinstance(one.found, Demands) or (one.resource in PROCESSORS and one.mixes))
+
+
+def bounds(seen: Sequence[Sample]) -> Iterator[Bound]:
+    """For each mix the rate at which the host's processors are used up."""
+    found = demand(seen, "cpu")
+    for mix in dict.fromkeys(one.mix for one in seen):
+        trials = [one for one in seen if one.mix == mix and "cpu" in one.used]
+        count = min((one.processors for one in trials if one.processors), default=None)
+        if count is None:
+            continue
+        means = {name: sum(one.rates.get(name, 0.0) for one in trials) / len(trials) for name in found.operations}
+        total = sum(means.values())
+        bound = at_most(found, count, {name: rate / total for name, rate in means.items()})
+        if bound is not None:
+            yield Bound(mix=mix, measured=total, at_most=bound, processors=count)
+
+
+def mixing(results: Results) -> bool:
+    """Whether phases of one name have different mixes of several operations in different runs: a factor varies the mix."""
+    of_phase: dict[str, list[Mapping[str, float]]] = {}
+    for judged in results.runs:
+        for phase in judged.run.phases:
+            if phase.measured and (done := rates(phase)):
+                of_phase.setdefault(phase.name, []).append(done)
+    return any(mixed(found) for found in of_phase.values())
+
+
+def mixed(found: Sequence[Mapping[str, float]]) -> bool:
+    """Whether the shares of several operations differ between samples."""
+    shares = [{name: rate / sum(one.values()) for name, rate in one.items()} for one in found]
+    several = {name for one in shares for name in one}
+    spreads = (max(s.get(name, 0.0) for s in shares) - min(s.get(name, 0.0) for s in shares) for name in several)
+    return len(several) > 1 and max(spreads, default=0.0) > MIXED
+
+
+def rows(found: Sequence[Group]) -> tuple[tuple[str, ...], ...]:
+    """What one operation of each kind uses of each resource."""
+    return tuple(row for group in found for one in group.demands for row in _of_demand(group, one))
+
+
+def _of_demand(group: Group, one: Demand) -> Iterator[tuple[str, ...]]:
+    arm = "all" if group.factor is None else f"{group.factor} = {group.level}"
+    said = RESOURCES[one.resource].said
+    if not isinstance(one.found, Demands) or (one.found.misfit or 0.0) > NOT_THESE:
+        yield (arm, said, ", ".join(one.operations), "-", "-", linear(one))
+        return
+    for name, estimate in one.estimates.items():
+        yield (arm, said, name, each(estimate), interval(estimate), linear(one))
+
+
+def bound_rows(found: Sequence[Group]) -> tuple[tuple[str, ...], ...]:
+    """The rates that cannot be exceeded."""
+    return tuple(
+        (
+            bound.mix,
+            human(bound.measured, Unit.PER_S),
+            human(bound.at_most.value, Unit.PER_S),
+            f"{human(bound.at_most.low or 0.0, Unit.PER_S)} to {human(bound.at_most.high or 0.0, Unit.PER_S)}",
+            f"{bound.processors:g} processors",
+        )
+        for group in found
+        for bound in group.bounds
+    )

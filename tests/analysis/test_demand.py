@@ -1,0 +1,74 @@
+"""Samples from runs: what counts as an operation, what was used of each resource, and what an experiment with mixes is told."""
+
+from dataclasses import replace
+
+import pytest
+
+from assay.analysis import demand_groups as groups_of
+from assay.analysis.demand import RESOURCES, at_most, demand, samples
+from assay.records import Outcome
+from assay.statistics.service_demand import Unknown
+from mix_cases import BYTES, phase, results, total
+
+
+def test_a_sample_has_rates_and_what_was_used_of_every_resource():
+    found = samples(*results())
+    assert len(found) == 9
+    one = next(sample for sample in found if str(sample.levels["mix.read_share"]) == "50 %")
+    reads, writes = one.rates["random_read"], one.rates["random_write"]
+    core = reads * 20e-6 + writes * 90e-6
+    assert one.used["load_cpu"] == pytest.approx(core)
+    assert one.used["cpu"] == pytest.approx(0.5 + core)
+    assert one.used["server_cpu"] == pytest.approx(0.5)
+    assert one.used["device_write"] == pytest.approx(writes * BYTES, rel=1e-3)
+    assert set(one.used) <= set(RESOURCES)
+    assert "network" not in one.used
+    assert (one.levels["workload"], one.levels["phase"], one.processors) == ("mix", "mix.random_mix", 4)
+
+
+def test_every_demand_is_found_with_the_background_of_the_host():
+    found = samples(*results(level=lambda share: 4_000 + 16_000 * (share == 0.5)))
+    host, load, device = (demand(found, name) for name in ("cpu", "load_cpu", "device_write"))
+    for one in (host, load):
+        assert one.estimates["random_read"].value == pytest.approx(20e-6, rel=0.01)
+        assert one.estimates["random_write"].value == pytest.approx(90e-6, rel=0.01)
+    assert host.background.value == pytest.approx(0.5, rel=0.01)
+    assert load.background is None
+    assert device.estimates["random_write"].value == pytest.approx(BYTES, rel=0.01)
+    assert device.estimates["random_read"].value == pytest.approx(0, abs=10)
+    assert demand(found, "network").found is Unknown.NOTHING
+    bound = at_most(host, 4, {"random_read": 0.5, "random_write": 0.5})
+    assert bound.value == pytest.approx(3.5 / 55e-6, rel=0.01)
+    assert at_most(host, 4, {"append": 1.0}) is None
+
+
+def test_runs_that_failed_take_no_part_and_what_is_done_within_another_is_none_of_its_own():
+    found, load = results()
+    broken = replace(found.runs[0], run=replace(found.runs[0].run, outcome=Outcome.FAILED))
+    assert len(samples(replace(found, runs=(broken, *found.runs[1:])), load)) == 8
+    inner = replace(phase(10, 10, (total("inner", 5),)), within={"inner": "random_read"})
+    one = replace(found.runs[0], run=replace(found.runs[0].run, phases=(inner, replace(inner, measured=False))))
+    (sample,) = samples(replace(found, runs=(one,)), load)
+    assert set(sample.rates) == {"random_read", "random_write"}
+
+
+def test_an_experiment_that_varies_a_mix_is_told_what_each_operation_uses():
+    found, load = results()
+    (group,) = groups_of.groups(found, load)
+    rows = groups_of.rows([group])
+    assert ("all", "processors, of the load itself", "random_read") in [row[:3] for row in rows]
+    assert any(row[3].startswith("20") for row in rows), rows
+    assert any("no background told apart" in row[-1] for row in rows if row[1] == RESOURCES["cpu"].said)
+    assert {row[-1] for row in groups_of.bound_rows([group])} == {"4 processors"}
+    for bound in group.bounds:
+        assert bound.measured < bound.at_most.value
+
+
+def test_arms_have_demands_of_their_own():
+    found, load = results(compare="target")
+    (group,) = groups_of.groups(found, load)
+    assert (group.factor, group.level) == ("target", "here")
+
+
+def test_an_experiment_of_one_mix_is_told_nothing():
+    assert groups_of.groups(*results(shares=(0.5,))) == ()
