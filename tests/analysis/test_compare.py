@@ -88,6 +88,21 @@ def test_runs_that_do_not_count_are_named():
     assert invalid.unfiltered.value > invalid.estimate.value
 
 
+def test_runs_that_a_rule_excluded_are_shown_counted_in_too():
+    asked, plan, runs = experiment_of(lambda t, _: 100.0 * (1.2 if t.levels["target"] == "xfs" else 1) * (1 + t.block / 100))
+    (found,) = answer(asked, plan, runs)
+    assert found.unfiltered is None
+    assert "INVALID" not in found.statement
+    wild = next(judged for judged in runs if judged.run.trial.levels["target"] == "xfs")
+    invalid = made.judged(wild.run, {made.RATE: 1000.0}, VerdictState.INVALID)
+    (found,) = answer(asked, plan, tuple(invalid if judged is wild else judged for judged in runs))
+    assert (found.ratio.n, found.unfiltered.n) == (4, 5)
+    assert found.ratio.value == pytest.approx(1.2)
+    assert found.unfiltered.value > 1.5
+    assert "with the INVALID runs counted in 1.8 times" in found.statement.replace("1.83", "1.8")
+    assert found.conclusion is Conclusion.MATTERS, "the answer is that of the runs that count"
+
+
 def test_zero_and_negative_rates_are_no_numbers():
     asked, plan, runs = experiment_of(lambda t, _: 0.0 if t.block == 0 else 5.0)
     found = cells(asked, plan, runs, no_evidence)

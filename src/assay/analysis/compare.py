@@ -26,6 +26,8 @@ from assay.statistics.paired_power import log_effect
 from assay.statistics.paired_ratio import paired_ratio
 from assay.statistics.welch_ratio import welch_ratio
 
+INVALID = "INVALID"
+"""How the reason begins for which a rule had a run excluded."""
 WIDE, NARROW = 1 - LEVEL, 1 - 2 * LEVEL
 Key = tuple[int, int]
 """Sitting and block."""
@@ -84,9 +86,24 @@ def looked(arms: Arms, matters_share: float) -> Looked:
     baseline, candidate = (
         {key: value for key, (_, value) in by_block(cell.values, arms.runs).items()} for cell in (arms.baseline, arms.candidate)
     )
-    return Looked(
-        comparison=compare(arms, matters_share), factor=arms.factor, baseline=baseline, candidate=candidate, summary=arms.summary
-    )
+    found = replace(compare(arms, matters_share), unfiltered=unfiltered(arms, matters_share))
+    return Looked(comparison=found, factor=arms.factor, baseline=baseline, candidate=candidate, summary=arms.summary)
+
+
+def unfiltered(arms: Arms, matters_share: float) -> Estimate | None:
+    """The ratio with the runs that rules found INVALID counted in; None where there are none."""
+    added = replace(arms, baseline=with_invalid(arms.baseline, arms.runs), candidate=with_invalid(arms.candidate, arms.runs))
+    if (added.baseline.values, added.candidate.values) == (arms.baseline.values, arms.candidate.values):
+        return None
+    return compare(added, matters_share).ratio
+
+
+def with_invalid(cell: Cell, runs: Mapping[str, Judged]) -> Cell:
+    """The cell with the values of the runs that are excluded as INVALID, as far as they have one."""
+    invalid = {run: runs[run].verdicts.get(cell.measure) for run, why in cell.excluded.items() if why.startswith(INVALID)}
+    known = {run: verdict.value for run, verdict in invalid.items() if verdict is not None and verdict.value is not None}
+    excluded = {run: why for run, why in cell.excluded.items() if run not in known}
+    return replace(cell, values={**cell.values, **known}, excluded=excluded)
 
 
 def compare(arms: Arms, matters_share: float) -> Comparison:

@@ -105,6 +105,19 @@ def sure(one: Comparison) -> str:
 
 
 def note(one: Comparison) -> str:
+    """Why nothing was decided and what could have been seen, and the ratio with the runs that rules excluded; else empty."""
+    return "; ".join(filter(None, (undecided_for(one), unfiltered(one))))
+
+
+def unfiltered(one: Comparison) -> str:
+    """The ratio with INVALID runs counted in; empty where there are none."""
+    if one.unfiltered is None:
+        return ""
+    value, low, high = digits(one.unfiltered)
+    return f"with the INVALID runs counted in {value} times" + (f" ({low} to {high})" if low else "")
+
+
+def undecided_for(one: Comparison) -> str:
     """Why nothing was decided and what could have been seen; empty for a conclusion."""
     if one.adjusted_p_value is not None and taken_away(one):
         every = f"all {one.looked_at}" if one.looked_at else "all"

@@ -164,6 +164,8 @@ class Comparison:
     """Whose procedure adjusted it."""
     looked_at: int | None = None
     """Contrasts of the experiment that were tested together; None where an older version did not say."""
+    unfiltered: Estimate | None = None
+    """The ratio with the runs that are excluded as INVALID counted in; None where there are none."""
     scale_up: Estimate | None = None
     """Share of so many times the rate that so many times the clients (or workers) gave; None where nothing is counted."""
     scale_up_limit: str | None = None

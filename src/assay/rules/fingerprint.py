@@ -80,13 +80,14 @@ def check(case: Case) -> Finding:
     drifted = sorted({one for _, observations in every for one in drift(observations)})
     counts = zip(COUNTED, (len(alien), len(implied), len(drifted), len(values_of(every))), strict=True)
     bundle = is_bundle(case)
+    held = Severity.QUALIFIES if case.comparison.factor == NOTEBOOK else Severity.INVALIDATES  # of what it comes is open
     failed = bool(drifted or (alien and not bundle))
     return found(
         RULE,
         case,
         State.FAIL if failed else State.PASS,
         said(case, alien, implied, drifted),
-        severity=severity(case, alien, drifted),
+        severity=held if alien and not bundle else Severity.QUALIFIES if drifted else RULE.severity,
         observed=dict(counts)
         | {one.key: str(one) for one in alien}
         | {f"{one.key} during a run": f"{one.was} -> {one.now}" for one in drifted},
@@ -98,13 +99,6 @@ def check(case: Case) -> Finding:
             *(f"implied: {one}" for one in implied),
         ),
     )
-
-
-def severity(case: ComparisonCase, alien: list[Difference], drifted: list[Drift]) -> Severity:
-    """Between notebooks a difference stands, and of what it comes is open; elsewhere the factor was said to be the only one."""
-    if alien and not is_bundle(case):
-        return Severity.QUALIFIES if case.comparison.factor == NOTEBOOK else Severity.INVALIDATES
-    return Severity.QUALIFIES if drifted else RULE.severity
 
 
 def said(case: ComparisonCase, alien: list[Difference], implied: list[Difference], drifted: list[Drift]) -> str:
