@@ -18,8 +18,9 @@ settings.register_profile("busy machine", deadline=None, suppress_health_check=[
 settings.load_profile("busy machine")
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Group tests by file for `--dist loadgroup`, but for those of the folder `anytime`."""
+    """Group tests by file for `--dist loadgroup`, but for those of the folder `anytime`; before xdist reads the groups."""
     for item in items:
         if item.path.parent.name != "anytime":
             item.add_marker(pytest.mark.xdist_group(str(item.path)))
