@@ -78,17 +78,15 @@ def check(case: Case) -> Finding:
     of_all = list(differences(case.baseline, case.candidate))
     implied, alien = ([one for one in of_all if is_implied(case, one.key) is wanted] for wanted in (True, False))
     drifted = sorted({one for _, observations in every for one in drift(observations)})
-    counts = zip(COUNTED, (len(alien), len(implied), len(drifted), len(values_of(every))), strict=True)
     bundle = is_bundle(case)
     held = Severity.QUALIFIES if case.comparison.factor == NOTEBOOK else Severity.INVALIDATES  # of what it comes is open
-    failed = bool(drifted or (alien and not bundle))
     return found(
         RULE,
         case,
-        State.FAIL if failed else State.PASS,
+        State.FAIL if drifted or (alien and not bundle) else State.PASS,
         said(case, alien, implied, drifted),
         severity=held if alien and not bundle else Severity.QUALIFIES if drifted else RULE.severity,
-        observed=dict(counts)
+        observed=dict(zip(COUNTED, (len(alien), len(implied), len(drifted), len(values_of(every))), strict=True))
         | {one.key: str(one) for one in alien}
         | {f"{one.key} during a run": f"{one.was} -> {one.now}" for one in drifted},
         threshold={"differing": 0},
