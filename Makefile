@@ -12,7 +12,7 @@ BUNDLE := src/assay/report/static/vega.js
 RUST := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
 
 # Tests that hang neither on speed nor on quiet, so that they may run beside each other; all others have the machine to themselves.
-ANYTIME := $(addprefix tests/,test_crash.py test_wheel.py anytime analysis audit core experiment machine notebook observers parsers published report rules settings sizing statistics survey) \
+ANYTIME := $(addprefix tests/,test_crash.py test_wheel.py anytime analysis audit core experiment machine notebook observers parsers published report rules settings simulated sizing statistics survey) \
   $(filter-out %/test_load.py,$(wildcard tests/engine/test_*.py))
 
 export UV_PYTHON_PREFERENCE := only-system
