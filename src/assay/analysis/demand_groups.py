@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from assay.analysis.counting import Load
 from assay.analysis.demand import PROCESSORS, RESOURCES, Demand, Sample, at_most, demand, rates, samples
@@ -14,6 +14,8 @@ from assay.units import Unit, human
 
 MIXED = 0.1
 """Shares of an operation that differ by more than this between levels make a factor one that varies the mix."""
+MOST_READ = 200
+"""So many runs are read."""
 NOT_THESE = 0.5
 """A mix that is off by more than this share says that what is used has little to do with these operations."""
 HEAD = ("arm", "resource", "operation", "each uses", "90 % interval", "a sum of operations?")
@@ -42,10 +44,14 @@ class Group:
 
 
 def groups(results: Results, load: Load) -> tuple[Group, ...]:
-    """The demands of an experiment that varies a mix, for each level of what it compares where that is no part of the mix."""
+    """The demands of an experiment that varies a mix, for each level of what it compares where that is no part of the mix.
+
+    Of very many runs those of the first blocks: reading the evidence of all would take longer than it is worth.
+    """
     if not mixing(results):
         return ()
-    seen, compared = samples(results, load), results.experiment.compare
+    early = sorted(results.runs, key=lambda judged: judged.run.trial.block)[:MOST_READ]
+    seen, compared = samples(replace(results, runs=tuple(early)), load), results.experiment.compare
     levels = list(dict.fromkeys(sample.levels.get(compared) for sample in seen)) if compared else []
     arms = [(compared, level, [one for one in seen if one.levels.get(compared or "") == level]) for level in levels]
     if not arms or any(not mixed([one.rates for one in arm]) for _, _, arm in arms):
@@ -120,3 +126,12 @@ def bound_rows(found: Sequence[Group]) -> tuple[tuple[str, ...], ...]:
         for group in found
         for bound in group.bounds
     )
+
+
+def tables(found: Sequence[Group]) -> tuple[tuple[str, tuple[str, ...], tuple[tuple[str, ...], ...]], ...]:
+    """Title, head and rows of what there is to say; none where the experiment varies no mix."""
+    every = (
+        ("What one operation uses", HEAD, rows(found)),
+        ("What no more can be done of", BOUND_HEAD, bound_rows(found)),
+    )
+    return tuple(one for one in every if one[2])

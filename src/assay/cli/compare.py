@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from assay.analysis.demand_groups import BOUND_HEAD, HEAD, Group, bound_rows, groups, rows
+from assay.analysis import demand_groups
+from assay.analysis.demand_groups import Group, groups
 from assay.analysis.predict_words import linear
 from assay.cli import tables
 from assay.cli.gate import Gate, status
@@ -60,14 +61,9 @@ def shown(results: Results) -> str:
 
 def used(found: Sequence[Group]) -> str:
     """What one operation uses, and which rates that bounds; empty where the experiment varies no mix."""
-    parts = (
-        ("What one operation uses", HEAD, rows(found)),
-        ("What no more can be done of", BOUND_HEAD, bound_rows(found)),
-    )
     return "\n\n".join(
         f"{title}\n{tables.table(head, [tables.Row(cells=row) for row in lines], width=10_000)}"
-        for title, head, lines in parts
-        if lines
+        for title, head, lines in demand_groups.tables(found)
     )
 
 

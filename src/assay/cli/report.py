@@ -6,13 +6,14 @@ import webbrowser
 from pathlib import Path
 
 from assay.analysis import curves as analysis
+from assay.analysis.demand_groups import groups, tables
 from assay.cli.judging import current
 from assay.cli.readable import readable
 from assay.errors import UsageError
 from assay.notebook import read as notebook
 from assay.records import Direction, Results, Run
 from assay.report import selection
-from assay.report.inputs import Curve, Pictures
+from assay.report.inputs import Curve, Listed, Pictures
 
 FORMATS = ("html", "md")
 
@@ -36,7 +37,7 @@ def report(
 
 
 def pictures(folder: Path, results: Results) -> Pictures:
-    """What the report shows besides the results: the curves of metadata operations over the number of objects.
+    """What the report shows besides the results: curves over the number of objects, what operations use.
 
     Where there are very many runs, of some of them, as many as latencies are merged of; each is read once and let go.
     """
@@ -44,7 +45,12 @@ def pictures(folder: Path, results: Results) -> Pictures:
     chosen = [judged for group in selection.merged(selection.groups(results)) for judged in group if _changes_names(judged.run)]
     found = analysis.curves(sorted(chosen, key=lambda judged: judged.id), notebook.load(folder))
     made = [_curve(runs[one.run], one) for one in found]
-    return Pictures(curves=tuple(one for one in made if one is not None), command=f"assay run {folder / 'experiment.toml'}")
+    used = tables(groups(results, notebook.load(folder)))
+    return Pictures(
+        curves=tuple(one for one in made if one is not None),
+        tables=tuple(Listed(title=title, head=head, rows=rows) for title, head, rows in used),
+        command=f"assay run {folder / 'experiment.toml'}",
+    )
 
 
 def _changes_names(run: Run) -> bool:

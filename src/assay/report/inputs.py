@@ -1,4 +1,4 @@
-"""What the report is handed besides Results: curves over the number of objects, in plain numbers."""
+"""What the report is handed besides Results: curves over the number of objects in plain numbers, and tables in words."""
 
 from __future__ import annotations
 
@@ -23,9 +23,19 @@ class Curve:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Listed:
+    """A table of the analysis as it is shown."""
+
+    title: str
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Pictures:
     """Data of pictures that come from the analysis and are not part of Results."""
 
     curves: tuple[Curve, ...] = ()
+    tables: tuple[Listed, ...] = ()
     command: str | None = None
     """The command line that made the experiment run, for the reader who wants to do it again."""

@@ -59,6 +59,7 @@ def render(results: Results, load: Load, pictures: Pictures) -> str:
         "measures": measures,
         "bare": not results.comparisons and not any(one.figure and one.figure.panels for one in measures),
         "galleries": galleries,
+        "tables": pictures.tables,
         "schedule": schedule.schedule(results),
         **facts.facts(observed),
         "arms": facts.arms(results),

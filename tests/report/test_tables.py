@@ -1,0 +1,17 @@
+"""Tables of the analysis in the report: what operations use stands in the answer where an experiment varies a mix."""
+
+import mix_cases
+from assay.analysis.demand_groups import groups, tables
+from assay.report import page
+from assay.report.inputs import Listed, Pictures
+
+
+def test_what_an_operation_uses_stands_in_the_answer_and_is_text():
+    results, load = mix_cases.results()
+    listed = tuple(Listed(title=title, head=head, rows=rows) for title, head, rows in tables(groups(results, load)))
+    bad = Listed(title="<b>", head=("a<",), rows=(("<script>",),))
+    text = page.render(results, load, Pictures(tables=(*listed, bad)))
+    assert text.index("What one operation uses") < text.index("What no more can be done of") < text.index("&lt;script&gt;")
+    assert "processors, of the load itself" in text
+    assert "<td><script>" not in text
+    assert "What one operation uses" not in page.render(results, load, Pictures())
