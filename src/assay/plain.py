@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import sys
 import types
 import typing
 from array import array
@@ -68,9 +69,9 @@ def _reader(kind: Any) -> Read:
     if dataclasses.is_dataclass(kind):
         return functools.partial(_record, typing.cast("type", kind))
     if isinstance(kind, type) and issubclass(kind, Enum):
-        return kind
+        return functools.partial(_member, kind, {member.value: member for member in kind})
     if isinstance(kind, type) and kind is not object:
-        return functools.partial(_simple, kind)
+        return _text if kind is str else functools.partial(_simple, kind)
     return _as_tuple
 
 
@@ -79,6 +80,15 @@ def _record(kind: type, value: Any) -> Any:
     if not value.keys() <= known.keys():
         raise TypeError(f"unknown fields {sorted(set(value) - set(known))}")
     return kind(**{name: known[name](item) for name, item in value.items()})
+
+
+def _member(kind: Callable[[Any], Any], members: Mapping[Any, Any], value: Any) -> Any:
+    return members.get(value) or kind(value)
+
+
+def _text(value: Any) -> Any:
+    """Texts are kept once: of the findings on thousands of runs most are alike."""
+    return sys.intern(value) if type(value) is str else _simple(str, value)
 
 
 def _simple(kind: type, value: Any) -> Any:
