@@ -36,3 +36,9 @@ def test_mistakes_are_told_with_their_places(bench, tmp_path):
     assert done.returncode == 2
     assert [line.split(".toml:")[1].split(":")[0] for line in done.stderr.splitlines()] == ["1", "2", "4", "6"]
     assert bench.run("predict", "missing.toml").returncode == 2
+
+
+def test_the_manual_shows_what_is_printed(bench):
+    manual = (SHIPPED.parents[1] / "docs" / "howto" / "predict.md").read_text()
+    shown = manual.split("netware_to_linux.toml\n", 1)[1].split("```", 1)[0]
+    assert shown == bench.run("predict", SHIPPED / "netware_to_linux.toml").stdout
