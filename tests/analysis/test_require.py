@@ -75,3 +75,8 @@ def test_sittings_are_bounded_at_best():
 def test_what_stands_on_no_valid_run_is_invalid_and_undecided():
     for result in results_of(made.RATE, RequirementKind.AT_LEAST, 110.0, 1.5, VerdictState.INVALID):
         assert (result.state, result.verdict) == (UNDECIDED, VerdictState.INVALID)
+
+
+def test_a_bound_on_a_ratio_without_a_baseline_is_undecided_and_not_forgotten():
+    (result,) = results_of(made.RATE, RequirementKind.NOT_WORSE_THAN, 0.05, 1.0, levels=("ext4",))
+    assert (result.state, result.verdict, result.estimate) == (UNDECIDED, VerdictState.UNVERIFIED, None)

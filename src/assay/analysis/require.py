@@ -69,6 +69,8 @@ def relative(
     kind = measures.figure_kind(measure_of(experiment, requirement.measure).figure)
     lower_better = kind is not None and kind.better is measures.Better.LOWER
     bound = 1 + requirement.bound if lower_better else 1 - requirement.bound
+    if all(comparison.measure != requirement.measure for comparison in comparisons):
+        yield alone(requirement)
     for comparison in comparisons:
         if comparison.measure == requirement.measure:
             arms = [cell for cell in cells if cell.measure == comparison.measure and is_arm(cell, comparison)]
@@ -81,6 +83,18 @@ def relative(
                 state=decide(comparison.ratio, bound, at_most=lower_better),
                 verdict=verdict if comparison.interleaved else worst((verdict, VerdictState.BOUNDED)),
             )
+
+
+def alone(requirement: Requirement) -> RequirementResult:
+    """A bound on a ratio of which nothing is known: there is no baseline, as in one notebook of two that are to be compared."""
+    return RequirementResult(
+        measure=requirement.measure,
+        text=requirement.text,
+        levels={},
+        estimate=None,
+        state=RequirementState.UNDECIDED,
+        verdict=VerdictState.UNVERIFIED,
+    )
 
 
 def is_arm(cell: Cell, comparison: Comparison) -> bool:
