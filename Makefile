@@ -30,7 +30,7 @@ quick: build ## measure the storage below this directory, audit it, write the re
 
 test: .build/dev.stamp $(ENGINE) $(BUNDLE) tools check ## every check and every test, with the real controls (root adds evidence)
 	cargo test --release --locked --workspace --exclude assay-python --quiet
-	$(BIN)/pytest -q -n 3 --dist loadgroup --no-loadscope-reorder $(ANYTIME)
+	$(BIN)/pytest -q -n 3 --dist loadfile --no-loadscope-reorder $(ANYTIME)
 	$(BIN)/pytest -q $(addprefix --ignore=,$(ANYTIME))
 
 check: .build/dev.stamp $(ENGINE) ## formatters, linters, types, import contracts, catalogue laws

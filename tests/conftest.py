@@ -2,12 +2,10 @@
 
 Where tests were started in the background or by nohup SIGINT, SIGQUIT and SIGHUP are ignored, and every process that is
 started inherits that. A limit on how long an example may take would make every property a timed test on a busy machine.
-Beside each other run whole files, as their tests may share what is dear to make; those of `anytime` run each for itself.
 """
 
 import signal
 
-import pytest
 from hypothesis import HealthCheck, settings
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -16,11 +14,3 @@ signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 settings.register_profile("busy machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("busy machine")
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Group tests by file for `--dist loadgroup`, but for those of the folder `anytime`; before xdist reads the groups."""
-    for item in items:
-        if item.path.parent.name != "anytime":
-            item.add_marker(pytest.mark.xdist_group(str(item.path)))

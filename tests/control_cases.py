@@ -12,10 +12,11 @@ FOLDER = Path(assay.controls.__file__).parent
 TRIES = 3
 
 
-def files(*, anytime: bool) -> list[Path]:
+def files(*, anytime: bool, families: str = "CDEGLNSTW") -> list[Path]:
     """The files of the controls that may run at any time, or of those that have the machine to themselves."""
     shipped = sorted(path for path in FOLDER.glob("*.toml") if path.name != "quick.toml")
-    return [path for path in shipped if (control := read.control(path)) is not None and control.anytime is anytime]
+    known = ((path, read.control(path)) for path in shipped)
+    return [path for path, one in known if one is not None and one.anytime is anytime and one.rule[0] in families]
 
 
 def hold(path: Path, lab: Path) -> None:

@@ -1,0 +1,11 @@
+"""Controls of tiers and durability whose verdicts hang neither on speed nor on quiet: they run beside other tests."""
+
+import pytest
+
+import control_cases
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", control_cases.files(anytime=True, families="DT"), ids=lambda path: path.stem)
+def test_the_lie_is_caught_and_its_twin_is_cleared(path, tmp_path):
+    control_cases.hold(path, tmp_path)
