@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from pathlib import Path
 
@@ -28,7 +29,8 @@ def write_report(folder: Path, results: Results) -> Path:
     from assay.report import page
 
     path, results = folder / REPORT, readable(results)
-    page.write(results, notebook.load(folder), path, pictures(folder, results))
+    load = functools.cache(notebook.load(folder))
+    page.write(results, load, path, pictures(folder, results, load))
     return path
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import webbrowser
 from pathlib import Path
 
@@ -36,14 +37,14 @@ def report(
     return 0
 
 
-def pictures(folder: Path, results: Results) -> Pictures:
+def pictures(folder: Path, results: Results, load: notebook.Load) -> Pictures:
     """What the report shows besides the results: curves over the number of objects, what operations use.
 
-    Where there are very many runs, of some of them, as many as latencies are merged of; each is read once and let go.
+    Where there are very many runs, of some of them, the same ones of which latencies are merged.
     """
     runs = {judged.id: judged.run for judged in results.runs}
     chosen = [judged for group in selection.merged(selection.groups(results)) for judged in group if _changes_names(judged.run)]
-    found = analysis.curves(sorted(chosen, key=lambda judged: judged.id), notebook.load(folder))
+    found = analysis.curves(sorted(chosen, key=lambda judged: judged.id), load)
     made = [_curve(runs[one.run], one) for one in found]
     used = tables(groups(results, notebook.load(folder)))
     return Pictures(
@@ -88,7 +89,8 @@ def _write(folder: Path, results: Results, out: Path | None, fmt: str) -> Path:
     else:
         from assay.report import page
 
-        page.write(results, notebook.load(folder), path, pictures(folder, results))
+        load = functools.cache(notebook.load(folder))
+        page.write(results, load, path, pictures(folder, results, load))
     return path
 
 
@@ -96,5 +98,6 @@ def _write_chart(folder: Path, results: Results, chart: str, out: Path | None) -
     from assay.report import picture
 
     path = out or folder / f"{chart}.png"
-    picture.write(results, notebook.load(folder), pictures(folder, results), chart, path)
+    load = functools.cache(notebook.load(folder))
+    picture.write(results, load, pictures(folder, results, load), chart, path)
     return path
