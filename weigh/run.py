@@ -11,7 +11,16 @@ import importlib
 import platform
 from pathlib import Path
 
-WEIGHINGS = ("own_cpu", "stat_cost", "engine_cost", "against_fio", "open_loop", "engine_size", "same_against_same")
+WEIGHINGS = (
+    "own_cpu",
+    "stat_cost",
+    "engine_cost",
+    "against_fio",
+    "open_loop",
+    "engine_size",
+    "large_notebook",
+    "same_against_same",
+)
 RESULTS = Path(__file__).parent / "RESULTS.md"
 
 
