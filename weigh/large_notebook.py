@@ -1,10 +1,11 @@
 """What `assay compare` and `assay report` take on large notebooks, and how large the page is.
 
 A made-up notebook of 2,000 trials (2 targets x 5 numbers of clients x 200 blocks) with 4 measures of 2 phases, 200 series of
-500 points, 300 readings and 16 histograms a trial is judged by the real rules and kept as `assay run` keeps it. Every trial has
-files of its own, but the evidence of all is alike; rates differ from trial to trial. The made-up latencies and system calls do not
-fit the counts, so that E05 calls every figure INVALID and no comparison has pairs: reading and laying out is what is weighed. Wanted are at most 20 s of processor time
-(user and system, with children, by wait4) and 1 GiB of resident memory for each verb, and a page below 2 MB for 200 trials.
+500 points, 300 readings and 16 histograms a trial is judged by the real rules and kept as `assay run` keeps it. Every trial
+has files of its own, but the evidence of all is alike; rates differ from trial to trial. The made-up latencies and system
+calls do not fit the counts, so that E05 calls every figure INVALID and no comparison has pairs: reading and laying out is
+what is weighed. Wanted are at most 20 s of processor time (user and system, with children, by wait4) and 1 GiB of resident
+memory for each verb, and a page below 2 MB for 200 trials.
 """
 
 from __future__ import annotations
