@@ -19,7 +19,9 @@ from assay.statistics.segments import segments
 from assay.units import Unit
 
 MOST_PARTS = 60
-LEAST_PARTS = 8
+LEAST_EACH = 5
+"""Parts of either level: fewer, and chance alone makes a level of them (as the five rounds of W02)."""
+LEAST_PARTS = 2 * LEAST_EACH
 METRICS = {"ops_per_s": ("count", Unit.COUNT), "bytes_per_s": ("bytes", Unit.BYTES)}
 
 
@@ -85,7 +87,7 @@ def fall_of(values: Sequence[float]) -> Fall | None:
         return None
     at = max(drops, key=lambda one: mean(values[: one.first]) - mean(values[one.first :])).first
     before, after = mean(values[:at]), mean(values[at:])
-    if after <= 0:
+    if after <= 0 or min(at, len(values) - at) < LEAST_EACH:
         return None
     middle = (before + after) / 2
     kept = sum(value > middle for value in values[:at]) + sum(value < middle for value in values[at:])
