@@ -37,16 +37,13 @@ def judged(before=None, after=None, *, on_cpu=1.0, figure="bytes_per_s", workers
 )
 def test_a_change_of_speed_counts_as_far_as_the_load_computed(after, on_cpu, state):
     found = judged({"piece_ns": 400_000}, {"piece_ns": after}, on_cpu=on_cpu)
-    assert (found.state, found.severity) == (state, Severity.QUALIFIES)
+    assert found.state is state
 
 
-def test_a_rate_would_be_higher_and_a_latency_lower_at_the_faster_speed():
-    times = ({"piece_ns": 400_000}, {"piece_ns": 500_000})
-    rate = judged(*times)
-    assert (rate.bound.low, rate.bound.high) == (50e6, pytest.approx(62.5e6))
-    latency = judged(*times, figure="latency_p99_ns")
-    assert (latency.bound.low, latency.bound.high) == (pytest.approx(40e6), 50e6)
-    assert judged(*times, figure="cpu_ns_per_op").bound is None
+def test_two_short_looks_are_a_note_and_no_bound():
+    found = judged({"piece_ns": 400_000}, {"piece_ns": 500_000})
+    assert (found.state, found.severity, found.bound) == (State.FAIL, Severity.NOTES, None)
+    assert "of the figure at most" in found.statement
 
 
 def test_several_workers_share_their_time():
