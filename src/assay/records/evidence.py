@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 from array import array
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import StrEnum
+from typing import TypeVar
 
 from assay.frozen import dataclass, field
 
+Item = TypeVar("Item")
+Key = TypeVar("Key")
 ABSOLUTE = ""
 """Subject of evidence that belongs to a whole host."""
 
@@ -168,23 +172,34 @@ class Observations:
         self, phase: str, rung: Rung, direction: Direction, span: Span = Span.CLOCK, subject: str | None = None
     ) -> Iterator[Reading]:
         """The readings of one rung in one direction within one span of a phase."""
-        for reading in self.readings:
-            if (reading.phase, reading.rung, reading.direction, reading.span) != (phase, rung, direction, span):
-                continue
-            if subject is None or reading.subject == subject:
-                yield reading
+        found = self._readings.get((phase, rung, direction, span), ())
+        return (reading for reading in found if subject is None or reading.subject == subject)
 
     def over_time(self, phase: str, layer: str, metric: str, subject: str | None = None) -> Iterator[Series]:
         """The series of one metric of one layer in a phase."""
-        for series in self.series:
-            if (series.phase, series.layer, series.metric) != (phase, layer, metric):
-                continue
-            if subject is None or series.subject == subject:
-                yield series
+        found = self._series.get((phase, layer, metric), ())
+        return (series for series in found if subject is None or series.subject == subject)
 
     def fact(self, key: str, when: When = When.BEFORE, host: str | None = None) -> str | None:
         """The value of a fact, None where it is not known."""
-        for fact in self.facts:
-            if fact.key == key and fact.when == when and host in (None, fact.host):
-                return fact.value
-        return None
+        return next((fact.value for fact in self._facts.get((key, when), ()) if host in (None, fact.host)), None)
+
+    @functools.cached_property
+    def _readings(self) -> Mapping[tuple[str, Rung, Direction, Span], list[Reading]]:
+        return _grouped(self.readings, lambda one: (one.phase, one.rung, one.direction, one.span))
+
+    @functools.cached_property
+    def _series(self) -> Mapping[tuple[str, str, str], list[Series]]:
+        return _grouped(self.series, lambda one: (one.phase, one.layer, one.metric))
+
+    @functools.cached_property
+    def _facts(self) -> Mapping[tuple[str, When], list[Fact]]:
+        return _grouped(self.facts, lambda one: (one.key, one.when))
+
+
+def _grouped(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list[Item]]:
+    """What is asked for thousands of times a run, found without looking through all of it."""
+    found: dict[Key, list[Item]] = {}
+    for item in items:
+        found.setdefault(key(item), []).append(item)
+    return found
