@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import TypedDict, Unpack
 
 from assay import measures
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import Case, ComparisonCase, Rule, TrialCase
 from assay.measures import sources
 from assay.records import Bound, Direction, Finding, Severity, State, Value
 from assay.units import Unit
@@ -58,6 +58,21 @@ def found(rule: Rule, case: Case, state: State, statement: str, **details: Unpac
         alternatives=rule.alternatives if failed else (),
         advice=rule.advice if failed else to_get(case, state, details.get("lacking") or rule.reads or rule.needs),
     )
+
+
+def comparisons_only(case: Case) -> str | None:
+    """The `applies` of rules that judge every comparison and nothing else."""
+    return None if isinstance(case, ComparisonCase) else "it judges comparisons"
+
+
+def held_back(case: TrialCase) -> Bound | None:
+    """Without what held the load back a rate would be at least, a time at most what was measured."""
+    kind = measures.figure_kind(case.measure.figure)
+    if case.value is None or kind is None:
+        return None
+    if kind.better is measures.Better.HIGHER:
+        return Bound(low=case.value, high=None, unit=kind.unit)
+    return Bound(low=None, high=case.value, unit=kind.unit)
 
 
 def witnesses(rule: Rule, case: Case, state: State) -> tuple[str, ...]:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from assay.report import picture
-from assay.report.charts import chain as drawn
+from assay.report import drawn
+from assay.report.charts import chain as drawing
 from assay.report.charts.chain import Drawing
 from assay.report.charts.figure import Table
-from assay.report.population import SCALE, check
+from assay.report.drawn import Drawn, check
 
-__all__ = ["Page", "check", "write"]
-HERE = Path(__file__).parent
+__all__ = ["Page", "check", "render", "write"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,26 +26,19 @@ class Page:
 
 def write(chain: Drawing, page: Page, path: Path) -> None:
     """Write what the ending asks for: .html, .svg or .png. Raises UsageError, MissingError, OSError."""
-    check(path)
-    if path.suffix == ".html":
-        path.write_text(render(chain, page), encoding="utf-8")
-    elif path.suffix == ".svg":
-        path.write_text(drawn.picture(chain), encoding="utf-8")
-    else:
-        path.write_bytes(picture.converter().svg_to_png(drawn.picture(chain), scale=SCALE))
+    drawn.write(made(chain, page), path)
 
 
 def render(chain: Drawing, page: Page) -> str:
-    """The page's text: the answer, the drawing in the colours of light or dark paper, the same in numbers."""
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-    from markupsafe import Markup
+    """The page's text."""
+    return drawn.render(made(chain, page))
 
-    loader = FileSystemLoader(HERE / "templates")
-    environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    text: str = environment.get_template("chain.html.j2").render(
-        chain=chain,
-        page=page,
-        style=Markup((HERE / "style.css").read_text(encoding="utf-8")),  # noqa: S704 - a file of this package
-        drawing=Markup(drawn.drawing(chain)),  # noqa: S704 - its texts are escaped
+
+def made(chain: Drawing, page: Page) -> Drawn:
+    """The drawing with its page."""
+    return Drawn(
+        template="chain.html.j2",
+        shown={"chain": chain, "page": page},
+        drawing=lambda: drawing.drawing(chain),
+        picture=lambda: drawing.picture(chain),
     )
-    return text

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from assay import measures
 from assay.catalogue import Case, ComparisonCase, Rule
-from assay.findings import found
+from assay.findings import comparisons_only, found
 from assay.measures import sentence
 from assay.records import Bound, Conclusion, Estimate, Finding, Requirement, RequirementKind, Scope, Severity, State
 
@@ -21,11 +21,6 @@ ADVICE = (
     'Say "undecided" and the smallest difference that could have been seen, never "no difference". Repeat until the interval '
     "fits into what matters: `assay plan` says how many blocks this spread asks for."
 )
-
-
-def applies(case: Case) -> str | None:
-    """None for every comparison."""
-    return None if isinstance(case, ComparisonCase) else "it judges comparisons"
 
 
 def check(case: Case) -> Finding:
@@ -110,7 +105,7 @@ RULE = Rule(
     severity=Severity.QUALIFIES,
     part="statistics",
     needs=(),
-    applies=applies,
+    applies=comparisons_only,
     check=check,
     alternatives=ALTERNATIVES,
     advice=ADVICE,

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from assay.catalogue import Case, ComparisonCase, Rule
-from assay.findings import change, found, shortened
+from assay.findings import change, comparisons_only, found, shortened
 from assay.pairs import NOTEBOOK
 from assay.records import Change, FactClass, Finding, Observations, Run, Scope, Severity, State, When
 
@@ -61,11 +61,6 @@ class Drift:
 def shown(values: tuple[str, ...]) -> str:
     """The values of one arm, shortened."""
     return " or ".join(shortened(value) for value in values)
-
-
-def applies(case: Case) -> str | None:
-    """None for every comparison."""
-    return None if isinstance(case, ComparisonCase) else "it judges comparisons"
 
 
 def check(case: Case) -> Finding:
@@ -188,7 +183,7 @@ RULE = Rule(
     severity=Severity.INVALIDATES,
     part="comparability",
     needs=("fact:*",),
-    applies=applies,
+    applies=comparisons_only,
     check=check,
     alternatives=ALTERNATIVES,
     advice=ADVICE,

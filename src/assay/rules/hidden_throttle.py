@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from assay.catalogue import Case, Rule, TrialCase
-from assay.findings import found
-from assay.measures import Better, figure_kind, percent
-from assay.records import Bound, Direction, Finding, Rung, Scope, Series, Severity, State
+from assay.findings import found, held_back
+from assay.measures import percent
+from assay.records import Direction, Finding, Rung, Scope, Series, Severity, State
 
 METRICS = {
     "limit_read_bytes_per_s": (Direction.READ, "bytes_per_s", "B/s"),
@@ -65,7 +65,7 @@ def check(case: Case) -> Finding:
         severity=worst if reached else RULE.severity,
         observed={one.text: one.used_share for one in limits},
         threshold=dict(case.thresholds),
-        bound=bound_of(case) if worst is Severity.QUALIFIES else None,
+        bound=held_back(case) if worst is Severity.QUALIFIES else None,
         relabel=f"held back by {reached[0].text}" if worst is Severity.QUALIFIES else None,
         evidence=tuple(f"{one.source}: {one.text}" for one in limits),
     )
@@ -171,16 +171,6 @@ def declared_by(case: TrialCase, device: str, direction: Direction, kind: str, l
                 return known.declared_by or f"target {place.target}"
     factors = (factor.path for factor in case.experiment.factors if "limit" in factor.path.split(".")[1:])
     return next((f"factor {path}" for path in factors), None)
-
-
-def bound_of(case: TrialCase) -> Bound | None:
-    """Without the limit a rate would be at least, a latency at most what was measured."""
-    kind = figure_kind(case.measure.figure)
-    if case.value is None or kind is None:
-        return None
-    if kind.better is Better.HIGHER:
-        return Bound(low=case.value, high=None, unit=kind.unit)
-    return Bound(low=None, high=case.value, unit=kind.unit)
 
 
 RULE = Rule(

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from assay import measures
 from assay.catalogue import Case, Rule, TrialCase
-from assay.findings import found
-from assay.measures import Better, figure_kind, ladder, served
-from assay.records import Bound, Direction, Finding, Rung, Scope, Severity, State, Tier
+from assay.findings import found, held_back
+from assay.measures import ladder, served
+from assay.records import Direction, Finding, Rung, Scope, Severity, State, Tier
 from assay.units import Unit
 
 
@@ -72,19 +72,9 @@ def limited(case: TrialCase, said: str, label: str, observed: dict[str, float | 
         severity=Severity.QUALIFIES if device else Severity.NOTES,
         observed=observed,
         threshold={name: case.thresholds[name] for name in ("used_share", "sent_again_share")},
-        bound=bound(case) if device else None,
+        bound=held_back(case) if device else None,
         relabel=label,
     )
-
-
-def bound(case: TrialCase) -> Bound | None:
-    """Over a wider way a rate would be at least, a time at most what was measured."""
-    kind = figure_kind(case.measure.figure)
-    if case.value is None or kind is None or kind.unit is Unit.BYTES:
-        return None
-    if kind.better is Better.HIGHER:
-        return Bound(low=case.value, high=None, unit=kind.unit)
-    return Bound(low=None, high=case.value, unit=kind.unit)
 
 
 RULE = Rule(

@@ -14,7 +14,7 @@ from statistics import fmean
 
 from assay import measures
 from assay.catalogue import Case, ComparisonCase, Rule
-from assay.findings import found
+from assay.findings import comparisons_only, found
 from assay.records import Bound, Change, Conclusion, Finding, Run, Scope, Severity, State
 from assay.statistics.contrast import Contrast
 from assay.statistics.contrast import interval as limits
@@ -46,11 +46,6 @@ class Point:
     sitting: int
     started_s: float
     residual: float
-
-
-def applies(case: Case) -> str | None:
-    """None for every comparison."""
-    return None if isinstance(case, ComparisonCase) else "it judges comparisons"
 
 
 def check(case: Case) -> Finding:
@@ -168,7 +163,7 @@ RULE = Rule(
     severity=Severity.INVALIDATES,
     part="statistics",
     needs=(),
-    applies=applies,
+    applies=comparisons_only,
     check=check,
     alternatives=ALTERNATIVES,
     advice=ADVICE,

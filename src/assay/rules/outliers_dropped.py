@@ -13,7 +13,7 @@ from statistics import median
 
 from assay import pairs
 from assay.catalogue import Case, ComparisonCase, Rule
-from assay.findings import found
+from assay.findings import comparisons_only, found
 from assay.records import Bound, Finding, Judged, Outcome, Scope, Severity, State, Value, Verdict
 
 NORMAL = 1.4826
@@ -31,11 +31,6 @@ ADVICE = (
     "Run again what is missing (`assay run FILE --resume`), and look for what the trials that failed have in common. Report "
     "failures as a result of the arm that failed; leave nothing out for its size."
 )
-
-
-def applies(case: Case) -> str | None:
-    """None for every comparison."""
-    return None if isinstance(case, ComparisonCase) else "it judges comparisons"
 
 
 def check(case: Case) -> Finding:
@@ -147,7 +142,7 @@ RULE = Rule(
     severity=Severity.QUALIFIES,
     part="statistics",
     needs=(),
-    applies=applies,
+    applies=comparisons_only,
     check=check,
     alternatives=ALTERNATIVES,
     advice=ADVICE,

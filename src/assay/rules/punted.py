@@ -8,10 +8,9 @@ ring nothing can be told of the other requests.
 
 from __future__ import annotations
 
-from assay import measures
 from assay.catalogue import Case, Rule, TrialCase
-from assay.findings import found
-from assay.records import Bound, Client, Direction, Finding, QueueTotal, Scope, Severity, State, Tier
+from assay.findings import found, held_back
+from assay.records import Client, Direction, Finding, QueueTotal, Scope, Severity, State, Tier
 
 LABEL = "by threads of the kernel (iou-wrk)"
 
@@ -48,20 +47,10 @@ def by_threads(case: TrialCase, threads: int, observed: dict[str, float]) -> Fin
         " measured is those threads as much as the target, which other calls may find several times faster.",
         severity=Severity.NOTES if always or case.claim.tier is Tier.AS_IS else Severity.QUALIFIES,
         observed={**observed},
-        bound=bound(case),
+        bound=held_back(case),
         relabel=LABEL,
         evidence=("L0 engine: threads of its process at the end of the phase",),
     )
-
-
-def bound(case: TrialCase) -> Bound | None:
-    """Without those threads a rate would be at least, a time at most what was measured."""
-    kind = measures.figure_kind(case.measure.figure)
-    if case.value is None or kind is None:
-        return None
-    if kind.better is measures.Better.HIGHER:
-        return Bound(low=case.value, high=None, unit=kind.unit)
-    return Bound(low=None, high=case.value, unit=kind.unit)
 
 
 def queues(case: TrialCase) -> tuple[QueueTotal, ...]:

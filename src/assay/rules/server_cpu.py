@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from assay import measures
 from assay.catalogue import Case, Rule, TrialCase
-from assay.findings import found
-from assay.measures import Better, figure_kind, served
-from assay.records import Bound, Finding, Scope, Severity, State, Tier
+from assay.findings import found, held_back
+from assay.measures import served
+from assay.records import Finding, Scope, Severity, State, Tier
 
 
 def applies(case: Case) -> str | None:
@@ -44,21 +44,11 @@ def check(case: Case) -> Finding:
         severity=Severity.QUALIFIES if case.claim.tier is Tier.DEVICE else Severity.NOTES,
         observed=observed,
         threshold={name: limits[name] for name in ("cpu_share", "thread_share")},
-        bound=bound(case) if case.claim.tier is Tier.DEVICE else None,
+        bound=held_back(case) if case.claim.tier is Tier.DEVICE else None,
         relabel="limited by the processors of the server"
         if all_of_it > limits["cpu_share"]
         else "limited by one thread of the server",
     )
-
-
-def bound(case: TrialCase) -> Bound | None:
-    """With more processors a rate would be at least, a time at most what was measured."""
-    kind = figure_kind(case.measure.figure)
-    if case.value is None or kind is None:
-        return None
-    if kind.better is Better.HIGHER:
-        return Bound(low=case.value, high=None, unit=kind.unit)
-    return Bound(low=None, high=case.value, unit=kind.unit)
 
 
 RULE = Rule(

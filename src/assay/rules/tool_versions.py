@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from assay.catalogue import Case, ComparisonCase, Rule
-from assay.findings import found, shortened
+from assay.findings import comparisons_only, found, shortened
 from assay.records import Finding, Observations, Run, Scope, Severity, State, When
 
 LAB, GENERATOR, KERNEL = "assay", "assay-engine", "kernel"
@@ -19,11 +19,6 @@ PROGRAM, OF_TARGET, VERSION = "program.", "target.", "version"
 FORMAT = "target.mkfs."
 """Versions of formats on disk are features of a file system, not of a tool."""
 Runs = Sequence[tuple[Run, Observations]]
-
-
-def applies(case: Case) -> str | None:
-    """None for every comparison."""
-    return None if isinstance(case, ComparisonCase) else "it judges comparisons"
 
 
 def check(case: Case) -> Finding:
@@ -82,7 +77,7 @@ RULE = Rule(
     severity=Severity.NOTES,
     part="evidence",
     needs=("fact:*",),
-    applies=applies,
+    applies=comparisons_only,
     check=check,
     alternatives=(
         "The version is what is compared (old against new): then it belongs to the factor, and is named here as it should be.",

@@ -10,7 +10,7 @@ import math
 
 from assay import measures
 from assay.catalogue import Case, ComparisonCase, Rule
-from assay.findings import found
+from assay.findings import comparisons_only, found
 from assay.records import Bound, Estimate, Finding, Scope, Severity, State
 
 ALTERNATIVES = (
@@ -21,11 +21,6 @@ ADVICE = (
     "More repeats: `assay plan` says how many this spread asks for. Where the spread itself is the problem, look at the rules "
     "on noise (N02) and on what is left over from the trial before (W07)."
 )
-
-
-def applies(case: Case) -> str | None:
-    """None for every comparison."""
-    return None if isinstance(case, ComparisonCase) else "it judges comparisons"
 
 
 def check(case: Case) -> Finding:
@@ -70,7 +65,7 @@ RULE = Rule(
     severity=Severity.QUALIFIES,
     part="statistics",
     needs=(),
-    applies=applies,
+    applies=comparisons_only,
     check=check,
     alternatives=ALTERNATIVES,
     advice=ADVICE,
