@@ -1,7 +1,9 @@
-"""A/A: the same directory as baseline and candidate, metadata and cached reads in interleaved blocks.
+"""A/A: one directory under two names as baseline and candidate, 100 times over; whatever is said to differ is a false alarm.
 
-How often the answer is "different and matters" (the level allows 5 in 100), and the spread of a trial on this machine: the noise
-floor.
+`assay weigh --same 100`: each comparison is an experiment of its own (five interleaved blocks, trials of a fraction of a second)
+that goes the way of every experiment: plan, run, audit, compare. Four kinds of load take turns. At most 5 in 100 may be said
+to differ and to matter, and 5 in 100 of the 95 % intervals may leave out 1. Intervals of counts are exact (binomial). The spread
+is the largest over the smallest of the five figures of an arm, the median of all arms: the noise floor of short trials here.
 """
 
 from __future__ import annotations
@@ -9,60 +11,28 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 ASSAY = str(Path(sys.executable).parent / "assay")
-ROUNDS = 8
-EXPERIMENT = """
-title = "A/A {round}"
-question = "Are two names of one directory told apart?"
-compare = "target"
-repeats = 5
-matters = "5 %"
-seed = {round}
-[targets.a]
-kind = "directory"
-path = "{folder}"
-[targets.b]
-kind = "directory"
-path = "{folder}"
-[workloads.files]
-kind = "metadata"
-count = 5000
-operations = ["create", "stat", "unlink"]
-[workloads.data]
-kind = "bulk_io"
-operations = ["read"]
-size = "64 MiB"
-cache = "warm"
-[factors]
-target = ["a", "b"]
-"""
+COMPARISONS = 100
 
 
 def weigh() -> Iterator[tuple[str, str]]:
-    conclusions: list[str] = []
-    spreads: dict[str, list[float]] = {}
-    with tempfile.TemporaryDirectory(dir=Path.cwd(), prefix="weigh-") as folder:
-        for number in range(ROUNDS):
-            results = measured(Path(folder), number)
-            conclusions += [comparison["conclusion"] for comparison in results["comparisons"]]
-            for cell in results["cells"]:
-                if cell["low"] and cell["high"]:
-                    spreads.setdefault(cell["measure"], []).append(cell["high"] / cell["low"] - 1)
-    yield "comparisons of the same with itself", str(len(conclusions))
-    for conclusion in sorted(set(conclusions)):
-        yield f"... said {conclusion}", str(conclusions.count(conclusion))
-    for measure, found in spreads.items():
-        yield f"{measure}: largest over smallest of 5 trials, median", f"+{sorted(found)[len(found) // 2]:.0%}"
+    done = subprocess.run([ASSAY, "weigh", "--same", str(COMPARISONS), "--json"], capture_output=True, text=True, check=True)
+    yield from figures(json.loads(done.stdout))
 
 
-def measured(folder: Path, number: int) -> dict:
-    file = folder / f"{number}.toml"
-    file.write_text(EXPERIMENT.format(round=number, folder=folder))
-    done = subprocess.run(
-        [ASSAY, "run", str(file), "--lab", str(folder / "lab"), "--json"], capture_output=True, text=True, check=True
-    )
-    return json.loads(done.stdout)
+def figures(told: dict) -> Iterator[tuple[str, str]]:
+    yield "comparisons of the same with itself", f"{told['compared']} ({told['not_compared']} without an interval)"
+    yield "... said to differ and to matter (5 in 100 promised at most)", shared(told, "matters")
+    yield "... whose 95 % interval leaves out 1 (5 in 100 promised)", shared(told, "without_one")
+    yield "... said to be equivalent, undecided", f"{told['equivalent']}, {told['undecided']}"
+    for kind in told["kinds"]:
+        yield f"{kind['kind']}: intervals that leave out 1", shared(kind, "without_one")
+        yield f"{kind['kind']}: largest over smallest of 5 trials, median", f"+{kind['spread']:.0%}"
+
+
+def shared(told: dict, what: str) -> str:
+    low, high = told[f"{what}_low"], told[f"{what}_high"]
+    return f"{told[what]} of {told['compared']} ({low:.1%} to {high:.1%})"

@@ -93,11 +93,17 @@ def weigh(
     observers: Annotated[
         str | None, typer.Option("--observers", metavar="all|NAMES", help="What these change in a load: pairs with and without.")
     ] = None,
+    same: Annotated[
+        int | None,
+        typer.Option("--same", metavar="N", help="Compare a directory with itself N times: how often is it told apart?"),
+    ] = None,
     as_json: JsonOption = False,
-    gate: Annotated[Gate, typer.Option("--gate", help="With --audit: exit 3 on a missed lie or accused twin.")] = Gate.OFF,
+    gate: Annotated[
+        Gate, typer.Option("--gate", help="Exit 3 on a missed lie, an accused twin, too many equals told apart.")
+    ] = Gate.OFF,
     progress: ProgressOption = ProgressMode.AUTO,
 ) -> None:
-    """Weigh the lab: its cost, or how often its rules are right.
+    """Weigh the lab: its cost, how often its rules are right, how often it tells equals apart.
 
     Alone, in some seconds: the processor time of a look of each observer, the engine's own loop, the start of 16 clients.
     The audit takes about eight minutes a round; what this user or machine cannot run is skipped with the reason."""
@@ -110,6 +116,7 @@ def weigh(
         times=times,
         sound=sound,
         observers=observers,
+        same=same,
         as_json=as_json,
         gate=gate,
         progress=progress,

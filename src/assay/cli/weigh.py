@@ -1,4 +1,4 @@
-"""`assay weigh`: the lab weighs itself, its cost on this machine, or with --audit its rules."""
+"""`assay weigh`: the lab weighs itself, its cost on this machine, with --audit its rules, with --same its conclusions."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ class Request:
     times: int | None = None
     sound: int | None = None
     observers: str | None = None
+    same: int | None = None
     as_json: bool = False
     gate: Gate = Gate.OFF
     progress: ProgressMode = ProgressMode.AUTO
@@ -25,6 +26,8 @@ class Request:
 
 def weigh(request: Request) -> int:
     """Weigh the lab or its rules; the exit status. Raises UsageError with every mistake of the call."""
+    if request.same is not None:
+        return of_the_same(request, request.same)
     if request.observers is not None:
         return of_observers(request, request.observers)
     if request.audit and request.sound is not None:
@@ -78,3 +81,18 @@ def of_observers(request: Request, names: str) -> int:
 
     pairs = paired.PAIRS if request.times is None else request.times
     return paired.weigh_observers(paired.Request(names=names, pairs=pairs, as_json=request.as_json, gate=request.gate))
+
+
+def of_the_same(request: Request, comparisons: int) -> int:
+    """The comparisons of the same with itself; the exit status. Raises UsageError where words of the others stand beside it."""
+    chosen = typed(Request(rules=request.rules, times=request.times, sound=request.sound))
+    others = {chosen: bool(chosen), "--audit": request.audit, "--observers": request.observers is not None}
+    if any(others.values()):
+        raise UsageError(
+            f"found {', '.join(word for word, there in others.items() if there)} with --same; expected the number of comparisons,"
+            " --json, --gate and --progress alone"
+        )
+    from assay.cli import weigh_same as same
+
+    asked = same.Request(comparisons=comparisons, as_json=request.as_json, gate=request.gate, progress=request.progress)
+    return same.weigh_same(asked)
