@@ -107,3 +107,12 @@ def test_what_the_load_sent_to_the_device_itself_reached_it_whatever_others_wrot
     assert RULE.check(case).state is State.UNVERIFIED
     assert RULE.check(traced(case, {("own_write_bytes", "device:vda"): 200 * MIB})).state is State.PASS
     assert RULE.check(traced(case, {("own_write_bytes", "device:vda"): 8 * MIB})).state is State.UNVERIFIED
+
+
+def test_a_run_without_places_is_judged_by_the_device_that_was_counted():
+    case = case_of(but(OVERWRITTEN, lower_bytes=256 * MIB, before_bytes=240 * MIB), "D06")
+    gone = gauge("process", "pid:100", "cancelled_write_bytes", (0.0, 0.0), 1.0)
+    case = replace(case, observations=replace(case.observations, series=(*case.observations.series, gone)))
+    nowhere = replace(case, run=replace(case.run, places=()))
+    assert RULE.check(nowhere).state is State.UNVERIFIED
+    assert RULE.check(traced(nowhere, {("own_write_bytes", "device:vda"): 200 * MIB})).state is State.PASS

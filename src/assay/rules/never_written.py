@@ -93,7 +93,7 @@ def taken(case: TrialCase, written: float) -> Reached:
         return Reached(unknown="the file system stores the data encoded, in fewer bytes than were written (T07)")
     if case.phase.drain_ns is None and step.raw_bytes < case.thresholds["reached_share"] * written:
         return Reached(unknown="no drain was timed, so what was still in memory at the end may have reached the device later")
-    own = traced.counted(case.phase, case.observations, "own_write_bytes", f"device:{case.run.places[0].devices[-1]}") or 0.0
+    own = sum(traced.counted(case.phase, case.observations, "own_write_bytes", device) or 0.0 for device in step.subjects)
     return Reached(at_least=max(step.bytes, min(own, step.raw_bytes)), at_most=step.raw_bytes, device=step.device)
 
 
