@@ -1,12 +1,13 @@
 """T12: stat of the same tree twice."""
 
+from array import array
 from dataclasses import replace
 
 import pytest
 
 from assay.records import Claim, Direction, Regime, Rung, Severity, State, Tier
 from assay.rules.metadata_cache import RULE
-from audit.case_builder import Made, Seen, case_of, reading
+from audit.case_builder import Made, Seen, case_of, gauge, reading
 
 COLD = Claim(regime=Regime.COLD)
 
@@ -83,6 +84,25 @@ def test_inodes_that_others_dropped_accuse_nobody():
         storage = reading(Rung.CLIENT_CACHE, "pid:100", Direction.READ, (read_bytes, 0))
         seen = replace(case.observations, readings=(*case.observations.readings, storage))
         assert RULE.check(replace(case, observations=seen)).state is state
+
+
+@pytest.mark.parametrize(
+    ("looks", "state"), [((9_000, 11_000, 1_500, 9_900), State.UNVERIFIED), ((9_000, 9_300, 9_600, 9_900), State.FAIL)]
+)
+def test_inodes_that_left_memory_between_two_looks_may_hide_those_that_were_loaded(looks, state):
+    case = case_of(Made(operation="stat", count=10_000, record_bytes=0, figure="ops_per_s", claim=COLD), "T12")
+    at = [case.phase.end_ns * each // 3 for each in range(4)]
+    seen = replace(gauge("memory", "", "inode_cache_objects", (), 1.0), at_ns=array("q", at), value=array("d", looks))
+    assert RULE.check(replace(case, observations=replace(case.observations, series=(seen,)))).state is state
+
+
+def test_caches_that_could_not_be_made_cold_are_why():
+    made = Made(operation="stat", count=20_000, record_bytes=0, figure="ops_per_s", claim=COLD, seen=Seen(inodes=(1_000, 1_010)))
+    case = case_of(made, "T12")
+    why = {f"cache.cold:{case.phase.name}": "/m cannot be unmounted"}
+    finding = RULE.check(replace(case, observations=replace(case.observations, missing=why)))
+    assert finding.state is State.FAIL
+    assert "(/m cannot be unmounted)" in finding.statement
 
 
 def test_a_walk_has_looked_at_its_directories_and_at_their_files():

@@ -1,5 +1,6 @@
 import mmap
 import os
+import subprocess
 import time
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 from assay import catalogue
 from assay.errors import BusyError, RefusedError, TrialError, UsageError
 from assay.fleet.ledger import Ledger
+from assay.machine import filesystems
 from assay.machine.filesystems import FILESYSTEMS
 from assay.machine.stack import backing_file
 from targets_host import HOST, MIB, leftovers, rules, setting
@@ -132,6 +134,22 @@ def test_chill_says_who_is_in_the_way(undo, scratch):
     place = TARGET.prepare(HOST, given)
     with Path(place.address, "open").open("w"), pytest.raises(BusyError, match="cannot be unmounted"):
         TARGET.chill(HOST, place)
+    TARGET.teardown(HOST, given, place)
+
+
+@pytest.mark.parametrize("filesystem", FILESYSTEMS)
+def test_a_mount_namespace_that_keeps_the_file_system_warm_is_told(undo, scratch, filesystem, monkeypatch):
+    monkeypatch.setattr(filesystems, "PATIENCE_S", 0.2)
+    given = setting(undo, scratch, filesystem=filesystem, size=SIZES[filesystem], image="sparse", direct_io=False)
+    place = TARGET.prepare(HOST, given)
+    elsewhere = ["unshare", "--mount", "--propagation", "private", "sh", "-c", "echo here; cat"]
+    with subprocess.Popen(elsewhere, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as keeper:
+        assert keeper.stdout.readline() == b"here\n"
+        with pytest.raises(BusyError, match="another mount namespace"):
+            TARGET.chill(HOST, place)
+        assert Path(place.address).is_dir()
+        keeper.communicate()
+    TARGET.chill(HOST, place)
     TARGET.teardown(HOST, given, place)
 
 

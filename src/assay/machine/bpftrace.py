@@ -43,7 +43,7 @@ def obstacle(host: Host) -> str | None:
 
 def argv(program: str) -> tuple[str, ...]:
     """The command that runs a program of probes; `$1` in it is its own process. It ends with the thread that started it."""
-    return ("setpriv", "--pdeathsig", "KILL", "--", "unshare", "--mount", "sh", "-c", START, program)
+    return ("setpriv", "--pdeathsig", "KILL", "--", "unshare", "--mount", "--propagation", "slave", "sh", "-c", START, program)
 
 
 def asked(maps: Iterable[str]) -> str:

@@ -5,13 +5,18 @@ Sources: mke2fs(8) (nodiscard, lazy_itable_init, lazy_journal_init), mkfs.xfs(8)
 
 from __future__ import annotations
 
+import posixpath
 import re
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from assay.catalogue import Host
+from assay.errors import BusyError
 
 MIB = 1 << 20
+PATIENCE_S = 2.0
+"""How long it is waited for somebody who looks at a file system for a moment."""
 STATES = frozenset({"needs_recovery", "WRITTEN"})
 """Words among the features that say whether it is mounted now, not what it is."""
 
@@ -42,6 +47,30 @@ def make(host: Host, filesystem: Filesystem, device: str, options: Sequence[str]
 def mount(host: Host, kind: str, options: str, device: str, point: str) -> None:
     """Mount a device; options as after mount -o, empty for none. Raises TrialError with what mount said."""
     host.run(["mount", "-t", kind, *(("-o", options) if options else ()), device, point])
+
+
+def unmount(host: Host, point: str) -> None:
+    """Unmount what is mounted there. Raises BusyError where somebody has a file open there and keeps it open."""
+    ends = time.monotonic() + PATIENCE_S
+    while (done := host.run(["umount", "--", point], check=False)).status:
+        if time.monotonic() > ends:
+            raise BusyError(f"{point} cannot be unmounted ({done.stderr.strip()}): no client may have a file open there")
+        time.sleep(0.1)
+
+
+def lives_on(host: Host, filesystem: Filesystem, device: str) -> bool:
+    """Whether the kernel keeps the file system of a device that was unmounted, with all that it has in memory.
+
+    A mount namespace has a copy of every mount that there was when it was made; who mounts the device again meanwhile gets the
+    same file system, as warm as it was. Each kind lists its devices below /sys/fs as long as they live (btrfs two levels lower).
+    """
+    ends = time.monotonic() + PATIENCE_S
+    listed = ["find", f"/sys/fs/{filesystem.name}", "-maxdepth", "3", "-name", posixpath.basename(device)]
+    while host.run(listed, check=False).stdout.strip():
+        if time.monotonic() > ends:
+            return True
+        time.sleep(0.1)
+    return False
 
 
 def features(host: Host, filesystem: Filesystem, device: str) -> tuple[tuple[str, str], ...]:

@@ -52,7 +52,7 @@ SOURCES = (
     ),
     Source(keys="process.cancelled_write_bytes", words="process counters: what was removed before it was written", way=PROCESS),
     Source(keys="process.*", words="process counters over time", way=PROCESS),
-    Source(keys="memory.inode_cache_objects", words="slab counters: inodes in memory", way="root (/proc/slabinfo is for root)"),
+    Source(keys="memory.inode_cache_objects", words="inodes in memory", way="/proc/sys/fs/inode-nr of the host"),
     Source(keys="memory.*", words="memory counters of the host", way="/proc/meminfo and /proc/vmstat of the host"),
     Source(keys="cgroup.*", words="control groups: dirty pages, limits and throttling of the load", way=GROUPS),
     *(

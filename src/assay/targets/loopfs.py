@@ -11,9 +11,9 @@ import posixpath
 from collections.abc import Mapping
 
 from assay.catalogue import Host, Knob, KnobKind, Setting, Target, Undo, Unit
-from assay.errors import AssayError, BusyError, TrialError, UsageError
+from assay.errors import AssayError, BusyError, UsageError
 from assay.machine import image, marks, throttle, tools
-from assay.machine.filesystems import FILESYSTEMS, features, make, mount
+from assay.machine.filesystems import FILESYSTEMS, features, lives_on, make, mount, unmount
 from assay.machine.stack import device_number, device_stack, mount_of
 from assay.records import Endpoint, EndpointKind, Place, Value
 
@@ -101,16 +101,16 @@ def attach(_host: Host, place: Place, _client: int) -> Endpoint:
 def chill(host: Host, place: Place) -> None:
     """Unmount, drop what is cached of the image, mount again: nothing of the file system stays in memory.
 
-    Raises BusyError while somebody has a file open there.
+    Raises BusyError while somebody has a file open there, or another mount namespace keeps the file system.
     """
-    point, loop = str(place.private["mount"]), str(place.private["loop"])
-    try:
-        host.run(["umount", "--", point])
-    except TrialError as error:
-        raise BusyError(f"{point} cannot be unmounted to make it cold ({error}): no client may have a file open there") from error
+    kind, point, device = FILESYSTEMS[str(place.filesystem)], str(place.private["mount"]), f"/dev/{place.private['loop']}"
+    unmount(host, point)
+    kept = lives_on(host, kind, device)
     if host.syscalls is not None:
         host.syscalls.drop_file(str(place.private["image"]))
-    mount(host, str(place.filesystem), str(place.private["options"]), f"/dev/{loop}", point)
+    mount(host, kind.name, str(place.private["options"]), device, point)
+    if kept:
+        raise BusyError(f"{point} cannot be made cold: another mount namespace (a container, `unshare`) has it mounted, too")
 
 
 def facts(host: Host, place: Place) -> tuple[tuple[str, str], ...]:
