@@ -10,9 +10,11 @@ from pathlib import Path
 
 from assay import catalogue, measures
 from assay.catalogue import Host
+from assay.cli import design_shown
 from assay.cli.history import history
 from assay.errors import UsageError
 from assay.experiment import plan as planning
+from assay.experiment.design import Structure, structure
 from assay.experiment.outlook import Effect, Outlook
 from assay.experiment.read import read
 from assay.fleet import placement
@@ -44,6 +46,8 @@ class Preview:
     """SHA-256 of the order of trials."""
     plan: Plan
     outlook: Outlook
+    design: Structure | None
+    """What the design can tell apart, where the file names one."""
     missing: tuple[Missing, ...]
     unverified: tuple[str, ...]
     """Rules whose evidence nobody can give here."""
@@ -73,6 +77,7 @@ def preview_of(experiment: Experiment, host: Host, known: planning.History | Non
         schedule=schedule_digest(schedule),
         plan=schedule,
         outlook=planning.outlook(experiment, schedule, known),
+        design=structure(experiment),
         missing=missing,
         unverified=blind_rules(missing, given),
     )
@@ -128,6 +133,7 @@ def text(experiment: Experiment, preview: Preview) -> str:
         f"  schedule    {preview.schedule[:16]} (seed {experiment.seed}, drawn to {preview.plan.drawn_blocks:,} blocks)",
         f"  experiment  {experiment.digest[:16]}",
         *(f"  measure     {measure.name}" for measure in experiment.measures),
+        *design_shown.lines(experiment, preview.design),
         *_comparison(experiment, outlook),
         *(f"  missing     {one.observer}: {one.reason}" for one in preview.missing),
         *_blind(preview.unverified),
@@ -138,6 +144,8 @@ def text(experiment: Experiment, preview: Preview) -> str:
 
 def _arithmetic(experiment: Experiment, outlook: Outlook) -> str:
     levels = [f"{len(factor.levels) + factor.returns} {factor.path}" for factor in experiment.factors]
+    if (designed := structure(experiment)) is not None:
+        levels = [f"{designed.combinations} combinations"]
     how = ""
     if isinstance(experiment.repeats, Precision):
         how = f" at most, until ±{human(experiment.repeats.half_width_share, Unit.SHARE)}"
@@ -161,12 +169,15 @@ def _duration(ns: int) -> str:
 
 
 def _comparison(experiment: Experiment, outlook: Outlook) -> list[str]:
-    if outlook.compare is None:
+    if outlook.compare is None and experiment.design is None:
         return ["  compares    nothing: no factor is compared, so there are figures and no ratios"]
     matters = human(experiment.matters_share, Unit.SHARE)
     contrasts = f"{outlook.contrasts} contrast{'' if outlook.contrasts == 1 else 's'} a measure, {outlook.design.value} arms"
+    asked = f"  compares    {outlook.compare}, {contrasts}; {matters} matters"
+    if outlook.compare is None:
+        asked = f"  estimates   {outlook.contrasts} effects a measure, held together by Holm; {matters} matters"
     return [
-        f"  compares    {outlook.compare}, {contrasts}; {matters} matters",
+        asked,
         "  if the spread of a trial is            it can detect   it can prove to matter",
         *(_effect(effect) for effect in outlook.effects),
     ]

@@ -18,6 +18,9 @@ def digest(experiment: Experiment) -> str:
     values = plain.to_plain(replace(experiment, digest=""))
     if isinstance(values, dict) and not experiment.implied:
         del values["implied"]
+    for added in ("design", "resolution"):
+        if isinstance(values, dict) and values[added] is None:
+            del values[added]
     if isinstance(values, dict) and isinstance(experiment.repeats, Precision) and experiment.repeats.most is None:
         del values["repeats"]["most"]
     for measure in values["measures"] if isinstance(values, dict) else ():

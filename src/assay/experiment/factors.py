@@ -88,6 +88,8 @@ def _factor(document: Document, path: str, raw: object, scene: Scene) -> Factor 
     if shape.returns and shape.change is Change.AUTOMATIC:
         document.wrong((*at, "returns"), f"returns = {shape.returns} for an automatic factor", 'change = "manual" with it')
     levels = _levels(document, level_at, shape.levels, resolver)
+    if shape.baseline is not None:
+        levels = _from_baseline(document, (*at, "baseline"), levels, resolver(shape.baseline))
     return Factor(path=path, levels=levels, change=shape.change, returns=shape.returns)
 
 
@@ -106,6 +108,17 @@ def _levels(document: Document, at: Path, raw: list[object], resolver: Resolver)
         else:
             levels.append(value)
     return tuple(levels)
+
+
+def _from_baseline(document: Document, at: Path, levels: tuple[Value, ...], named: Value | Refusal) -> tuple[Value, ...]:
+    """The levels with the named one in front: the first level is the baseline."""
+    if isinstance(named, Refusal):
+        document.wrong(at, named.found, named.expected)
+    elif named not in levels:
+        document.wrong(at, f"baseline = {shown(named)}", "one of the factor's levels")
+    else:
+        return (named, *(level for level in levels if level != named))
+    return levels
 
 
 def _resolver(path: str, change: Change, scene: Scene) -> Resolver | Refusal:

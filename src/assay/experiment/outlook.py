@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from assay import catalogue
+from assay.experiment import design
 from assay.experiment.schedule import combinations
-from assay.records import Change, Experiment, Plan, Precision, Value
-from assay.statistics.paired_power import Design, detectable, provable
+from assay.records import Change, DesignKind, Experiment, Plan, Precision, Value
+from assay.statistics import effect_weights
+from assay.statistics.paired_power import LEVEL, POWER, Design, detectable, noncentrality, provable
 
 LEAST_BLOCKS = 3
 """Precision is not asked about before: the interval of two pairs is no guide (STATISTICS 2.1)."""
@@ -49,7 +52,7 @@ class Outlook:
     """`history`, or `workloads`: what they guess, without set-up."""
     compare: str | None
     contrasts: int
-    """Candidates times conditions: how often each measure is compared."""
+    """Candidates times conditions: how often each measure is compared; with a design the effects that it estimates."""
     design: Design
     effects: tuple[Effect, ...]
 
@@ -108,7 +111,9 @@ def _seconds(experiment: Experiment, levels: Mapping[str, Value]) -> float:
 
 
 def _contrasts(experiment: Experiment) -> int:
-    """Candidates of the compared factor times the combinations of the other levels."""
+    """Candidates of the compared factor times the combinations of the other levels; effects where a design has none."""
+    if experiment.compare is None and experiment.design is not None:
+        return len(estimated(experiment))
     number = 0 if experiment.compare is None else 1
     for factor in experiment.factors:
         number *= len(factor.levels) - 1 if factor.path == experiment.compare else len(factor.levels)
@@ -121,18 +126,38 @@ def _design(experiment: Experiment) -> Design:
 
 
 def _effects(experiment: Experiment, blocks: int, told: History) -> tuple[Effect, ...]:
-    if experiment.compare is None:
+    if experiment.compare is None and experiment.design is None:
         return ()
     names = [measure.name for measure in experiment.measures]
     known = [(name, told.cv[name]) for name in names if name in told.cv]
     unknown = [(None, cv) for cv in UNKNOWN_CVS] if len(known) < len(names) else []
-    design = _design(experiment)
-    return tuple(
-        Effect(
-            measure=name,
-            cv_share=cv,
-            detectable_share=detectable(blocks, cv, design),
-            provable_share=provable(blocks, cv, experiment.matters_share, design),
-        )
-        for name, cv in (*known, *unknown)
-    )
+    return tuple(_effect(experiment, blocks, name, cv) for name, cv in (*known, *unknown))
+
+
+def _effect(experiment: Experiment, blocks: int, measure: str | None, cv: float) -> Effect:
+    """What can be shown with this spread: of the compared levels, else of the factor that the design tells least of."""
+    matters, arms = experiment.matters_share, _design(experiment)
+    found = detectable(blocks, cv, arms), provable(blocks, cv, matters, arms)
+    if experiment.compare is None:
+        size = log_effect(experiment, blocks, cv)
+        found = (None, None) if size is None else (math.expm1(size), math.expm1(math.log1p(matters) + size))
+    return Effect(measure=measure, cv_share=cv, detectable_share=found[0], provable_share=found[1])
+
+
+def estimated(experiment: Experiment) -> tuple[effect_weights.Effect, ...]:
+    """The effects that the design of an experiment estimates; interactions only where they can be told."""
+    rows = design.rows(experiment, design.varying(experiment.factors))
+    if experiment.design is DesignKind.ONE_AT_A_TIME:
+        return effect_weights.alone(rows)
+    return effect_weights.crossed(rows, pairs=experiment.design is not DesignKind.SCREENING)
+
+
+def log_effect(experiment: Experiment, blocks: int, cv: float) -> float | None:
+    """The difference of logarithms that a design detects of any factor (80 % power); None with fewer than two blocks."""
+    own = [one.weights for one in estimated(experiment) if len(one.steps) == 1]
+    if blocks < 2 or not own:
+        return None
+    each = max(own, key=lambda weights: sum(weight**2 for weight in weights))
+    weighed = sum(weight != 0 for weight in each)
+    freedom = (blocks - 1) * min(len(each) - 1, weighed)
+    return noncentrality(freedom, level=LEVEL, power=POWER) * cv * math.sqrt(sum(weight**2 for weight in each) / blocks)

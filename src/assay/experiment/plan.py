@@ -90,7 +90,11 @@ def _notes(experiment: Experiment, history: History | None, drawn: int) -> tuple
             "changed by hand: not interleaved, a comparison is at best BOUNDED",
         ),
         (by_hand is not None and not by_hand.returns, "returns", "returns = 1 would show drift between the sittings"),
-        (experiment.compare is None and len(several) > 1, "compare", "several factors vary and none is compared: name one"),
+        (
+            experiment.compare is None and experiment.design is None and len(several) > 1,
+            "compare",
+            "several factors vary and none is compared: name one",
+        ),
         (experiment.compare is not None and drawn < 2, "repeats", "one block has no spread: no comparison can come of it"),
         (
             experiment.compare is None and precise,

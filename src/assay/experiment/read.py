@@ -15,8 +15,8 @@ from pathlib import Path
 from assay import catalogue, links
 from assay.document import Document, Point, load, one_of, shown
 from assay.errors import UsageError
+from assay.experiment import designing, figures, fitting, parts
 from assay.experiment import factors as varying
-from assay.experiment import figures, fitting, parts
 from assay.experiment.digest import digest
 from assay.experiment.factors import Scene
 from assay.experiment.outlook import LEAST_BLOCKS
@@ -140,7 +140,8 @@ def _assemble(document: Document, shape: FileShape) -> Experiment:
     fitting.memory_fits(document, scene.workloads, factors)
     measures = figures.measures(document, shape, figures.known(scene.workloads, factors, scene.hosts))
     repeats = _repeats(document, shape)
-    _count_trials(document, factors, repeats)
+    designed = designing.fits(document, shape, factors)
+    _count_trials(document, factors, designed, repeats)
     return Experiment(
         title=shape.title,
         question=shape.question,
@@ -150,6 +151,8 @@ def _assemble(document: Document, shape: FileShape) -> Experiment:
         measures=measures,
         requirements=figures.requirements(document, shape, measures),
         compare=varying.compared(document, shape.compare, factors),
+        design=designed.kind,
+        resolution=shape.resolution,
         matters_share=_matters(document, shape.matters),
         repeats=repeats,
         budget_ns=_budget(document, shape.budget),
@@ -178,11 +181,15 @@ def _repeats(document: Document, shape: FileShape) -> int | Precision | None:
     return None
 
 
-def _count_trials(document: Document, factors: tuple[Factor, ...], repeats: int | Precision | None) -> None:
+def _count_trials(
+    document: Document, factors: tuple[Factor, ...], designed: designing.Designed, repeats: int | Precision | None
+) -> None:
     """Refuse a schedule nobody will ever run, with the arithmetic."""
     numbers = [
         (f"{len(factor.levels) + factor.returns} {factor.path}", len(factor.levels) + factor.returns) for factor in factors
     ]
+    if designed.combinations is not None:
+        numbers = [(f"{designed.combinations:,} combinations", designed.combinations)]
     blocks = repeats.most if isinstance(repeats, Precision) else repeats
     if blocks is not None:
         numbers.append((f"{blocks:,} repeats", blocks))

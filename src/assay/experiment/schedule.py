@@ -1,9 +1,9 @@
 """The order of trials: complete randomised blocks, drawn from the seed before the first trial.
 
-Each block holds every combination of the automatic levels once. The order within a block is a Fisher-Yates shuffle: for
-i from the last place down to 1, places i and floor(random() * (i + 1)) are exchanged, with Python's `random.Random` seeded
-by the text "SEED:SITTING:BLOCK". `random()` gives the same numbers on every version of Python, and a block's order
-does not depend on how many blocks are drawn.
+Each block holds every combination of the automatic levels once, or every one of the design. The order within a block is a
+Fisher-Yates shuffle: for i from the last place down to 1, places i and floor(random() * (i + 1)) are exchanged, with Python's
+`random.Random` seeded by the text "SEED:SITTING:BLOCK". `random()` gives the same numbers on every version of Python, and a
+block's order does not depend on how many blocks are drawn.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeVar
 
+from assay.experiment import design
 from assay.records import Change, Experiment, Factor, Trial, Value
 
 T = TypeVar("T")
@@ -33,10 +34,8 @@ def sittings(experiment: Experiment) -> tuple[Value, ...]:
 
 
 def combinations(experiment: Experiment) -> tuple[Mapping[str, Value], ...]:
-    """Every combination of the levels that change by themselves, in the order of the file."""
-    automatic = [factor for factor in experiment.factors if factor.change is Change.AUTOMATIC]
-    paths = [factor.path for factor in automatic]
-    return tuple(dict(zip(paths, levels, strict=True)) for levels in itertools.product(*(factor.levels for factor in automatic)))
+    """The combinations of a block: of the levels that change by themselves every one, or those of the design."""
+    return design.combinations(experiment, [factor for factor in experiment.factors if factor.change is Change.AUTOMATIC])
 
 
 def shuffled(items: Sequence[T], key: str) -> list[T]:

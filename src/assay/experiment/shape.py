@@ -7,7 +7,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, StrictStr, ValidationError
 
 from assay.document import Document, Path, Point, one_of, shown
-from assay.records import Change, Durability, Load, Regime, Summary, Tier
+from assay.records import Change, DesignKind, Durability, Load, Regime, Summary, Tier
 from assay.records import Path as Way
 
 Table = dict[str, Any]
@@ -38,6 +38,7 @@ class FactorShape(_Shape):
     """A factor written as a table."""
 
     levels: list[Any] = Field(min_length=1)
+    baseline: Any = None
     change: Change = Change.AUTOMATIC
     returns: StrictInt = Field(default=0, ge=0, le=10)
 
@@ -77,6 +78,8 @@ class FileShape(_Shape):
     title: StrictStr = Field(min_length=1)
     question: StrictStr = ""
     compare: StrictStr | None = None
+    design: DesignKind | None = None
+    resolution: StrictInt | None = Field(default=None, ge=3, le=5)
     repeats: Any = None
     budget: StrictStr | None = None
     matters: StrictStr = "5 %"

@@ -22,6 +22,7 @@ from assay.records.evidence import (
 from assay.records.experiment import (
     Change,
     Claim,
+    DesignKind,
     Durability,
     Event,
     Experiment,
@@ -94,6 +95,7 @@ __all__ = [
     "Client",
     "Comparison",
     "Conclusion",
+    "DesignKind",
     "Direction",
     "Durability",
     "Edge",

@@ -172,6 +172,19 @@ class Requirement:
     text: str
 
 
+class DesignKind(StrEnum):
+    """Which combinations of levels a block holds, where the effect of each factor is asked for."""
+
+    ONE_AT_A_TIME = "one-at-a-time"
+    """The baseline, and each other level alone."""
+    FULL = "full"
+    """Every combination."""
+    FRACTIONAL = "fractional"
+    """A regular 2^(k-p) fraction."""
+    SCREENING = "screening"
+    """A design of Plackett and Burman."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Precision:
     """Repeat until the half width of the 95 % interval of every contrast is at most this share."""
@@ -193,6 +206,10 @@ class Experiment:
     measures: tuple[Measure, ...]
     requirements: tuple[Requirement, ...] = ()
     compare: str | None = None
+    design: DesignKind | None = None
+    """None: every combination, and no effects are estimated."""
+    resolution: int | None = None
+    """The least resolution of a fraction that is asked for; None where the file says nothing."""
     matters_share: float = 0.05
     repeats: int | Precision | None = None
     budget_ns: int | None = None
