@@ -21,6 +21,7 @@ T = TypeVar("T")
 
 Read = Callable[[Any], Any]
 _SCALARS = (str, int, float, bool)
+_AS_IT_IS = frozenset({*_SCALARS, type(None)})
 _ARRAY_CODES = {int: "q", float: "d"}
 
 
@@ -30,17 +31,28 @@ class _Array(Generic[T]):
 
 def to_plain(value: object) -> Any:
     """The value as dicts, lists, texts, numbers, booleans and None."""
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {field.name: to_plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+    kind = type(value)
+    if kind in _AS_IT_IS:
+        return value
+    names = _names(kind)
+    return {name: to_plain(getattr(value, name)) for name in names} if names is not None else _other_to_plain(value)
+
+
+def _other_to_plain(value: object) -> Any:
+    """What is no record."""
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, Mapping):
         return {str(key.value if isinstance(key, Enum) else key): to_plain(item) for key, item in value.items()}
     if isinstance(value, array):
         return value.tolist()
-    if isinstance(value, tuple | list):
-        return [to_plain(item) for item in value]
-    return value
+    return [to_plain(item) for item in value] if isinstance(value, tuple | list) else value
+
+
+@functools.cache
+def _names(kind: type) -> tuple[str, ...] | None:
+    """The fields of a record, None of any other type; asked once a type, for a notebook has some hundred thousand values."""
+    return tuple(field.name for field in dataclasses.fields(kind)) if dataclasses.is_dataclass(kind) else None
 
 
 def from_plain(kind: type[T], value: Any) -> T:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from assay.analysis import cells, compare, require, scale_up, scaling, troughs
+from assay.analysis import cells, compare, require, scale_up, scaling, sensitivity, troughs
 from assay.audit import judge
 from assay.errors import DamagedError
 from assay.notebook import read as notebook
@@ -13,11 +13,16 @@ from assay.records import Judged, Outcome, Results
 
 
 def current(folder: Path) -> Results:
-    """An experiment by today's rules: as it is stored, else judged in memory; nothing is written."""
+    """An experiment by today's rules: what is stored is taken, what is not is made in memory; nothing is written."""
     kept = notebook.results(folder, judge.ruleset())
-    finished = [judged for judged in kept.runs if judged.run.outcome is Outcome.FINISHED]
-    whole = kept.cells and all(judged.verdicts for judged in finished)
-    return kept if whole or not kept.runs else judged_anew(folder)
+    if not all(judged.verdicts for judged in kept.runs if judged.run.outcome is Outcome.FINISHED):
+        return judged_anew(folder)
+    if kept.cells or not kept.runs:
+        return kept
+    try:
+        return answered(kept, notebook.load(folder))
+    except DamagedError:
+        return judged_anew(folder)
 
 
 def judged_anew(folder: Path) -> Results:
@@ -49,5 +54,6 @@ def answered(bare: Results, load: notebook.Load) -> Results:
         requirements=require.requirements(experiment, table, comparisons, runs),
         troughs=troughs.troughs(experiment, table, runs),
         scaling=scaling.scaling(experiment, table, comparisons),
+        sensitivity=sensitivity.sensitivity(experiment, table, runs),
         findings=judge.judge_experiment(experiment, plan, runs),
     )
