@@ -31,24 +31,26 @@ class Segment:
     mean: float
 
 
-def segments(values: Sequence[float]) -> tuple[Segment, ...]:
-    """The stretches in order, one where nothing changes; none of no values."""
+def segments(values: Sequence[float], price: float | None = None, least: int = LEAST) -> tuple[Segment, ...]:
+    """The stretches in order, one where nothing changes; none of no values.
+
+    `price` is what a change costs, in squares of the values (4 ln(n) s^2 where none is given), `least` the shortest stretch.
+    """
     if not values:
         return ()
-    price = PRICE * math.log(len(values)) * noise(values) ** 2
-    best: list[tuple[float, int]] = [(-price, 0)]
+    price = PRICE * math.log(len(values)) * noise(values) ** 2 if price is None else price
+    best, before = [-price], [0]
     sums, squares = ([0.0, *accumulate(value**power for value in values)] for power in (1, 2))
-
-    def cost(first: int, end: int) -> float:
-        total = sums[end] - sums[first]
-        return squares[end] - squares[first] - total * total / (end - first)
-
     for end in range(1, len(values) + 1):
-        starts = [at for at in range(end) if at == 0 or (at >= LEAST and end - at >= LEAST)]
-        best.append(min((best[at][0] + cost(at, end) + price, at) for at in starts))
+        total, square = sums[end], squares[end]
+        starts = [0, *range(least, end - least + 1)]
+        costs = [best[at] + square - squares[at] - (total - sums[at]) ** 2 / (end - at) for at in starts]
+        cheapest = min(costs)
+        best.append(cheapest + price)
+        before.append(starts[costs.index(cheapest)])
     edges = [len(values)]
     while edges[-1] > 0:
-        edges.append(best[edges[-1]][1])
+        edges.append(before[edges[-1]])
     return tuple(
         Segment(first=first, end=end, mean=(sums[end] - sums[first]) / (end - first)) for first, end in pairwise(edges[::-1])
     )
