@@ -5,10 +5,11 @@ from dataclasses import replace
 import pytest
 
 from assay.analysis import demand_groups as groups_of
-from assay.analysis.demand import RESOURCES, at_most, demand, samples
-from assay.records import Outcome
+from assay.analysis.demand import at_most, demand, samples
+from assay.analysis.resources import RESOURCES, watched
+from assay.records import Direction, EndpointKind, Limit, Outcome, Place, Rung, Span
 from assay.statistics.service_demand import Unknown
-from mix_cases import BYTES, phase, results, total
+from mix_cases import BYTES, phase, results, rising, total
 
 
 def test_a_sample_has_rates_and_what_was_used_of_every_resource():
@@ -72,3 +73,50 @@ def test_arms_have_demands_of_their_own():
 
 def test_an_experiment_of_one_mix_is_told_nothing():
     assert groups_of.groups(*results(shares=(0.5,))) == ()
+
+
+def one_run():
+    found, load = results()
+    run = found.runs[0].run
+    return run, load(found.runs[0].id)
+
+
+def used_of(run, seen, *names):
+    looked_at = watched(run, seen)
+    return [RESOURCES[name].used(run.phases[0], looked_at) for name in names]
+
+
+def test_a_device_with_a_declared_limit_stands_for_the_lowest():
+    """A loop device that is throttled, above a disk that others write to as well."""
+    run, seen = one_run()
+    (lowest,) = (one for one in seen.readings if one.span is Span.CLOCK)
+    above = replace(lowest, rung=Rung.UPPER_DEVICE, subject="device:loop0", bytes=1000)
+    ticks = [
+        replace(rising("block", "io_ticks", rate), subject=name) for name, rate in (("device:loop0", 250), ("device:a", 900))
+    ]
+    both = replace(seen, readings=(*seen.readings, above), series=(*seen.series, *ticks))
+    limit = Limit(device="loop0", direction=Direction.READ, bytes_per_s=50_000_000)
+    place = Place(target="t", host="local", kind=EndpointKind.DIRECTORY, address="/", devices=("loop0", "a"), limits=(limit,))
+    told = ("device_write", "device_writes", "device_busy")
+    assert used_of(replace(run, places=(place,)), both, *told) == pytest.approx([500, 3.5, 0.25])
+    unlimited = used_of(replace(run, places=(replace(place, limits=()),)), both, *told)
+    assert unlimited == pytest.approx([used_of(run, seen, "device_write")[0], 7, 0.9])
+
+
+def test_the_network_is_the_busiest_interface_of_the_server_else_of_the_client():
+    run, seen = one_run()
+    (lowest,) = (one for one in seen.readings if one.span is Span.CLOCK)
+
+    def wire(rung, name, direction, moved):
+        return replace(lowest, rung=rung, subject=f"interface:{name}", direction=direction, bytes=moved)
+
+    client = (
+        wire(Rung.CLIENT_NIC, "eth0", Direction.WRITE, 2000),
+        wire(Rung.CLIENT_NIC, "br0", Direction.WRITE, 1900),
+        wire(Rung.CLIENT_NIC, "eth0", Direction.READ, 400),
+    )
+    names = ("network_in", "network_out", "network")
+    assert used_of(run, replace(seen, readings=client), *names) == [1000, 200, 1200], "what the client sends goes in"
+    server = (wire(Rung.SERVER_NIC, "lo", Direction.READ, 600), wire(Rung.SERVER_NIC, "lo", Direction.WRITE, 6000))
+    assert used_of(run, replace(seen, readings=(*client, *server)), *names) == [300, 3000, 3300]
+    assert used_of(run, replace(seen, readings=()), *names) == [None, None, None]

@@ -2,15 +2,17 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from assay.analysis import predict_words as words
 from assay.analysis.demand import Sample
-from assay.analysis.predict_file import parse
+from assay.analysis.predict_file import Laboratory, parse
 from assay.analysis.prediction import predict, servers
 from assay.errors import InputErrors
+from assay.records import Estimate
 from assay.units import Refusal
 
 OLD, NEW = {"read": 20e-6, "write": 60e-6}, {"read": 100e-6, "write": 540e-6}
@@ -28,12 +30,12 @@ SHARE = 'used = "8 % to 12 %"\nprocessors = 2'
 RATES = 'operations = { read = "800 /s", write = "900 /s" }'
 
 
-def samples(true, mixes=tuple(MIXES), n=4, seed=1, spread=0.03, background=0.0) -> Sequence[Sample]:
+def samples(true, mixes=tuple(MIXES), *, n=4, seed=1, spread=0.03, background=0.0, of=MIXES) -> Sequence[Sample]:
     draw = np.random.default_rng(seed)
     found = []
     for mix in mixes:
         for trial in range(n):
-            rates = {name: rate * math.exp(draw.normal(0, spread)) for name, rate in zip(OLD, MIXES[mix], strict=True)}
+            rates = {name: rate * math.exp(draw.normal(0, spread)) for name, rate in zip(OLD, of[mix], strict=True)}
             used = (background + sum(true[name] * rate for name, rate in rates.items())) * math.exp(draw.normal(0, spread))
             levels = {"mix.read_share": mix, "workload": "mix", "phase": "mix"}
             found.append(Sample(run=f"{trial}", mix=mix, levels=levels, rates=rates, used={"cpu": used}))
@@ -41,7 +43,14 @@ def samples(true, mixes=tuple(MIXES), n=4, seed=1, spread=0.03, background=0.0) 
 
 
 def lookup(**of):
-    return lambda lab, which: of.get(lab) or Refusal(found=f"{lab!r}", expected="a notebook")
+    """A laboratory with these notebooks, in which one measure has a value."""
+
+    def capacity(lab, _which, measure, _where):
+        return of.get(f"{lab}_{measure.partition('.')[0]}") or Refusal(found=f"{measure!r} in {lab!r}", expected="a measure")
+
+    return Laboratory(
+        samples=lambda lab, _which: of.get(lab) or Refusal(found=f"{lab!r}", expected="a notebook"), capacities=capacity
+    )
 
 
 def asked(text, **of):
@@ -52,6 +61,113 @@ def mistakes(text, **of):
     with pytest.raises(InputErrors) as caught:
         parse(text, "load.toml", lookup(**of))
     return [(one.line, one.found, one.expected) for one in caught.value.mistakes]
+
+
+def measured(unit, value, low=None, high=None):
+    return Estimate(value=value, low=low, high=high, confidence=0.95, unit=unit, n=5, method="mean")
+
+
+USED = {"device_read": {"read": 8192.0, "write": 0.0}, "device_write": {"read": 0.0, "write": 20480.0}}
+"""Bytes of one operation: a read of 8 KiB, a write of 8 KiB with a journal."""
+
+
+def with_devices(of):
+    """The samples with what they used of the device, too, and of its time and the network."""
+    found = []
+    for one in of:
+        bytes_of = {name: sum(each[op] * rate for op, rate in one.rates.items()) for name, each in USED.items()}
+        total = sum(bytes_of.values())
+        used = {**one.used, **bytes_of, "device_bytes": total, "device_busy": total / 100e6, "network_in": 5e4 + total}
+        found.append(replace(one, used=used))
+    return found
+
+
+MACHINE = """
+[production]
+operations = {{ read = "800 /s", write = "900 /s" }}
+[machine]
+{machine}
+[new]
+notebook = "new"
+holdout = {{ mix.read_share = "67 %" }}
+"""
+
+
+def test_every_resource_with_a_capacity_is_predicted_and_the_fullest_named():
+    machine = 'processors = 4\ndevice_read = "50 MB/s"\ndevice_write = "25 MB/s"\ndevice_busy = 1\nnetwork_in = "1GbE"'
+    found = asked(MACHINE.format(machine=machine), new=with_devices(samples(NEW, spread=0.01)))
+    middle = {use.capacity.resource: use.utilisation[1] for use in found.uses}
+    assert middle["cpu"] == pytest.approx((800 * 100e-6 + 900 * 540e-6) / 4, rel=0.02)
+    assert middle["device_read"] == pytest.approx(800 * 8192 / 50e6, rel=0.02)
+    assert middle["device_write"] == pytest.approx(900 * 20480 / 25e6, rel=0.02)
+    assert middle["device_busy"] == pytest.approx((800 * 8192 + 900 * 20480) / 100e6, rel=0.02)
+    assert middle["network_in"] == pytest.approx((5e4 + 800 * 8192 + 900 * 20480) / 117.7e6, rel=0.02)
+    assert found.first.capacity.resource == "device_write"
+    assert found.rivals == ()
+    assert found.first.times == pytest.approx(1 / middle["device_write"], rel=0.01)
+    assert found.servers == (2, 2), "0.737 of the device is above 70 %, and no processor is"
+    assert found.is_validated
+    said = words.answer(found)
+    assert said.startswith("Production will use 73.7 % of 25 MB/s written to the device (90 % interval ")
+    assert "That saturates first at 1.36 times this load; the others: 14." in said
+    assert "one takes 3.8" in said
+    assert len(words.use_rows(found)) == 5
+    assert {row[1] for row in words.holdout_rows(found)} == {row[0] for row in words.use_rows(found)}
+
+
+def test_a_write_of_a_mix_without_writes_uses_nothing_and_is_still_a_sample():
+    """Pure mixes: the reads write nothing, the writes read nothing."""
+    mixes = {**MIXES, "0 %": (0.0, 500.0), "100 %": (1000.0, 0.0)}
+    pure = samples(NEW, mixes=("0 %", "100 %", "50 %"), of=mixes)
+    found = asked(MACHINE.format(machine='device_read = "50 MB/s"').replace("67", "50"), new=with_devices(pure))
+    (use,) = found.uses
+    assert use.capacity.platform.demand.estimates["read"].value == pytest.approx(8192, rel=1e-3)
+    assert use.capacity.platform.demand.estimates["write"].value == pytest.approx(0, abs=1)
+    assert found.is_validated
+
+
+def test_a_capacity_that_was_measured_brings_its_interval():
+    machine = 'device_write = { notebook = "lab", measure = "stream.write.bytes_per_s" }'
+    told = asked(
+        MACHINE.format(machine='device_write = "25 MB/s"'),
+        new=with_devices(samples(NEW, spread=0.01)),
+    )
+    found = asked(
+        MACHINE.format(machine=machine),
+        new=with_devices(samples(NEW, spread=0.01)),
+        lab_stream=measured("bytes/s", 25e6, 20e6, 31.25e6),
+    )
+    assert found.utilisation[1] == pytest.approx(told.utilisation[1], rel=0.02)
+    assert found.utilisation[0] == pytest.approx(told.utilisation[1] * 0.8, rel=0.05)
+    assert found.utilisation[2] == pytest.approx(told.utilisation[1] / 0.8, rel=0.05)
+    assert "(stream.write.bytes_per_s of lab)" in words.answer(found)
+
+
+def test_intervals_that_meet_leave_open_which_is_first():
+    machine = 'processors = 1\ndevice_read = "11.6 MB/s"'
+    found = asked(MACHINE.format(machine=machine), new=with_devices(samples(NEW)))
+    assert len(found.rivals) == 1
+    assert "Which is first is not certain" in words.answer(found)
+
+
+@pytest.mark.parametrize(
+    ("machine", "said"),
+    [
+        ('device_read = "fast"', "a link such as"),
+        ('device_operations = "0 /s"', "more than 0"),
+        ("device_busy = true", "device_busy = 1"),
+        ('network_out = "1GbE"', "trials of as many different mixes"),
+        ('device_write = { notebook = "lab", measure = "x.write.bytes_per_s" }', "a measure"),
+        ('device_write = { notebook = "lab", measure = "stream.write.bytes_per_s" }', "a measure in bytes/s above 0"),
+        ('device_write = { notebook = "lab" }', "measure = "),
+        ('device_wrote = "1 MB/s"', "device_write"),
+        ("speed = 2.0", "or one of: device_read"),
+    ],
+)
+def test_a_mistake_of_the_machine_is_told(machine, said):
+    of = {"new": with_devices(samples(NEW)), "lab_stream": measured("1/s", 500.0)}
+    told = mistakes(MACHINE.format(machine=machine), **of)
+    assert any(said in expected for _, _, expected in told), told
 
 
 def test_a_multiplier_of_seven_makes_a_tenth_barely_enough():

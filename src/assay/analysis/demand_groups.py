@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from assay.analysis.counting import Load
-from assay.analysis.demand import PROCESSORS, RESOURCES, Demand, Sample, at_most, demand, rates, samples
+from assay.analysis.demand import Demand, Sample, at_most, demand, rates, samples
 from assay.analysis.predict_words import each, interval, linear
+from assay.analysis.resources import PROCESSORS, RESOURCES
 from assay.records import Estimate, Results, Value
 from assay.statistics.service_demand import Demands
 from assay.units import Unit, human
@@ -61,7 +62,7 @@ def groups(results: Results, load: Load) -> tuple[Group, ...]:
 
 def of_all(seen: Sequence[Sample]) -> tuple[Demand, ...]:
     """The demands of every resource of which something was used."""
-    every = (demand(seen, name) for name in RESOURCES)
+    every = (demand(seen, name) for name, one in RESOURCES.items() if one.shown)
     return tuple(one for one in every if isinstance(one.found, Demands) or (one.resource in PROCESSORS and one.mixes))
 
 

@@ -3,51 +3,59 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path as FilePath
 
 from assay.analysis import predict_values as values_of
-from assay.analysis.predict_platform import Lookup, platform
-from assay.analysis.prediction import Platform, Production, Question
+from assay.analysis.predict_machine import Capacities, capacities
+from assay.analysis.predict_platform import Lookup, platform, table
+from assay.analysis.predict_question import Capacity, Production, Question
 from assay.document import Document, Point, load, one_of
 from assay.errors import UsageError
 
 TOP = ("title", "question", "production", "machine", "old", "new", "multiplier")
-PRODUCTION = ("operations", "used", "processors")
-MACHINE = ("processors", "speed")
+PRODUCTION = ("operations", "used", "processors", "mix")
 
 
-def read(path: FilePath, lookup: Lookup) -> Question:
+@dataclass(frozen=True, kw_only=True)
+class Laboratory:
+    """Where what was measured is found; the command line hands it over."""
+
+    samples: Lookup
+    capacities: Capacities
+
+
+def read(path: FilePath, laboratory: Laboratory) -> Question:
     """The question of a file. Raises UsageError where it cannot be read, InputErrors with every mistake in it."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "no text in UTF-8"
         raise UsageError(f"found {path} ({why}); expected a file that describes a production load") from error
-    return parse(text, str(path), lookup)
+    return parse(text, str(path), laboratory)
 
 
-def parse(text: str, file: str, lookup: Lookup) -> Question:
+def parse(text: str, file: str, laboratory: Laboratory) -> Question:
     """The question of a text. Raises InputErrors with every mistake."""
     document = load(text, file)
     values = values_of.known(document, (), document.values, TOP)
     done = production(document, values.get("production"))
-    new, old = (platform(document, (name,), values[name], lookup) if name in values else None for name in ("new", "old"))
-    machine = values_of.table(
-        document, ("machine",), values.get("machine"), MACHINE, "[machine], the one that is to carry the load"
-    )
+    tables = {name: table(document, (name,), values[name], laboratory.samples) for name in ("new", "old") if name in values}
+    new, old = tables.get("new"), tables.get("old")
+    there = capacities(document, values.get("machine"), new, laboratory.capacities)
+    machine = values.get("machine")
+    speed = machine.get("speed", 1.0) if isinstance(machine, dict) else 1.0
     question = Question(
         title=values_of.text(document, ("title",), values, "A load on another platform"),
         question=values_of.text(document, ("question",), values, ""),
         production=done,
-        old=old,
-        new=new,
+        old=None if old is None else platform(document, old, old.processors),
         multiplier=values_of.bounds(document, ("multiplier",), values["multiplier"]) if "multiplier" in values else None,
-        processors=values_of.count(document, ("machine", "processors"), machine) if machine else 1,
-        speed=values_of.positive(document, ("machine", "speed"), machine.get("speed", 1.0)),
+        capacities=there,
+        speed=float(speed) if isinstance(speed, int | float) else 1.0,
     )
     fits_together(document, values, done)
-    if new is not None:
-        all_measured(document, new, done)
+    all_measured(document, there, done)
     document.refuse_if_wrong()
     return question
 
@@ -64,6 +72,7 @@ def production(document: Document, told: object) -> Production:
         operations=values_of.rates(document, (*path, "operations"), values["operations"]) if "operations" in values else {},
         used=values_of.shares(document, (*path, "used"), values["used"]) if "used" in values else None,
         processors=values_of.count(document, (*path, "processors"), values) if counted else 1,
+        mix=values_of.mix(document, (*path, "mix"), values["mix"]) if "mix" in values else None,
     )
 
 
@@ -73,15 +82,32 @@ def fits_together(document: Document, values: Mapping[str, object], done: Produc
         document.wrong(("production", "operations"), "operations without [new]", "[new], a notebook with their demands")
     if done.operations and "multiplier" in values:
         document.wrong(("multiplier",), "a multiplier beside operations", "none: operations have demands of their own")
+    if done.used:
+        of_a_share(document, values)
+    elif done.mix is not None:
+        document.wrong(("production", "mix"), "a mix beside operations", "none: operations have rates of their own", Point.KEY)
+
+
+def of_a_share(document: Document, values: Mapping[str, object]) -> None:
+    """What a load needs that is told as a utilisation of processors: something to carry it over, and nothing else to carry."""
     both = "old" in values and "new" in values
-    if done.used and both == ("multiplier" in values):
+    if both == ("multiplier" in values):
         found = "both a multiplier and notebooks" if both else "a utilisation with nothing to carry it over"
         document.wrong(("production", "used"), found, "[old] and [new], or multiplier = 7")
+    machine = values.get("machine")
+    for name in machine if isinstance(machine, dict) else ():
+        if name not in ("processors", "speed"):
+            found = "a load that is told as a utilisation of processors"
+            document.wrong(("machine", name), found, "[production] operations, to say what they use of anything else", Point.KEY)
+    if isinstance(machine, dict) and "processors" not in machine:
+        document.wrong(("machine",), "no processors", "processors = 4: the utilisation is one of processors", Point.KEY)
 
 
-def all_measured(document: Document, new: Platform, done: Production) -> None:
-    """Whether every operation of production has a demand."""
-    for name in done.operations:
-        if name not in new.demand.operations:
-            known = one_of(new.demand.operations, name)
-            document.wrong(("production", "operations", name), f"{name!r}, which nobody measured", known, Point.KEY)
+def all_measured(document: Document, there: tuple[Capacity, ...], done: Production) -> None:
+    """Whether every operation of production has a demand of every resource."""
+    known = [capacity.platform.demand.operations for capacity in there if capacity.platform is not None]
+    for key, names in (("operations", done.operations), ("mix", done.mix or {})):
+        for name in names:
+            lacks = next((each for each in known if name not in each), None)
+            if lacks is not None:
+                document.wrong(("production", key, name), f"{name!r}, which nobody measured", one_of(lacks, name), Point.KEY)

@@ -6,10 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from assay.analysis import predict_values as values_of
-from assay.analysis.demand import PROCESSORS, Demand, Sample, demand
+from assay.analysis.demand import Demand, Sample, demand
+from assay.analysis.predict_question import Holdout, Platform
 from assay.analysis.predict_values import Selection
-from assay.analysis.prediction import Holdout, Platform, tested
+from assay.analysis.prediction import tested
+from assay.analysis.resources import PROCESSORS
 from assay.document import Document, Path, one_of, shown
+from assay.records import Value
 from assay.statistics.service_demand import Unknown
 from assay.units import Refusal
 
@@ -19,25 +22,30 @@ Lookup = Callable[[str, str | None], Sequence[Sample] | Refusal]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Chosen:
-    """The trials of one platform, and the resource that is looked at."""
+class Table:
+    """[old] or [new] as it was read: its keys, and the trials that are fitted and held out."""
 
-    source: str
-    resource: str
+    path: Path
+    values: Mapping[str, object]
     fitted: tuple[Sample, ...]
     held: tuple[Sample, ...]
+    processors: str | None
+    """Whose processor time counts; None where the key is wrong."""
+    blamed: Path
+    """Where it is told that nothing is known of a resource."""
 
 
-def platform(document: Document, path: Path, told: object, lookup: Lookup) -> Platform | None:
-    """The platform of one table; None where something is wrong with it, which was noted."""
+def table(document: Document, path: Path, told: object, lookup: Lookup) -> Table | None:
+    """The trials of one table; None where there are none, which was noted."""
     values = values_of.table(document, path, told, PLATFORM, 'a table with notebook = "lab"')
-    resource = values.get("resource", "cpu")
-    if resource not in PROCESSORS:
-        document.wrong((*path, "resource"), shown(resource), one_of(PROCESSORS, str(resource)))
     selections = [values_of.selection(document, (*path, key), values.get(key, {})) for key in ("where", "fit", "holdout")]
     called = values_of.names(document, (*path, "called"), values.get("called", {}))
+    processors = values.get("resource", PROCESSORS[0])
+    if processors not in PROCESSORS:
+        document.wrong((*path, "resource"), shown(processors), one_of(PROCESSORS, str(processors)))
+        processors = None
     seen = samples(document, path, values, lookup)
-    if seen is None or resource not in PROCESSORS:
+    if seen is None:
         return None
     where, fit, holdout = selections
     every = [renamed(one, called) for one in seen if matches(one, where)]
@@ -47,8 +55,14 @@ def platform(document: Document, path: Path, told: object, lookup: Lookup) -> Pl
         document.wrong((*path, "holdout"), "trials that are fitted, too", "other trials: what was fitted tests no fit (S13)")
     if holdout and not held:
         document.wrong((*path, "holdout"), "no trial of that kind", kinds(every, holdout))
-    chosen = Chosen(source=str(values["notebook"]), resource=str(resource), fitted=tuple(fitted), held=tuple(held))
-    return made(document, path, chosen)
+    return Table(
+        path=path,
+        values=values,
+        fitted=tuple(fitted),
+        held=tuple(held),
+        processors=None if processors is None else str(processors),
+        blamed=(*path, "notebook"),
+    )
 
 
 def samples(document: Document, path: Path, values: Mapping[str, object], lookup: Lookup) -> Sequence[Sample] | None:
@@ -77,7 +91,12 @@ def renamed(sample: Sample, called: Mapping[str, str]) -> Sample:
 
 def matches(sample: Sample, selection: Selection) -> bool:
     """Whether every level is one of those that are asked for."""
-    return all(str(sample.levels.get(name)) in levels for name, levels in selection.items())
+    return matches_levels(sample.levels, selection)
+
+
+def matches_levels(levels: Mapping[str, Value], selection: Selection) -> bool:
+    """The same of levels as they are told."""
+    return all(str(levels.get(name)) in asked for name, asked in selection.items())
 
 
 def kinds(every: Sequence[Sample], selection: Selection) -> str:
@@ -86,24 +105,27 @@ def kinds(every: Sequence[Sample], selection: Selection) -> str:
     return "; ".join(f"{name} {one_of(levels)}" for name, levels in there.items())
 
 
-def made(document: Document, path: Path, chosen: Chosen) -> Platform | None:
-    """The platform with its demands, and the tests of its fit."""
-    found = demand(chosen.fitted, chosen.resource)
+def platform(document: Document, table: Table, resource: str | None) -> Platform | None:
+    """What operations use of one resource, and the tests of the fit; None where it cannot be told, which was noted."""
+    if resource is None:
+        return None
+    found = demand(table.fitted, resource)
     if isinstance(found.found, Unknown):
         of = f" of {len(found.mixes)} mixes" if found.mixes else ""
-        resource = f", resource {chosen.resource}" if found.found is Unknown.NOTHING else ""
+        of_it = f", resource {resource}" if found.found is Unknown.NOTHING else ""
         document.wrong(
-            (*path, "notebook"),
-            f"{len(chosen.fitted)} phases{of}: {found.found.value}{resource}",
+            table.blamed,
+            f"{len(table.fitted)} phases{of}: {found.found.value}{of_it}",
             "trials of as many different mixes as there are operations, 2 or more of each",
         )
         return None
-    counted = [one for one in chosen.fitted if chosen.resource in one.used]
+    counted = [one for one in table.fitted if resource in one.used]
     rates = tuple(sum(one.rates.get(name, 0.0) for one in counted) / len(counted) for name in found.operations)
-    held = [one for one in chosen.held if chosen.resource in one.used]
-    tests = [holdout(document, (*path, "holdout"), found, [one for one in held if one.mix == mix]) for mix in mixes(held)]
+    held = [one for one in table.held if resource in one.used]
+    path = (*table.path, "holdout")
+    tests = [holdout(document, path, found, [one for one in held if one.mix == mix]) for mix in mixes(held)]
     known = tuple(test for test in tests if test is not None)
-    return Platform(source=chosen.source, demand=found, trial_rates=rates, holdouts=known)
+    return Platform(source=str(table.values["notebook"]), demand=found, trial_rates=rates, holdouts=known)
 
 
 def mixes(held: Sequence[Sample]) -> tuple[str, ...]:

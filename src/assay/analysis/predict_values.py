@@ -11,6 +11,8 @@ from assay.units import Refusal, Unit, attempt
 Selection = Mapping[str, tuple[str, ...]]
 """Factor, `workload` or `phase` -> the levels of which one must fit."""
 SELECTION = 'a table that selects trials, such as { target = "ext4", workload = ["a", "b"] }'
+WHOLE = 0.005
+"""Shares may be rounded by so much together."""
 _RANGE = re.compile(r"\s*(?P<low>.+?)\s+to\s+(?P<high>.+?)\s*")
 
 
@@ -102,6 +104,22 @@ def _rate(document: Document, path: Path, told: object) -> float:
         document.wrong(path, found.found, found.expected)
         return 0.0
     return float(found)
+
+
+def mix(document: Document, path: Path, told: object) -> Mapping[str, float] | None:
+    """Operation -> share of all; they make up all of it."""
+    if not isinstance(told, dict) or not told:
+        document.wrong(path, shown(told), 'shares of operations, such as { read = "70 %", write = "30 %" }')
+        return None
+    found = {name: attempt(one, Unit.SHARE) if isinstance(one, str) else None for name, one in told.items()}
+    known = {name: one for name, one in found.items() if isinstance(one, float) and 0 <= one <= 1}
+    for name in told:
+        if name not in known:
+            document.wrong((*path, name), shown(told[name]), 'a share such as "70 %"')
+    total = sum(known.values())
+    if len(known) == len(told) and abs(total - 1) > WHOLE:
+        document.wrong(path, f"shares of {total * 100:.4g} % together", "100 % together", Point.KEY)
+    return known
 
 
 def selection(document: Document, path: Path, told: object) -> Selection:

@@ -5,25 +5,47 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from assay.analysis.demand import RESOURCES, Demand
-from assay.analysis.prediction import BUSY, Holdout, Platform, Prediction, Range
+from assay.analysis.demand import Demand
+from assay.analysis.predict_question import Holdout, Platform, Range
+from assay.analysis.prediction import BUSY, Prediction, Use
+from assay.analysis.resources import RESOURCES
 from assay.records import Estimate
 from assay.units import Unit, human
 
-DEMAND_HEAD = ("platform", "operation", "core-time of one", "90 % interval", "times the old one")
-HOLDOUT_HEAD = ("platform", "mix that was held out", "predicted", "90 % interval", "observed", "met")
+USE_HEAD = ("resource", "there is", "used", "90 % interval", "times the service time", "machines")
+DEMAND_HEAD = ("platform", "resource", "operation", "one uses", "90 % interval", "times the old one")
+HOLDOUT_HEAD = ("platform", "resource", "mix that was held out", "predicted", "90 % interval", "observed", "met")
 
 
 def answer(found: Prediction) -> str:
-    """The first paragraph: how busy, what that does to response times, how many machines."""
-    return " ".join((_busy(found), *_slow(found), _machines(found), *_trusted(found)))
+    """The first paragraph: how busy, what saturates first, what that does to response times, how many machines."""
+    return " ".join((_busy(found), *_first(found), *_slow(found), _machines(found), *_trusted(found)))
 
 
 def _busy(found: Prediction) -> str:
-    low, middle, high = (f"{round(one * 100, 6):.3g} %" for one in found.utilisation)
-    of = f"{found.question.processors} processor{'s' if found.question.processors > 1 else ''}"
+    use = found.first
+    low, middle, high = map(percent, use.utilisation)
     kind = "" if found.question.multiplier else "90 % interval "  # of what the file says, all is in the range
-    return f"Production will keep {middle} of {of} busy ({kind}{low} to {high})."
+    if use.capacity.is_processors:
+        return f"Production will keep {middle} of {use.capacity.said} busy ({kind}{low} to {high})."
+    return f"Production will use {middle} of {use.capacity.said} ({kind}{low} to {high})."
+
+
+def percent(share: float) -> str:
+    """`56 %`; a share of what there is, three digits."""
+    return f"{round(share * 100, 6):.3g} %"
+
+
+def _first(found: Prediction) -> Iterator[str]:
+    others = [use for use in found.uses if use is not found.first]
+    if not others:
+        return
+    times = found.first.times
+    more = f" at {times:.3g} times this load" if math.isfinite(times) else ""
+    rest = ", ".join(f"{percent(use.utilisation[1])} of {use.capacity.said}" for use in others)
+    yield f"That saturates first{more}; the others: {rest}."
+    if found.rivals:
+        yield f"Which is first is not certain: {', '.join(use.capacity.said for use in found.rivals)} may be, by the intervals."
 
 
 def _slow(found: Prediction) -> Iterator[str]:
@@ -51,46 +73,80 @@ def _machines(found: Prediction) -> str:
 def _trusted(found: Prediction) -> Iterator[str]:
     if found.question.new is None:
         return
-    held = found.question.new.holdouts
+    held = [one for _, one in found.holdouts]
+    mixes = len({one.mix for one in held})
     if not held:
         yield "Not validated: no mix was held out."
     elif found.is_validated:
-        yield f"Validated: {'a mix' if len(held) == 1 else f'{len(held)} mixes'} held out of the fit used what was predicted."
+        yield f"Validated: {'a mix' if mixes == 1 else f'{mixes} mixes'} held out of the fit used what was predicted."
     else:
         missed = sum(not one.is_met for one in held)
         yield f"NOT validated: {missed} of {len(held)} mixes held out of the fit did not use what was predicted."
 
 
-def demand_rows(found: Prediction) -> tuple[tuple[str, ...], ...]:
-    """What one operation takes, on each platform."""
-    return tuple(
-        row for name, platform in _platforms(found) for row in _of_platform(name, platform, found if name == "new" else None)
+def use_rows(found: Prediction) -> tuple[tuple[str, ...], ...]:
+    """Every resource whose capacity is known; none where there is only one."""
+    return tuple(map(_of_use, found.uses)) if len(found.uses) > 1 else ()
+
+
+def _of_use(use: Use) -> tuple[str, ...]:
+    low, middle, high = map(percent, use.utilisation)
+    likely, most = ("-" if count is None else str(count) for count in use.servers)
+    machines = likely if likely == most else f"{likely} to {most}"
+    resource = RESOURCES[use.capacity.resource].said
+    return (
+        resource,
+        use.capacity.said.removesuffix(resource).strip(),
+        middle,
+        f"{low} to {high}",
+        _range(use.slowdown),
+        machines,
     )
 
 
-def _of_platform(name: str, platform: Platform, found: Prediction | None) -> Iterator[tuple[str, ...]]:
+def demand_rows(found: Prediction) -> tuple[tuple[str, ...], ...]:
+    """What one operation takes of each resource, on each platform."""
+    return tuple(row for name, platform in _platforms(found) for row in _of_platform(name, platform, found))
+
+
+def _of_platform(name: str, platform: Platform, found: Prediction) -> Iterator[tuple[str, ...]]:
+    said = RESOURCES[platform.demand.resource].said
+    against = found.multipliers if name == "new" and platform is found.question.new else {}
     for operation, estimate in platform.demand.estimates.items():
-        times = found.multipliers.get(operation) if found else None
-        yield (name, operation, each(estimate), interval(estimate), _range(times) if times else "-")
+        times = against.get(operation)
+        yield (name, said, operation, each(estimate), interval(estimate), _range(times) if times else "-")
     background = platform.demand.background
     if background is not None:
-        yield (name, "with no operation", f"{background.value:.3g} busy", f"{background.low:.3g} to {background.high:.3g}", "-")
+        low, value, high = (
+            in_rate(one or 0.0, platform.demand.unit) for one in (background.low, background.value, background.high)
+        )
+        yield (name, said, "with no operation", value, f"{low} to {high}", "-")
 
 
 def holdout_rows(found: Prediction) -> tuple[tuple[str, ...], ...]:
-    """Every mix that was held out, in processors that were busy."""
-    return tuple((name, *_held(one)) for name, platform in _platforms(found) for one in platform.holdouts)
+    """Every mix that was held out, in what it used a second."""
+    return tuple((name, *_held(platform, one)) for name, platform in _platforms(found) for one in platform.holdouts)
 
 
-def _held(one: Holdout) -> tuple[str, ...]:
-    low, middle, high = one.predicted
-    return (one.mix, f"{middle:.3g}", f"{low:.3g} to {high:.3g}", f"{one.observed:.3g}", "yes" if one.is_met else "NO")
+def _held(platform: Platform, one: Holdout) -> tuple[str, ...]:
+    low, middle, high, observed = (in_rate(value, platform.demand.unit) for value in (*one.predicted, one.observed))
+    said = RESOURCES[platform.demand.resource].said
+    return (said, one.mix, middle, f"{low} to {high}", observed, "yes" if one.is_met else "NO")
 
 
 def _platforms(found: Prediction) -> Iterator[tuple[str, Platform]]:
-    for name, platform in (("old", found.question.old), ("new", found.question.new)):
-        if platform is not None:
-            yield name, platform
+    if found.question.old is not None:
+        yield "old", found.question.old
+    for use in found.uses:
+        if use.capacity.platform is not None:
+            yield "new", use.capacity.platform
+
+
+def in_rate(value: float, unit: str) -> str:
+    """What is used a second: busy processors or devices, bytes/s, requests/s."""
+    if unit == "bytes":
+        return human(value, Unit.BYTES_PER_S)
+    return f"{value:.3g} busy" if unit.endswith("seconds") else human(value, Unit.PER_S)
 
 
 def each(one: Estimate) -> str:
@@ -105,7 +161,7 @@ def interval(one: Estimate) -> str:
 
 def in_unit(value: float, unit: str) -> str:
     """Times as times, bytes as bytes, everything else as a number with its unit."""
-    if unit == "core-seconds":
+    if unit.endswith("seconds"):
         return human(value * 1e9, Unit.NANOSECONDS)
     return human(value, Unit.BYTES) if unit == "bytes" else f"{value:.3g} {unit}"
 

@@ -1,8 +1,10 @@
 """What a production load uses of another platform: its demands there, or a multiplier, with an interval, queueing and servers.
 
-U_new = (U_0 + sum over c of rate_c D_c) / capacity, drawn jointly over trials and busy hours. Where only a utilisation of the old
-platform is known, it is scaled by the multipliers m_c = D_c,new / D_c,old: the middle assumes the mix of the trials, the ends are
-those of the class with the smallest and of the one with the largest multiplier, since the mix is not known.
+U_new = (U_0 + sum over c of rate_c D_c) / capacity for each resource whose capacity is known, drawn jointly over trials, busy
+hours and how far the capacity is known. The one that is fullest saturates first. Where only a utilisation of the old platform is
+known, that of its processors is scaled by the multipliers m_c = D_c,new / D_c,old: the middle assumes the mix of the trials, the
+ends are those of the class with the smallest and of the one with the largest multiplier, since the mix is not known; where its
+shares are told, it is scaled by the multiplier of that mix.
 """
 
 from __future__ import annotations
@@ -10,10 +12,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from assay.analysis.demand import RESOURCES, Demand
+from assay.analysis.demand import Demand
+from assay.analysis.predict_question import Capacity, Holdout, Platform, Question, Range
+from assay.analysis.resources import RESOURCES
 from assay.statistics.erlang import slowdown
 from assay.statistics.service_demand import Demands, carried, quantiles, scaled, used_by
+
+if TYPE_CHECKING:
+    from assay.statistics.service_demand import Array
 
 BUSY = 0.7
 """Above this utilisation response times grow steeply: a single queue takes more than 3.3 times its service time."""
@@ -22,73 +30,27 @@ UNKNOWN_MIX = (
     " the operation with the smallest and of the one with the largest multiplier."
 )
 ONE_MULTIPLIER = "One multiplier for all: assumes that production's mix is that of the trials from which the multiplier is."
-Range = tuple[float, float, float]
-"""Low, middle and high of a 90 % interval."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Holdout:
-    """A mix that took no part in the fit: what it was predicted to use, and what it did."""
+class Use:
+    """What the load uses of one resource."""
 
-    mix: str
-    predicted: Range
-    """Units/s."""
-    observed: float
-    trials: int
+    capacity: Capacity
+    utilisation: Range
+    """Share of all there is; above 1 is more than that."""
+    slowdown: Range
+    """Response time over service time, at each of them; infinite from full load on."""
+    servers: tuple[int | None, int | None]
+    """So many machines keep each at BUSY or below: at the middle and at the upper end; None where no number does."""
+    background: float
+    """The share that is used with no operation."""
 
     @property
-    def is_met(self) -> bool:
-        """Whether what was seen lies within the interval."""
-        return self.predicted[0] <= self.observed <= self.predicted[2]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Platform:
-    """A machine in the laboratory, and how much of it there is or is to be."""
-
-    source: str
-    demand: Demand
-    trial_rates: tuple[float, ...]
-    """Mean operations/s of the fitted trials, by operation as the demand has them."""
-    holdouts: tuple[Holdout, ...] = ()
-
-    @property
-    def found(self) -> Demands:
-        """The demands; only platforms that have them are made."""
-        assert isinstance(self.demand.found, Demands)
-        return self.demand.found
-
-
-@dataclass(frozen=True, kw_only=True)
-class Production:
-    """What production does: operations/s of each busy hour, or how busy its machine is."""
-
-    operations: Mapping[str, tuple[float, ...]]
-    used: tuple[float, float] | None
-    """Share of all its processors, from and to."""
-    processors: int
-    """Of the machine that is so busy."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Question:
-    """The whole file."""
-
-    title: str
-    question: str
-    production: Production
-    old: Platform | None
-    new: Platform | None
-    multiplier: tuple[float, float] | None
-    processors: int
-    """Of the machine that is to carry it."""
-    speed: float
-    """What one processor of it does against one of the laboratory's (of the old machine's, where a multiplier was told)."""
-
-    @property
-    def capacity(self) -> float:
-        """Processors of it, as the laboratory's."""
-        return self.processors * self.speed
+    def times(self) -> float:
+        """So many times this load use all there is; infinite where it uses nothing."""
+        load = self.utilisation[1] - self.background
+        return max(0.0, 1 - self.background) / load if load > 0 else math.inf
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,34 +58,78 @@ class Prediction:
     """The answer."""
 
     question: Question
-    utilisation: Range
-    """Share of all processors; above 1 is more than there is."""
-    slowdown: Range
-    """Response time over service time, at each of them; infinite from full load on."""
-    servers: tuple[int | None, int | None]
-    """So many machines keep each at BUSY or below: at the middle and at the upper end; None where no number does."""
+    uses: tuple[Use, ...]
+    """In the order of the capacities."""
     multipliers: Mapping[str, Range]
-    """Operation -> new over old; empty where nobody measured both."""
+    """Operation -> new over old, of the processors; empty where nobody measured both."""
     assumptions: tuple[str, ...]
 
     @property
+    def first(self) -> Use:
+        """What saturates first when the load grows."""
+        return max(self.uses, key=lambda use: use.utilisation[1])
+
+    @property
+    def rivals(self) -> tuple[Use, ...]:
+        """What may saturate before it: their intervals reach into its own."""
+        first = self.first
+        return tuple(use for use in self.uses if use is not first and use.utilisation[2] >= first.utilisation[0])
+
+    @property
+    def utilisation(self) -> Range:
+        """Of what saturates first."""
+        return self.first.utilisation
+
+    @property
+    def slowdown(self) -> Range:
+        """Of what saturates first."""
+        return self.first.slowdown
+
+    @property
+    def servers(self) -> tuple[int | None, int | None]:
+        """Machines, by the resource that takes most of them."""
+        likely, most = ([use.servers[end] for use in self.uses] for end in (0, 1))
+        return most_of(likely), most_of(most)
+
+    @property
     def is_validated(self) -> bool | None:
-        """Whether every mix that was held out was met; None where none was."""
-        held = self.question.new.holdouts if self.question.new else ()
-        return all(one.is_met for one in held) if held else None
+        """Whether every mix that was held out was met in every resource; None where none was."""
+        held = self.holdouts
+        return all(one.is_met for _, one in held) if held else None
+
+    @property
+    def holdouts(self) -> tuple[tuple[Platform, Holdout], ...]:
+        """Every test of a demand on the new platform."""
+        new = (use.capacity.platform for use in self.uses)
+        return tuple((platform, one) for platform in new if platform is not None for one in platform.holdouts)
+
+
+def most_of(counts: Sequence[int | None]) -> int | None:
+    """The largest; None where one has no bound."""
+    known = [count for count in counts if count is not None]
+    return max(known) if len(known) == len(counts) else None
 
 
 def predict(question: Question) -> Prediction:
     """Carry the load over. The file was read, so everything that this needs is there."""
-    exact = of_rates(question) if question.production.operations else of_share(question)
-    utilisation = _three([round(one, 9) for one in exact])
     return Prediction(
         question=question,
-        utilisation=utilisation,
-        slowdown=_three([slowdown(question.processors, one) for one in utilisation]),
-        servers=(servers(utilisation[1]), servers(utilisation[2])),
+        uses=tuple(use(question, capacity) for capacity in question.capacities),
         multipliers=of_classes(question),
         assumptions=tuple(assumptions(question)),
+    )
+
+
+def use(question: Question, capacity: Capacity) -> Use:
+    """What the load uses of one resource."""
+    exact = of_rates(question, capacity) if question.production.operations else of_share(question, capacity)
+    utilisation = _three([round(one, 9) for one in exact])
+    return Use(
+        capacity=capacity,
+        utilisation=utilisation,
+        slowdown=_three([slowdown(capacity.servers, one) for one in utilisation]),
+        servers=(servers(utilisation[1]), servers(utilisation[2])),
+        background=capacity.platform.found.background / capacity.amount[1] if capacity.platform else 0.0,
     )
 
 
@@ -134,30 +140,64 @@ def servers(utilisation: float) -> int | None:
     return max(1, math.ceil(round(utilisation / BUSY, 6)))
 
 
-def of_rates(question: Question) -> Range:
-    """The utilisation of the new machine from the operations/s of production."""
-    assert question.new is not None
-    found, operations = question.new.demand, question.production.operations
-    hours = max(len(rates) for rates in operations.values())
-    table = [[_at(operations.get(name, (0.0,)), hour) for name in found.operations] for hour in range(hours)]
-    low, middle, high = quantiles(carried(question.new.found, table))
-    return low / question.capacity, middle / question.capacity, high / question.capacity
+def of_rates(question: Question, capacity: Capacity) -> Range:
+    """The utilisation of a resource of the new machine from the operations/s of production."""
+    assert capacity.platform is not None
+    used = carried(capacity.platform.found, hours(question, capacity.platform.demand))
+    return quantiles(used / amounts(capacity, len(used)))
+
+
+def hours(question: Question, demand: Demand) -> list[list[float]]:
+    """The busy hours of production: the rates of all operations that were measured, one row an hour."""
+    operations = question.production.operations
+    count = max(len(rates) for rates in operations.values())
+    return [[_at(operations.get(name, (0.0,)), hour) for name in demand.operations] for hour in range(count)]
+
+
+def amounts(capacity: Capacity, draws: int, seed: int = 5) -> Array:
+    """Draws of how much there is: logarithms are normal with the quantiles of its interval, which is measured or one number."""
+    import numpy as np
+    from scipy.special import ndtri
+
+    low, middle, high = (math.log(one) for one in capacity.amount)
+    spread = (high - low) / 2 / float(ndtri(0.95))
+    found: Array = np.exp(np.random.default_rng(seed).normal(middle, spread, draws))
+    return found
 
 
 def _at(rates: Sequence[float], hour: int) -> float:
     return rates[hour] if len(rates) > 1 else rates[0]
 
 
-def of_share(question: Question) -> Range:
-    """The utilisation of the new machine from that of the old one."""
-    assert question.production.used is not None
-    low, high = (share * question.production.processors / question.capacity for share in question.production.used)
+def of_share(question: Question, capacity: Capacity) -> Range:
+    """The utilisation of the new machine's processors from that of the old one's."""
+    production = question.production
+    assert production.used is not None
+    low, high = (share * production.processors / capacity.amount[1] for share in production.used)
     if question.multiplier is not None:
         least, most = question.multiplier
         return low * least, (low + high) / 2 * (least + most) / 2, high * most
+    if production.mix is not None:
+        least, likely, most = of_mix(question, production.mix)
+        return low * least, (low + high) / 2 * likely, high * most
     every = of_classes(question).values()
     middle = mixed(question)
     return low * min(one[0] for one in every), (low + high) / 2 * middle, high * max(one[2] for one in every)
+
+
+def of_mix(question: Question, mix: Mapping[str, float]) -> Range:
+    """The multiplier of a mix whose shares are known: what one operation of it takes, new over old."""
+    import numpy as np
+
+    old, new = question.old, question.new
+    assert old is not None
+    assert new is not None
+    before, after = (
+        platform.found.draws[:, 1:] @ np.array([mix.get(name, 0.0) for name in platform.demand.operations])
+        for platform in (old, new)
+    )
+    shuffled = np.random.default_rng(6).permutation(after)
+    return quantiles(np.divide(shuffled, before, out=np.full(len(before), np.inf), where=before > 0))
 
 
 def of_classes(question: Question) -> Mapping[str, Range]:
@@ -188,12 +228,20 @@ def _uses(platform: Platform, rates: Mapping[str, float]) -> float:
 
 def assumptions(question: Question) -> Iterator[str]:
     """What is taken for granted, in sentences."""
-    if question.production.used is not None:
+    production = question.production
+    if production.used is not None and (question.multiplier is not None or production.mix is None):
         yield ONE_MULTIPLIER if question.multiplier is not None else UNKNOWN_MIX
-    for name, platform in (("new", question.new), ("old", question.old)):
-        yield from () if platform is None else (f"[{name}]: {text}" for text in of_platform(platform))
+    for platform in (capacity.platform for capacity in question.capacities):
+        yield from () if platform is None else (f"[new], {said(platform)}: {text}" for text in of_platform(platform))
+    if question.old is not None:
+        yield from (f"[old], {said(question.old)}: {text}" for text in of_platform(question.old))
     if question.speed != 1:
         yield f"One processor of the machine to be does {question.speed:g} times what one that was measured does."
+
+
+def said(platform: Platform) -> str:
+    """The resource in words."""
+    return RESOURCES[platform.demand.resource].said
 
 
 def of_platform(platform: Platform) -> Iterator[str]:

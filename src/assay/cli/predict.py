@@ -7,15 +7,19 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from assay.analysis import demand, predict_file
+from assay.analysis import demand, predict_file, quantities
 from assay.analysis import predict_words as words
-from assay.analysis.prediction import Holdout, Platform, Prediction, predict
+from assay.analysis.predict_platform import matches_levels
+from assay.analysis.predict_question import Holdout, Platform
+from assay.analysis.predict_values import Selection
+from assay.analysis.prediction import Prediction, Use, predict
 from assay.cli.judging import current
 from assay.cli.size import finite
 from assay.cli.tables import Row, table
 from assay.errors import AssayError
 from assay.notebook import read as notebook
 from assay.plain import to_plain
+from assay.records import Estimate
 from assay.units import Refusal
 
 SCHEMA = "assay.predict/1"
@@ -23,19 +27,50 @@ SCHEMA = "assay.predict/1"
 
 def run(file: Path, *, as_json: bool) -> int:
     """Predict what the file asks and print the answer. Gives 0. Raises UsageError, InputErrors with every mistake of the file."""
-    found = predict(predict_file.read(file, lambda lab, which: measured(file.parent, lab, which)))
+    found = predict(predict_file.read(file, laboratory(file.parent)))
     print(json.dumps(document(found), indent=2) if as_json else text(found))
     return 0
 
 
+def laboratory(beside: Path) -> predict_file.Laboratory:
+    """Notebooks where the verb was called, or beside the file."""
+    return predict_file.Laboratory(
+        samples=lambda lab, which: measured(beside, lab, which),
+        capacities=lambda lab, which, measure, where: capacity(beside, (lab, which), measure, where),
+    )
+
+
 def measured(beside: Path, lab: str, which: str | None) -> Sequence[demand.Sample] | Refusal:
-    """The samples of an experiment; the notebook is where the verb was called, or beside the file."""
-    there = Path(lab) if Path(lab).is_dir() else beside / lab
+    """The samples of an experiment."""
     try:
-        folder = notebook.choose(there, which)
+        folder = folder_of(beside, lab, which)
         return demand.samples(current(folder), notebook.load(folder))
     except AssayError as error:
         return Refusal(found=f"{lab!r}: {error}", expected="the directory of a notebook")
+
+
+def capacity(beside: Path, of: tuple[str, str | None], measure: str, where: Selection) -> Estimate | Refusal:
+    """A measure of an experiment; over its cells the least: a machine is sized by what it surely does."""
+    try:
+        results = current(folder_of(beside, *of))
+    except AssayError as error:
+        return Refusal(found=f"{of[0]!r}: {error}", expected="the directory of a notebook")
+    told = quantities.telling(results.experiment)
+    found = [
+        cell.estimate
+        for cell in results.cells
+        if cell.measure == measure and matches_levels({path: told(path, level) for path, level in cell.levels.items()}, where)
+    ]
+    known = [one for one in found if one is not None]
+    if not known:
+        names = ", ".join(sorted({cell.measure for cell in results.cells}))
+        return Refusal(found=f"{measure!r} in {of[0]!r}", expected=f"one of: {names or 'none, nothing was measured'}")
+    return min(known, key=lambda one: one.value)
+
+
+def folder_of(beside: Path, lab: str, which: str | None) -> Path:
+    """The folder of an experiment. Raises AssayError."""
+    return notebook.choose(Path(lab) if Path(lab).is_dir() else beside / lab, which)
 
 
 def text(found: Prediction) -> str:
@@ -43,9 +78,10 @@ def text(found: Prediction) -> str:
     question = found.question
     blocks = [f"{question.title}. {question.question}".strip(), words.answer(found)]
     tables = (
+        ("What is used of each resource", words.USE_HEAD, words.use_rows(found)),
         ("What one operation takes", words.DEMAND_HEAD, words.demand_rows(found)),
         (
-            "What was predicted of mixes that took no part in the fit, in busy processors",
+            "What was predicted of mixes that took no part in the fit",
             words.HOLDOUT_HEAD,
             words.holdout_rows(found),
         ),
@@ -65,12 +101,26 @@ def document(found: Prediction) -> dict[str, object]:
         "slowdown": interval(found.slowdown),
         "servers": {"likely": found.servers[0], "at_upper_end": found.servers[1]},
         "multipliers": {name: interval(one) for name, one in found.multipliers.items()},
+        "saturates_first": found.first.capacity.resource,
+        "resources": {use.capacity.resource: of_use(use) for use in found.uses},
         "old": None if question.old is None else of_platform(question.old),
         "new": None if question.new is None else of_platform(question.new),
         "validated": found.is_validated,
         "assumptions": list(found.assumptions),
     }
     return {key: finite(value) for key, value in told.items()}
+
+
+def of_use(use: Use) -> dict[str, object]:
+    """What is used of one resource, and what that stands on."""
+    return {
+        "capacity": interval(use.capacity.amount),
+        "there_is": use.capacity.said,
+        "utilisation": interval(use.utilisation),
+        "slowdown": interval(use.slowdown),
+        "servers": {"likely": use.servers[0], "at_upper_end": use.servers[1]},
+        "new": None if use.capacity.platform is None else of_platform(use.capacity.platform),
+    }
 
 
 def interval(one: tuple[float, float, float]) -> dict[str, float]:
@@ -93,5 +143,5 @@ def of_platform(platform: Platform) -> dict[str, object]:
 
 
 def of_holdout(one: Holdout) -> dict[str, object]:
-    """A mix that was held out, in busy processors."""
+    """A mix that was held out, in units/s."""
     return {**asdict(one), "predicted": interval(one.predicted), "met": one.is_met}

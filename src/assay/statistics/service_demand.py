@@ -1,7 +1,8 @@
 """Service demand: how much of a resource one operation of each class uses, by regression over trials with different mixes.
 
 Utilisation law with classes: U = U_0 + sum over c of D_c X_c, where X_c is the rate of a class, D_c >= 0 its demand and U_0 >= 0
-what is used with no operation at all. Fitted by non-negative least squares on relative errors, since noise of rates multiplies.
+what is used with no operation at all. Fitted by non-negative least squares on relative errors, since noise of rates multiplies;
+where a trial used next to nothing (a mix without writes of what is written), errors are shares of a hundredth of the most.
 How far it is known comes from a bootstrap of trials within their mixes, blown up for the trial that each mix lacks and from the
 normal to Student's t by the trials of the smallest mix: a plain bootstrap of few trials is too narrow. What no mix could check, a
 curve instead of a line, is carried as an allowance.
@@ -35,6 +36,8 @@ NOISE = 2.0
 """Nor do those that are shorter than so many times what the means of the mixes are off in that direction."""
 
 
+FLOOR = 0.01
+"""Errors of trials that used less than this share of the most are told as shares of that."""
 LEAST = 2
 """Trials of each mix, so that its spread is known."""
 
@@ -49,7 +52,7 @@ class Unknown(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Point:
-    """One trial: which mix it was, the rate of each class (1/s) and what was used of the resource (units/s, above 0)."""
+    """One trial: which mix it was, the rate of each class (1/s) and what was used of the resource (units/s)."""
 
     mix: str
     rates: tuple[float, ...]
@@ -94,7 +97,7 @@ def demands(points: Sequence[Point], *, idles: bool = True, seed: int = 1, draws
     import numpy as np
 
     mixes = list(dict.fromkeys(point.mix for point in points))
-    if not points or min(point.used for point in points) <= 0:
+    if not points or max(point.used for point in points) <= 0:
         return Unknown.NOTHING
     rows = [[place for place, point in enumerate(points) if point.mix == mix] for mix in mixes]
     least = min(len(row) for row in rows)
@@ -104,23 +107,25 @@ def demands(points: Sequence[Point], *, idles: bool = True, seed: int = 1, draws
     has_background = idles and _separate(points, mixes, with_background=True)
     if not has_background and not _separate(points, mixes, with_background=False):
         return Unknown.ALIKE
-    fitted = _fit(points, has_background)
+    weights = _weights(points)
+    terms, target = _terms(points, weights), np.array([point.used for point in points]) / weights
+    fitted = _fit(terms, target, has_background)
     degrees = sum(len(row) - 1 for row in rows)
     random = np.random.default_rng(seed)
     wide = _widening(least - 1) * math.sqrt(least / (least - 1))
     found = np.empty((draws, classes + 1))
     for draw in range(draws):
         chosen = [row[place] for row in rows for place in random.integers(0, len(row), len(row))]
-        found[draw] = _fit([points[place] for place in chosen], has_background)
+        found[draw] = _fit(terms[chosen], target[chosen], has_background)
     found = np.maximum(0.0, fitted + (found - fitted) * wide)
-    terms = classes + has_background
+    off = _off(points, fitted)
     return Demands(
         background=float(fitted[0]),
         each=tuple(float(one) for one in fitted[1:]),
         draws=found,
         has_background=has_background,
-        misfit=_misfit(points, rows, fitted) if len(mixes) > terms else None,
-        scatter=_scatter(points, rows, fitted, degrees),
+        misfit=max(abs(float(off[row].mean())) for row in rows) if len(mixes) > classes + has_background else None,
+        scatter=math.sqrt(sum(float(((off[row] - off[row].mean()) ** 2).sum()) for row in rows) / degrees),
         degrees=degrees,
         trials=len(points),
     )
@@ -185,24 +190,32 @@ def quantiles(draws: Array, confidence: float = CONFIDENCE) -> tuple[float, floa
     return float(low), float(middle), float(high)
 
 
-def _terms(points: Sequence[Point]) -> Array:
+def _weights(points: Sequence[Point]) -> Array:
+    """What the error of each trial is told as a share of."""
+    import numpy as np
+
+    used = np.array([point.used for point in points])
+    weights: Array = np.maximum(used, FLOOR * used.max())
+    return weights
+
+
+def _terms(points: Sequence[Point], weights: Array) -> Array:
     """One row a trial: 1 and the rates, each as a share of what was used."""
     import numpy as np
 
-    terms: Array = np.array([[1.0, *point.rates] for point in points]) / np.array([[point.used] for point in points])
+    terms: Array = np.array([[1.0, *point.rates] for point in points]) / weights[:, None]
     return terms
 
 
-def _fit(points: Sequence[Point], has_background: bool) -> Array:  # noqa: FBT001  a term of the sum that is there or not
+def _fit(terms: Array, target: Array, has_background: bool) -> Array:  # noqa: FBT001  a term of the sum that is there or not
     """Background and demands."""
     import numpy as np
     from scipy.optimize import nnls
 
-    terms = _terms(points)
     terms = terms if has_background else terms[:, 1:]
     scale = np.linalg.norm(terms, axis=0)
     scale[scale == 0] = 1.0
-    found: Array = nnls(terms / scale, np.ones(len(points)))[0] / scale
+    found: Array = nnls(terms / scale, target)[0] / scale
     return found if has_background else np.concatenate([[0.0], found])
 
 
@@ -210,7 +223,7 @@ def _separate(points: Sequence[Point], mixes: Sequence[str], *, with_background:
     """Whether the means of the mixes tell all terms apart: noise alone never does."""
     import numpy as np
 
-    terms = _terms(points)
+    terms = _terms(points, _weights(points))
     terms = terms if with_background else terms[:, 1:]
     of_mix = [terms[[place for place, point in enumerate(points) if point.mix == mix]] for mix in mixes]
     means = np.array([rows.mean(axis=0) for rows in of_mix])
@@ -223,15 +236,14 @@ def _separate(points: Sequence[Point], mixes: Sequence[str], *, with_background:
     return bool(singular[-1] >= max(NO_RANK * singular[0], NOISE * off))
 
 
-def _misfit(points: Sequence[Point], rows: Sequence[Sequence[int]], fitted: Array) -> float:
-    ratios = 1 / (_terms(points) @ fitted)
-    return float(max(abs(ratios[list(row)].mean() - 1) for row in rows))
+def _off(points: Sequence[Point], fitted: Array) -> Array:
+    """How far each trial is from the line, as a share of what the line says, or of the floor."""
+    import numpy as np
 
-
-def _scatter(points: Sequence[Point], rows: Sequence[Sequence[int]], fitted: Array, degrees: int) -> float:
-    ratios = 1 / (_terms(points) @ fitted)
-    squares = sum(float(((ratios[list(row)] - ratios[list(row)].mean()) ** 2).sum()) for row in rows)
-    return math.sqrt(squares / degrees)
+    used = np.array([point.used for point in points])
+    said = np.array([[1.0, *point.rates] for point in points]) @ fitted
+    shares: Array = (used - said) / np.maximum(said, FLOOR * used.max())
+    return shares
 
 
 def _widening(degrees: int) -> float:

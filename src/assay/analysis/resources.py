@@ -1,0 +1,168 @@
+"""What operations use: processors, devices and the network, each by the evidence that observers keep of a phase.
+
+A device is the one that has a declared limit, else the lowest that can be seen. Of several interfaces the one through which most
+passed counts: what goes over a bridge and the card below it is seen at both. The network is the server's where that was watched
+(a loopback or a namespace of its own is one as well), else the client's, whose sent bytes go into the server.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from assay.measures import ladder
+from assay.records import Direction, Observations, Phase, Reading, Run, Rung, Series, Span
+from assay.units import Unit
+
+Used = Callable[[Phase, Observations], float | None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Resource:
+    """Something that operations use: its name in files, in words, and the unit of which one operation uses some."""
+
+    name: str
+    said: str
+    unit: str
+    used: Used
+    """Units/s in a phase; None where nobody watched."""
+    rate: Unit | None = None
+    """In which unit a capacity is told; None for processors and devices, which are counted."""
+    idles: bool = False
+    """Whether something of it is used with no operation, too."""
+    shown: bool = True
+    """Whether tables have it; a sum of others is only there to be asked for."""
+
+
+def host_processor(phase: Phase, observations: Observations) -> float | None:
+    """Processors that were busy, whoever kept them so: neither idle nor waiting for I/O."""
+    parts = [_rise(phase, observations, "cpu", f"{kind}_ns") for kind in ("user", "system")]
+    return None if None in parts else sum(part or 0.0 for part in parts) / 1e9
+
+
+def load_processor(phase: Phase, _observations: Observations) -> float | None:
+    """Processors that the load itself had, in its own code and in the kernel's."""
+    costs = [client.cost for client in phase.clients]
+    if not costs or any(cost is None for cost in costs):
+        return None
+    return sum(cost.cpu_user_ns + cost.cpu_system_ns for cost in costs if cost) / (phase.end_ns - phase.start_ns)
+
+
+def server_processor(phase: Phase, observations: Observations) -> float | None:
+    """Processors that the server's processes had."""
+    rise = _rise(phase, observations, "server", "run_ns")
+    return None if rise is None else rise / 1e9
+
+
+def device_busy(phase: Phase, observations: Observations) -> float | None:
+    """The share of the time in which the device had a request: all of what a disk can do, not of what many channels can."""
+    readings = (reading for reading in observations.readings if reading.rung is _DEVICE and reading.phase == phase.name)
+    subjects = dict.fromkeys(reading.subject for reading in readings)
+    rise = _rise(phase, observations, "block", "io_ticks", tuple(subjects)) if subjects else None
+    return None if rise is None else rise / 1e3
+
+
+def _rise(
+    phase: Phase, observations: Observations, layer: str, metric: str, subjects: tuple[str, ...] | None = None
+) -> float | None:
+    """Units/s of a counter from the last sample before the phase to the first after it; summed over subjects."""
+    every = observations.over_time(phase.name, layer, metric)
+    rates = [_per_s(phase, series) for series in every if subjects is None or series.subject in subjects]
+    known = [rate for rate in rates if rate is not None]
+    return sum(known) if known else None
+
+
+def _per_s(phase: Phase, series: Series) -> float | None:
+    at, value = series.at_ns, series.value
+    first = max((place for place in range(len(at)) if at[place] <= phase.start_ns), default=0)
+    last = min((place for place in range(len(at)) if at[place] >= phase.end_ns), default=len(at) - 1)
+    return (value[last] - value[first]) * 1e9 / (at[last] - at[first]) if last > first else None
+
+
+_DEVICE = Rung.LOWEST_DEVICE
+OPPOSITE: Mapping[Direction, Direction] = {Direction.READ: Direction.WRITE, Direction.WRITE: Direction.READ}
+
+
+def _passed(direction: Direction, figure: str) -> Used:
+    """What passed the device, what was still to be written after the phase as well."""
+
+    def used(phase: Phase, observations: Observations) -> float | None:
+        spans = [ladder.passed(phase, observations, _DEVICE, direction, span) for span in (Span.CLOCK, Span.DRAIN)]
+        step = ladder.both(*spans)
+        return None if step is None else getattr(step, figure) * 1e9 / (phase.end_ns - phase.start_ns)
+
+    return used
+
+
+def _wired(direction: Direction) -> Used:
+    """Bytes/s into the server (READ) or out of it (WRITE) through the busiest interface, headers and others' traffic included."""
+
+    def used(phase: Phase, observations: Observations) -> float | None:
+        server = tuple(observations.rung(phase.name, Rung.SERVER_NIC, direction))
+        found = server or tuple(observations.rung(phase.name, Rung.CLIENT_NIC, OPPOSITE[direction]))
+        most = max((reading.bytes or 0 for reading in found), default=None)
+        return None if most is None else most * 1e9 / (phase.end_ns - phase.start_ns)
+
+    return used
+
+
+def _all(*parts: Used) -> Used:
+    def used(phase: Phase, observations: Observations) -> float | None:
+        known = [one for part in parts if (one := part(phase, observations)) is not None]
+        return sum(known) if known else None
+
+    return used
+
+
+_READ, _WRITTEN = (_passed(way, "bytes") for way in (Direction.READ, Direction.WRITE))
+_READS, _WRITES = (_passed(way, "operations") for way in (Direction.READ, Direction.WRITE))
+_IN, _OUT = (_wired(way) for way in (Direction.READ, Direction.WRITE))
+
+
+def _processors(name: str, said: str, used: Used, *, idles: bool = False) -> Resource:
+    return Resource(name=name, said=said, unit="core-seconds", used=used, idles=idles)
+
+
+def _bytes(name: str, said: str, used: Used, *, idles: bool = False, shown: bool = True) -> Resource:
+    return Resource(name=name, said=said, unit="bytes", used=used, rate=Unit.BYTES_PER_S, idles=idles, shown=shown)
+
+
+def _requests(name: str, said: str, used: Used, *, shown: bool = True) -> Resource:
+    return Resource(name=name, said=said, unit="requests", used=used, rate=Unit.PER_S, shown=shown)
+
+
+RESOURCES: Mapping[str, Resource] = {
+    one.name: one
+    for one in (
+        _processors("cpu", "processors of the host", host_processor, idles=True),
+        _processors("load_cpu", "processors, of the load itself", load_processor),
+        _processors("server_cpu", "processors, of the server", server_processor, idles=True),
+        _bytes("device_read", "read from the device", _READ),
+        _bytes("device_write", "written to the device", _WRITTEN),
+        _bytes("device_bytes", "read from and written to the device", _all(_READ, _WRITTEN), shown=False),
+        _requests("device_reads", "reads of the device", _READS, shown=False),
+        _requests("device_writes", "writes of the device", _WRITES, shown=False),
+        _requests("device_operations", "requests to the device", _all(_READS, _WRITES)),
+        Resource(name="device_busy", said="time of the device", unit="seconds", used=device_busy),
+        _bytes("network_in", "over the network into the server", _IN, idles=True),
+        _bytes("network_out", "over the network out of the server", _OUT, idles=True),
+        _bytes("network", "over the network, both ways", _all(_IN, _OUT), idles=True, shown=False),
+    )
+}
+PROCESSORS = ("cpu", "load_cpu", "server_cpu")
+
+
+def watched(run: Run, observations: Observations) -> Observations:
+    """The evidence in which a device that has a declared limit stands for the lowest one; the same where none has."""
+    limited = {f"device:{limit.device}" for place in run.places for limit in place.limits}
+    if not any(reading.subject in limited for reading in observations.readings):
+        return observations
+    return replace(observations, readings=tuple(_as_lowest(observations.readings, limited)))
+
+
+def _as_lowest(readings: Iterable[Reading], limited: set[str]) -> Iterable[Reading]:
+    for reading in readings:
+        if reading.subject in limited:
+            yield replace(reading, rung=_DEVICE)
+        elif reading.rung is not _DEVICE:
+            yield reading
