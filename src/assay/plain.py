@@ -31,7 +31,7 @@ class _Array(Generic[T]):
 
 def to_plain(value: object) -> Any:
     """The value as dicts, lists, texts, numbers, booleans and None."""
-    kind = type(value)
+    kind: type = type(value)
     if kind in _AS_IT_IS:
         return value
     names = _names(kind)
