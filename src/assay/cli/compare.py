@@ -10,7 +10,7 @@ from pathlib import Path
 from assay.analysis import demand_groups
 from assay.analysis.demand_groups import Group, groups
 from assay.analysis.predict_words import linear
-from assay.cli import tables
+from assay.cli import effects_shown, tables
 from assay.cli.gate import Gate, status
 from assay.cli.judging import current
 from assay.cli.readable import readable
@@ -26,9 +26,9 @@ def compare(lab: Path, which: str | None, *, as_json: bool, gate: Gate) -> int:
     folder = notebook.choose(lab, which)
     results = current(folder)
     found = groups(results, notebook.load(folder))
-    if not results.comparisons and not found:
+    if not results.comparisons and not found and not results.sensitivity:
         raise UsageError(
-            f"found nothing compared in {folder.name}; expected `compare` in the experiment file and runs of two levels"
+            f"found nothing compared in {folder.name}; expected `compare` or `design` in the file and runs of two levels"
         )
     if as_json:
         print(json.dumps({**told(results), "demands": [plainly(one) for one in found]}, sort_keys=True))
@@ -43,6 +43,7 @@ def told(results: Results) -> dict[str, object]:
         "comparisons": to_plain(results.comparisons),
         "verdicts": to_plain(results.comparison_verdicts),
         "requirements": to_plain(results.requirements),
+        "sensitivity": to_plain(results.sensitivity),
     }
 
 
@@ -50,8 +51,10 @@ def shown(results: Results) -> str:
     """The answer for people."""
     results = readable(results)
     parts = (
+        effects_shown.answers(results),
         tables.comparison_table(results),
         tables.requirement_table(results),
+        effects_shown.effects(results),
         differing(results),
         tables.reasons(results.comparison_verdicts.values()),
         tables.damage(results.damaged),

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from assay.analysis import quantities
 from assay.audit import arms
-from assay.records import Experiment, Judged, Plan, Results, Trial, Trough, Value
+from assay.records import Experiment, FactorEffect, Judged, Plan, Results, Step, Trial, Trough, Value
 
 
 def readable(results: Results) -> Results:
@@ -27,6 +27,7 @@ def readable(results: Results) -> Results:
         },
         requirements=tuple(replace(one, levels=mapped(one.levels, told)) for one in results.requirements),
         troughs=tuple(trough(one, told) for one in results.troughs),
+        sensitivity=tuple(replace(one, effects=tuple(effect(each, told) for each in one.effects)) for one in results.sensitivity),
     )
 
 
@@ -55,6 +56,16 @@ def trough(one: Trough, told: quantities.Told) -> Trough:
     """A trough with its levels told."""
     below, above = (told(one.factor, level) for level in one.neighbours)
     return replace(one, levels=mapped(one.levels, told), neighbours=(below, above))
+
+
+def effect(one: FactorEffect, told: quantities.Told) -> FactorEffect:
+    """An effect with the levels of its steps told, and those of what is mixed with it."""
+    return replace(one, steps=steps(one.steps, told), mixed_with=tuple(steps(each, told) for each in one.mixed_with))
+
+
+def steps(several: tuple[Step, ...], told: quantities.Told) -> tuple[Step, ...]:
+    """Steps with their levels told."""
+    return tuple(replace(one, baseline=told(one.factor, one.baseline), level=told(one.factor, one.level)) for one in several)
 
 
 def mapped(combination: Mapping[str, Value], told: quantities.Told) -> dict[str, Value]:

@@ -1,4 +1,4 @@
-"""Tables of what was asked and what was answered: experiments, measures, requirements, troughs, scaling, percentiles."""
+"""Tables of what was asked and what was answered: experiments, measures, requirements, troughs, scaling, effects, percentiles."""
 
 from __future__ import annotations
 
@@ -24,6 +24,9 @@ COLUMNS: Mapping[str, str] = {
     "n INTEGER, p_value DOUBLE, adjusted_p_value DOUBLE, statement VARCHAR",
     "scaling": "experiment VARCHAR, measure VARCHAR, kind VARCHAR, factor VARCHAR, within JSON, at_count DOUBLE, low DOUBLE, "
     "high DOUBLE, n INTEGER, lowest DOUBLE, highest DOUBLE, statement VARCHAR",
+    "effects": "experiment VARCHAR, measure VARCHAR, design VARCHAR, factors JSON, baselines JSON, levels JSON, mixed_with JSON, "
+    "ratio DOUBLE, low DOUBLE, high DOUBLE, n INTEGER, conclusion VARCHAR, p_value DOUBLE, adjusted_p_value DOUBLE, "
+    "statement VARCHAR",
     "percentiles": "experiment VARCHAR, run VARCHAR, trial INTEGER AS (CAST(split_part(run, '/', 1) AS INTEGER)), "
     "attempt INTEGER AS (CAST(split_part(run, '/', 2) AS INTEGER)), phase VARCHAR, operation VARCHAR, share DOUBLE, "
     "latency_ns DOUBLE, slower BIGINT, count BIGINT",
@@ -91,6 +94,19 @@ def scaling_rows(results: Results) -> Iterator[Row]:
         )
 
 
+def effect_rows(results: Results) -> Iterator[Row]:
+    """One row a factor's effect on a measure, or what two factors do together."""
+    for each in results.sensitivity:
+        for one in each.effects:
+            factors, baselines, levels = zip(*((step.factor, step.baseline, step.level) for step in one.steps), strict=True)
+            mixed = [[step.factor for step in steps] for steps in one.mixed_with]
+            yield (
+                *(each.measure, each.design.value, to_text(factors), to_text(baselines), to_text(levels), to_text(mixed)),
+                *interval(one.ratio),
+                *(one.conclusion.value, one.p_value, one.adjusted_p_value, one.statement),
+            )
+
+
 def percentile_rows(folder: Path, results: Results) -> Iterator[Row]:
     """One row a share of an operation's latencies, all clients merged, with how many operations were slower."""
     connection = columns.connect()
@@ -115,5 +131,6 @@ ROWS = {
     "requirements": requirement_rows,
     "troughs": trough_rows,
     "scaling": scaling_rows,
+    "effects": effect_rows,
 }
 """Name -> rows from the results."""

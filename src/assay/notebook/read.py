@@ -25,6 +25,7 @@ from assay.records import (
     Results,
     Run,
     Scaling,
+    Sensitivity,
     Trough,
     Verdict,
 )
@@ -230,5 +231,6 @@ def with_answers(bare: Results, found: Any) -> Results:  # noqa: ANN401 - plain 
         requirements=tuple(plain.from_plain(RequirementResult, result) for result in found["requirements"]),
         troughs=tuple(plain.from_plain(Trough, trough) for trough in found.get("troughs", ())),
         scaling=tuple(plain.from_plain(Scaling, one) for one in found.get("scaling", ())),
+        sensitivity=tuple(plain.from_plain(Sensitivity, one) for one in found.get("sensitivity", ())),
         findings=tuple(plain.from_plain(Finding, finding) for finding in found["findings"]),
     )

@@ -118,7 +118,7 @@ class Store:
                 )
 
     def derive(self, ruleset: str, results: Results) -> None:
-        """Keep what follows from all runs: cells, comparisons, their verdicts, requirements, troughs, scaling, findings."""
+        """Keep what follows from all runs: cells, comparisons and their verdicts, requirements, the rest of the answers."""
         answers = {
             "runs": [judged.id for judged in results.runs],
             "cells": plain.to_plain(results.cells),
@@ -127,6 +127,7 @@ class Store:
             "requirements": plain.to_plain(results.requirements),
             "troughs": plain.to_plain(results.troughs),
             "scaling": plain.to_plain(results.scaling),
+            "sensitivity": plain.to_plain(results.sensitivity),
             "findings": plain.to_plain(results.findings),
         }
         files.write_whole(layout.derived_folder(self.folder, ruleset) / "answers.json", files.to_json(answers))

@@ -82,6 +82,7 @@ from assay.records.run import (
     SteadyState,
     StopRule,
 )
+from assay.records.sensitivity import FactorEffect, Sensitivity, Step
 from assay.records.server import Server
 from assay.records.watched import Stream, Touched, TreeAccount, Watched
 
@@ -109,6 +110,7 @@ __all__ = [
     "Fact",
     "FactClass",
     "Factor",
+    "FactorEffect",
     "Finding",
     "Histogram",
     "HostClock",
@@ -142,6 +144,7 @@ __all__ = [
     "Scaling",
     "ScalingKind",
     "Scope",
+    "Sensitivity",
     "Series",
     "Server",
     "Severity",
@@ -149,6 +152,7 @@ __all__ = [
     "Span",
     "State",
     "SteadyState",
+    "Step",
     "StopRule",
     "Stream",
     "Subject",

@@ -8,6 +8,7 @@ from assay.frozen import dataclass, field
 from assay.records.experiment import Experiment, Plan
 from assay.records.judgement import Cell, Comparison, Finding, RequirementResult, Scaling, Trough, Verdict
 from assay.records.run import Run
+from assay.records.sensitivity import Sensitivity
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,6 +38,7 @@ class Results:
     requirements: tuple[RequirementResult, ...] = ()
     troughs: tuple[Trough, ...] = ()
     scaling: tuple[Scaling, ...] = ()
+    sensitivity: tuple[Sensitivity, ...] = ()
     findings: tuple[Finding, ...] = ()
     """Of experiment scope."""
     damaged: Mapping[str, str] = field(default_factory=dict)

@@ -86,3 +86,17 @@ def effect(steps: Steps, rows: Sequence[Row], mixed: Mapping[Steps, tuple[Steps,
         for number in here:
             weights[number] += sign / len(here)
     return Effect(steps=steps, mixed_with=mixed.get(steps, ()), weights=tuple(weights))
+
+
+def conditional(rows: Sequence[Row], pair: Steps) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """The effect of the first step of a pair where the second factor is at its baseline, and where it is at its level."""
+    first, (other, level) = pair
+    ends = []
+    for fixed in (0, level):
+        here = [number for number, row in enumerate(rows) if row[other] == fixed]
+        within = effect((first,), [rows[number] for number in here], {})
+        weights = [0.0] * len(rows)
+        for number, weight in zip(here, within.weights, strict=True):
+            weights[number] = weight
+        ends.append(tuple(weights))
+    return ends[0], ends[1]

@@ -1,0 +1,216 @@
+"""Which factors matter to a measure, by how much, and which only together: the answer of a designed experiment.
+
+Effects are ratios, from contrasts of logarithms in randomised blocks (statistics/effects.py). All effects of an experiment are
+looked at together (Holm); each is held against what matters as a comparison is. Effects that the design cannot tell apart are
+one, and said.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from assay.analysis import effect_words, quantities
+from assay.analysis.compare import NARROW, WIDE, by_block
+from assay.analysis.require import trust
+from assay.analysis.together import LEVEL
+from assay.records import (
+    Cell,
+    Conclusion,
+    DesignKind,
+    Estimate,
+    Experiment,
+    Factor,
+    FactorEffect,
+    Judged,
+    Measure,
+    Sensitivity,
+    Step,
+)
+from assay.statistics import effect_weights
+from assay.statistics.contrast import Contrast, interval, p_value
+from assay.statistics.effect_weights import Effect, Steps
+from assay.statistics.effects import contrasts
+from assay.statistics.four_way import four_way
+from assay.statistics.holm import holm
+from assay.statistics.mean_interval import LEAST
+from assay.statistics.paired_power import LEVEL as TESTED
+from assay.statistics.paired_power import POWER, noncentrality
+
+METHODS = {
+    DesignKind.ONE_AT_A_TIME: "one at a time: the other factors at their baseline",
+    DesignKind.FULL: "mean over all levels of the other factors",
+    DesignKind.FRACTIONAL: "mean over the fraction's levels of the other factors",
+    DesignKind.SCREENING: "mean over the screened levels of the other factors",
+}
+LESS = {Conclusion.MATTERS: Conclusion.UNDECIDED, Conclusion.IMMATERIAL: Conclusion.EQUIVALENT}
+"""What is left of a conclusion that does not hold among all effects."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Look:
+    """One measure: its cells in the order of the design, the effects asked of them, and what was found of each."""
+
+    measure: Measure
+    cells: tuple[Cell, ...]
+    effects: tuple[Effect, ...]
+    found: tuple[Contrast | None, ...]
+    within: Mapping[Steps, tuple[float, float]]
+    """Of a pair that is mixed with none: the ratio of its first factor at the second's baseline, and at its other level."""
+
+
+def sensitivity(experiment: Experiment, cells: Sequence[Cell], runs: Sequence[Judged]) -> tuple[Sensitivity, ...]:
+    """The answers, in the order of the measures; none where the experiment has no design, or nothing was measured yet."""
+    if experiment.design is None:
+        return ()
+    by_id, factors = {judged.id: judged for judged in runs}, varying(experiment)
+    told = [
+        look(experiment.design, measure, of_measure(factors, measure, cells), by_id, factors)
+        for measure in experiment.measures
+        if any(cell.values for cell in cells if cell.measure == measure.name)
+    ]
+    tested = [p_value(one) for each in told for one in each.found if one is not None]
+    adjusted = iter(holm(tested))
+    return tuple(answer(experiment, each, adjusted, (len(tested), by_id)) for each in told)
+
+
+def varying(experiment: Experiment) -> tuple[Factor, ...]:
+    """The factors of the design, with their levels told in their units."""
+    told = quantities.telling(experiment)
+    several = (factor for factor in experiment.factors if len(factor.levels) > 1)
+    return tuple(replace(one, levels=tuple(told(one.path, level) for level in one.levels)) for one in several)
+
+
+def of_measure(factors: Sequence[Factor], measure: Measure, cells: Sequence[Cell]) -> tuple[Cell, ...]:
+    """The cells of a measure, that of the baseline first."""
+    return tuple(sorted((cell for cell in cells if cell.measure == measure.name), key=functools.partial(row, factors)))
+
+
+def row(factors: Sequence[Factor], cell: Cell) -> tuple[int, ...]:
+    """The places of a cell's levels among those of the factors."""
+    return tuple(factor.levels.index(cell.levels[factor.path]) for factor in factors)
+
+
+def look(
+    kind: DesignKind, measure: Measure, cells: tuple[Cell, ...], runs: Mapping[str, Judged], factors: Sequence[Factor]
+) -> Look:
+    """Estimate the effects on one measure; none is found where a value is 0, for then it has no logarithm."""
+    rows = [row(factors, cell) for cell in cells]
+    alone = kind is DesignKind.ONE_AT_A_TIME
+    effects = effect_weights.alone(rows) if alone else effect_weights.crossed(rows, pairs=kind is not DesignKind.SCREENING)
+    pairs = [one.steps for one in effects if len(one.steps) > 1 and not one.mixed_with]
+    corners = [weights for pair in pairs for weights in effect_weights.conditional(rows, pair)]
+    found = estimated(cells, runs, [*(one.weights for one in effects), *corners])
+    ends = [None if one is None else math.exp(one.difference) for one in found[len(effects) :]]
+    both = dict(zip(pairs, zip(ends[::2], ends[1::2], strict=True), strict=True))
+    known = {pair: (first, second) for pair, (first, second) in both.items() if first is not None and second is not None}
+    return Look(measure=measure, cells=cells, effects=effects, found=found[: len(effects)], within=known)
+
+
+def estimated(
+    cells: Sequence[Cell], runs: Mapping[str, Judged], weights: Sequence[Sequence[float]]
+) -> tuple[Contrast | None, ...]:
+    """The contrasts of the logarithms of all runs that count."""
+    values, blocks, places = [], [], []
+    for place, cell in enumerate(cells):
+        for block, (_, value) in by_block(cell.values, runs).items():
+            values.append(value)
+            blocks.append(block)
+            places.append(place)
+    if any(value <= 0 for value in values):
+        return (None,) * len(weights)
+    return contrasts([math.log(value) for value in values], blocks, places, weights)
+
+
+def answer(experiment: Experiment, each: Look, adjusted: Iterator[float], known: tuple[int, Mapping[str, Judged]]) -> Sensitivity:
+    """The effects on one measure with their conclusions, the largest first, and the sentence that answers."""
+    assert experiment.design is not None
+    factors, (looked_at, runs) = varying(experiment), known
+    told = [
+        concluded(experiment, named(factors, one, each.within.get(one.steps)), found, None if found is None else next(adjusted))
+        for one, found in zip(each.effects, each.found, strict=True)
+    ]
+    ordered = tuple(sorted(told, key=lambda one: (len(one.steps), -size(one))))
+    empty = next((cell for cell in each.cells if not cell.values), None)
+    return Sensitivity(
+        measure=each.measure.name,
+        design=experiment.design,
+        statement=effect_words.answer(each.measure, experiment.design, ordered, experiment.matters_share, empty),
+        effects=ordered,
+        matters_share=experiment.matters_share,
+        looked_at=looked_at,
+        verdict=trust(runs, each.cells),
+        excluded={run: why for cell in each.cells for run, why in cell.excluded.items()},
+    )
+
+
+def named(factors: Sequence[Factor], one: Effect, within: tuple[float, float] | None) -> FactorEffect:
+    """An effect with its factors and levels, nothing found yet."""
+
+    def steps(of: Steps) -> tuple[Step, ...]:
+        return tuple(
+            Step(factor=factors[place].path, baseline=factors[place].levels[0], level=factors[place].levels[level])
+            for place, level in of
+        )
+
+    return FactorEffect(
+        steps=steps(one.steps),
+        mixed_with=tuple(steps(other) for other in one.mixed_with),
+        ratio=None,
+        conclusion=Conclusion.UNDECIDED,
+        p_value=None,
+        adjusted_p_value=None,
+        within=within,
+        detectable_share=None,
+        statement="",
+    )
+
+
+def concluded(experiment: Experiment, bare: FactorEffect, found: Contrast | None, adjusted: float | None) -> FactorEffect:
+    """An effect with its ratio, its conclusion and its sentence."""
+    assert experiment.design is not None
+    if found is not None:
+        ratio, conclusion = decided(found, METHODS[experiment.design], experiment.matters_share)
+        lost = adjusted is not None and adjusted > LEVEL
+        bare = replace(
+            bare,
+            ratio=ratio,
+            conclusion=LESS.get(conclusion, conclusion) if lost else conclusion,
+            p_value=p_value(found),
+            adjusted_p_value=adjusted,
+            detectable_share=detectable(found) if ratio.low is not None else None,
+        )
+    return replace(bare, statement=effect_words.effect(bare))
+
+
+def decided(found: Contrast, method: str, matters_share: float) -> tuple[Estimate, Conclusion]:
+    """The ratio with its interval and one of four conclusions; fewer than three runs of a combination have no interval."""
+    edges = interval(found, WIDE) if found.n >= LEAST and found.degrees > 0 else None
+    ratio = Estimate(
+        value=math.exp(found.difference),
+        low=math.exp(edges[0]) if edges else None,
+        high=math.exp(edges[1]) if edges else None,
+        confidence=WIDE,
+        unit="ratio",
+        n=found.n,
+        method=f"{method}; blocks taken out, Welch-Satterthwaite t interval on logarithms",
+    )
+    return ratio, four_way(edges, interval(found, NARROW), matters_share) if edges else Conclusion.UNDECIDED
+
+
+def detectable(found: Contrast) -> float:
+    """The smallest effect that would have been seen with 80 % power."""
+    return math.expm1(needed(max(1, round(found.degrees))) * found.standard_error)
+
+
+@functools.cache
+def needed(freedom: int) -> float:
+    """So many standard errors."""
+    return noncentrality(freedom, level=TESTED, power=POWER)
+
+
+def size(one: FactorEffect) -> float:
+    """How far a ratio is from one, either way."""
+    return 0.0 if one.ratio is None else abs(math.log(one.ratio.value))
