@@ -177,6 +177,7 @@ def test_the_clock_says_what_it_is(engine):
     source = Path("/sys/devices/system/clocksource/clocksource0/current_clocksource").read_text().strip()
     assert clock["source"] == ("tsc" if source == "tsc" else "clock_gettime")
     assert clock["error_ppm"] <= 50
+    assert 0 < clock["stamp_ns"] < clock["operation_ns"]
 
 
 def test_counters_that_the_machine_has_not_are_null(engine):

@@ -64,6 +64,27 @@ def test_long_operations_pass_by_the_time_in_user_mode_or_by_the_shortest_of_all
     assert RULE.check(case([300] + [10_000] * 9, figure="ops_per_s")).state is State.UNVERIFIED, "no bound of a rate"
 
 
+def measured(one, **cost):
+    """The case with what its engine measured of itself."""
+    clients = tuple(replace(client, **cost) for client in one.phase.clients)
+    phase = replace(one.phase, clients=clients)
+    return replace(one, phase=phase, run=replace(one.run, phases=(phase,)))
+
+
+@pytest.mark.parametrize(("figure", "long", "unknown"), [("latency_p50_ns", 700, 500), ("ops_per_s", 1_700, 1_500)])
+def test_what_the_engine_measured_of_itself_settles_what_a_hypervisor_might_have_cost(figure, long, unknown):
+    """Three times 10 ns of a latency, three times 27 ns of a rate."""
+    for median, state in ((long, State.PASS), (unknown, State.UNVERIFIED)):
+        one = case([median] * 9, figure=figure)
+        assert RULE.check(measured(one, stamp_ns=10, own_ns=27)).state is state
+        assert RULE.check(one).state is State.UNVERIFIED
+
+
+def test_a_trapped_clock_is_as_dear_as_it_was_measured():
+    one = measured(case([30_000] * 9, figure="ops_per_s"), stamp_ns=2_000, own_ns=4_100)
+    assert RULE.check(one).observed["most_share"] == pytest.approx(3 * 4_100 / 30_000)
+
+
 def test_the_shortest_of_another_phase_counts_where_the_clock_is_the_same():
     one = case([10_000] * 9)
     assert RULE.check(one).state is State.UNVERIFIED

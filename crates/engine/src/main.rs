@@ -17,6 +17,7 @@ mod load;
 mod marks;
 mod objects;
 mod order;
+mod own_cost;
 mod pacer;
 mod perf;
 mod phase;

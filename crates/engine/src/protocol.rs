@@ -228,11 +228,13 @@ impl TreeResult {
     }
 }
 
-/// What the stamps were read from, and by how much its rate moved against `CLOCK_MONOTONIC`.
+/// What the stamps were read from, by how much its rate moved against `CLOCK_MONOTONIC`, and what taking the time costs.
 #[derive(Debug, Serialize)]
 pub struct ClockResult {
     pub source: &'static str,
     pub error_ppm: u64,
+    pub stamp_ns: u64,
+    pub operation_ns: u64,
 }
 
 /// How a foreign command ended.

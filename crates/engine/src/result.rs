@@ -4,6 +4,7 @@ use crate::checkpoints::{Checkpoints, Sums};
 use crate::control::Stopped;
 use crate::engines::{Finished, Ran};
 use crate::marks;
+use crate::own_cost::OwnCost;
 use crate::phase::{Ended, Phase};
 use crate::protocol::{
     Buckets, ClockResult, Cost, Curve, ErrorCount, Io, LoadResult, OperationResult, PhaseResult,
@@ -24,6 +25,7 @@ pub fn assemble(phase: &Phase, mut ended: Ended) -> PhaseResult {
     let errors = errors(&ended.done, &phase.operations);
     let (started, first, last) = edges(&ended.done, &tallies);
     let points = timeline(&ended.done, ended.checkpoints, &tallies, &during);
+    let own = OwnCost::measure(phase.clock, &during);
     let operations = phase.operations.iter().zip(&tallies).enumerate();
     let operations = operations
         .map(|(slot, (name, tally))| (name.clone(), operation(tally, &points, slot, &during)));
@@ -47,6 +49,8 @@ pub fn assemble(phase: &Phase, mut ended: Ended) -> PhaseResult {
         clock: ClockResult {
             source: phase.clock.name(),
             error_ppm: error_ppm(&phase.calibrated, &during),
+            stamp_ns: own.stamp_ns,
+            operation_ns: own.operation_ns,
         },
         command: child.map(|child| child.command),
     }

@@ -102,6 +102,8 @@ def client_of(answer: Answer) -> Client:
         operations=tuple(total(answer, name, found) for name, found in result["operations"].items()),
         cost=cost(result.get("cost")),
         clock_source=result["clock"]["source"],
+        stamp_ns=result["clock"].get("stamp_ns"),
+        own_ns=result["clock"].get("operation_ns"),
         load=LoadTotal(**known(LoadTotal, load)) if load is not None else None,
         queue=QueueTotal(**known(QueueTotal, queue)) if queue is not None else None,
         errors=tuple(EngineError(**known(EngineError, one)) for one in result.get("errors", ())),

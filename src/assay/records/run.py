@@ -155,6 +155,10 @@ class Client:
     operations: tuple[OperationTotal, ...]
     cost: EngineCost | None
     clock_source: str = "CLOCK_MONOTONIC"
+    stamp_ns: int | None = None
+    """What one reading of that clock cost; None in runs of before it was measured."""
+    own_ns: int | None = None
+    """What the engine does around each operation (two stamps, the histogram, the sums), with warm caches."""
     load: LoadTotal | None = None
     queue: QueueTotal | None = None
     errors: tuple[EngineError, ...] = ()
