@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from assay.measures import label_of
-from assay.records import Cell, Finding, Judged, Measure, Results, State, Verdict, VerdictState, worst
+from assay.records import Cell, Finding, Measure, Results, State, Verdict, VerdictState, worst
 from assay.report import answer, words
 from assay.report.charts import cells
 from assay.report.charts.figure import Figure
@@ -77,19 +77,6 @@ class VerdictGroup:
     left_out: int
     """Sound verdicts that are not listed for their number; their values are in the measure's own table."""
     findings: tuple[FindingGroup, ...]
-
-
-@dataclass(frozen=True, kw_only=True)
-class RunRow:
-    """One run in the list of all runs."""
-
-    id: str
-    levels: str
-    block: int
-    outcome: str
-    started: str
-    state: VerdictState | None
-    remark: str
 
 
 def measures(results: Results) -> Iterable[Section]:
@@ -173,8 +160,8 @@ def _interval(cell: Cell) -> str:
 
 
 def verdicts(results: Results) -> dict[str, object]:
-    """The groups of verdicts and the list of runs."""
-    return {"verdict_groups": tuple(_groups(results)), "run_rows": tuple(_run_row(judged) for judged in results.runs)}
+    """The groups of verdicts."""
+    return {"verdict_groups": tuple(_groups(results))}
 
 
 def _groups(results: Results) -> Iterable[VerdictGroup]:
@@ -240,19 +227,6 @@ def _row(name: str, levels: str, verdict: Verdict) -> VerdictRow:
         state=verdict.state,
         label=verdict.label,
         rules=", ".join(dict.fromkeys(doubtful)),
-    )
-
-
-def _run_row(judged: Judged) -> RunRow:
-    states = [verdict.state for verdict in judged.verdicts.values()]
-    return RunRow(
-        id=judged.id,
-        levels=words.levels(judged.run.trial.levels),
-        block=judged.run.trial.block + 1,
-        outcome=judged.run.outcome.value,
-        started=judged.run.started_utc.replace("T", " ").removesuffix("Z"),
-        state=worst(states) if states else None,
-        remark=judged.run.error or "",
     )
 
 

@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from assay.records import Bound, Estimate, Observations, Results
-from assay.report import answer, bundle, costs, facts, forest, headlines, ladders, listing, schedule, selection, words
-from assay.report.charts import curves, latency, theme, timeline
-from assay.report.charts.figure import Figure
+from assay.report import answer, bundle, costs, facts, forest, headlines, ladders, lead, listing, selection, words
+from assay.report.charts import blocks, curves, latency, limits, theme, timeline
+from assay.report.charts import forest as comparisons
+from assay.report.charts import ladder as rungs
+from assay.report.charts.figure import Drawn, Figure
 from assay.report.inputs import Pictures
 from assay.report.quantities import number, show, show_range
 
@@ -26,6 +28,10 @@ LATENCY = (
 TIMELINE = (
     "One representative run of each compared level: the run nearest to the estimate of the first measure."
     " Where the application's line leaves the device's, memory is at work. Phases too short for a few samples are left out."
+)
+LIMITS = (
+    "How far the load used each part that its data passed, in one representative run of each compared level. A device that is"
+    " busy all the time may still do more at once; declared limits are those that the audit held the figures against."
 )
 Load = Callable[[str], Observations]
 
@@ -45,7 +51,9 @@ def render(results: Results, load: Load, pictures: Pictures) -> str:
     looked_at = selection.representatives(results, found)
     measures = tuple(listing.measures(results))
     galleries = tuple(gallery(results, remembered, found, pictures))
-    drawn = any(one.figure and one.figure.panels for one in measures) or any(list_ for *_, list_ in galleries)
+    ran = blocks.figure(results)
+    shown = (*(one.figure for one in measures), ran, *(one for *_, list_ in galleries for one in list_))
+    drawn = any(one and one.panels for one in shown)
     observed = [(judged, remembered(judged.id)) for judged in looked_at]
     context: dict[str, object] = {
         "results": results,
@@ -55,12 +63,14 @@ def render(results: Results, load: Load, pictures: Pictures) -> str:
         "drawn": drawn,
         "bundle": _safe(bundle.read()) if drawn else "",
         "boot": _safe((HERE / "templates" / "boot.js").read_text(encoding="utf-8")),
-        "ladders": ladders.ladders(observed),
+        "ladders": (steps := ladders.ladders(observed)),
+        "rungs": rungs.figure(steps),
+        "forest": comparisons.figure(results),
         "measures": measures,
-        "bare": not results.comparisons and not any(one.figure and one.figure.panels for one in measures),
+        "bare": not results.comparisons and not any(one.figure and one.figure.seen for one in measures),
         "galleries": galleries,
         "tables": pictures.tables,
-        "schedule": schedule.schedule(results),
+        "schedule": ran,
         **facts.facts(observed),
         "arms": facts.arms(results),
         **costs.costs(observed),
@@ -77,6 +87,7 @@ def opening(results: Results) -> dict[str, object]:
     """What the first screen needs."""
     counts = answer.counts(results)
     return {
+        "lead": lead.lead(results),
         "headlines": headlines.headlines(results),
         "figures_now": () if results.comparisons else listing.opening(results),
         "counts": counts,
@@ -116,14 +127,24 @@ def gallery(
             TIMELINE,
             timeline.figures(shown),
         ),
+        (
+            "limits",
+            "What limits it",
+            LIMITS,
+            limits.figures(shown),
+        ),
     )
 
 
 def figures(results: Results, load: Load, pictures: Pictures) -> tuple[Figure, ...]:
-    """All statistical figures of the page, in its order."""
-    measured = [one.figure for one in listing.measures(results) if one.figure]
-    others = gallery(results, functools.cache(load), selection.groups(results), pictures)
-    return (*measured, *(one for *_, list_ in others for one in list_))
+    """All figures of the page, in its order."""
+    remembered = functools.cache(load)
+    found = selection.groups(results)
+    observed = [(judged, remembered(judged.id)) for judged in selection.representatives(results, found)]
+    measured = [one.figure for one in listing.measures(results)]
+    others = [one for *_, list_ in gallery(results, remembered, found, pictures) for one in list_]
+    whole = (comparisons.figure(results), rungs.figure(ladders.ladders(observed)), *measured, *others, blocks.figure(results))
+    return tuple(one for one in whole if one is not None)
 
 
 def sections(context: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
@@ -135,7 +156,7 @@ def sections(context: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
         ("measures", "Measures", context["measures"] and not context["bare"]),
         *((id_, name, True) for id_, name in galleries),
         ("verdicts", "Verdicts and findings", context["results"].runs),
-        ("schedule", "Schedule", context["schedule"].marks),
+        ("schedule", "Schedule", context["schedule"]),
         ("environment", "Environment", True),
         ("again", "Do it again", True),
     ]
@@ -152,7 +173,7 @@ def _environment() -> Any:  # noqa: ANN401 - jinja2 is imported here only
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= {"spec": _spec, "plain": _plain, "bound": _bound, "estimate": _estimate, "code": _code}
+    made.filters |= {"spec": _spec, "plain": _plain, "bound": _bound, "estimate": _estimate, "code": _code, "element": _element}
     made.globals |= {
         "shapes": words.SHAPES,
         "meaning": words.MEANING,
@@ -176,6 +197,11 @@ def _spec(value: object) -> object:
 
     text = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
     return Markup(text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029"))  # noqa: S704 - no `<` is left
+
+
+def _element(drawn: Drawn) -> object:
+    """A drawing of our own, whose texts are escaped."""
+    return _safe(drawn.element)
 
 
 def _plain(value: float | str | None) -> str:

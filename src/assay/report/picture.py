@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import json
 from collections.abc import Iterator
@@ -11,7 +12,7 @@ from typing import Any
 from assay.errors import MissingError, UsageError
 from assay.records import Results
 from assay.report import charts, page
-from assay.report.charts.figure import Figure
+from assay.report.charts.figure import Figure, document
 from assay.report.inputs import Pictures
 
 WIDTH = 640
@@ -21,17 +22,41 @@ SCALE = 2
 
 
 def write(results: Results, load: page.Load, pictures: Pictures, name: str, path: Path) -> None:
-    """Write the chart of this name (a figure's id in the page, or the start of it) to a file ending in .svg or .png.
+    """Write the chart of this name (a figure's id in the page) to a file ending in .svg or .png.
 
     Raises UsageError for an unknown chart or ending, naming what there is; MissingError where vl-convert is not installed.
     """
     if path.suffix not in (".svg", ".png"):
         raise UsageError(f"found the ending {path.suffix!r} of {path}; expected .svg or .png")
-    known = {one.name: one for one in page.figures(results, load, pictures) if one.panels}
-    chosen = next((one for key, one in known.items() if key == name), None)
-    if chosen is None:
-        raise UsageError(f"found chart {name!r}; expected one of: {', '.join(known) or 'none, this experiment has no charts'}")
-    text = charts.theme.without_variables(json.dumps(specification(chosen)))
+    known = {one.name: one for one in page.figures(results, load, pictures) if one.seen}
+    if name not in known:
+        raise UsageError(unknown(name, tuple(known)))
+    chosen = known[name]
+    if chosen.drawn is not None:
+        _write_drawing(document(chosen.title, chosen.caption, chosen.drawn), path)
+    else:
+        _write_specification(charts.theme.without_variables(json.dumps(specification(chosen))), path)
+
+
+def unknown(name: str, known: tuple[str, ...]) -> str:
+    """What there is instead, the nearest name first, and what to type."""
+    if not known:
+        return f"found chart {name!r}; expected the name of a chart, but this experiment has none yet: run it first"
+    near = difflib.get_close_matches(name, known, n=1, cutoff=0.3)
+    listed = "\n".join(f"  {one}" for one in known)
+    return f"found chart {name!r}; expected one of:\n{listed}\nfor example: assay report --chart {(*near, known[0])[0]}"
+
+
+def _write_drawing(text: str, path: Path) -> None:
+    """A drawing of our own, as it is or as pixels."""
+    if path.suffix == ".svg":
+        path.write_text(text, encoding="utf-8")
+    else:
+        path.write_bytes(converter().svg_to_png(text, scale=SCALE))
+
+
+def _write_specification(text: str, path: Path) -> None:
+    """A statistical picture, drawn here."""
     if path.suffix == ".svg":
         path.write_text(converter().vegalite_to_svg(text), encoding="utf-8")
     else:

@@ -12,6 +12,7 @@ __all__ = [
     "CONCLUSION_CLASS",
     "HOLLOW",
     "MEANING",
+    "NOT_COUNTED",
     "REQUIREMENT_MARKS",
     "SHAPES",
     "claim",
@@ -41,6 +42,9 @@ SHAPES: Mapping[VerdictState, str] = {
     VerdictState.INVALID: "M-0.9,-0.9L0.9,0.9M0.9,-0.9L-0.9,0.9",
 }
 """One path per state, in a square from -1 to 1; the same in badges and charts."""
+
+NOT_COUNTED = "M-0.95,-0.95H0.95V0.95H-0.95ZM-0.95,0.95L0.95,-0.95"
+"""The mark of a run that does not count, whatever its verdict: a square that is struck out."""
 
 HOLLOW = frozenset({VerdictState.UNVERIFIED, VerdictState.TAINTED, VerdictState.INVALID})
 """States whose mark is drawn as an outline: doubtful at a glance, without colour."""

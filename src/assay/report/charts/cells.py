@@ -117,10 +117,11 @@ def _caption(measure: Measure, cells: Sequence[Cell], grid: heatmap.Grid | None)
     better = "Lower is better." if words.lower_is_better(measure.figure) else "Higher is better."
     if method is None:
         return better
+    ends = " Thin line: smallest to largest run that counts." if grid is None else ""
     if all(cell.estimate is None or cell.estimate.low is None for cell in cells):
-        return f"{better} {'Tick' if grid is None else 'Cell'}: {method.method}; too few runs for an interval."
+        return f"{better} {'Tick' if grid is None else 'Cell'}: {method.method}; too few runs for an interval.{ends}"
     bar = "Bar:" if grid is None else "±: half the"
-    return f"{better} {bar} {100 * method.confidence:g}{NARROW}% interval, {method.method}."
+    return f"{better} {bar} {100 * method.confidence:g}{NARROW}% interval, {method.method}.{ends}"
 
 
 def _rows(axis: _Axis, group: Group, place: Mapping[int, float], gap: float) -> tuple[list[Row], list[Row]]:
@@ -156,6 +157,8 @@ def _mean_row(axis: _Axis, cell: Cell, one: Estimate, place: Row) -> Row:
         "v": axis.figure(one.value),
         "l": axis.figure(max(0.0, low)),
         "h": axis.figure(high),
+        "a": axis.figure(one.value if cell.low is None else cell.low),
+        "z": axis.figure(one.value if cell.high is None else cell.high),
         "t": f"{said}, n = {one.n}",
     }
 

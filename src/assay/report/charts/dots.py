@@ -19,7 +19,10 @@ EXCLUDED = "excluded"
 
 @dataclass(frozen=True, kw_only=True)
 class Plot:
-    """What is drawn, in the units of the axis: estimates (p, v, l, h, s, t), runs (p, v, s, d, t), limits (v, t)."""
+    """What is drawn, in the units of the axis: estimates (p, v, l, h, a, z, s, t), runs (p, v, s, d, t), limits (v, t).
+
+    An estimate `v` has the ends of its interval `l` and `h`, and the smallest and largest run `a` and `z`.
+    """
 
     means: Sequence[Row]
     runs: Sequence[Row]
@@ -88,34 +91,50 @@ def _figure_axis(plot: Plot, count: int) -> Spec:
 
 
 def _marks(plot: Plot, place: Spec, figure: Spec, way: Way) -> list[Spec]:
-    """Each run as a dot (shape and filling tell its verdict), each estimate as a tick with its interval."""
+    """Each run as a dot (shape and filling tell its verdict), each estimate as a tick with its interval and the runs' ends."""
     flat, tall, across = way.value
     tip: Spec = {"field": "t", "type": "nominal"}
-    states = [*(state.value for state in VerdictState), EXCLUDED]
-    shapes = [words.SHAPES[state] for state in (*VerdictState, VerdictState.INVALID)]
+    states, paths = shapes()
     solid = [state.value for state in VerdictState if state not in words.HOLLOW]
     dot: Spec = {
         "data": rows_of(plot.runs),
-        "mark": {"type": "point", "size": 34, "strokeWidth": 1.4, "opacity": 0.85},
+        "mark": {
+            "type": "point",
+            "size": {"expr": f"datum.d === '{EXCLUDED}' ? 56 : 34"},
+            "strokeWidth": 1.4,
+            "opacity": 0.85,
+        },
         "encoding": {
             flat: {**place, "field": "p"},
             tall: {**figure, "field": "v"},
             "stroke": {"condition": {"test": f"datum.d === '{EXCLUDED}'", "value": "var(--muted)"}, **series_colours()},
             "fill": {"condition": {"test": f"indexof({solid}, datum.d) < 0", "value": "transparent"}, **series_colours()},
-            "shape": {"field": "d", "type": "nominal", "legend": None, "scale": {"domain": states, "range": shapes}},
+            "shape": {"field": "d", "type": "nominal", "legend": None, "scale": {"domain": states, "range": paths}},
             "tooltip": tip,
         },
     }
     beside: Spec = {flat: {**place, "field": "p"}, "color": series_colours(), "tooltip": tip}
+    ends: Spec = {
+        "mark": {"type": "errorbar", "thickness": 1, "ticks": {"size": 7, "thickness": 1}, "opacity": 0.55},
+        "encoding": {**beside, tall: {**figure, "field": "a"}, f"{tall}2": {"field": "z"}},
+    }
     interval: Spec = {
-        "mark": {"type": "rule", "strokeWidth": 2.2},
+        "mark": {"type": "rule", "strokeWidth": 3.4},
         "encoding": {**beside, tall: {**figure, "field": "l"}, f"{tall}2": {"field": "h"}},
     }
     tick: Spec = {
         "mark": {"type": "tick", "orient": across, "thickness": 3, "size": 16, "opacity": 1},
         "encoding": {**beside, tall: {**figure, "field": "v"}},
     }
-    return [dot, {"data": rows_of(plot.means), "layer": [interval, tick]}]
+    return [dot, {"data": rows_of(plot.means), "layer": [ends, interval, tick]}]
+
+
+def shapes() -> tuple[list[str], list[str]]:
+    """The marks: every state of a verdict and the runs that do not count, and the path of each."""
+    return (
+        [*(state.value for state in VerdictState), EXCLUDED],
+        [*(words.SHAPES[state] for state in VerdictState), words.NOT_COUNTED],
+    )
 
 
 def _limits(plot: Plot, figure: Spec, way: Way, at: Spec) -> list[Spec]:

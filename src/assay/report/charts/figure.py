@@ -1,11 +1,19 @@
-"""What a statistical picture is made of: panels that share their scales, a description, a table of the same numbers."""
+"""What a picture is made of: panels that share their scales or a drawing of our own, a description, a table of its numbers."""
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
+from html import escape
 
+from assay.report.charts import theme
 from assay.report.charts.theme import Spec
+
+LINE = 6.6
+"""Pixels of a character of a caption, on average."""
+TITLE, STEP = 26, 17
+"""Pixels down to the title of a document, and from one line of its caption to the next."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,17 +35,56 @@ class Panel:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Drawn:
+    """A drawing of our own: what stands inside an SVG element of this size (pixels), its colours CSS variables."""
+
+    width: int
+    height: int
+    inside: str
+    description: str
+
+    @property
+    def element(self) -> str:
+        """The element for a page, which gives the variables their colours."""
+        frame = f'viewBox="0 0 {self.width} {self.height}" width="{self.width}"'
+        return f'<svg {frame} role="img" aria-label="{escape(self.description)}">{self.inside}</svg>'
+
+
+@dataclass(frozen=True, kw_only=True)
 class Figure:
-    """One or more panels in a grid with a caption and a table; `stacked` panels share the axis of x and stand in a column."""
+    """One or more panels in a grid, or a drawing, with a caption and a table.
+
+    `stacked` panels share the axis of x and stand in a column.
+    """
 
     name: str
     title: str
     caption: str
     panels: tuple[Panel, ...]
     table: Table
+    drawn: Drawn | None = None
     stacked: bool = False
     wide: bool = False
     """Whether it takes the whole width of the page."""
+
+    @property
+    def seen(self) -> bool:
+        """Whether there is a picture, and not only a table."""
+        return bool(self.panels) or self.drawn is not None
+
+
+def document(title: str, caption: str, drawn: Drawn) -> str:
+    """An SVG document of its own on light paper: title, caption, drawing."""
+    lines = textwrap.wrap(caption, int((drawn.width - 24) / LINE))
+    top = TITLE + STEP * len(lines) + 22
+    said = "".join(f'<text x="12" y="{TITLE + 22 + STEP * at}">{escape(line)}</text>' for at, line in enumerate(lines))
+    size = f'width="{drawn.width}" height="{drawn.height + top}" viewBox="0 0 {drawn.width} {drawn.height + top}"'
+    return theme.without_variables(
+        f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="{theme.CONFIG["font"]}">'
+        f'<rect width="100%" height="100%" fill="var(--paper)"/>'
+        f'<text x="12" y="{TITLE}" font-size="17" font-weight="600" fill="var(--ink)">{escape(title)}</text>'
+        f'<g font-size="13" fill="var(--muted)">{said}</g><g transform="translate(0 {top})">{drawn.inside}</g></svg>\n'
+    )
 
 
 def end_labels(ends: Sequence[tuple[str, float]], low: float, high: float, apart: float) -> dict[str, float]:

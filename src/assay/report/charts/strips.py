@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -35,7 +35,10 @@ class Strip:
 
 
 def strips(phase: Phase, series: Sequence[Series]) -> tuple[Strip, ...]:
-    """Throughput with the devices beside it where it is in bytes, memory, processors; what was not observed is left out."""
+    """The layers from the application down, what was not observed left out: throughput, page cache, devices, network, processors.
+
+    The devices stand in the strip of the application where that counts bytes: where the lines part, memory is at work.
+    """
     devices = _devices(phase, series)
     moved = _operations(phase, series, "bytes")
     made = []
@@ -45,8 +48,9 @@ def strips(phase: Phase, series: Sequence[Series]) -> tuple[Strip, ...]:
     else:
         made.append(Strip(title="operations per second", unit="1/s", lines=_operations(phase, series, "count")))
         made.append(Strip(title="devices", unit="bytes/s", lines=devices))
-    memory = _gauges(phase, series, "memory", ("dirty_bytes", "writeback_bytes"))
-    made.append(Strip(title="memory not yet written", unit="bytes", lines=memory, steps=False))
+    memory = (*_cached(phase, series), *_gauges(phase, series, "memory", ("dirty_bytes", "writeback_bytes")))
+    made.insert(1, Strip(title="page cache", unit="bytes", lines=memory, steps=False))
+    made.append(Strip(title="network", unit="bytes/s", lines=_network(phase, series)))
     shares = _gauges(phase, series, "cpu", ("user_share", "system_share", "iowait_share", "steal_share"))
     made.append(Strip(title="processors", unit="share", lines=shares, steps=False, ceiling=1.0))
     kept = (_cleared(strip) for strip in made)
@@ -68,6 +72,33 @@ def _operations(phase: Phase, series: Sequence[Series], what: str) -> Lines:
         if found:
             lines.append((operation, rate(phase, found)))
     return tuple(lines)
+
+
+def _cached(phase: Phase, series: Sequence[Series]) -> Lines:
+    """What of the load's own files is in the page cache, all files summed: each at its last look before."""
+    found = [
+        one
+        for one in series
+        if (one.layer, one.metric) == ("page_cache", "cached_bytes") and one.subject.startswith("path:") and len(one.at_ns) > 1
+    ]
+    times = sorted({at for one in found for at in one.at_ns if at >= phase.start_ns})
+    kept = times[:: max(1, -(-len(times) // STEPS))]
+    points = [((at - phase.start_ns) / 1e9, sum(_last(one, at) for one in found)) for at in kept]
+    return (("files cached", points),) if len(points) > 1 else ()
+
+
+def _last(one: Series, when: int) -> float:
+    """A gauge as it was last seen."""
+    index = bisect_right(one.at_ns, when)
+    return one.value[index - 1] if index else one.value[0]
+
+
+def _network(phase: Phase, series: Sequence[Series]) -> Lines:
+    """Bytes per second of each interface in each direction in which it carried anything."""
+    ways = {"rx_bytes": "received", "tx_bytes": "sent"}
+    counters = [one for one in series if one.layer == "network" and one.metric in ways and len(one.at_ns) > 1]
+    moved = [one for one in counters if one.value[-1] > one.value[0]]
+    return tuple((f"{one.subject.removeprefix('interface:')} {ways[one.metric]}", rate(phase, [one])) for one in moved)
 
 
 def _devices(phase: Phase, series: Sequence[Series]) -> Lines:

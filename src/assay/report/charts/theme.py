@@ -92,6 +92,9 @@ def series_colours(field: str = "s") -> Spec:
 TINTS: Mapping[str, str] = {
     "application": "var(--ink)",
     "device": "var(--gold)",
+    "files": "var(--s0)",
+    "sent": "var(--s2)",
+    "received": "var(--s4)",
     "dirty": "var(--s3)",
     "writeback": "var(--s5)",
     "user": "var(--s2)",

@@ -139,6 +139,9 @@ def stands_for(name: str) -> str:
     first = name.partition(" ")[0]
     if first in TINTS:
         return first
+    last = name.rpartition(" ")[2]
+    if last in ("sent", "received"):
+        return last
     return "device" if name.endswith((" read", " write")) else "application"
 
 

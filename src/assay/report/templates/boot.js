@@ -34,4 +34,12 @@
     if (place) draw(place).then(() => later(next));
   };
   addEventListener("load", () => later(next));
+
+  // Paper cannot be unfolded: short tables are printed with their charts, others where the reader has opened them.
+  const printed = matchMedia("print");
+  printed.addEventListener("change", () => document.querySelectorAll("details.numbers.short").forEach((table) => {
+    if (printed.matches && !table.open) table.dataset.printed = "";
+    if (printed.matches) table.open = true;
+    else if ("printed" in table.dataset) { table.open = false; delete table.dataset.printed; }
+  }));
 })();

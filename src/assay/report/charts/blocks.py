@@ -1,0 +1,326 @@
+"""The schedule as it happened: a row for each block, each run a bar over the time it took; runs that do not count are hollow.
+
+Where every block has one run, all stand in one row. Pauses longer than the longest run are drawn as long as that.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from assay.records import Judged, Results, VerdictState, worst
+from assay.report import words
+from assay.report.charts.dots import EXCLUDED, named, shapes
+from assay.report.charts.figure import Figure, Panel, Table
+from assay.report.charts.roles import Roles, roles
+from assay.report.charts.theme import Row, Spec, frame, rows_of, series_colours, ticks
+from assay.report.quantities import DASH, Scale, scale_for, show
+
+NAME = "schedule"
+ROOM, MOST_ROW, LEAST_ROW = 620, 30, 5
+"""Pixels: all rows together, and the ends of what one of them gets."""
+EDGES = 78
+NAMED = 12
+"""Most blocks that have their number at the axis."""
+LETTER = 5.8
+"""Pixels of a letter in a bar."""
+REASONS = 5
+"""Reasons that the caption names; the table has them all."""
+KEY = 22
+"""Pixels between two names of the key, besides their letters."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bar:
+    """One run: its row, from when to when (s since its row began), why it does not count for which measures."""
+
+    judged: Judged
+    row: int
+    start: float
+    end: float
+    excluded: Mapping[str, str]
+    state: VerdictState | None
+
+    @property
+    def is_hollow(self) -> bool:
+        """Whether the run counts for no measure."""
+        return not self.judged.verdicts or set(self.judged.verdicts) <= set(self.excluded)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Drawing:
+    """What all bars share: colours, the scale of time, pixels of a row, the measure whose verdicts are the marks."""
+
+    roles: Roles
+    scale: Scale
+    high: int
+    measure: str
+
+
+def figure(results: Results) -> Figure | None:
+    """The picture with the table of all runs; None where none was made."""
+    if not results.runs:
+        return None
+    bars = bars_of(results)
+    names = _names(results, bars)
+    drawing = _Drawing(
+        roles=roles(results.experiment),
+        scale=scale_for("ns", [max(bar.end for bar in bars) * 1e9]),
+        high=min(MOST_ROW, max(LEAST_ROW, ROOM // len(names))),
+        measure=next((measure.name for measure in results.experiment.measures), ""),
+    )
+    panel = Panel(
+        heading="",
+        spec=_spec(drawing, bars, names),
+        height=drawing.high * len(names) + EDGES,
+        description=f"{words.count(len(bars), 'run')} in {words.count(len(names), 'row')}; the table has them all.",
+    )
+    return Figure(
+        name=NAME,
+        title="Schedule",
+        caption=_caption(results, bars),
+        panels=(panel,),
+        table=Table(head=HEAD, rows=tuple(_cells(bar) for bar in bars)),
+        wide=True,
+    )
+
+
+def bars_of(results: Results) -> tuple[Bar, ...]:
+    """The runs in rows, those of a row in the order in which they began."""
+    excluded = _excluded(results)
+    alone = len({_block(judged) for judged in results.runs}) == len({judged.run.trial.id for judged in results.runs})
+    rows: dict[tuple[int, int], list[Judged]] = {}
+    for judged in sorted(results.runs, key=_block):
+        rows.setdefault((0, 0) if alone else _block(judged), []).append(judged)
+    longest = max(_took(judged) for judged in results.runs)
+    found = []
+    for row, here in enumerate(rows.values()):
+        in_order = sorted(here, key=lambda judged: (judged.run.started_utc, judged.id))
+        for judged, start in zip(in_order, _starts(in_order, longest), strict=True):
+            states = [verdict.state for verdict in judged.verdicts.values()]
+            found.append(
+                Bar(
+                    judged=judged,
+                    row=row,
+                    start=start,
+                    end=start + _took(judged),
+                    excluded=excluded.get(judged.id, {}),
+                    state=worst(states) if states else None,
+                )
+            )
+    return tuple(found)
+
+
+def _block(judged: Judged) -> tuple[int, int]:
+    return judged.run.trial.sitting, judged.run.trial.block
+
+
+def _starts(here: Sequence[Judged], longest: float) -> list[float]:
+    """When each run of a row began (s since the first), long pauses cut."""
+    starts = [0.0]
+    for before, after in itertools.pairwise(here):
+        pause = (_at(after.run.started_utc) - _at(before.run.started_utc)).total_seconds() - _took(before)
+        starts.append(starts[-1] + _took(before) + min(max(pause, 0.0), longest))
+    return starts
+
+
+def _at(text: str) -> datetime:
+    return datetime.fromisoformat(text)
+
+
+def _took(judged: Judged) -> float:
+    """Seconds from the start to the end of a run."""
+    return max(0.0, (_at(judged.run.ended_utc) - _at(judged.run.started_utc)).total_seconds())
+
+
+def _excluded(results: Results) -> dict[str, dict[str, str]]:
+    """Run -> measure -> why it does not count."""
+    found: dict[str, dict[str, str]] = {}
+    for cell in results.cells:
+        for run, why in cell.excluded.items():
+            found.setdefault(run, {})[cell.measure] = why
+    return found
+
+
+def _names(results: Results, bars: Sequence[Bar]) -> dict[str, float]:
+    """Name of each row -> its number, from 1."""
+    rows = {bar.row: bar.judged.run.trial for bar in bars}
+    if len(rows) == 1 and len({_block(bar.judged) for bar in bars}) > 1:
+        return {"all": 1.0}
+    several = len(results.plan.sittings) > 1
+    return {
+        (f"{trial.sitting + 1}.{trial.block + 1}" if several else f"{trial.block + 1}"): row + 1.0 for row, trial in rows.items()
+    }
+
+
+def _spec(drawing: _Drawing, bars: Sequence[Bar], names: Mapping[str, float]) -> Spec:
+    parts, scale, high = drawing.roles, drawing.scale, drawing.high
+    divisor = scale.divisor / 1e9
+    rows = [_row(drawing, bar) for bar in bars]
+    every = max(1, -(-len(names) // NAMED))
+    shown = {name: at for index, (name, at) in enumerate(names.items()) if index % every == 0}
+    several = any("." in name for name in names)
+    x: Spec = {
+        "field": "x",
+        "type": "quantitative",
+        "scale": {"domain": [0, max(bar.end for bar in bars) / divisor or 1.0], "nice": False},
+        "axis": {"title": f"{scale.label} since the row's first run began", "tickCount": 6, "format": ",~r"},
+    }
+    y: Spec = {
+        "type": "quantitative",
+        "scale": {"domain": [0.5, len(names) + 0.5], "reverse": True, "nice": False, "zero": False},
+        "axis": {
+            **ticks(list(shown.values())),
+            "labelExpr": named(shown),
+            "title": "sitting.block" if several else "block",
+            "grid": False,
+            "titleY": -26,
+        },
+    }
+    layers = [_bars(x, y), *([_letters(x, y)] if high >= MOST_ROW / 2 else []), _marks(x, y), *_key(parts)]
+    return {**frame(high * len(names) + EDGES, layers), "data": rows_of(rows)}
+
+
+def _row(drawing: _Drawing, bar: Bar) -> Row:
+    parts, divisor = drawing.roles, drawing.scale.divisor / 1e9
+    trial = bar.judged.run.trial
+    label = words.levels({path: level for path, level in trial.levels.items() if len(trial.levels) == 1 or path != _path(parts)})
+    why = "; ".join(dict.fromkeys(bar.excluded.values())) or bar.judged.run.error or ""
+    verdict = bar.judged.verdicts.get(drawing.measure)
+    state = EXCLUDED if verdict is None or bar.is_hollow or drawing.measure in bar.excluded else verdict.state.value
+    said = f"run {bar.judged.id} · {words.levels(trial.levels) or 'all the same'} · block {trial.block + 1} · "
+    found = f" · {verdict.state.value}" if verdict else ""
+    return {
+        "x": round(bar.start / divisor, 4),
+        "z": round(bar.end / divisor, 4),
+        "y": bar.row + 0.58,
+        "q": bar.row + 1.42,
+        "m": bar.row + 1.0,
+        "s": str(parts.colour_index(trial.levels)),
+        "e": int(bar.is_hollow),
+        "d": state,
+        "n": label,
+        "w": round(LETTER * len(label) + 21),
+        "t": said + bar.judged.run.outcome.value + found + (f" · not counted: {why}" if why else ""),
+    }
+
+
+def _path(parts: Roles) -> str | None:
+    return parts.series.path if parts.series else None
+
+
+def _bars(x: Spec, y: Spec) -> Spec:
+    """A bar for each run: filled where it counts, an empty one with a broken edge where it counts for nothing."""
+    hollow = "datum.e === 1"
+    return {
+        "mark": {"type": "rect", "strokeWidth": 1.2, "cornerRadius": 2, "strokeDash": {"expr": f"{hollow} ? [3, 3] : [1, 0]"}},
+        "encoding": {
+            "x": x,
+            "x2": {"field": "z"},
+            "y": {**y, "field": "y"},
+            "y2": {"field": "q"},
+            "fill": {"condition": {"test": hollow, "value": "transparent"}, **series_colours()},
+            "fillOpacity": {"value": 0.2},
+            "stroke": {"condition": {"test": hollow, "value": "var(--muted)"}, **series_colours()},
+            "tooltip": {"field": "t", "type": "nominal"},
+        },
+    }
+
+
+def _letters(x: Spec, y: Spec) -> Spec:
+    """The levels inside the bars that are long enough for them."""
+    inside = {"expr": "scale('x', datum.z) - scale('x', datum.x) > datum.w ? datum.n : ''"}
+    return {
+        "mark": {"type": "text", "align": "left", "dx": 19, "fontSize": 11, "color": "var(--ink)", "text": inside},
+        "encoding": {"x": x, "y": {**y, "field": "m"}},
+    }
+
+
+def _marks(x: Spec, y: Spec) -> Spec:
+    """The mark of each run's worst verdict, or of one that does not count."""
+    domain, paths = shapes()
+    solid = [state.value for state in VerdictState if state not in words.HOLLOW]
+    grey: Spec = {"test": f"datum.d === '{EXCLUDED}'", "value": "var(--muted)"}
+    return {
+        "mark": {"type": "point", "size": {"expr": f"datum.d === '{EXCLUDED}' ? 60 : 34"}, "strokeWidth": 1.4, "xOffset": 10},
+        "encoding": {
+            "x": x,
+            "y": {**y, "field": "m"},
+            "shape": {"field": "d", "type": "nominal", "legend": None, "scale": {"domain": domain, "range": paths}},
+            "stroke": {"condition": grey, **series_colours()},
+            "fill": {"condition": {"test": f"indexof({solid}, datum.d) < 0", "value": "transparent"}, **series_colours()},
+        },
+    }
+
+
+def _key(parts: Roles) -> list[Spec]:
+    """The names of the colours, above the first row."""
+    if parts.series is None:
+        return []
+    rows: list[Row] = []
+    at = 0.0
+    for level in parts.series.levels:
+        levels = {parts.series.path: level}
+        name = f"■ {parts.name(levels)}"
+        rows.append({"k": round(at), "n": name, "s": str(parts.colour_index(levels))})
+        at += LETTER * len(name) + KEY
+    mark: Spec = {"type": "text", "align": "left", "x": {"expr": "datum.k"}, "y": -12, "fontWeight": 600, "fontSize": 12}
+    return [{"data": rows_of(rows), "mark": mark, "encoding": {"text": {"field": "n"}, "color": series_colours()}}]
+
+
+def _caption(results: Results, bars: Sequence[Bar]) -> str:
+    ran = {bar.judged.run.trial.id for bar in bars}
+    missing = len([trial for trial in results.plan.trials if trial.id not in ran])
+    parts = [
+        "Each bar is a run from its start to its end, in the order that was drawn.",
+        f"Marks: the verdict on {results.experiment.measures[0].name}." if results.experiment.measures else "",
+        f"{words.count(missing, 'trial')} of {len(results.plan.trials):,} not run." if missing else "",
+        *_reasons(results, bars),
+    ]
+    return " ".join(part for part in parts if part)
+
+
+def _reasons(results: Results, bars: Sequence[Bar]) -> list[str]:
+    """`Not counted: 0009/1 (partial: client 3 was lost)`, the same reasons together."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for bar in bars:
+        by_reason: dict[str, list[str]] = {}
+        for measure, why in bar.excluded.items():
+            by_reason.setdefault(why, []).append(measure)
+        for why, measures in by_reason.items():
+            everything = len(measures) >= len(results.experiment.measures)
+            where = "" if everything else f" for {measures[0]}" if len(measures) == 1 else f" for {len(measures)} measures"
+            found.setdefault((why, where), []).append(bar.judged.id)
+    if not found:
+        return []
+    said = [f"{_few(runs)}{where} ({why})" for (why, where), runs in found.items()]
+    more = f"; {len(said) - REASONS} more reasons in the table" if len(said) > REASONS else ""
+    return [f"Not counted: {'; '.join(said[:REASONS])}{more}."]
+
+
+def _few(runs: Sequence[str]) -> str:
+    return ", ".join(runs) if len(runs) <= 4 else f"{', '.join(runs[:3])} and {len(runs) - 3} more"
+
+
+HEAD = ("run", "levels", "block", "started (UTC)", "took", "outcome", "worst verdict", "not counted")
+
+
+def _cells(bar: Bar) -> tuple[str, ...]:
+    run = bar.judged.run
+    whys: dict[str, list[str]] = {}
+    for measure, why in bar.excluded.items():
+        whys.setdefault(why, []).append(measure)
+    every = len(bar.judged.verdicts)
+    said = [f"{why}" + ("" if len(names) >= every else f" ({', '.join(names)})") for why, names in whys.items()]
+    return (
+        bar.judged.id,
+        words.levels(run.trial.levels) or "all the same",
+        str(run.trial.block + 1),
+        run.started_utc[:19].replace("T", " "),
+        show(_took(bar.judged) * 1e9, "ns"),
+        run.outcome.value,
+        bar.state.value if bar.state else DASH,
+        "; ".join(said) or run.error or "",
+    )

@@ -1,0 +1,78 @@
+"""Chains of limits: below each other in the order of the data, each part as far filled as the load used it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from assay.records import Judged, Observations
+from assay.report.charts.figure import Drawn, Figure, Table
+from assay.report.charts.matrix import Style, text
+from assay.report.limits import Chain, Link, chains, sentence
+from assay.report.quantities import share
+
+WIDE, LEFT = 440, 8
+"""Pixels of a bar that is wholly used, and before it."""
+OVER = 1.0
+ROW, BAR, HEAD = 40, 11, 26
+INK, RIGHT = Style(fill="--ink"), Style(anchor="end", fill="--ink", weight=600)
+BOLD = Style(fill="--ink", weight=600)
+HIGHEST = 1.15
+"""Most of what was declared that a bar shows; the figure beside it says all."""
+
+
+def figures(observed: Sequence[tuple[Judged, Observations]]) -> tuple[Figure, ...]:
+    """One figure for each phase, with a chain for each run that is looked at."""
+    found: dict[str, list[Chain]] = {}
+    for chain in chains(observed):
+        found.setdefault(chain.phase, []).append(chain)
+    return tuple(_figure(phase, here) for phase, here in found.items())
+
+
+def _figure(phase: str, here: Sequence[Chain]) -> Figure:
+    return Figure(
+        name=f"limits-{phase}",
+        title=phase,
+        caption=" ".join(_said(chain, len(here)) for chain in here),
+        panels=(),
+        drawn=Drawn(
+            width=int(WIDE * HIGHEST) + 2 * LEFT,
+            height=sum(HEAD + ROW * len(chain.links) + 12 for chain in here),
+            inside="".join(_chains(here)),
+            description=" ".join(sentence(chain) for chain in here),
+        ),
+        table=Table(
+            head=("run", "levels", "part", "what", "used"),
+            rows=tuple(
+                (chain.run, chain.levels or "all the same", link.name, link.what, share(link.used))
+                for chain in here
+                for link in chain.links
+            ),
+        ),
+    )
+
+
+def _said(chain: Chain, count: int) -> str:
+    where = f"{chain.levels}: " if chain.levels and count > 1 else ""
+    return f"{where}{chain.nearest.name} is nearest to its limit ({share(chain.nearest.used)})."
+
+
+def _chains(here: Sequence[Chain]) -> Iterator[str]:
+    y = 0
+    for chain in here:
+        head = " · ".join(part for part in (chain.levels, f"run {chain.run}") if part)
+        yield text(LEFT, y + 14, head, BOLD)
+        foot = y + HEAD + ROW * len(chain.links)
+        full = LEFT + WIDE
+        yield f'<line x1="{full}" x2="{full}" y1="{y + HEAD}" y2="{foot - 6}" stroke="var(--axis)" stroke-dasharray="2 3"/>'
+        for place, link in enumerate(chain.links):
+            yield from _link(link, y + HEAD + ROW * place, is_nearest=link is chain.nearest)
+        y = foot + 12
+
+
+def _link(link: Link, y: int, *, is_nearest: bool) -> Iterator[str]:
+    colour = "--alarm" if link.used > OVER else "--gold" if is_nearest else "--s5"
+    long = max(1.0, WIDE * min(link.used, HIGHEST))
+    yield text(LEFT, y + 14, link.name, INK) + text(LEFT + WIDE, y + 14, share(link.used), RIGHT)
+    yield text(LEFT + 8 + 6.9 * len(link.name), y + 14, link.what, Style(size=11))
+    yield f'<rect x="{LEFT}" y="{y + 20}" width="{WIDE}" height="{BAR}" fill="var(--grid)" fill-opacity="0.5"/>'
+    yield f'<rect x="{LEFT}" y="{y + 20}" width="{long:.1f}" height="{BAR}" fill="var({colour})"/>'

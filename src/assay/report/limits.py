@@ -1,0 +1,105 @@
+"""The chain of limits of a run: how far its load used the processors, the devices, and what was declared or is a link's speed.
+
+Nothing is judged here: shares of declared limits are those that the rule of the roofline (L04) found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from assay import measures
+from assay.records import Finding, Judged, Measure, Observations, Phase, State
+from assay.report import words
+from assay.report.charts.strips import value_at
+from assay.report.quantities import share
+
+ROOFLINE = "L04"
+TICKS_NS = 1e6
+"""The kernel counts the time in which a device had a request in milliseconds (io_ticks of /proc/diskstats)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Link:
+    """One part of the chain and the share of it that was used (1 = all of it)."""
+
+    name: str
+    what: str
+    used: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Chain:
+    """The parts that one phase of one run used, in the order of the data."""
+
+    phase: str
+    run: str
+    levels: str
+    links: tuple[Link, ...]
+
+    @property
+    def nearest(self) -> Link:
+        """The part of which most was used."""
+        return max(self.links, key=lambda link: link.used)
+
+
+def chains(observed: Sequence[tuple[Judged, Observations]]) -> tuple[Chain, ...]:
+    """A chain for each measured phase of each run of which more is known than the processors."""
+    made = (
+        Chain(
+            phase=phase.name,
+            run=judged.id,
+            levels=words.levels(judged.run.trial.levels),
+            links=(*_processors(judged, phase, seen), *_devices(judged, phase, seen), *_declared(judged, phase)),
+        )
+        for judged, seen in observed
+        for phase in judged.run.phases
+        if phase.measured
+    )
+    return tuple(chain for chain in made if len(chain.links) > 1)
+
+
+def _processors(judged: Judged, phase: Phase, seen: Observations) -> Iterator[Link]:
+    """The processors of each host, by the same figure that a measure of them has."""
+    operation = next(iter(phase.operations), None)
+    for clock in judged.run.hosts if operation else ():
+        measure = Measure(workload=phase.workload, operation=operation or "", figure=f"@{clock.host}.cpu_share")
+        found = measures.value(judged.run, seen, measure)
+        if found is not None and found.value is not None:
+            yield Link(name=f"processors of {clock.host}", what="time not idle", used=found.value)
+
+
+def _devices(judged: Judged, phase: Phase, seen: Observations) -> Iterator[Link]:
+    """The part of the phase in which each device had a request in flight, from the upper device to the lowest."""
+    for device in dict.fromkeys(device for place in judged.run.places for device in place.devices):
+        for series in seen.over_time(phase.name, "block", "io_ticks", f"device:{device}"):
+            if len(series.at_ns) > 1 and phase.end_ns > phase.start_ns:
+                busy = value_at(series, phase.end_ns) - value_at(series, phase.start_ns)
+                used = min(1.0, busy * TICKS_NS / (phase.end_ns - phase.start_ns))
+                yield Link(name=device, what="time with a request in flight", used=used)
+
+
+def _declared(judged: Judged, phase: Phase) -> Iterator[Link]:
+    """The limits that were declared, or that a link has, as L04 held the measures of this phase against them."""
+    for name, verdict in judged.verdicts.items():
+        workload, operation, _ = name.split(".", 2)
+        if workload == phase.workload and operation in phase.operations:
+            yield from (link for one in verdict.findings if (link := _held(name, one)))
+
+
+def _held(measure: str, one: Finding) -> Link | None:
+    """What L04 held a measure against; None for another rule, and where it could not."""
+    used = one.observed.get("ratio") if one.rule == ROOFLINE and one.state in (State.PASS, State.FAIL) else None
+    return Link(name=measure, what=_limit(one), used=used) if isinstance(used, int | float) else None
+
+
+def _limit(one: Finding) -> str:
+    """`the declared 50 MB/s of loop0`: what the statement says behind the share."""
+    _, _, said = one.statement.partition("the declared ")
+    return f"of the declared {said.partition(':')[0].partition(',')[0].rstrip('.')}" if said else "of what was declared"
+
+
+def sentence(chain: Chain) -> str:
+    """Which part was nearest to its limit."""
+    where = ", ".join(part for part in (chain.phase, chain.levels, f"run {chain.run}") if part)
+    return f"{where}: nearest to its limit is {chain.nearest.name}, {share(chain.nearest.used)} ({chain.nearest.what})."
