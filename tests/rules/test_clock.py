@@ -60,6 +60,13 @@ def test_a_wall_clock_that_was_set_spoils_a_foreign_tools_time_and_not_ours():
     assert (theirs.severity, theirs.observed["step_s"]) == (Severity.INVALIDATES, 3.0)
 
 
+def test_a_step_of_some_milliseconds_spoils_a_short_time_only():
+    for seconds, state in ((1.0, State.FAIL), (10.0, State.PASS)):
+        found = RULE.check(case(booted=(100.0, 100.02), values={"read.elapsed_ns": 1e9}, figure="elapsed_ns", seconds=seconds))
+        assert found.state is state
+    assert RULE.check(case(booted=(100.0, 100.0005))).state is State.PASS
+
+
 def test_a_step_that_is_little_against_the_time_is_forgiven():
     long = case(booted=(100.0, 101.0), values={"read.elapsed_ns": 1e9}, figure="elapsed_ns", seconds=1000.0)
     assert RULE.check(long).state is State.PASS

@@ -81,6 +81,10 @@ class Syscalls(Protocol):
         """How long each of some equal pieces of integer work took (ns of the thread's own time), one after the other."""
         ...
 
+    def booted_ns(self) -> int:
+        """When the host was booted by its wall clock (ns since 1970), to a microsecond: it moves only where that is set."""
+        ...
+
     def kernel_log(self) -> str:
         """What came into the kernel's log since the former call, as /dev/kmsg gives it; nothing at the first. Raises OSError."""
         ...

@@ -17,6 +17,8 @@ from assay.fleet.hosts.kernel_log import KernelLog
 if TYPE_CHECKING:
     from assay.fleet.hosts.commands import LineProcess
 
+BOOTED_TRIES = 5
+
 
 class Local:
     """The machine that Assay runs on; with `root`, a directory in which a machine's files were recorded.
@@ -140,6 +142,10 @@ class KernelCalls:
 
         return spin()
 
+    def booted_ns(self) -> int:
+        """CLOCK_REALTIME less CLOCK_BOOTTIME (ns), read with one between two of the other; the closest of some tries."""
+        return min(_booted() for _ in range(BOOTED_TRIES))[1]
+
     def kernel_log(self) -> str:
         """What came into the kernel's log since the former call; nothing at the first. Raises OSError."""
         return self._log.since()
@@ -162,3 +168,9 @@ class KernelCalls:
         from assay.fleet.hosts import promises
 
         return promises.probe(path)
+
+
+def _booted() -> tuple[int, int]:
+    """How far the two readings of CLOCK_BOOTTIME were apart, and the wall clock less their middle (ns)."""
+    before, wall, after = time.clock_gettime_ns(time.CLOCK_BOOTTIME), time.time_ns(), time.clock_gettime_ns(time.CLOCK_BOOTTIME)
+    return after - before, wall - (before + after) // 2
