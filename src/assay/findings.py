@@ -31,6 +31,8 @@ class Details(TypedDict, total=False):
     evidence: tuple[str, ...]
     lacking: tuple[str, ...]
     """Evidence keys that would tell, where they are others than those that the rule reads."""
+    advice: str
+    """What to do in this very case, where that is other than what the rule advises."""
 
 
 MOST_LETTERS = 60
@@ -56,7 +58,9 @@ def found(rule: Rule, case: Case, state: State, statement: str, **details: Unpac
         relabel=details.get("relabel"),
         evidence=(*named, *(one for one in details.get("evidence", ()) if one not in named)),
         alternatives=rule.alternatives if failed else (),
-        advice=rule.advice if failed else to_get(case, state, details.get("lacking") or rule.reads or rule.needs),
+        advice=details.get("advice", rule.advice)
+        if failed
+        else to_get(case, state, details.get("lacking") or rule.reads or rule.needs),
     )
 
 

@@ -1,9 +1,11 @@
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from assay import catalogue
+from assay.pairs import NOTEBOOK
 from assay.records import Change, Severity, State
 from comparison_cases import case
 
@@ -43,6 +45,17 @@ def test_going_back_shows_a_planted_drift():
     assert "a drift that matters by itself" in finding.statement
 
 
+def test_of_two_notebooks_it_says_when_they_were_measured_and_what_can_be_done():
+    one = case("S04", values(), change=Change.MANUAL, compare=NOTEBOOK)
+    factors = tuple(replace(factor, path=NOTEBOOK) if factor.path == "target" else factor for factor in one.experiment.factors)
+    finding = RULE.check(replace(one, experiment=replace(one.experiment, factors=factors)))
+    assert (finding.state, finding.severity) == (State.FAIL, Severity.QUALIFIES)
+    assert finding.statement.startswith("Nothing was interleaved between the two notebooks: runs started in ext4 from 20")
+    assert "drift between the notebooks" in finding.statement
+    assert "third notebook" in finding.advice
+    assert "returns" not in finding.advice
+
+
 def test_going_back_without_drift_says_so():
     finding = RULE.check(case("S04", from_sitting_to_sitting(0.0), change=Change.MANUAL, returns=1))
     assert "no drift that matters" in finding.statement
@@ -66,7 +79,5 @@ def test_false_alarms_stay_near_the_level():
 
 
 def test_arms_without_runs_cannot_be_judged():
-    from dataclasses import replace
-
     empty = replace(case("S04", values()), candidate=())
     assert RULE.check(empty).state is State.UNVERIFIED

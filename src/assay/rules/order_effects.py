@@ -9,12 +9,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from statistics import fmean
 
 from assay import measures
 from assay.catalogue import Case, ComparisonCase, Rule
 from assay.findings import comparisons_only, found
+from assay.pairs import NOTEBOOK
 from assay.records import Bound, Change, Conclusion, Finding, Run, Scope, Severity, State
 from assay.statistics.contrast import Contrast
 from assay.statistics.contrast import interval as limits
@@ -29,6 +30,11 @@ ALTERNATIVES = (
 ADVICE = (
     "Let the schedule mix the levels in randomised blocks, at least four of them. Where a person must change the level, go back "
     "to the first one at the end (`returns = 1`): what differs then is drift."
+)
+ADVICE_OF_NOTEBOOKS = (
+    "Measure both in one experiment, with what differs as one factor: its schedule mixes them. Where that cannot be, measure the "
+    "first once more after the second, into a third notebook, and hold that against the first (`assay compare`): what differs "
+    "then is drift. What was meant to differ belongs into both files (`implied`); C01 and C05 list the rest."
 )
 DRIFTED = {
     Conclusion.MATTERS: ": a drift that matters by itself.",
@@ -91,22 +97,37 @@ def in_sittings(case: ComparisonCase, baseline: Sequence[Point]) -> Finding:
     for point in baseline:
         groups.setdefault(point.sitting, []).append(math.exp(point.residual))
     drift = welch_ratio(groups[min(groups)], groups[max(groups)]) if len(groups) > 1 else None
+    notebooks = case.comparison.factor == NOTEBOOK
+    apart = "The arms were not interleaved but measured in sittings of their own."
     return found(
         RULE,
         case,
         State.FAIL,
-        f"The arms were not interleaved but measured in sittings of their own. {said_of(drift, case)}",
+        f"{of_notebooks(case) if notebooks else apart} {said_of(drift, case)}",
         severity=Severity.QUALIFIES,
         observed={"drift_share": math.expm1(drift.difference)} if drift else {},
         threshold={"drift_share": case.comparison.matters_share},
         bound=interval(case),
+        advice=ADVICE_OF_NOTEBOOKS if notebooks else RULE.advice,
     )
+
+
+def of_notebooks(case: ComparisonCase) -> str:
+    """When the runs of each notebook started."""
+    names = (case.comparison.baseline, case.comparison.candidate)
+    times = [
+        f"{name} from {min(starts):%Y-%m-%d %H:%M} to {max(starts):%Y-%m-%d %H:%M}"
+        for name, runs in zip(names, (case.baseline, case.candidate), strict=True)
+        if (starts := [datetime.fromisoformat(run.started_utc).astimezone(UTC) for run, _ in runs])
+    ]
+    return f"Nothing was interleaved between the two notebooks: runs started in {', in '.join(times)} (UTC)."
 
 
 def said_of(drift: Contrast | None, case: ComparisonCase) -> str:
     """What going back to the first level showed, in words."""
     if drift is None:
-        return "A drift between the sittings would look like a difference, and nothing would show it."
+        places = "notebooks" if case.comparison.factor == NOTEBOOK else "sittings"
+        return f"A drift between the {places} would look like a difference, and nothing would show it."
     wide = limits(drift, 0.95)
     conclusion = four_way(wide, limits(drift, 0.90), case.comparison.matters_share)
     change, low, high = (measures.percent(math.expm1(end)) for end in (drift.difference, *wide))
