@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from assay.cli import grids, tables
 from assay.records import Results
+from assay.report.lead import lead
 
 
 def summary(results: Results) -> str:
-    """Verdict counts, comparisons, requirements, troughs, how it scales, every cell, and why what is doubtful is so."""
+    """The first line of the answer and what belongs to it; then verdict counts, every table, and why what is doubtful is so."""
     verdicts = [one for judged in results.runs for one in judged.verdicts.values()]
+    first = lead(results)
     parts = [
+        "\n".join((first.text, *first.more)) if first else "",
         f"{results.experiment.title}: {tables.counted(tables.verdict_counts(results.runs)) or 'no verdicts'}",
         results.experiment.question,
         tables.comparison_table(results),

@@ -50,14 +50,15 @@ def headlines(results: Results) -> tuple[Headline, ...]:
     """One for each measure that was compared, in the experiment's order."""
     return tuple(
         Headline(
-            title=words.operation(measure.workload, measure.operation), figure=words.figure(measure.figure), lines=tuple(lines)
+            title=words.operation(measure.workload, measure.operation), figure=words.figure(measure.figure), lines=tuple(found)
         )
         for measure in results.experiment.measures
-        if (lines := list(_lines(results, measure)))
+        if (found := list(lines(results, measure)))
     )
 
 
-def _lines(results: Results, measure: Measure) -> Iterable[Line]:
+def lines(results: Results, measure: Measure) -> Iterable[Line]:
+    """What the comparisons of one measure say, those that agree in one sentence."""
     grouped: dict[tuple[Value, str], list[Comparison]] = {}
     for one in results.comparisons:
         if one.measure == measure.name:

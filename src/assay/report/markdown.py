@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from assay.records import Results
-from assay.report import answer, forest, headlines, listing, words
+from assay.report import answer, forest, headlines, lead, listing, words
 from assay.report.quantities import show, show_range
 
 
@@ -15,6 +15,7 @@ def render(results: Results) -> str:
     parts = [
         f"# {escape(results.experiment.title)}",
         f"*{escape(results.experiment.question)}*" if results.experiment.question else "",
+        _lead(results),
         _headlines(results),
         _requirements(results),
         _figures(results),
@@ -39,6 +40,11 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     if not body:
         return ""
     return "\n".join(["| " + " | ".join(head) + " |", "|" + " --- |" * len(head), *body])
+
+
+def _lead(results: Results) -> str:
+    first = lead.lead(results)
+    return "\n".join((f"**{escape(first.text)}**", *(f"- {escape(one)}" for one in first.more))) if first else ""
 
 
 def _headlines(results: Results) -> str:
