@@ -11,7 +11,7 @@ from typing import Any
 
 from assay.records import Bound, Estimate, Observations, Results
 from assay.report import answer, bundle, costs, facts, forest, headlines, ladders, lead, listing, selection, words
-from assay.report.charts import blocks, curves, latency, limits, theme, timeline
+from assay.report.charts import blocks, curves, latency, limits, theme, timeline, tornado
 from assay.report.charts import forest as comparisons
 from assay.report.charts import ladder as rungs
 from assay.report.charts.figure import Drawn, Figure
@@ -28,6 +28,10 @@ LATENCY = (
 TIMELINE = (
     "One representative run of each compared level: the run nearest to the estimate of the first measure."
     " Where the application's line leaves the device's, memory is at work. Phases too short for a few samples are left out."
+)
+FACTORS = (
+    "What each factor does to a measure, the largest effect on top; below it how far two factors change each other's effect."
+    " All effects of the experiment were held together (Holm)."
 )
 LIMITS = (
     "How far the load used each part that its data passed, in one representative run of each compared level. A device that is"
@@ -89,7 +93,7 @@ def opening(results: Results) -> dict[str, object]:
     return {
         "lead": lead.lead(results),
         "headlines": headlines.headlines(results),
-        "figures_now": () if results.comparisons else listing.opening(results),
+        "figures_now": () if results.comparisons or results.sensitivity else listing.opening(results),
         "counts": counts,
         "total": sum(n for _, n in counts),
         "doubts": answer.doubts(results),
@@ -109,6 +113,12 @@ def gallery(
     """The charts that need observations: (id, name, what it is, figures)."""
     shown = [(judged, load(judged.id)) for judged in selection.representatives(results, found)[:SIDE_BY_SIDE]]
     return (
+        (
+            "factors",
+            "Which factors matter",
+            FACTORS,
+            tornado.figures(results),
+        ),
         (
             "curves",
             "Over the number of objects",

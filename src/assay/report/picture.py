@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import importlib
 import json
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,8 @@ WIDTH = 640
 """Pixels across one panel."""
 SCALE = 2
 """Pixels of a PNG per pixel of the chart."""
+LINE = 120
+"""Characters of a line of the caption."""
 
 
 def write(results: Results, load: page.Load, pictures: Pictures, name: str, path: Path) -> None:
@@ -75,7 +78,7 @@ def specification(figure: Figure) -> charts.theme.Spec:
     """All panels of a figure below each other, with its title and caption."""
     config = {**charts.theme.CONFIG, "background": charts.theme.LIGHT["--paper"]}
     return {
-        "title": {"text": figure.title, "subtitle": figure.caption, "anchor": "start"},
+        "title": {"text": figure.title, "subtitle": textwrap.wrap(figure.caption, LINE), "anchor": "start"},
         "config": config,
         "vconcat": list(_sized(figure)),
     }

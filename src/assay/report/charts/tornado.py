@@ -1,0 +1,265 @@
+"""A tornado: the effect of each factor as a bar from "no effect", the largest on top, with its interval and what matters."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from assay.measures import sentence
+from assay.records import Conclusion, DesignKind, FactorEffect, Results, Sensitivity
+from assay.report import words
+from assay.report.charts.dots import named
+from assay.report.charts.figure import Figure, Panel, Table
+from assay.report.charts.theme import Row, Spec, frame, rows_of, ticks
+from assay.report.quantities import NARROW
+
+ROW = 34
+"""Pixels of a bar with its room."""
+REACH = 16.0
+"""The axis goes to sixteen times at most; what lies beyond is cut."""
+STEPS = (1.02, 1.05, 1.1, 1.2, 1.5, 2.0, 3.0, 5.0, 10.0)
+APART = 0.14
+"""Share of the axis that two of its labels keep between them."""
+FILLS = {
+    Conclusion.MATTERS: "var(--s0)",
+    Conclusion.IMMATERIAL: "var(--h3)",
+    Conclusion.EQUIVALENT: "var(--h1)",
+    Conclusion.UNDECIDED: "transparent",
+}
+"""Full colour for what matters, paler for what does not, an outline for what is not known."""
+CAPTION = (
+    "Ratio to the baseline level, logarithmic; lines: {} intervals; shaded: under {}, which would not matter."
+    " Full colour: matters; pale: does not; outline: undecided."
+)
+STARRED = " *: or what the table names beside it, which this design cannot tell apart."
+SCREENED = " A screening: each bar may in part be what two other factors do together."
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Axis:
+    """The shared axis of the bars: as far to the left as to the right."""
+
+    reach: float
+    matters: float
+
+    def at(self, ratio: float) -> float:
+        """A ratio, kept inside the axis."""
+        return float(f"{min(max(ratio, 1 / self.reach), self.reach):.5g}")
+
+
+def figures(results: Results) -> tuple[Figure, ...]:
+    """One tornado for each measure of a designed experiment."""
+    return tuple(found for one in results.sensitivity if (found := _figure(results, one)) is not None)
+
+
+def _figure(results: Results, one: Sensitivity) -> Figure | None:
+    shown = [each for each in one.effects if each.ratio is not None]
+    if not shown:
+        return None
+    measure = next(each for each in results.experiment.measures if each.name == one.measure)
+    axis = _axis(shown, one.matters_share)
+    own, pairs = ([each for each in shown if len(each.steps) == count] for count in (1, 2))
+    confidence = next(each.ratio.confidence for each in shown if each.ratio is not None)
+    method = shown[0].ratio.method.partition(";")[0].rpartition(": ")[2] if shown[0].ratio is not None else ""
+    return Figure(
+        name=f"tornado-{one.measure}",
+        title=f"{words.measure(measure)}: which factors matter",
+        caption=f"{CAPTION.format(_percent(confidence), _percent(one.matters_share))} Bars: {method}.{_doubt(one)}",
+        panels=tuple(
+            panel
+            for panel in (
+                _panel(axis, own, ""),
+                _panel(axis, pairs, "Two factors together: how many times larger the ratio of one is with the other"),
+            )
+            if panel is not None
+        ),
+        table=_table(one),
+        stacked=True,
+        wide=True,
+    )
+
+
+def _doubt(one: Sensitivity) -> str:
+    """What the bars may be instead."""
+    starred = STARRED if any(each.mixed_with for each in one.effects) else ""
+    return starred or (SCREENED if one.design is DesignKind.SCREENING else "")
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:g}{NARROW}%"
+
+
+def _axis(shown: Sequence[FactorEffect], matters: float) -> _Axis:
+    """The axis that holds every interval, with a share of room for the figures at the ends of the bars."""
+    ends = [end for one in shown if one.ratio for end in (one.ratio.value, one.ratio.low, one.ratio.high) if end]
+    far = max([math.log1p(2 * matters), *(abs(math.log(end)) for end in ends)])
+    return _Axis(reach=math.exp(min(far * 1.35, math.log(REACH))), matters=matters)
+
+
+def _panel(axis: _Axis, effects: Sequence[FactorEffect], heading: str) -> Panel | None:
+    """The bars of factors, or of pairs."""
+    if not effects:
+        return None
+    rows = [_row(axis, place, one) for place, one in enumerate(effects)]
+    height = len(rows) * ROW + 40
+    names = [" with ".join(step.factor for step in one.steps) for one in effects]
+    said = "; ".join(one.statement for one in effects)
+    return Panel(heading=heading, spec=_spec(axis, rows, names, height), height=height, description=said)
+
+
+def _row(axis: _Axis, place: int, one: FactorEffect) -> Row:
+    """A bar: its end, its interval, what stands at its end, and which levels it is about on the other side."""
+    assert one.ratio is not None
+    ratio = one.ratio
+    low, high = ratio.low or ratio.value, ratio.high or ratio.value
+    rises = ratio.value >= 1
+    return {
+        "p": float(place),
+        "v": axis.at(ratio.value),
+        "l": axis.at(low),
+        "h": axis.at(high),
+        "e": axis.at(high if rises else low),
+        "o": axis.at(min(low, 1.0) if rises else max(high, 1.0)),
+        "r": int(rises),
+        "k": one.conclusion.value,
+        "n": _change(ratio.value) + ("*" if one.mixed_with else ""),
+        "w": _levels(one),
+        "t": one.statement,
+    }
+
+
+def _levels(one: FactorEffect) -> str:
+    """`none → each`; of a pair what it may be instead, else both levels."""
+    if len(one.steps) == 1:
+        return f"{words.level(one.steps[0].baseline)} → {words.level(one.steps[0].level)}"
+    return f"or {_others(one)}" if one.mixed_with else ", ".join(words.level(step.level) for step in one.steps)
+
+
+def _others(one: FactorEffect) -> str:
+    """`a with b, c with d`: what the design cannot tell from it."""
+    return ", ".join(" with ".join(step.factor for step in steps) for steps in one.mixed_with)
+
+
+def _change(ratio: float) -> str:
+    """`+42 %`, `-0.4 %`, `2.3 times`."""
+    if ratio >= 2:
+        return f"{ratio:.3g} times"
+    points = 100 * (ratio - 1)
+    text = f"{points:+.1f}" if abs(points) < 10 else f"{points:+.0f}"
+    return f"{'0' if float(text) == 0 else text}{NARROW}%"
+
+
+def _spec(axis: _Axis, rows: Sequence[Row], names: Sequence[str], height: int) -> Spec:
+    x: Spec = {
+        "type": "quantitative",
+        "scale": {"type": "log", "domain": [1 / axis.reach, axis.reach], "nice": False},
+        "axis": {**ticks(marks := _marks(axis.reach)), "labelExpr": named({_tick(at): at for at in marks}), "title": None},
+    }
+    y: Spec = {
+        "field": "p",
+        "type": "quantitative",
+        "scale": {"domain": [-0.6, len(rows) - 0.4], "reverse": True, "nice": False, "zero": False},
+        "axis": {
+            **ticks(range(len(rows))),
+            "labelExpr": f"{json.dumps(list(names))}[datum.value]",
+            "title": None,
+            "grid": False,
+            "labelFontSize": 12,
+            "labelColor": "var(--ink)",
+            "labelLimit": 220,
+        },
+    }
+    return {**frame(height, [*_ground(axis, x), *_bars(x, y), *_texts(x, y)]), "data": rows_of(rows)}
+
+
+def _ground(axis: _Axis, x: Spec) -> list[Spec]:
+    """What does not matter, shaded, and the line of no effect."""
+    band = {"low": 1 / (1 + axis.matters), "high": 1 + axis.matters}
+    return [
+        {
+            "data": {"values": [band]},
+            "mark": {"type": "rect", "color": "var(--grid)", "opacity": 0.8},
+            "encoding": {"x": {**x, "field": "low"}, "x2": {"field": "high"}},
+        },
+        {
+            "data": {"values": [{"one": 1}]},
+            "mark": {"type": "rule", "color": "var(--axis)", "strokeWidth": 1.2},
+            "encoding": {"x": {**x, "field": "one"}},
+        },
+    ]
+
+
+def _bars(x: Spec, y: Spec) -> list[Spec]:
+    """The bars from no effect, and their intervals."""
+    tip: Spec = {"field": "t", "type": "nominal"}
+    fill: Spec = {
+        "field": "k",
+        "type": "nominal",
+        "legend": None,
+        "scale": {"domain": [one.value for one in FILLS], "range": list(FILLS.values())},
+    }
+    bar: Spec = {
+        "transform": [{"calculate": "1", "as": "one"}],
+        "mark": {"type": "bar", "orient": "horizontal", "size": 15, "stroke": "var(--s0)", "strokeWidth": 1},
+        "encoding": {"y": y, "x": {**x, "field": "one"}, "x2": {"field": "v"}, "fill": fill, "tooltip": tip},
+    }
+    interval: Spec = {
+        "mark": {"type": "errorbar", "thickness": 1.5, "color": "var(--ink)", "ticks": {"size": 7, "color": "var(--ink)"}},
+        "encoding": {"y": y, "x": {**x, "field": "l"}, "x2": {"field": "h"}, "tooltip": tip},
+    }
+    return [bar, interval]
+
+
+def _texts(x: Spec, y: Spec) -> list[Spec]:
+    """The change behind each bar's interval, the levels on the other side of the line of no effect."""
+    found: list[Spec] = []
+    for field, text, colour, behind in (("e", "n", "var(--ink)", 1), ("o", "w", "var(--muted)", 0)):
+        for rises in (0, 1):
+            right = rises == behind
+            found.append(
+                {
+                    "transform": [{"filter": f"datum.r === {rises}"}],
+                    "mark": {"type": "text", "align": "left" if right else "right", "dx": 7 if right else -7, "color": colour},
+                    "encoding": {"y": y, "x": {**x, "field": field}, "text": {"field": text}},
+                }
+            )
+    return found
+
+
+def _marks(reach: float) -> list[float]:
+    """One, and round ratios on both sides with room between their labels."""
+    kept: list[float] = []
+    for step in reversed(STEPS):
+        at = math.log(step) / math.log(reach) / 2
+        if at <= 0.47 and all(abs(at - math.log(other) / math.log(reach) / 2) >= APART for other in (1.0, *kept)):
+            kept.append(step)
+    return sorted([1.0, *kept, *(1 / step for step in kept)])
+
+
+def _tick(ratio: float) -> str:
+    """A place on the axis: `no effect`, `+20 %`, `-17 %`, `3 times`."""
+    if ratio == 1:
+        return "no effect"
+    return f"{ratio:g} times" if ratio >= 2 else f"{100 * (ratio - 1):+.0f}{NARROW}%"
+
+
+def _table(one: Sensitivity) -> Table:
+    head = ("effect of", "level", "against", "change", "ratio", "95 % interval", "conclusion", "n", "may be that of")
+    return Table(head=head, rows=tuple(_numbers(each) for each in one.effects))
+
+
+def _numbers(one: FactorEffect) -> tuple[str, ...]:
+    value, low, high = sentence.digits(one.ratio) if one.ratio is not None else ("not known", "", "")
+    return (
+        " with ".join(step.factor for step in one.steps),
+        ", ".join(words.level(step.level) for step in one.steps),
+        ", ".join(words.level(step.baseline) for step in one.steps),
+        "" if one.ratio is None else _change(one.ratio.value),
+        value,
+        f"{low} to {high}" if low else "no interval",
+        one.conclusion.value,
+        str(one.ratio.n) if one.ratio is not None else "0",
+        _others(one),
+    )
