@@ -26,7 +26,8 @@ def audit(lab: Path, which: str | None, *, as_json: bool, gate: Gate) -> int:
         results = judged_anew(folder)
         before = next((name for name in reversed(notebook.rulesets(folder)) if name != results.ruleset), None)
         former = notebook.results(folder, before) if before else None
-        store.judge(results.ruleset, [verdict for judged in results.runs for verdict in judged.verdicts.values()])
+        verdicts = [verdict for judged in results.runs for verdict in judged.verdicts.values()]
+        store.judge(results.ruleset, verdicts, {judged.id: judged.courses for judged in results.runs})
         store.derive(results.ruleset, results)
     if as_json:
         print(json.dumps(to_plain(results), sort_keys=True))

@@ -9,6 +9,7 @@ from itertools import groupby
 from pathlib import Path
 
 from assay.audit import judge
+from assay.cli.judging import judged_run
 from assay.cli.laboratory import engine_path, observers, own_ledger
 from assay.cli.standing import standing
 from assay.experiment import plan as planning
@@ -106,8 +107,11 @@ def execute(campaign: Campaign, lab: Lab, trial: Trial) -> None:
 def keep(campaign: Campaign, run: Run, observations: Observations) -> tuple[Verdict, ...]:
     """Store a run and what the audit says of it."""
     campaign.store.add(run, observations)
-    verdicts = judge.judge_run(campaign.experiment, run, observations) if run.outcome is Outcome.FINISHED else ()
-    campaign.store.judge(judge.ruleset(), verdicts)
+    if run.outcome is not Outcome.FINISHED:
+        return ()
+    known = judged_run(campaign.experiment, run, observations)
+    verdicts = tuple(known.verdicts.values())
+    campaign.store.judge(judge.ruleset(), verdicts, {known.id: known.courses})
     return verdicts
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from assay.analysis import cells, compare, require, scale_up, scaling, sensitivity, troughs
+from assay.analysis import cells, compare, require, scale_up, scaling, sensitivity, steady_state, troughs
 from assay.audit import judge
 from assay.errors import DamagedError
 from assay.notebook import read as notebook
-from assay.records import Judged, Outcome, Results
+from assay.records import Experiment, Judged, Observations, Outcome, Results, Run
 
 
 def current(folder: Path) -> Results:
@@ -33,12 +33,20 @@ def judged_anew(folder: Path) -> Results:
     for old in kept.runs:
         try:
             finished = old.run.outcome is Outcome.FINISHED
-            verdicts = judge.judge_run(kept.experiment, old.run, load(old.id)) if finished else ()
+            runs.append(judged_run(kept.experiment, old.run, load(old.id)) if finished else Judged(run=old.run, verdicts={}))
         except DamagedError as error:
             damaged[old.id] = str(error)
-            continue
-        runs.append(Judged(run=old.run, verdicts={verdict.subject.split(":", 2)[2]: verdict for verdict in verdicts}))
     return answered(replace(kept, runs=tuple(runs), damaged=damaged, ruleset=judge.ruleset()), load)
+
+
+def judged_run(experiment: Experiment, run: Run, observations: Observations) -> Judged:
+    """A finished run with the audit's verdicts and how its figures went over time."""
+    verdicts = judge.judge_run(experiment, run, observations)
+    return Judged(
+        run=run,
+        verdicts={verdict.subject.split(":", 2)[2]: verdict for verdict in verdicts},
+        courses=steady_state.courses(experiment, run, observations),
+    )
 
 
 def answered(bare: Results, load: notebook.Load) -> Results:

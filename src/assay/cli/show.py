@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 from assay import measures
-from assay.analysis import quantities
+from assay.analysis import quantities, steady_state
 from assay.audit import judge
 from assay.cli import readable, tables
 from assay.cli.account import account
+from assay.cli.judging import judged_run
 from assay.cli.own_cost import own_cost
 from assay.errors import DamagedError, UsageError
 from assay.notebook import layout
 from assay.notebook import read as notebook
 from assay.plain import to_plain
-from assay.records import Finding, Judged, Outcome, Phase, State, Verdict
+from assay.records import Experiment, Finding, Judged, Outcome, Phase, State, Verdict
 from assay.units import Unit
 
 
@@ -38,16 +40,23 @@ def find(folder: Path, run_id: str) -> Judged:
     kept = notebook.results(folder, judge.ruleset())
     for judged in kept.runs:
         if judged.id == run_id:
-            if judged.verdicts or judged.run.outcome is not Outcome.FINISHED:
-                return judged
-            verdicts = judge.judge_run(kept.experiment, judged.run, notebook.observations(folder, run_id))
-            return Judged(run=judged.run, verdicts={verdict.subject.split(":", 2)[2]: verdict for verdict in verdicts})
+            return whole(folder, kept.experiment, judged)
     place = str(layout.attempt_folder(folder, run_id).relative_to(folder))
     if place in kept.damaged:
         raise DamagedError(f"run {run_id} cannot be shown: {kept.damaged[place]}; `assay run --resume` measures it anew")
     there = ", ".join(judged.id for judged in kept.runs) or "none"
     damaged = f"; damaged: {', '.join(kept.damaged)}" if kept.damaged else ""
     raise UsageError(f"found no run {run_id} in {folder.name}; expected one of: {there}{damaged}")
+
+
+def whole(folder: Path, experiment: Experiment, judged: Judged) -> Judged:
+    """The run with verdicts and courses; what is not stored is made of its evidence."""
+    if judged.run.outcome is not Outcome.FINISHED or judged.courses:
+        return judged
+    seen = notebook.observations(folder, judged.id)
+    if not judged.verdicts:
+        return judged_run(experiment, judged.run, seen)
+    return replace(judged, courses=steady_state.courses(experiment, judged.run, seen))
 
 
 def told(judged: Judged) -> str:
@@ -60,6 +69,7 @@ def told(judged: Judged) -> str:
         head.rstrip(", "),
         f"error: {run.error}" if run.error else "",
         verdict_table(judged),
+        over_time(judged),
         tables.reasons(judged.verdicts.values()),
         doubts(findings),
         phase_table(run.phases),
@@ -85,6 +95,14 @@ def verdict_table(judged: Judged) -> str:
         for measure, verdict in judged.verdicts.items()
     ]
     return tables.table(("verdict", "measure", "value", "corrected", "tier"), rows, (2, 3)) if rows else ""
+
+
+def over_time(judged: Judged) -> str:
+    """How each rate and latency went over time, those of the same sentence in one line; empty where none has a course."""
+    said: dict[str, list[str]] = {}
+    for measure, course in judged.courses.items():
+        said.setdefault(course.statement, []).append(measure)
+    return "\n".join(("over time:", *(f"    {', '.join(names)}: {text}" for text, names in said.items()))) if said else ""
 
 
 def with_unit(value: float | None, unit: str) -> str:

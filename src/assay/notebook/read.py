@@ -15,6 +15,7 @@ from assay.notebook import columns, files, layout
 from assay.records import (
     Cell,
     Comparison,
+    Course,
     Experiment,
     Fact,
     Finding,
@@ -189,7 +190,7 @@ def results(folder: Path, ruleset: str | None = None) -> Results:
     chosen = ruleset if ruleset is not None else (known[-1] if known else "")
     derived = layout.derived_folder(folder, chosen)
     with uncollected():
-        judged = tuple(Judged(run=run, verdicts=verdicts(derived, run)) for run in found.runs)
+        judged = tuple(judgement(derived, run) for run in found.runs)
     bare = Results(experiment=experiment, plan=plan, runs=judged, damaged=found.damaged, ruleset=chosen)
     with suppress(DamagedError, KeyError, TypeError):
         return with_answers(bare, files.read_json(derived / "answers.json"))
@@ -208,13 +209,22 @@ def uncollected() -> Iterator[None]:
             gc.enable()
 
 
-def verdicts(derived: Path, run: Run) -> Mapping[str, Verdict]:
-    """The stored verdicts of a run by measure; empty where there are none, or where they are damaged."""
+def judgement(derived: Path, run: Run) -> Judged:
+    """A run with its stored verdicts and courses by measure; none where there are none, or where they are damaged."""
     path = derived / "verdicts" / f"{run.trial.id:04d}-{run.attempt}.json"
     with suppress(DamagedError, KeyError, TypeError, AttributeError):
-        found = files.read_json(path)["verdicts"]
-        return {measure: plain.from_plain(Verdict, verdict) for measure, verdict in found.items()}
-    return {}
+        found = files.read_json(path)
+        return Judged(
+            run=run,
+            verdicts={measure: plain.from_plain(Verdict, verdict) for measure, verdict in found["verdicts"].items()},
+            courses={measure: plain.from_plain(Course, course) for measure, course in found.get("courses", {}).items()},
+        )
+    return Judged(run=run, verdicts={})
+
+
+def verdicts(derived: Path, run: Run) -> Mapping[str, Verdict]:
+    """The stored verdicts of a run by measure."""
+    return judgement(derived, run).verdicts
 
 
 def with_answers(bare: Results, found: Any) -> Results:  # noqa: ANN401 - plain values are any value

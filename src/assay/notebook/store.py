@@ -20,7 +20,7 @@ from typing import IO, Self
 from assay import plain
 from assay.errors import AssayError, RefusedError
 from assay.notebook import columns, files, index, layout, lock, read
-from assay.records import Experiment, Observations, Plan, Results, Run, Verdict
+from assay.records import Course, Experiment, Observations, Plan, Results, Run, Verdict
 
 
 @dataclass(kw_only=True)
@@ -103,15 +103,16 @@ class Store:
             index.put_run(self.database, run)
         return name
 
-    def judge(self, ruleset: str, verdicts: Iterable[Verdict]) -> None:
-        """Keep verdicts on measures of runs (subjects `run:0007/1:MEASURE`), one file a run."""
+    def judge(self, ruleset: str, verdicts: Iterable[Verdict], courses: Mapping[str, Mapping[str, Course]] | None = None) -> None:
+        """Keep verdicts on measures of runs (subjects `run:0007/1:MEASURE`), one file a run, with the run's courses."""
         by_run: dict[str, dict[str, Verdict]] = defaultdict(dict)
         for verdict in verdicts:
             _, run, measure = verdict.subject.split(":", 2)
             by_run[run][measure] = verdict
         for run, found in by_run.items():
             path = layout.derived_folder(self.folder, ruleset) / "verdicts" / f"{run.replace('/', '-')}.json"
-            files.write_whole(path, files.to_json({"run": run, "verdicts": plain.to_plain(found)}))
+            told = {"run": run, "verdicts": plain.to_plain(found), "courses": plain.to_plain((courses or {}).get(run, {}))}
+            files.write_whole(path, files.to_json(told))
             with suppress(sqlite3.Error):
                 index.put_verdicts(
                     self.database, path.parent.parent.name, [(run, measure, verdict) for measure, verdict in found.items()]

@@ -4,6 +4,7 @@ Times are nanoseconds of CLOCK_MONOTONIC of the host that took them, relative to
 unless a name ends in `_utc`. Shares are 0..1. Nothing here imports numpy: `assay stat` must start fast.
 """
 
+from assay.records.course import ChangePoint, Course, CourseKind, CourseState, Rounds
 from assay.records.evidence import (
     ABSOLUTE,
     Direction,
@@ -92,10 +93,14 @@ __all__ = [
     "CacheState",
     "Cell",
     "Change",
+    "ChangePoint",
     "Claim",
     "Client",
     "Comparison",
     "Conclusion",
+    "Course",
+    "CourseKind",
+    "CourseState",
     "DesignKind",
     "Direction",
     "Durability",
@@ -139,6 +144,7 @@ __all__ = [
     "RequirementResult",
     "RequirementState",
     "Results",
+    "Rounds",
     "Run",
     "Rung",
     "Scaling",

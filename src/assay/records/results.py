@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from assay.frozen import dataclass, field
+from assay.records.course import Course
 from assay.records.experiment import Experiment, Plan
 from assay.records.judgement import Cell, Comparison, Finding, RequirementResult, Scaling, Trough, Verdict
 from assay.records.run import Run
@@ -17,6 +18,8 @@ class Judged:
 
     run: Run
     verdicts: Mapping[str, Verdict]
+    courses: Mapping[str, Course] = field(default_factory=dict)
+    """How its rates and latencies went over time (by measure name); empty where an older version judged it."""
 
     @property
     def id(self) -> str:

@@ -39,6 +39,13 @@ def trend(times: Sequence[float], values: Sequence[float], spent: int = 0) -> Tr
     return Trend(slope=slope, rise=slope * (max(times) - min(times)), p_value=p_value(contrast))
 
 
+def line_squares(times: Sequence[float], values: Sequence[float]) -> float:
+    """The sum of the squared distances of the values from the least-squares line through them."""
+    share = correlation(times, values) ** 2
+    mean = fmean(values)
+    return (1 - share) * sum((value - mean) ** 2 for value in values)
+
+
 def correlation(first: Sequence[float], second: Sequence[float]) -> float:
     """Pearson's correlation; 0 where one of the two does not vary."""
     means = fmean(first), fmean(second)

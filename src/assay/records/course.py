@@ -1,0 +1,86 @@
+"""How one figure of a run went over the time that is counted: steady from when on, with which mean, where it changed."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from assay.frozen import dataclass
+from assay.records.judgement import Estimate
+
+
+class CourseState(StrEnum):
+    """Whether a figure was steady within its trial."""
+
+    STEADY = "steady"
+    """From `steady_from_ns` on nothing changed by what matters."""
+    NOT_STEADY = "not steady"
+    UNKNOWN = "cannot tell"
+    """Nobody counted it meanwhile, at too few points, or the clients never ran together."""
+
+
+class CourseKind(StrEnum):
+    """What is looked at: a percentile is known of a whole phase only, over time its mean stands for it."""
+
+    RATE = "rate"
+    LATENCY = "mean latency"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChangePoint:
+    """From where on the level is another, by more than what matters; times relative to T0."""
+
+    at_ns: int
+    before: float
+    after: float
+    """The means of the stretches that it parts, in the course's unit."""
+
+    @property
+    def change_share(self) -> float | None:
+        """By which share of the level before; None where that is 0."""
+        return self.after / self.before - 1 if self.before else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rounds:
+    """How the rounds of a phase ended that was to run until it was steady."""
+
+    number: int
+    each_ns: int
+    alike: bool
+    """Whether the last five met the five-round criterion of SNIA."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Course:
+    """What is said of one measure of a run over time."""
+
+    run: str
+    """`0007/1`."""
+    measure: str
+    kind: CourseKind
+    unit: str
+    state: CourseState
+    statement: str
+    start_ns: int
+    """When the phase began; the times in the statement are counted from there, all others from T0."""
+    from_ns: int | None = None
+    to_ns: int | None = None
+    """The window in which all clients ran; None where there is none."""
+    clients: int = 0
+    parts: int = 0
+    """Into how many the window was cut."""
+    steady_from_ns: int | None = None
+    """None where it was not steady."""
+    before: float | None = None
+    """The mean before that; None where it was steady from the beginning."""
+    memory_ns: int | None = None
+    """The correlation time: so long apart, values are worth an independent one each."""
+    mean: Estimate | None = None
+    """Of the steady part, with the interval of its batch means (n: batches); None where too few independent ones fit."""
+    changes: tuple[ChangePoint, ...] = ()
+    """In order of time, those of the warm-up among them."""
+    drift_share: float | None = None
+    """By which share of its mean the steady part rises (or falls) beyond chance and beyond what matters, else None."""
+    rounds: Rounds | None = None
+    false_alarm_share: float | None = None
+    """How often a figure without a change is said to have one, at most."""

@@ -1,0 +1,191 @@
+"""Steady states within a trial: the sentence and the numbers of courses whose truth is known."""
+
+import math
+import random
+import re
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import notebook_records as made
+from assay.analysis.steady_state import courses
+from assay.plain import from_plain, to_plain
+from assay.records import Course, CourseKind, CourseState, Observations, SteadyState
+
+LATENCY = "spool.create.latency_p99_ns"
+PART_NS = 100_000_000
+
+
+def scene(rates, clients=1, start_ns=0, **phase):
+    """A run whose clients together complete so many a second in each 100 ms, and its evidence."""
+    done, times, busy = [0.0], [start_ns], [0.0]
+    for rate in rates:
+        done.append(done[-1] + round(rate / 10 / clients))
+        times.append(times[-1] + PART_NS)
+        busy.append(busy[-1] + PART_NS)
+    ran = [
+        made.client(index, first_ns=start_ns, last_ns=times[-1], count=int(done[-1]), busy_ns=int(busy[-1]))
+        for index in range(clients)
+    ]
+    series = tuple(
+        made.series(f"create.{metric}", times[1:], values[1:], f"client:{one.index}")
+        for one in ran
+        for metric, values in (("count", done), ("busy_ns", busy))
+    )
+    asked = made.experiment(measures=(made.RATE, LATENCY))
+    run = made.run(made.plan(asked).trials[0], phases=[replace(made.phase(ran), start_ns=start_ns, **phase)])
+    return asked, run, Observations(series=series)
+
+
+def of(rates, measure=made.RATE, **more):
+    return courses(*scene(rates, **more))[measure]
+
+
+def noise(name, count=120, spread=0.03):
+    draw = random.Random(name)
+    return [1000 * (1 + spread * draw.gauss(0, 1)) for _ in range(count)]
+
+
+def test_a_steady_rate_says_its_mean_with_an_interval_and_its_batches():
+    found = of(noise("steady"))
+    assert found.state is CourseState.STEADY
+    assert (found.changes, found.before, found.drift_share) == ((), None, None)
+    assert found.steady_from_ns == found.from_ns == 0
+    assert found.mean.low < 1000 < found.mean.high
+    assert found.mean.high - found.mean.low < 30
+    assert 5 <= found.mean.n <= 20
+    assert found.statement.startswith(f"steady from the beginning; {found.mean.n} batches; mean ")
+    assert found.statement.endswith("; no change point")
+    assert found.false_alarm_share == 0.05
+
+
+def test_a_warm_up_is_cut_off_and_said():
+    values = [value * (0.4 if at < 12 else 1.0) for at, value in enumerate(noise("warm"))]
+    found = of(values, start_ns=5_000_000_000)
+    assert found.state is CourseState.STEADY
+    assert 6.0e9 <= found.steady_from_ns <= 8.5e9, "1.2 s after the phase began, or a little later"
+    assert found.before < 900 < found.mean.low < 1000 < found.mean.high
+    assert "steady from 1." in found.statement or "steady from 2." in found.statement
+    assert "less; " in found.statement
+    assert found.statement.endswith("no change point after that")
+
+
+def test_a_fall_is_named_with_its_time_and_size():
+    values = [value * (0.88 if at >= 34 else 1.0) for at, value in enumerate(noise("fall", spread=0.01))]
+    found = of(values, start_ns=2_000_000_000)
+    (point,) = found.changes
+    assert found.state is CourseState.NOT_STEADY
+    assert point.at_ns == pytest.approx(5.4e9, abs=0.1e9)
+    assert point.change_share == pytest.approx(-0.12, abs=0.01)
+    assert re.fullmatch(
+        r"not steady: falls by 1[12](\.\d)? % at 3\.40 s; 1 change point; levels between 8[78]\d/s and (99\d|1,00\d)/s",
+        found.statement,
+    )
+    assert found.steady_from_ns is None
+
+
+def test_a_better_beginning_is_credit_and_no_warm_up():
+    rates = [value * (1.5 if at < 12 else 1.0) for at, value in enumerate(noise("credit", spread=0.01))]
+    assert of(rates).statement.startswith("not steady: falls by 33")
+    slow = of(rates, LATENCY)
+    assert slow.statement.startswith("not steady: rises by 49"), "latencies that begin low"
+    assert of([2000 - rate for rate in rates], LATENCY).state is CourseState.STEADY, "and those that begin high warm up"
+
+
+def test_a_dip_has_two_change_points():
+    found = of([value * (0.7 if 48 <= at < 72 else 1.0) for at, value in enumerate(noise("dip"))])
+    assert [round(point.at_ns / 1e9, 1) for point in found.changes] == [4.8, 7.2]
+    assert "2 change points, at 4.80 s and 7.20 s" in found.statement
+
+
+def test_a_drift_is_no_row_of_changes():
+    found = of([value * (1.3 - 0.6 * at / 120) for at, value in enumerate(noise("drift", spread=0.01))])
+    assert found.state is CourseState.NOT_STEADY
+    assert found.drift_share == pytest.approx(-0.6, abs=0.05)
+    assert found.statement.startswith("not steady: falls all the time, by ")
+    assert "change point" not in found.statement
+
+
+def test_a_change_of_less_than_matters_is_none():
+    values = [value * (0.97 if at >= 60 else 1.0) for at, value in enumerate(noise("small", spread=0.002))]
+    asked, run, seen = scene(values)
+    assert courses(asked, run, seen)[made.RATE].state is CourseState.STEADY
+    strict = courses(replace(asked, matters_share=0.01), run, seen)[made.RATE]
+    assert (strict.state, len(strict.changes)) == (CourseState.NOT_STEADY, 1)
+
+
+def test_a_percentile_is_told_by_its_mean_latency():
+    found = of([value * (0.5 if at >= 60 else 1.0) for at, value in enumerate(noise("latency", spread=0.01))], LATENCY)
+    assert (found.kind, found.unit) == (CourseKind.LATENCY, "ns")
+    assert found.state is CourseState.NOT_STEADY
+    assert found.statement.startswith("not steady: rises by ")
+    assert " at 6 s; 1 change point; levels between " in found.statement
+    steady = of(noise("level"), LATENCY)
+    assert "; mean latency " in steady.statement
+
+
+def test_too_few_points_and_foreign_tools_tell_nothing():
+    assert of(noise("few", 12)).statement == "cannot tell: it is known at 12 points of time, 20 are needed"
+    foreign = of(noise("foreign"), values={"create.ops_per_s": 1000.0})
+    assert (foreign.state, foreign.statement) == (CourseState.UNKNOWN, "cannot tell: nobody counted it meanwhile")
+
+
+def test_clients_that_never_ran_together_have_no_course():
+    asked, run, seen = scene(noise("apart"), clients=2)
+    (phase,) = run.phases
+    first, second = phase.clients
+    (total,) = second.operations
+    late = replace(second, operations=(replace(total, first_ns=13 * 10**9, last_ns=25 * 10**9),))
+    apart = replace(run, phases=(replace(phase, clients=(first, late)),))
+    found = courses(asked, apart, seen)[made.RATE]
+    assert found.statement == "cannot tell: no moment had all 2 clients at work"
+    together = courses(asked, run, seen)[made.RATE]
+    assert (together.clients, together.state) == (2, CourseState.STEADY)
+
+
+@pytest.mark.parametrize(
+    ("state", "said"),
+    [
+        (
+            SteadyState(reached=True, round_ns=10**9, rounds=12, from_ns=7 * 10**9, to_ns=12 * 10**9),
+            "steady from 7 s on, five rounds of 1 s alike; ",
+        ),
+        (SteadyState(reached=False, round_ns=10**9, rounds=12), "not steady: in 12 rounds of 1 s no five in a row were alike"),
+    ],
+)
+def test_rounds_are_said_where_there_are_some(state, said):
+    found = of(noise("rounds", spread=0.01), steady=state)
+    assert found.statement.startswith(said)
+    assert (found.rounds.number, found.rounds.alike) == (12, state.reached)
+
+
+def test_a_rate_that_remembers_itself_has_no_interval_and_says_why():
+    draw, state, values = random.Random("memory"), 0.0, []
+    for _ in range(120):
+        state = 0.9 * state + math.sqrt(1 - 0.81) * draw.gauss(0, 1)
+        values.append(1000 * (1 + 0.01 * state))
+    found = of(values)
+    assert (found.mean.low, found.mean.n) == (None, 0)
+    assert "without an interval: it remembers itself for " in found.statement
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.integers(0, 10_000), min_size=1, max_size=150))
+def test_whatever_went_on_a_sentence_comes_out_and_the_record_survives_json(rates):
+    for found in courses(*scene([float(rate) for rate in rates])).values():
+        assert found.statement
+        assert found.statement.startswith(found.state.value)
+        assert from_plain(Course, to_plain(found)) == found
+        inside = [point.at_ns for point in found.changes]
+        assert inside == sorted(inside)
+        assert all(found.from_ns < at < found.to_ns for at in inside)
+        assert (found.steady_from_ns is None) is (found.state is not CourseState.STEADY)
+
+
+def test_figures_without_a_course_have_none():
+    asked, run, seen = scene(noise("none"))
+    (measure, _) = asked.measures
+    others = replace(asked, measures=(replace(measure, figure="@local.cpu_share"), replace(measure, operation="list")))
+    assert courses(others, run, seen) == {}
