@@ -120,3 +120,25 @@ def test_the_network_is_the_busiest_interface_of_the_server_else_of_the_client()
     server = (wire(Rung.SERVER_NIC, "lo", Direction.READ, 600), wire(Rung.SERVER_NIC, "lo", Direction.WRITE, 6000))
     assert used_of(run, replace(seen, readings=(*client, *server)), *names) == [300, 3000, 3300]
     assert used_of(run, replace(seen, readings=()), *names) == [None, None, None]
+
+
+def test_a_flush_after_each_write_is_part_of_the_write():
+    found, load = results()
+
+    def with_flush(run):
+        done = phase_of(run)
+        writes = next(one.count for one in done.clients[0].operations if one.operation == "random_write")
+        client = replace(done.clients[0], operations=(*done.clients[0].operations, total("flush", writes)))
+        return replace(run, phases=(replace(done, clients=(client,)),))
+
+    flushed = replace(found, runs=tuple(replace(one, run=with_flush(one.run)) for one in found.runs))
+    one = demand(samples(flushed, load), "load_cpu")
+    assert one.together == {"flush": "random_write"}
+    assert one.operations == ("random_read", "random_write")
+    assert one.estimates["random_write"].value == pytest.approx(90e-6, rel=0.01)
+    assert demand(samples(found, load), "load_cpu").together == {}
+
+
+def phase_of(run):
+    (one,) = run.phases
+    return one

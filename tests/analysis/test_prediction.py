@@ -239,6 +239,17 @@ def test_a_utilisation_alone_is_bounded_by_the_operations_that_grow_least_and_mo
     assert len(words.demand_rows(found)) == 6
 
 
+@pytest.mark.parametrize(("share", "times"), [(1.0, 5.0), (0.5, (100 + 540) / (20 + 60))])
+def test_a_utilisation_with_the_shares_of_its_operations_has_the_multiplier_of_that_mix(share, times):
+    production = f'{SHARE}\nmix = {{ read = "{share * 100:g} %", write = "{(1 - share) * 100:g} %" }}'
+    text = FILE.format(production=production, new="") + '[old]\nnotebook = "old"\n'
+    found = asked(text, old=samples(OLD, spread=0.0), new=samples(NEW, spread=0.0))
+    assert found.utilisation == pytest.approx((0.08 * times, 0.10 * times, 0.12 * times), rel=0.01)
+    assert not any("Only the utilisation" in one for one in found.assumptions)
+    noisy = asked(text, old=samples(OLD), new=samples(NEW))
+    assert noisy.utilisation[0] < 0.08 * times < 0.12 * times < noisy.utilisation[2]
+
+
 def test_two_mixes_say_what_they_cannot():
     found = asked(FILE.format(production=RATES, new=""), new=samples(NEW, mixes=("90 %", "10 %")))
     assert any("taken as none" in one for one in found.assumptions)
@@ -285,6 +296,10 @@ speed = 0
         (FILE.format(production=RATES, new='fit = { mix.read_share = "50 %" }'), 7, "do not tell the operations apart"),
         (FILE.format(production=RATES, new='resource = "server_cpu"'), 7, "nothing was measured of it"),
         ("[production", 1, "the end of the line"),
+        (FILE.format(production=f'{SHARE}\nmix = {{ read = "70 %" }}', new=""), 5, "shares of 70 % together"),
+        (FILE.format(production=f'{SHARE}\nmix = {{ read = "x", write = "y" }}', new=""), 5, "'x'"),
+        (FILE.format(production=RATES + '\nmix = { read = "100 %" }', new=""), 4, "a mix beside operations"),
+        (FILE.format(production=SHARE, new="") + '[old]\nnotebook = "new"\n[machine.device_read]\n', 12, "told as a utilisation"),
     ],
 )
 def test_a_mistake_is_told_where_it_stands(text, line, found):

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from assay.statistics.service_demand import Point, Unknown, demands, highest_rate, quantiles, used_by
+from assay.statistics.service_demand import Point, Unknown, amounts, demands, highest_rate, quantiles, used_by
 
 TRUE = (0.05, 20e-6, 90e-6)
 MIXES = {"reads": (9000.0, 1000.0), "even": (4000.0, 4000.0), "writes": (600.0, 6000.0), "few": (900.0, 300.0)}
@@ -113,3 +113,16 @@ def test_a_mix_is_bounded_by_what_it_uses():
     assert value == pytest.approx((2 - 0.05) / 55e-6, rel=0.03)
     assert low < value < high
     assert highest_rate(found, 2.0, (0.0, 0.0)) is None
+
+
+def test_a_mix_that_uses_nothing_is_a_sample():
+    """Reads write nothing: what one write takes is known, and that a read takes nothing."""
+    pure = {"reads": (1000.0, 0.0), "writes": (0.0, 500.0), "both": (400.0, 300.0)}
+    found = demands(list(measured(pure, true=(0.0, 0.0, 90e-6))), idles=False)
+    assert found.each == pytest.approx((0.0, 90e-6), rel=0.05, abs=1e-6)
+    assert found.is_linear
+
+
+def test_what_there_is_is_drawn_within_its_interval():
+    assert amounts((8.0, 8.0, 8.0), 5) == pytest.approx([8.0] * 5)
+    assert quantiles(amounts((8.0, 10.0, 12.5), 4000)) == pytest.approx((8.0, 10.0, 12.5), rel=0.02)

@@ -15,6 +15,10 @@ from assay.analysis.resources import RESOURCES, watched
 from assay.records import Estimate, Judged, Observations, Phase, Results, Value
 from assay.statistics.service_demand import CONFIDENCE, Demands, Point, Unknown, demands, highest_rate, quantiles
 
+STEP = 0.01
+"""Rates whose ratio varies by no more than this share go together."""
+BESIDE = ("flush", "writeback")
+"""Ends of the names of operations that belong to those before them."""
 METHOD = "non-negative least squares over mixes, bootstrap of trials"
 
 
@@ -43,6 +47,8 @@ class Demand:
     operations: tuple[str, ...]
     found: Demands | Unknown
     mixes: tuple[str, ...]
+    together: Mapping[str, str]
+    """Operation -> the one with which it was always done, whose demand has its own in it: a flush after each write."""
 
     @property
     def estimates(self) -> Mapping[str, Estimate]:
@@ -114,7 +120,8 @@ def rates(phase: Phase) -> dict[str, float]:
 def demand(seen: Sequence[Sample], resource: str, *, seed: int = 1) -> Demand:
     """What each operation uses of one resource."""
     seen = [sample for sample in seen if resource in sample.used]
-    names = tuple(sorted({name for sample in seen for name in sample.rates}))
+    together = joined(seen)
+    names = tuple(sorted({name for sample in seen for name in sample.rates} - set(together)))
     points = [
         Point(mix=one.mix, rates=tuple(one.rates.get(name, 0.0) for name in names), used=one.used[resource]) for one in seen
     ]
@@ -124,7 +131,29 @@ def demand(seen: Sequence[Sample], resource: str, *, seed: int = 1) -> Demand:
         operations=names,
         found=demands(points, idles=RESOURCES[resource].idles, seed=seed),
         mixes=tuple(dict.fromkeys(sample.mix for sample in seen)),
+        together=together,
     )
+
+
+def joined(seen: Sequence[Sample]) -> Mapping[str, str]:
+    """Operations of which every sample has so many for each of another, by that one: no mix tells the two apart."""
+    names = sorted({name for sample in seen for name in sample.rates}, key=lambda name: (name.endswith(BESIDE), name))
+    found: dict[str, str] = {}
+    for place, name in enumerate(names):
+        with_it = (other for other in names[:place] if other not in found and in_step(seen, name, other))
+        other = next(with_it, None)
+        if other is not None:
+            found[name] = other
+    return found
+
+
+def in_step(seen: Sequence[Sample], name: str, other: str) -> bool:
+    """Whether the rates of two operations have one ratio in all samples, of which there are different ones."""
+    pairs = [(one.rates.get(name, 0.0), one.rates.get(other, 0.0)) for one in seen]
+    if not all(mine and theirs for mine, theirs in pairs) or len({one.mix for one in seen}) < 2:
+        return False
+    ratios = [mine / theirs for mine, theirs in pairs]
+    return max(ratios) <= min(ratios) * (1 + STEP)
 
 
 def at_most(found: Demand, capacity: float, shares: Mapping[str, float]) -> Estimate | None:

@@ -135,7 +135,7 @@ def mixes(held: Sequence[Sample]) -> tuple[str, ...]:
 
 def holdout(document: Document, path: Path, found: Demand, trials: Sequence[Sample]) -> Holdout | None:
     """What the demands say of one mix that was held out."""
-    strange = sorted({name for one in trials for name in one.rates} - set(found.operations))
+    strange = sorted({name for one in trials for name in one.rates} - {*found.operations, *found.together})
     if strange:
         what = f"{', '.join(strange)}, which no fitted trial did"
         document.wrong(path, what, f"{one_of(found.operations, strange[0])}; `called` joins names")

@@ -12,16 +12,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from assay.analysis.demand import Demand
 from assay.analysis.predict_question import Capacity, Holdout, Platform, Question, Range
 from assay.analysis.resources import RESOURCES
 from assay.statistics.erlang import slowdown
-from assay.statistics.service_demand import Demands, carried, quantiles, scaled, used_by
-
-if TYPE_CHECKING:
-    from assay.statistics.service_demand import Array
+from assay.statistics.service_demand import Demands, amounts, carried, quantiles, scaled, used_by
 
 BUSY = 0.7
 """Above this utilisation response times grow steeply: a single queue takes more than 3.3 times its service time."""
@@ -144,7 +140,7 @@ def of_rates(question: Question, capacity: Capacity) -> Range:
     """The utilisation of a resource of the new machine from the operations/s of production."""
     assert capacity.platform is not None
     used = carried(capacity.platform.found, hours(question, capacity.platform.demand))
-    return quantiles(used / amounts(capacity, len(used)))
+    return quantiles(used / amounts(capacity.amount, len(used)))
 
 
 def hours(question: Question, demand: Demand) -> list[list[float]]:
@@ -152,17 +148,6 @@ def hours(question: Question, demand: Demand) -> list[list[float]]:
     operations = question.production.operations
     count = max(len(rates) for rates in operations.values())
     return [[_at(operations.get(name, (0.0,)), hour) for name in demand.operations] for hour in range(count)]
-
-
-def amounts(capacity: Capacity, draws: int, seed: int = 5) -> Array:
-    """Draws of how much there is: logarithms are normal with the quantiles of its interval, which is measured or one number."""
-    import numpy as np
-    from scipy.special import ndtri
-
-    low, middle, high = (math.log(one) for one in capacity.amount)
-    spread = (high - low) / 2 / float(ndtri(0.95))
-    found: Array = np.exp(np.random.default_rng(seed).normal(middle, spread, draws))
-    return found
 
 
 def _at(rates: Sequence[float], hour: int) -> float:
@@ -231,22 +216,29 @@ def assumptions(question: Question) -> Iterator[str]:
     production = question.production
     if production.used is not None and (question.multiplier is not None or production.mix is None):
         yield ONE_MULTIPLIER if question.multiplier is not None else UNKNOWN_MIX
-    for platform in (capacity.platform for capacity in question.capacities):
-        yield from () if platform is None else (f"[new], {said(platform)}: {text}" for text in of_platform(platform))
-    if question.old is not None:
-        yield from (f"[old], {said(question.old)}: {text}" for text in of_platform(question.old))
+    yield from of_platforms("new", [capacity.platform for capacity in question.capacities if capacity.platform])
+    yield from of_platforms("old", [question.old] if question.old else [])
     if question.speed != 1:
         yield f"One processor of the machine to be does {question.speed:g} times what one that was measured does."
 
 
-def said(platform: Platform) -> str:
-    """The resource in words."""
-    return RESOURCES[platform.demand.resource].said
+def of_platforms(name: str, platforms: Sequence[Platform]) -> Iterator[str]:
+    """What is taken for granted of several resources of one machine; what holds for all of them is said once."""
+    found: dict[str, list[str]] = {}
+    for platform in platforms:
+        for text in of_platform(platform):
+            found.setdefault(text, []).append(RESOURCES[platform.demand.resource].said)
+    for text, of in found.items():
+        which = "" if len(of) == len(platforms) else f" ({'; '.join(of)})"
+        yield f"[{name}]{which}: {text}"
 
 
 def of_platform(platform: Platform) -> Iterator[str]:
     """What is taken for granted of the demands of one platform."""
     found = platform.found
+    if platform.demand.together:
+        both = ", ".join(f"{name} is part of {other}" for name, other in platform.demand.together.items())
+        yield f"{both}: the two were always done together."
     if RESOURCES[platform.demand.resource].idles and not found.has_background:
         yield "the mixes do not tell what is used with no operation; taken as none."
     if found.misfit is None:

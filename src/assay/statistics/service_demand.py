@@ -157,6 +157,17 @@ def carried(found: Demands, hours: Sequence[Sequence[float]], *, seed: int = 3) 
     return loads
 
 
+def amounts(interval: tuple[float, float, float], draws: int, *, seed: int = 5) -> Array:
+    """Draws of how much there is, by low, middle, high: logarithms are normal, as wide as the interval (none: all alike)."""
+    import numpy as np
+    from scipy.special import ndtri
+
+    low, middle, high = (math.log(one) for one in interval)
+    spread = (high - low) / 2 / float(ndtri((1 + CONFIDENCE) / 2))
+    found: Array = np.exp(np.random.default_rng(seed).normal(middle, spread, draws))
+    return found
+
+
 def scaled(old: Demands, of_old: int, new: Demands, of_new: int) -> tuple[float, float, float]:
     """Low, estimate, high of the ratio of two demands, told by their places; infinite where the old one may be nothing."""
     import numpy as np
