@@ -3,7 +3,7 @@
 import pytest
 
 import notebook_records as made
-from assay.report import page, picture
+from assay.report import markdown, page, picture
 from assay.report.charts import theme, tornado
 from assay.report.inputs import Pictures
 from effect_cases import ALONE, FRACTION, FULL, SCREEN, answered, plain_effects, planted
@@ -82,3 +82,9 @@ def test_it_is_on_the_page_below_the_answer_and_can_be_had_as_a_file(results, tm
     assert "spool.a with spool.c" in (tmp_path / "a.svg").read_text()
     picture.write(results, no_evidence, Pictures(), name, tmp_path / "a.png")
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_it_is_in_the_markdown_as_a_table(results):
+    text = markdown.render(results)
+    assert "## Which factors matter to spool.create.ops_per_s" in text
+    assert "| spool.a with spool.c |" in text

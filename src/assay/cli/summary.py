@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from assay.cli import grids, tables
+from assay.cli import effects_shown, grids, tables
 from assay.records import Results
 from assay.report.lead import lead
 
@@ -16,6 +16,7 @@ def summary(results: Results) -> str:
         f"{results.experiment.title}: {tables.counted(tables.verdict_counts(results.runs)) or 'no verdicts'}",
         results.experiment.question,
         tables.comparison_table(results),
+        effects_shown.effects(results),
         tables.requirement_table(results),
         tables.trough_lines(results),
         "\n".join(one.statement for one in results.scaling),

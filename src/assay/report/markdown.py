@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from assay.records import Results
 from assay.report import answer, forest, headlines, lead, listing, words
+from assay.report.charts import tornado
 from assay.report.quantities import show, show_range
 
 
@@ -22,6 +23,7 @@ def render(results: Results) -> str:
         _comparisons(results),
         _troughs(results),
         _scaling(results),
+        *_effects(results),
         _verdicts(results),
         _doubts(results),
         _again(results),
@@ -99,6 +101,15 @@ def _troughs(results: Results) -> str:
 
 def _scaling(results: Results) -> str:
     return _titled("How it scales", "\n".join(f"- {escape(one.statement)}" for one in results.scaling))
+
+
+def _effects(results: Results) -> Iterator[str]:
+    found = {figure.name.removeprefix(tornado.NAME): figure.table for figure in tornado.figures(results)}
+    for one in results.sensitivity:
+        numbers = found.get(one.measure)
+        said = f"{escape(one.statement)} [{one.verdict.value}]"
+        told = "\n\n".join((said, table(numbers.head, numbers.rows))) if numbers else said
+        yield _titled(f"Which factors matter to {one.measure}", told)
 
 
 def _verdicts(results: Results) -> str:

@@ -15,6 +15,8 @@ from assay.report.charts.figure import Figure, Panel, Table
 from assay.report.charts.theme import Row, Spec, frame, rows_of, ticks
 from assay.report.quantities import NARROW
 
+NAME = "tornado-"
+"""How a figure's name begins; the measure follows."""
 ROW = 34
 """Pixels of a bar with its room."""
 REACH = 16.0
@@ -64,7 +66,7 @@ def _figure(results: Results, one: Sensitivity) -> Figure | None:
     confidence = next(each.ratio.confidence for each in shown if each.ratio is not None)
     method = shown[0].ratio.method.partition(";")[0].rpartition(": ")[2] if shown[0].ratio is not None else ""
     return Figure(
-        name=f"tornado-{one.measure}",
+        name=f"{NAME}{one.measure}",
         title=f"{words.measure(measure)}: which factors matter",
         caption=f"{CAPTION.format(_percent(confidence), _percent(one.matters_share))} Bars: {method}.{_doubt(one)}",
         panels=tuple(
