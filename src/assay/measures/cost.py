@@ -66,3 +66,20 @@ def cost(phase: Phase, figure: str) -> float | None:
 def costs(phase: Phase) -> dict[str, float | None]:
     """All figures of the cost of a phase."""
     return {figure: cost(phase, figure) for figure in UNITS}
+
+
+def on_cpu_share(phase: Phase) -> float:
+    """Share of their time that the load's workers were on a processor, 0..1; 1 where it is not known."""
+    duration, workers = phase.end_ns - phase.start_ns, sum(client.workers for client in phase.clients)
+    parts = [client.cost for client in phase.clients if client.cost is not None]
+    if duration <= 0 or not workers or len(parts) < len(phase.clients):
+        return 1.0
+    return min(1.0, sum(map(processor_ns, parts)) / (duration * workers))
+
+
+def cycles_per_ns(phase: Phase) -> float | None:
+    """The clock rate at which the load ran: its cycles over its processor time; None where the machine counts no cycles."""
+    parts = [client.cost for client in phase.clients if client.cost is not None]
+    cycles = [part.user_cycles + part.kernel_cycles for part in parts if part.user_cycles and part.kernel_cycles]
+    spent = sum(map(processor_ns, parts))
+    return sum(cycles) / spent if cycles and len(cycles) == len(phase.clients) and spent else None

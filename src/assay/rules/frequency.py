@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from assay import measures
 from assay.catalogue import Case, Rule, TrialCase
 from assay.findings import found
+from assay.measures import cost
 from assay.records import Finding, Scope, Severity, State, When
 from assay.units import Unit
 
@@ -92,18 +93,8 @@ def change_of(case: TrialCase) -> Change | None:
         times = [case.observations.fact(PIECE, when, host) for when in (When.BEFORE, When.AFTER)]
         known = [float(time) for time in times if time is not None and float(time) > 0]
         if len(known) == len(times):
-            changes.append(Change(before_ns=known[0], after_ns=known[1], on_cpu=on_cpu(case)))
+            changes.append(Change(before_ns=known[0], after_ns=known[1], on_cpu=cost.on_cpu_share(case.phase)))
     return max(changes, key=lambda change: change.share, default=None)
-
-
-def on_cpu(case: TrialCase) -> float:
-    """Share of their time that the load's workers were on a processor; 1 where it is not known."""
-    duration, clients = case.phase.end_ns - case.phase.start_ns, case.phase.clients
-    workers = sum(client.workers for client in clients)
-    if duration <= 0 or not workers or any(client.cost is None for client in clients):
-        return 1.0
-    spent = sum(client.cost.cpu_user_ns + client.cost.cpu_system_ns for client in clients if client.cost is not None)
-    return min(1.0, spent / (duration * workers))
 
 
 def throttled(case: TrialCase) -> Iterator[str]:

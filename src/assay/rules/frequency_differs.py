@@ -1,0 +1,144 @@
+"""Finds arms whose processors ran at different speeds: then the ratio is one of clock rates as well as of what is compared.
+
+Evidence, of each run: the cycles of the load over its processor time, where the machine counts them; else a fixed piece of work
+that was timed before and after the trial. A speed that comes and goes meets both arms and stands in the interval of the ratio;
+only one that differs between the arms by more than chance is told, as far as the load was on a processor to feel it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from statistics import fmean, geometric_mean
+
+from assay import measures, pairs
+from assay.catalogue import Case, ComparisonCase, Rule
+from assay.findings import found
+from assay.measures import Better, cost
+from assay.records import Bound, Finding, Observations, Phase, Run, Scope, Severity, State, When
+from assay.statistics.contrast import Contrast, interval, p_value
+
+PIECE = "speed.piece_ns"
+Speed = Callable[[Run, Observations, Phase], float | None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Speeds:
+    """The ratio of the candidate's speed to the baseline's, as a contrast, and how it was seen."""
+
+    contrast: Contrast
+    by: str
+    on_cpu: float
+    """Share of their time that the load's workers were on a processor, in the mean of all runs."""
+
+    @property
+    def effect(self) -> float:
+        """What that does to the figure at most: 0.02 is two per cent."""
+        return self.on_cpu * abs(math.expm1(self.contrast.difference))
+
+
+def applies(case: Case) -> str | None:
+    """None for every comparison, unless the file declares that the speed follows from the factor."""
+    if not isinstance(case, ComparisonCase):
+        return "it judges comparisons"
+    return "speed.* is declared to follow from the factor" if case.experiment.implies(PIECE) else None
+
+
+def check(case: Case) -> Finding:
+    """Fail where the speeds differ beyond chance, and by so much that the figure must have felt it."""
+    assert isinstance(case, ComparisonCase)
+    phases = {run.trial.id: measures.phase_of(run, case.measure) for run, _ in (*case.baseline, *case.candidate)}
+    known = {trial: phase for trial, phase in phases.items() if phase is not None}
+    speeds = seen(case, known, counted, "cycles of the load over its processor time") or seen(
+        case, known, timed, "a piece of work"
+    )
+    if speeds is None:
+        said = "How fast the processors were is not known of enough runs: no cycles, and no piece of work timed before and after."
+        return found(RULE, case, State.UNVERIFIED, said)
+    low, high = (math.expm1(end) for end in interval(speeds.contrast, 0.95))
+    apart, p = math.expm1(speeds.contrast.difference), p_value(speeds.contrast)
+    observed = {"faster_share": apart, "p": p, "on_cpu_share": speeds.on_cpu, "effect_share": speeds.effect}
+    told = (
+        f"the candidate's processors were {measures.percent(abs(apart))} {'faster' if apart > 0 else 'slower'} than the"
+        f" baseline's ({measures.percent(low)} to {measures.percent(high)}, by {speeds.by}), and the load was on one for"
+        f" {measures.percent(speeds.on_cpu)} of its time"
+    )
+    if p >= case.thresholds["p"]:
+        return found(RULE, case, State.PASS, f"No speed of its own shows in either arm: {told}.", observed=observed)
+    if speeds.effect <= case.thresholds["effect_share"]:
+        return found(RULE, case, State.PASS, f"The figures hardly felt it: {told}.", observed=observed)
+    return found(
+        RULE,
+        case,
+        State.FAIL,
+        f"The arms ran at different speeds: {told}, so it is up to {measures.percent(speeds.effect)} of the ratio.",
+        observed=observed,
+        threshold={**case.thresholds},
+        bound=bound(case, speeds),
+        relabel="comparison at different clock rates",
+    )
+
+
+def seen(case: ComparisonCase, phases: dict[int, Phase], speed: Speed, by: str) -> Speeds | None:
+    """What one kind of evidence says; None where a run that counts has none, or too few runs have some."""
+    told: dict[int, float] = {}
+    for run, observations in (*case.baseline, *case.candidate):
+        phase = phases.get(run.trial.id)
+        value = None if phase is None else speed(run, observations, phase)
+        if not value:
+            return None
+        told[run.trial.id] = value
+    answer = pairs.answer(case, told)
+    on_cpu = [cost.on_cpu_share(phase) for phase in phases.values()]
+    return Speeds(contrast=answer.contrast, by=by, on_cpu=fmean(on_cpu)) if answer is not None else None
+
+
+def counted(_run: Run, _observations: Observations, phase: Phase) -> float | None:
+    """Cycles for each ns that the load was on a processor."""
+    return cost.cycles_per_ns(phase)
+
+
+def timed(_run: Run, observations: Observations, phase: Phase) -> float | None:
+    """Pieces of work per second, the mean of before and after, of the load's hosts."""
+    told = [
+        float(fact)
+        for host in dict.fromkeys(client.host for client in phase.clients)
+        for when in (When.BEFORE, When.AFTER)
+        if (fact := observations.fact(PIECE, when, host)) is not None
+    ]
+    return 1e9 / geometric_mean(told) if told and all(one > 0 for one in told) else None
+
+
+def bound(case: ComparisonCase, speeds: Speeds) -> Bound | None:
+    """From the interval of the ratio to where it would be at equal speeds; None where there is no interval."""
+    ratio, kind = case.comparison.ratio, measures.figure_kind(case.measure.figure)
+    if ratio is None or ratio.low is None or ratio.high is None or kind is None:
+        return None
+    gain = math.exp(speeds.contrast.difference * speeds.on_cpu)
+    felt = gain if kind.better is Better.HIGHER else 1 / gain
+    ends = [end / much for end in (ratio.low, ratio.high) for much in (1.0, felt)]
+    return Bound(low=min(ends), high=max(ends), unit="ratio")
+
+
+RULE = Rule(
+    id="N01c",
+    name="frequency-differs",
+    scope=Scope.COMPARISON,
+    severity=Severity.QUALIFIES,
+    part="comparability",
+    needs=(),
+    applies=applies,
+    check=check,
+    alternatives=(
+        "Fewer busy processors may run faster than many (turbo): then the speed is real and belongs to the number of clients.",
+        "One arm heats the processor, or uses instructions at which it slows down: its figures pay for it, and that is the arm.",
+        "The arms ran on different machines (C05), or in sittings between which something else changed (S04).",
+    ),
+    advice="Fix the clock rate for a comparison (governor performance, turbo off), and let the schedule mix the arms. Where the"
+    ' speed follows from what is compared, declare `implied = ["speed.*"]`, and say the rates beside the ratio.',
+    sources=(
+        "Georges et al., OOPSLA 2007: statistically rigorous performance evaluation",
+        "pyperf, `system tune`: turbo, governor, affinity",
+    ),
+)
