@@ -77,6 +77,20 @@ def test_polls_come_between_the_edges_in_a_thread_of_their_own():
     watch.stop()
 
 
+def test_a_long_phase_is_polled_as_often_as_a_short_one_and_at_even_times():
+    watch = Sampler(HOST, [observer("often", every_s=0.01), observer("never")], Subject(), most_polls=6)
+    watch.edge(Edge.ARMED)
+    watch.start()
+    time.sleep(1)
+    watch.stop()
+    watch.edge(Edge.LAST)
+    seen = watch.seen("p", 0)
+    polls = [one.at_ns for one in LOOKS["often"] if one.edge is Edge.POLL]
+    assert [one.edge for one in LOOKS["never"]] == [Edge.ARMED, Edge.LAST]
+    assert 2 <= len(polls) < 6
+    assert seen.gaps["often"] < 20_000, "in thousandths of the interval that was used at last"
+
+
 def test_own_cost_is_a_series():
     def works(host, subject):
         return {"sum": sum(range(200_000))}

@@ -92,7 +92,7 @@ def conducted(request: Request) -> int:
 def once(request: Request, argv: tuple[str, ...]) -> Told:
     """Run and judge a command. Raises MissingError where there is none, RefusedError where it cannot be executed."""
     from assay.fleet import extents, reported, told, watch
-    from assay.fleet.hosts.local import Local
+    from assay.fleet.hosts.kept import KeptOpen
 
     own = request.knobs is not None
     ask = watch.Ask(
@@ -101,8 +101,8 @@ def once(request: Request, argv: tuple[str, ...]) -> Told:
         programs=frozenset() if own else reported.programs(argv),
         observers=watch.OBSERVERS if request.lab is None else watch.KEPT_OBSERVERS,
     )
-    host = Local()
-    watched = watch.watch(host, ask)
+    with KeptOpen() as host:
+        watched = watch.watch(host, ask)
     from assay.audit import judge  # only now: nothing of it is needed while the command runs
 
     found, unread = reported.reported(watched, how(request, watched))

@@ -19,8 +19,8 @@ from assay.records.watched import Lived
 TICK_NS = 10**9 // os.sysconf("SC_CLK_TCK")
 SOONEST_NS, LATEST_NS = 4_000_000, 100_000_000
 GROWTH = 1.25
-COST_TIMES = 500
-"""After a look that took so much of the processor, a later one comes no sooner than this many times later: 0.2 %."""
+COST_TIMES = 1000
+"""After a look that took so much of the processor, a later one comes no sooner than this many times later: 0.1 %."""
 PROGRAM_WORDS = 2
 """The program is one of the first words: `dd`, `busybox dd`, `python3 smallfile_cli.py`."""
 

@@ -60,11 +60,14 @@ def looking(observers: tuple[Observer, ...], every_ns: int | None) -> tuple[Obse
 class Sampler:
     """The observers of phase scope during one phase."""
 
-    def __init__(self, host: Host, observers: Iterable[Observer], subject: Subject) -> None:
+    def __init__(self, host: Host, observers: Iterable[Observer], subject: Subject, *, most_polls: int | None = None) -> None:
+        """`most_polls`: an observer that has polled so often drops every other poll and looks half as often from then on."""
         self._host = host
+        self._most_polls = most_polls
         self._subject = subject
         self._observers = tuple(observer for observer in observers if observer.scope is ObserverScope.PHASE)
         self._snapshots: dict[str, list[Snapshot]] = {observer.name: [] for observer in self._observers}
+        self._every_ns = {one.name: round(one.every_s * 1e9) for one in self._observers if one.every_s is not None}
         self._missing: dict[str, str] = {}
         self._beside: dict[str, Companion] = {}
         self._cpu: dict[str, list[tuple[int, int]]] = {ABSOLUTE: []}
@@ -152,15 +155,27 @@ class Sampler:
 
     def _poll(self, observers: Sequence[Observer]) -> None:
         began = self._host.monotonic_ns()
-        every = [int((observer.every_s or 1.0) * 1e9) for observer in observers]
-        due = [(began + interval, index) for index, interval in enumerate(every)]
+        due = [(began + self._every_ns[observer.name], index) for index, observer in enumerate(observers)]
         heapq.heapify(due)
         while True:
             at_ns, index = due[0]
             if self._over.wait(max(0.0, (at_ns - self._host.monotonic_ns()) / 1e9)):
                 return
             self._look(observers[index], Edge.POLL)
-            heapq.heapreplace(due, (following(at_ns, every[index], self._host.monotonic_ns()), index))
+            self._thin(observers[index].name, began)
+            every_ns = self._every_ns[observers[index].name]
+            heapq.heapreplace(due, (following(at_ns, every_ns, self._host.monotonic_ns()), index))
+
+    def _thin(self, name: str, began: int) -> None:
+        """Where an observer has polled often enough, keep the polls on every other beat and the beat between them."""
+        seen, every_ns = self._snapshots[name], self._every_ns[name]
+        polls = [snapshot for snapshot in seen if snapshot.edge is Edge.POLL]
+        if self._most_polls is None or len(polls) < self._most_polls:
+            return
+        dropped = {snapshot.at_ns for snapshot in polls if (snapshot.at_ns - began) // every_ns % 2}
+        with self._mutex:
+            self._snapshots[name] = [one for one in seen if one.edge is not Edge.POLL or one.at_ns not in dropped]
+        self._every_ns[name] = every_ns * 2
 
     def _fail(self, observer: Observer, error: Exception) -> None:
         reason = f"observer {observer.name} failed: {error or type(error).__name__}"
@@ -184,8 +199,7 @@ class Sampler:
             )
 
     def _gaps(self) -> dict[str, int]:
-        polled = {observer.name: observer.every_s for observer in self._observers if observer.every_s is not None}
-        return {name: longest_gap(self._snapshots[name], every_s) for name, every_s in polled.items()}
+        return {name: longest_gap(self._snapshots[name], every_ns / 1e9) for name, every_ns in self._every_ns.items()}
 
 
 def following(due_ns: int, every_ns: int, now_ns: int) -> int:

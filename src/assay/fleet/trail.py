@@ -6,6 +6,7 @@ tree is thrown away at each tick. Else the tree's processes in /proc are looked 
 
 from __future__ import annotations
 
+import itertools
 import os
 import time
 from collections.abc import Callable, Iterator
@@ -18,14 +19,21 @@ from assay.fleet.met import Meeting
 from assay.fleet.tree import REAPED_BY_KERNEL, Recorded, Tree
 from assay.machine.stack import mounts
 
-HEAR_S = 0.25
-LOOK_S = 0.1
+LEAST_HEAR_S, MOST_HEAR_S = 0.25, 1.0
+MOST_EXITS = 1000
+"""As many are well within what the kernel keeps for us, and are heard together for less than in several goes."""
+HEARING_NS, HEARING_SHARE = 60_000_000, 0.0015
+"""Hearing may take so much of the processor and such a share of the time; then we hear of written files alone."""
+LOOK_S, MOST_LOOK_S, LOOK_SHARE = 0.1, 2.0, 0.02
+"""Between two looks at the tree: at first, at last, and as a share of the time since the exec."""
 COUNT_S = 1.0
-COST_TIMES = 500
-"""After a look that took so much of the processor, the next one comes no sooner than this many times later: 0.2 %."""
+MOST_POINTS = 20
+COST_TIMES = 1000
+"""After a look that took so much of the processor, the next one comes no sooner than this many times later: 0.1 %."""
 MOST_FILES = 5000
 """More of them cost more to follow than the budget has."""
-KEPT_TICKS = 40
+KEPT_NS = 10 * 10**9
+"""For so long the parent of a task that has ended is remembered."""
 
 
 @dataclass
@@ -52,15 +60,18 @@ class Trail:
     _inside: dict[int, bool] = field(default_factory=dict)
     """Process -> whether it is of the tree."""
     _parents: dict[int, tuple[int, int]] = field(default_factory=dict)
-    """Ended task -> its parent, and the tick in which we heard of it."""
+    """Ended task -> its parent, and when we heard of it; the latest last."""
     _pending: dict[int, dict[bytes, bool]] = field(default_factory=dict)
     """Process -> what it opened, of which it could not be told yet whether it is of the tree."""
     _sums: dict[str, int] = field(default_factory=dict)
     _cpu_ns: int = 0
     _tasks: int = 0
-    _tick: int = 0
+    _since_ns: int = field(default_factory=time.monotonic_ns)
+    _heard_ns: int = 0
+    _hear_s: float = LEAST_HEAR_S
     _look_ns: int = 0
     _count_ns: int = 0
+    _count_s: float = COUNT_S
 
     def tick(self) -> None:
         """Take what the kernel told since the last tick, and look at the tree where it is time to.
@@ -73,25 +84,31 @@ class Trail:
             self.broken = self.broken or f"{type(error).__name__}: {error}"
 
     def _take(self) -> None:
-        self._tick += 1
         if self.meeting is not None:
             self.meeting.look()
-        self._hear_exits()
-        self._hear_opens()
+        self._hear()
         now_ns = time.monotonic_ns()
         if now_ns >= self._count_ns:
-            self._count_ns = self._spaced(self._count, COUNT_S)
+            if len(self.points) == MOST_POINTS:  # a long run is counted as often as a short one, at even times
+                del self.points[1::2]
+                self._count_s *= 2
+            self._count_ns = self._spaced(self._count, self._count_s)
         if not self.told_all() and now_ns >= self._look_ns:
-            self._look_ns = self._spaced(self._look, LOOK_S)
+            since_s = (now_ns - self._since_ns) / 1e9
+            self._look_ns = self._spaced(self._look, min(MOST_LOOK_S, max(LOOK_S, since_s * LOOK_SHARE)))
 
     def patience_s(self) -> float:
-        """How long the next tick may wait: the kernel keeps what it tells, what is looked at goes by."""
-        most = HEAR_S if self.told_all() else LOOK_S
+        """How long the next tick may wait: what the kernel tells it keeps for us."""
+        due_ns = self._count_ns if self.told_all() else min(self._count_ns, self._look_ns)
+        most = min(self._hear_s, max(0.0, (due_ns - time.monotonic_ns()) / 1e9))
         return most if self.meeting is None else min(most, self.meeting.patience_s())
 
     def told_all(self) -> bool:
         """Whether the kernel tells of every file and every task, so that nobody has to look."""
-        return self.exits is not None and self.opens is not None and not self.opens.deaf
+        return self.exits is not None and not self._looks_for_files()
+
+    def _looks_for_files(self) -> bool:
+        return self.opens is None or bool(self.opens.deaf) or not self.opens.all_opens
 
     def recorded(self) -> Recorded | None:
         """The sum of the tree's exit records; None where some or all could not be had."""
@@ -131,21 +148,37 @@ class Trail:
             if source is not None:
                 source.close()
 
-    def _hear_exits(self) -> None:
+    def _hear(self) -> None:
+        began_ns = time.thread_time_ns()
+        ended = self._hear_exits()
+        self._hear_opens()
+        for pid in ended:  # what they opened was told before their end; a later process may have the same number
+            self._inside.pop(pid, None)
+        self._heard_ns += time.thread_time_ns() - began_ns
+        allowed_ns = HEARING_NS + HEARING_SHARE * (time.monotonic_ns() - self._since_ns)
+        if self.opens is not None and self.opens.all_opens and self._heard_ns > allowed_ns:
+            self.opens.hear_writes_alone()
+
+    def _hear_exits(self) -> list[int]:
+        """Take the accounts of the tree's tasks; all tasks that ended."""
         if self.exits is None:
-            return
-        heard = [*self.exits.drain()]
+            return []
+        heard, now_ns = [*self.exits.drain(self._inside)], time.monotonic_ns()
         for one in heard:
-            self._parents[one.pid] = (one.parent, self._tick)
+            self._parents.pop(one.pid, None)
+            self._parents[one.pid] = (one.parent, now_ns)
+            if not one.record:
+                self._inside[one.pid] = False
         for one in heard:
-            if self._belongs(one.pid):
+            if one.record and self._belongs(one.pid):
                 self._cpu_ns += one.cpu_ns
                 self._tasks += 1
                 for name, value in one.counters.items():
                     self._sums[name] = self._sums.get(name, 0) + value
-            else:
-                self._inside.pop(one.pid, None)
-        self._parents = {pid: known for pid, known in self._parents.items() if known[1] > self._tick - KEPT_TICKS}
+        for pid in [*itertools.takewhile(lambda pid: self._parents[pid][1] < now_ns - KEPT_NS, self._parents)]:
+            del self._parents[pid]
+        self._hear_s = min(MOST_HEAR_S, max(LEAST_HEAR_S, self._hear_s * 2 if len(heard) * 2 < MOST_EXITS else self._hear_s / 2))
+        return [one.pid for one in heard]
 
     def _hear_opens(self) -> None:
         if self.opens is None or self.crowded:
@@ -163,6 +196,7 @@ class Trail:
                 self._pending[pid] = files
         if len(self.handles) > MOST_FILES:
             self.crowded = True
+            self.opens.hear_nothing()
 
     def _belongs(self, pid: int) -> bool | None:
         """Whether a process, living or ended, is of the tree: by its parents up to us or past us; None where one is gone."""
@@ -192,7 +226,7 @@ class Trail:
             if self.exits is None and found and descendants.ignores_children(pid):
                 for child in found:
                     self.tree.miss(REAPED_BY_KERNEL, child)
-            if self.opens is None or self.opens.deaf:
+            if self._looks_for_files():
                 for path, written in descendants.open_files(pid):
                     self.files[path] = self.files.get(path, False) or written
 

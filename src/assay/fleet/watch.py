@@ -7,6 +7,7 @@ dirty, the flush of the written files. It stays where it is: in our control grou
 from __future__ import annotations
 
 import contextlib
+import math
 import signal
 import time
 from collections.abc import Iterator, Sequence
@@ -29,6 +30,9 @@ OBSERVERS = ("block", "cgroup", "cpu", "device_settings", "memory", "network", "
 KEPT_OBSERVERS = ("environment", *(name for name in OBSERVERS if name != "device_settings"))
 """What looks for runs that are kept, to be compared with others: all facts of the machine."""
 
+MOST_POLLS = 20
+"""However long the command runs: most of what is judged is known from the edges."""
+
 
 def watch(host: Host, ask: Ask) -> Watched:
     """Run a command to the end of its last process and drain what it wrote.
@@ -37,7 +41,7 @@ def watch(host: Host, ask: Ask) -> Watched:
     """
     began_cpu_ns = time.process_time_ns()
     stage, missing = _stage(host, ask)
-    sampler = Sampler(host, stage.observers, _subject(stage))
+    sampler = Sampler(host, stage.observers, _subject(stage), most_polls=MOST_POLLS)
     with _reaping(), contextlib.ExitStack() as listening:
         with forwarded.Signals() as signals:
             begun = _facts(stage, When.BEFORE)
@@ -156,7 +160,8 @@ def _wait(stage: Stage, life: Life, signals: forwarded.Signals) -> None:
         if until_ns is not None and _over(stage, life, until_ns):
             return
         life.trail.tick()
-        _hear(stage, life, signals.take(life.trail.patience_s()))
+        rest_s = math.inf if until_ns is None else max(0.0, (until_ns - time.monotonic_ns()) / 1e9)
+        _hear(stage, life, signals.take(min(life.trail.patience_s(), rest_s)))
 
 
 def _over(stage: Stage, life: Life, until_ns: int) -> bool:

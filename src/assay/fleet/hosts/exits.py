@@ -6,12 +6,11 @@ Needs CAP_NET_ADMIN in the first user and process namespace. The kernel cuts eac
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import os
 import socket
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -25,6 +24,8 @@ GENL_CONTROLLER, GET_FAMILY, FAMILY_NAME, FAMILY_ID = 16, 3, 2, 1
 TASKSTATS_GET, REGISTER_CPUS, STATS, OF_TASK = 1, 3, 3, 4
 REQUEST_AND_ACK = 1 | 4
 NLMSG_ERROR = 2
+HEADERS_BYTES = 20
+"""Of netlink and of its generic family."""
 
 IDENTITY = struct.Struct("=II")
 IDENTITY_AT = 128
@@ -34,6 +35,9 @@ PROCESSOR_AT = 152
 MOVED = struct.Struct("=9Q")
 MOVED_AT = 216
 """`struct taskstats` of linux/taskstats.h from `read_char`; the layout of these fields is fixed since version 3."""
+RECORD_BYTES = MOVED_AT + MOVED.size
+"""Of a record so much is kept."""
+MESSAGE_BYTES = 1 << 14
 MOVED_NAMES = (
     "rchar",
     "wchar",
@@ -48,12 +52,12 @@ MOVED_NAMES = (
 
 
 class Exit(NamedTuple):
-    """A task that has ended: its own account, without that of its children. Most are of others: it is read where it is wanted."""
+    """A task that has ended: its own account, without that of its children."""
 
     pid: int
     parent: int
     record: bytes
-    """`struct taskstats`."""
+    """The first `RECORD_BYTES` of `struct taskstats`; empty for a child of a process that is known to be outside."""
 
     @property
     def cpu_ns(self) -> int:
@@ -74,6 +78,9 @@ class Exits:
 
     def __init__(self) -> None:
         self.overflowed = False
+        self._buffer = bytearray(MESSAGE_BYTES)
+        self._places: dict[int, int | None] = {}
+        """Bytes of a message -> where in it the record of the task stands: the same in all messages of a kernel of one length."""
         self._socket = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, NETLINK_GENERIC)
         try:
             self._socket.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, BUFFER_BYTES)
@@ -88,11 +95,12 @@ class Exits:
             self._socket.close()
             raise
 
-    def drain(self) -> Iterator[Exit]:
-        """All that were told since the last call."""
+    def drain(self, inside: Mapping[int, bool]) -> Iterator[Exit]:
+        """All that were told since the last call; nothing is read of what processes used that are known not to be inside."""
+        told = memoryview(self._buffer)
         while True:
             try:
-                message = self._socket.recv(1 << 14)
+                size = self._socket.recv_into(told)
             except BlockingIOError:
                 return
             except OSError as error:
@@ -100,7 +108,12 @@ class Exits:
                     raise
                 self.overflowed = True
                 continue
-            yield from _exits(message)
+            if size not in self._places:
+                self._places[size] = _place(bytes(told[:size]))
+            at = self._places[size]
+            if at is not None:
+                pid, parent = IDENTITY.unpack_from(told, at + IDENTITY_AT)
+                yield Exit(pid, parent, bytes(told[at : at + RECORD_BYTES]) if inside.get(parent, True) else b"")
 
     def close(self) -> None:
         """Hear no more."""
@@ -108,16 +121,16 @@ class Exits:
 
     def _family(self) -> int:
         self._ask(GENL_CONTROLLER, GET_FAMILY, _attribute(FAMILY_NAME, b"TASKSTATS\0"))
-        message = self._socket.recv(1 << 14)
+        message = self._socket.recv(MESSAGE_BYTES)
         _raise_refused(message)
-        found = dict(_attributes(message[20:])).get(FAMILY_ID)
+        found = dict(_attributes(message[HEADERS_BYTES:])).get(FAMILY_ID)
         if found is None:
             raise OSError(errno.ENOENT, "this kernel has no taskstats")
         self._acknowledged()
         return int(struct.unpack_from("=H", found)[0])
 
     def _acknowledged(self) -> None:
-        _raise_refused(self._socket.recv(1 << 14))
+        _raise_refused(self._socket.recv(MESSAGE_BYTES))
 
     def _ask(self, family: int, command: int, attributes: bytes) -> None:
         body = struct.pack("=BBxx", command, 1) + attributes
@@ -145,24 +158,24 @@ def _attribute(kind: int, data: bytes) -> bytes:
 
 
 def _attributes(raw: bytes) -> Iterator[tuple[int, bytes]]:
-    at = 0
-    while at + 4 <= len(raw):
+    for kind, start, end in _bounds(raw, 0, len(raw)):
+        yield kind, raw[start:end]
+
+
+def _bounds(raw: bytes, at: int, end: int) -> Iterator[tuple[int, int, int]]:
+    """Kind, begin and end of each attribute."""
+    while at + 4 <= end:
         length, kind = struct.unpack_from("=HH", raw, at)
         if length < 4:
             return
-        yield kind & 0x3FFF, raw[at + 4 : at + length]
+        yield kind & 0x3FFF, at + 4, min(at + length, end)
         at += (length + 3) & ~3
 
 
-def _exits(message: bytes) -> Iterator[Exit]:
-    with contextlib.suppress(struct.error):
-        for kind, inner in _attributes(message[20:]):
-            for name, record in _attributes(inner) if kind == OF_TASK else ():
-                if name == STATS:
-                    yield _exit(record)
-
-
-def _exit(record: bytes) -> Exit:
-    MOVED.unpack_from(record, MOVED_AT)  # a record that is too short is none
-    pid, parent = IDENTITY.unpack_from(record, IDENTITY_AT)
-    return Exit(pid, parent, record)
+def _place(message: bytes) -> int | None:
+    """Where the record of the ended task begins; None where the message has none that is whole."""
+    for kind, start, end in _bounds(message, HEADERS_BYTES, len(message)):
+        for name, first, last in _bounds(message, start, end) if kind == OF_TASK else ():
+            if name == STATS and last - first >= RECORD_BYTES:
+                return first
+    return None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import functools
 import os
 import stat
 import struct
@@ -18,13 +19,16 @@ from typing import NamedTuple
 from assay.machine.stack import Mount
 
 FAN_CLOEXEC, FAN_NONBLOCK, FAN_UNLIMITED_QUEUE, FAN_REPORT_FID = 0x1, 0x2, 0x10, 0x200
-FAN_MARK_ADD, FAN_MARK_FILESYSTEM = 0x1, 0x100
+FAN_MARK_ADD, FAN_MARK_REMOVE, FAN_MARK_FILESYSTEM = 0x1, 0x2, 0x100
 FAN_CLOSE_WRITE, FAN_OPEN = 0x8, 0x20
 AT_FDCWD = -100
-INFO_FID = 1
-EVENT = struct.Struct("=IBBHQii")
+INFO_FID = b"\1"
+LENGTH = struct.Struct("=I")
+EVENT_BYTES = 24
 """`struct fanotify_event_metadata`: length, version, reserved, length of this part, mask, descriptor, process."""
 BUFFER_BYTES = 1 << 18
+LARGEST_BYTES = 512
+"""No event is as long: 24 bytes, a record of 12, a file handle of at most 136 (MAX_HANDLE_SZ and its head)."""
 SILENT = frozenset(
     (
         *("proc", "sysfs", "devpts", "cgroup", "cgroup2", "securityfs", "debugfs", "tracefs", "pstore", "bpf"),
@@ -53,19 +57,33 @@ class Opens:
         if self._descriptor < 0:
             raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
         self._points: dict[bytes, str] = {}
+        self._buffer = bytearray(BUFFER_BYTES)
         self.deaf: set[str] = set()
         """Where file systems are mounted that refuse to be listened to."""
+        self.all_opens = True
+        """Whether we hear of what is opened, too, and not of files alone that were open for writing."""
         for mount in whole(mounts):
             self._mark(mount)
 
     def drain(self, inside: Mapping[int, bool]) -> Iterator[Opened]:
         """All that happened since the last call, without what processes did that are known not to be inside."""
-        while True:
+        size = BUFFER_BYTES
+        while size > BUFFER_BYTES - LARGEST_BYTES:  # else all that waited had room
             try:
-                raw = os.read(self._descriptor, BUFFER_BYTES)
+                size = os.readv(self._descriptor, (self._buffer,))
             except BlockingIOError:
                 return
-            yield from _events(raw, inside)
+            yield from _events(memoryview(self._buffer)[:size], inside)
+
+    def hear_writes_alone(self) -> None:
+        """Hear from now on of files alone that are closed after they were open for writing: far fewer."""
+        self.all_opens = False
+        self._hear_no_more(FAN_OPEN)
+
+    def hear_nothing(self) -> None:
+        """Let nothing more wait for us; what waits already can be drained."""
+        self.all_opens = False
+        self._hear_no_more(FAN_OPEN | FAN_CLOSE_WRITE)
 
     def paths(self, keys: Iterable[bytes]) -> Iterator[tuple[bytes, str]]:
         """Where these files are now; one that was removed is left out."""
@@ -84,13 +102,20 @@ class Opens:
         os.close(self._descriptor)
 
     def _mark(self, mount: Mount) -> None:
-        flags, mask = FAN_MARK_ADD | FAN_MARK_FILESYSTEM, FAN_OPEN | FAN_CLOSE_WRITE
-        point = os.fsencode(mount.point)
-        if self._libc.fanotify_mark(self._descriptor, flags, ctypes.c_uint64(mask), AT_FDCWD, point):
+        if self._change(FAN_MARK_ADD, FAN_OPEN | FAN_CLOSE_WRITE, mount.point):
             self.deaf.add(mount.point)
             return
         with contextlib.suppress(OSError):
             self._points[struct.pack("=Q", os.statvfs(mount.point).f_fsid)] = mount.point
+
+    def _hear_no_more(self, mask: int) -> None:
+        for point in self._points.values():
+            self._change(FAN_MARK_REMOVE, mask, point)
+
+    def _change(self, how: int, mask: int, point: str) -> int:
+        """Change what we hear of a file system; 0 where that could be done."""
+        flags = how | FAN_MARK_FILESYSTEM
+        return int(self._libc.fanotify_mark(self._descriptor, flags, ctypes.c_uint64(mask), AT_FDCWD, os.fsencode(point)))
 
     def _path(self, key: bytes, roots: dict[bytes, int]) -> str | None:
         system, handle = key[:8], key[8:]
@@ -139,12 +164,26 @@ def whole(mounts: Iterable[Mount]) -> tuple[Mount, ...]:
     return tuple(found.values())
 
 
-def _events(raw: bytes, inside: Mapping[int, bool]) -> Iterator[Opened]:
+def _events(raw: memoryview, inside: Mapping[int, bool]) -> Iterator[Opened]:
+    """The events of processes that are not known to be outside.
+
+    Those of one length in a row, which are nearly all (the handles of one file system), are taken apart in one go.
+    """
     at = 0
-    while at + EVENT.size <= len(raw):
-        length, _, _, header, mask, _, pid = EVENT.unpack_from(raw, at)
-        info = at + header
-        if length > header and inside.get(pid, True) and raw[info] == INFO_FID:
-            size = int.from_bytes(raw[info + 2 : info + 4], sys.byteorder)
-            yield Opened(raw[info + 4 : info + size], pid, bool(mask & FAN_CLOSE_WRITE))
-        at += length
+    while at + EVENT_BYTES <= len(raw):
+        (length,) = LENGTH.unpack_from(raw, at)
+        rest = len(raw) - at
+        if not EVENT_BYTES <= length <= rest:
+            return
+        for size, header, mask, pid, info in _alike(length).iter_unpack(raw[at : at + rest - rest % length]):
+            if size != length:
+                break
+            at += length
+            if inside.get(pid, True) and header == EVENT_BYTES and info[:1] == INFO_FID:
+                yield Opened(info[4 : int.from_bytes(info[2:4], sys.byteorder)], pid, bool(mask & FAN_CLOSE_WRITE))
+
+
+@functools.cache
+def _alike(length: int) -> struct.Struct:
+    """An event of so many bytes: length, length of its first part, mask, process, what follows."""
+    return struct.Struct(f"=IxxHQ4xi{length - EVENT_BYTES}s")
