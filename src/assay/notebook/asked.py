@@ -1,4 +1,4 @@
-"""Tables of what was asked and what was answered: experiments, measures, requirements, troughs, scaling, effects, percentiles."""
+"""Tables of what was asked and what was answered: experiments, measures, courses, requirements, troughs and the like."""
 
 from __future__ import annotations
 
@@ -18,6 +18,11 @@ COLUMNS: Mapping[str, str] = {
     "compared VARCHAR, matters_share DOUBLE, runs INTEGER, damaged JSON",
     "measures": "experiment VARCHAR, measure VARCHAR, workload VARCHAR, operation VARCHAR, figure VARCHAR, unit VARCHAR, "
     "better VARCHAR, tier VARCHAR, durability VARCHAR, load VARCHAR, regime VARCHAR, path VARCHAR",
+    "courses": "experiment VARCHAR, run VARCHAR, trial INTEGER AS (CAST(split_part(run, '/', 1) AS INTEGER)), "
+    "attempt INTEGER AS (CAST(split_part(run, '/', 2) AS INTEGER)), measure VARCHAR, kind VARCHAR, state VARCHAR, "
+    "from_ns BIGINT, to_ns BIGINT, clients INTEGER, parts INTEGER, steady_from_ns BIGINT, before DOUBLE, mean DOUBLE, "
+    "low DOUBLE, high DOUBLE, unit VARCHAR, batches INTEGER, memory_ns BIGINT, drift_share DOUBLE, "
+    "changes JSON, statement VARCHAR",
     "requirements": "experiment VARCHAR, measure VARCHAR, requirement VARCHAR, levels JSON, value DOUBLE, low DOUBLE, "
     "high DOUBLE, unit VARCHAR, n INTEGER, state VARCHAR, verdict VARCHAR",
     "troughs": "experiment VARCHAR, measure VARCHAR, factor VARCHAR, levels JSON, ratio DOUBLE, low DOUBLE, high DOUBLE, "
@@ -63,6 +68,18 @@ def measure_rows(results: Results) -> Iterator[Row]:
             *(one.name, one.workload, one.operation, one.figure, unit, better, claim.tier.value),
             *(part.value if part else None for part in parts),
         )
+
+
+def course_rows(results: Results) -> Iterator[Row]:
+    """One row a measure of a run: how it went over time."""
+    for judged in results.runs:
+        for one in judged.courses.values():
+            *mean, batches = interval(one.mean)
+            yield (
+                *(judged.id, one.measure, one.kind.value, one.state.value, one.from_ns, one.to_ns, one.clients, one.parts),
+                *(one.steady_from_ns, one.before, *mean, one.unit, batches, one.memory_ns, one.drift_share),
+                *(to_text(one.changes), one.statement),
+            )
 
 
 def interval(found: Estimate | None) -> Row:
@@ -128,6 +145,7 @@ def percentile_rows(folder: Path, results: Results) -> Iterator[Row]:
 ROWS = {
     "experiments": experiment_rows,
     "measures": measure_rows,
+    "courses": course_rows,
     "requirements": requirement_rows,
     "troughs": trough_rows,
     "scaling": scaling_rows,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from assay.records import Results
-from assay.report import answer, forest, headlines, lead, listing, words
+from assay.records import CourseState, Results
+from assay.report import answer, forest, headlines, lead, listing, steady, words
 from assay.report.charts import tornado
 from assay.report.quantities import show, show_range
 
@@ -24,6 +24,7 @@ def render(results: Results) -> str:
         _troughs(results),
         _scaling(results),
         *_effects(results),
+        _steady(results),
         _verdicts(results),
         _doubts(results),
         _again(results),
@@ -93,6 +94,16 @@ def _comparisons(results: Results) -> str:
         for row in group.rows
     ]
     return _titled("Comparisons", table(("measure", "what", "ratio", "interval", "conclusion", "verdict"), rows))
+
+
+def _steady(results: Results) -> str:
+    lines = [
+        f"- {escape(f'{one.title}, run {row.run}: {row.statement}')}"
+        for one in steady.steady(results)
+        for row in one.rows
+        if row.state is CourseState.NOT_STEADY
+    ]
+    return _titled("Not steady within the trial", "\n".join(lines))
 
 
 def _troughs(results: Results) -> str:

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from assay.records import Bound, Estimate, Observations, Results
-from assay.report import answer, bundle, costs, facts, forest, headlines, ladders, lead, listing, selection, words
-from assay.report.charts import blocks, curves, latency, limits, theme, timeline, tornado
+from assay.report import answer, bundle, costs, facts, forest, headlines, ladders, lead, listing, selection, steady, words
+from assay.report.charts import blocks, curves, latency, limits, spread, theme, timeline, tornado
 from assay.report.charts import forest as comparisons
 from assay.report.charts import ladder as rungs
 from assay.report.charts.figure import Drawn, Figure
@@ -73,6 +73,7 @@ def render(results: Results, load: Load, pictures: Pictures) -> str:
         "measures": measures,
         "bare": not results.comparisons and not any(one.figure and one.figure.seen for one in measures),
         "galleries": galleries,
+        "steady": steady.steady(results),
         "tables": pictures.tables,
         "schedule": ran,
         **facts.facts(observed),
@@ -129,7 +130,7 @@ def gallery(
             "latency",
             "Latency",
             LATENCY.format(latency.BEYOND),
-            latency.figures(results, selection.merged(found), load),
+            (*latency.figures(results, selection.merged(found), load), *spread.figures(shown)),
         ),
         (
             "timeline",
@@ -165,6 +166,7 @@ def sections(context: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
         ("bytes", "Where the bytes went", context["ladders"]),
         ("measures", "Measures", context["measures"] and not context["bare"]),
         *((id_, name, True) for id_, name in galleries),
+        ("steady", "Within the trials", context["steady"]),
         ("verdicts", "Verdicts and findings", context["results"].runs),
         ("schedule", "Schedule", context["schedule"]),
         ("environment", "Environment", True),

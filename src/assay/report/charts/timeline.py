@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from assay.records import Judged, Observations
+from assay.records import Judged, Observations, Phase
 from assay.report import words
 from assay.report.charts.figure import Figure, Panel, Table, end_labels
 from assay.report.charts.strips import Strip, strips
@@ -24,6 +24,8 @@ class _Column:
     judged: Judged
     strips: tuple[Strip, ...]
     seconds: float
+    changes: tuple[float, ...] = ()
+    """When the level of a figure changes, in seconds since the phase began."""
 
     @property
     def last(self) -> float:
@@ -53,9 +55,17 @@ def figures(runs: Sequence[tuple[Judged, Observations]]) -> tuple[Figure, ...]:
         for phase in judged.run.phases:
             here = strips(phase, [one for one in seen.series if one.phase == phase.name]) if phase.measured else ()
             if any(len(points) >= LEAST for strip in here for _, points in strip.lines):
-                one = _Column(judged=judged, strips=here, seconds=(phase.end_ns - phase.start_ns) / 1e9)
+                length = (phase.end_ns - phase.start_ns) / 1e9
+                one = _Column(judged=judged, strips=here, seconds=length, changes=changes(judged, phase))
                 columns.setdefault(phase.name, []).append(one)
     return tuple(_figure(name, found) for name, found in columns.items())
+
+
+def changes(judged: Judged, phase: Phase) -> tuple[float, ...]:
+    """When the level of a measure of this phase changes by what matters, in seconds since it began, each once."""
+    here = (name for name in judged.courses if name.startswith(f"{phase.workload}."))
+    found = (judged.courses[name] for name in here if name.split(".", 2)[1] in phase.operations)
+    return tuple(sorted({round((one.at_ns - course.start_ns) / 1e9, 3) for course in found for one in course.changes}))
 
 
 def _figure(name: str, columns: Sequence[_Column]) -> Figure:
@@ -64,7 +74,8 @@ def _figure(name: str, columns: Sequence[_Column]) -> Figure:
         name=f"timeline-{name}",
         title=name,
         caption="Means over equal steps of time."
-        + (" At the dashed line the clock stopped; what follows is the drain." if drained else ""),
+        + (" At the dashed line the clock stopped; what follows is the drain." if drained else "")
+        + (" At a dotted line the level of a measure changes." if any(column.changes for column in columns) else ""),
         panels=tuple(panel for column in columns for panel in _column(column, _shared(columns, column))),
         table=_table(columns),
         stacked=True,
@@ -122,7 +133,7 @@ def _panel(column: _Column, strip: Strip, shared: _Shared, heading: str) -> Pane
         },
     }
     height = HEIGHT + (26 if shared.bottom else 0)
-    layers = [line, *_stop(column, x), end_text(_labels(strip, shared), y, tints()), room(shared.longest)]
+    layers = [line, *_stop(column, x), *_changed(column, x), end_text(_labels(strip, shared), y, tints()), room(shared.longest)]
     peaks = "; ".join(
         f"{name} up to {in_scale(max(v for _, v in points), shared.scale)}" for name, points in strip.lines if points
     )
@@ -130,7 +141,7 @@ def _panel(column: _Column, strip: Strip, shared: _Shared, heading: str) -> Pane
         heading=heading,
         spec={**frame(height, layers), "data": rows_of(rows)},
         height=height,
-        description=f"{strip.title} in {shared.scale.label} over time: {peaks}",
+        description=f"{strip.title} in {shared.scale.label} over time: {peaks}{_when(column)}",
     )
 
 
@@ -156,6 +167,24 @@ def _stop(column: _Column, x: Spec) -> list[Spec]:
             "encoding": {"x": x},
         }
     ]
+
+
+def _changed(column: _Column, x: Spec) -> list[Spec]:
+    """The moments when the level of a measure changes, through all strips: what else changed then?"""
+    if not column.changes:
+        return []
+    return [
+        {
+            "data": {"values": [{"x": at} for at in column.changes]},
+            "mark": {"type": "rule", "strokeDash": [1, 3], "strokeWidth": 1.5, "color": "var(--alarm)"},
+            "encoding": {"x": x},
+        }
+    ]
+
+
+def _when(column: _Column) -> str:
+    """The same in words, for those who do not see it."""
+    return f"; levels change at {', '.join(f'{at:.3g} s' for at in column.changes)}" if column.changes else ""
 
 
 def _labels(strip: Strip, shared: _Shared) -> list[Row]:

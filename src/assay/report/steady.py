@@ -1,0 +1,64 @@
+"""How figures went over time within their trials: a line a measure, and the sentence of each run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from assay.records import Course, CourseState, Judged, Results
+from assay.report import words
+
+LISTED = 40
+"""Most runs of a measure that are listed; where there are more, those that were not steady come first."""
+ORDER = (CourseState.NOT_STEADY, CourseState.UNKNOWN, CourseState.STEADY)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SteadyRow:
+    """One run's sentence."""
+
+    run: str
+    levels: str
+    state: CourseState
+    statement: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class SteadyGroup:
+    """The sentences of one measure, or of several that have the same ones."""
+
+    title: str
+    counts: str
+    """`9 steady, 1 not steady`."""
+    rows: tuple[SteadyRow, ...]
+    left_out: int
+
+
+def steady(results: Results) -> tuple[SteadyGroup, ...]:
+    """A group for each measure that has a course; measures whose runs all say the same are one."""
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for measure in results.experiment.measures:
+        here = [(judged, judged.courses[measure.name]) for judged in results.runs if measure.name in judged.courses]
+        if here:
+            groups.setdefault(tuple(course.statement for _, course in here), []).append(measure.name)
+    known = {measure.name: words.measure(measure) for measure in results.experiment.measures}
+    return tuple(group(" and ".join(known[name] for name in names), names[0], results.runs) for names in groups.values())
+
+
+def group(title: str, name: str, runs: Sequence[Judged]) -> SteadyGroup:
+    """One measure: how many runs are in which state, and their sentences."""
+    here = [(judged, judged.courses[name]) for judged in runs if name in judged.courses]
+    states = [course.state for _, course in here]
+    shown = here if len(here) <= LISTED else sorted(here, key=lambda pair: ORDER.index(pair[1].state))[:LISTED]
+    return SteadyGroup(
+        title=title,
+        counts=", ".join(f"{states.count(state)} {state.value}" for state in reversed(ORDER) if state in states),
+        rows=tuple(row(judged, course) for judged, course in shown),
+        left_out=len(here) - len(shown),
+    )
+
+
+def row(judged: Judged, course: Course) -> SteadyRow:
+    """A run's line; its state stands before the sentence, so it is not said twice."""
+    said = course.statement.removeprefix(f"{course.state.value}: ")
+    return SteadyRow(run=judged.id, levels=words.levels(judged.run.trial.levels), state=course.state, statement=said)

@@ -1,0 +1,78 @@
+"""Within the trials: the table and the marks of a report, from runs whose rates are known."""
+
+from dataclasses import replace
+
+import notebook_records as made
+from assay.analysis.steady_state import courses
+from assay.records import Judged, Results
+from assay.report import markdown, page, steady
+from assay.report.charts import timeline
+from assay.report.inputs import Pictures
+from course_cases import noise, scene
+
+
+def judged(rates):
+    asked, run, seen = scene(rates)
+    run = replace(run, phases=tuple(replace(phase, directions={}) for phase in run.phases))
+    verdicts = {made.RATE: made.verdict(run, made.RATE, 1000.0)}
+    return asked, Judged(run=run, verdicts=verdicts, courses=courses(asked, run, seen)), seen
+
+
+def results(rates, runs=1):
+    asked, one, seen = judged(rates)
+    many = tuple(
+        replace(one, run=replace(one.run, trial=replace(one.run.trial, id=number, position=number)))
+        for number in range(1, runs + 1)
+    )
+    return Results(experiment=asked, plan=made.plan(asked), runs=many, ruleset="test"), seen
+
+
+FALLS = [value * (0.7 if at >= 60 else 1.0) for at, value in enumerate(noise("drawn", spread=0.01))]
+
+
+def test_the_page_says_it_and_the_timeline_marks_it():
+    found, seen = results(FALLS)
+    text = page.render(found, lambda _: seen, Pictures())
+    assert '<section id="steady">' in text
+    assert "falls by " in text
+    assert 'href="#steady"' in text
+    (figure,) = timeline.figures([(found.runs[0], seen)])
+    rules = [layer for panel in figure.panels for layer in panel.spec["layer"] if layer["mark"]["type"] == "rule"]
+    marked = {round(row["x"]) for layer in rules for row in layer["data"]["values"]}
+    assert marked == {6}
+    assert "dotted line" in figure.caption
+    assert all("levels change at 6" in panel.description for panel in figure.panels)
+
+
+def test_what_is_steady_has_no_marks():
+    found, seen = results(noise("level", spread=0.01))
+    (figure,) = timeline.figures([(found.runs[0], seen)])
+    assert "dotted" not in figure.caption
+    assert all("levels change" not in panel.description for panel in figure.panels)
+    (rate, _) = steady.steady(found)
+    assert rate.counts == "1 steady"
+    assert rate.rows[0].statement.startswith("steady from the beginning; ")
+    assert "Not steady within" not in markdown.render(found)
+
+
+def test_of_many_runs_those_that_were_not_steady_are_listed():
+    found, _ = results(noise("most", spread=0.01), runs=steady.LISTED + 9)
+    _, fallen, _ = judged(FALLS)
+    last = replace(fallen, run=replace(fallen.run, trial=replace(fallen.run.trial, id=99)))
+    (rate, _) = steady.steady(replace(found, runs=(*found.runs, last)))
+    assert rate.counts == f"{steady.LISTED + 9} steady, 1 not steady"
+    assert (rate.rows[0].run, rate.left_out) == ("0099/1", 10)
+    assert "run 0099/1: falls by " in markdown.render(replace(found, runs=(last,)))
+
+
+def test_measures_that_say_the_same_are_one_group():
+    found, _ = results(noise("few", 12))
+    (both,) = steady.steady(found)
+    assert " and " in both.title
+    assert both.counts == "1 cannot tell"
+
+
+def test_runs_of_before_have_no_section():
+    found, seen = results(FALLS)
+    old = replace(found, runs=tuple(replace(one, courses={}) for one in found.runs))
+    assert 'id="steady"' not in page.render(old, lambda _: seen, Pictures())
