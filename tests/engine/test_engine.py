@@ -6,7 +6,7 @@ import signal
 import subprocess
 import time
 import zlib
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from pathlib import Path
 
 import pytest
@@ -191,8 +191,37 @@ def test_counters_that_the_machine_has_not_are_null(engine):
 
 def test_an_interval_gives_at_most_2000_points(engine):
     result = engine.run("null", {"operation": "null", "duration_ns": 1_500_000_000}, interval_ns=200_000)
-    points = result["operations"]["null"]["checkpoints"]
-    assert 100 < len(points["at_ns"]) <= 2000
+    noted = result["operations"]["null"]
+    assert 100 < len(noted["checkpoints"]["at_ns"]) <= 2000
+    check_spread(noted)
+    assert 4 <= len(noted["spread"]["at_ns"]) <= 32, "each 50 ms, however short the interval"
+
+
+def check_spread(noted):
+    """The bands over time never fall, end with the whole histogram, and hold what the histogram has below their ends."""
+    spread, histogram = noted["spread"], noted["histogram"]
+    assert spread["at_ns"] == sorted(set(spread["at_ns"]))
+    assert spread["at_ns"][-1] == noted["last_ns"]
+    assert all(earlier <= later for column in zip(*spread["count"], strict=True) for earlier, later in pairwise(column))
+    buckets = list(zip(histogram["upper_ns"], histogram["count"], strict=True))
+    below = [sum(count for upper, count in buckets if upper <= end) for end in spread["upper_ns"]]
+    assert list(accumulate(spread["count"][-1])) == below
+    assert below[-1] == noted["count"]
+
+
+def test_the_bands_of_several_workers_are_those_of_all(engine, tmp_path):
+    settings = bulk(tmp_path / "f")
+    one = {**settings["regions"][0], "size": 64 * 1024}
+    region = [{**one, "offset": place * 64 * 1024} for place in range(3)]
+    result = engine.run("bulk", {**settings, "regions": region, "duration_ns": 400_000_000}, interval_ns=50_000_000)
+    check_spread(result["operations"]["write"])
+    assert len(result["operations"]["write"]["spread"]["at_ns"]) >= 2
+
+
+def test_no_operation_has_no_bands(engine, tmp_path):
+    noted = engine.run("bulk", bulk(tmp_path / "f", flush="end"))["operations"]
+    assert noted["write"]["spread"]["at_ns"] == [noted["write"]["last_ns"]]
+    assert engine.run("null", {"operation": "null", "ops": 0})["operations"]["null"]["spread"]["at_ns"] == []
 
 
 # ------------------------------------------------------------------------------------------ bulk

@@ -25,6 +25,7 @@ mod protocol;
 mod recorder;
 mod regions;
 mod result;
+mod spread;
 mod tally;
 mod thread;
 mod transfer;

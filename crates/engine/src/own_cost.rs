@@ -26,6 +26,7 @@ impl OwnCost {
             started: clock.now(),
             deadline: u64::MAX,
             look_every: u64::MAX,
+            spread_every: u64::MAX,
         });
         Self {
             stamp_ns: each_ns(clock, timebase, || {

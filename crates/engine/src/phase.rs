@@ -139,6 +139,7 @@ impl Phase {
             at_ns,
             end_ns: self.duration_ns.map(|span| at_ns.saturating_add(span)),
             timebase: self.calibrated,
+            interval_ns: self.config.interval_ns,
             parts: self.workers() as u64,
         };
         self.meter.start();

@@ -1,6 +1,7 @@
 //! The lines that come in and go out: `docs/engine-protocol.md` as types.
 
 pub use crate::fault::Fault;
+use crate::spread::Bars;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -124,6 +125,7 @@ pub struct OperationResult {
     pub sampled_ns: u64,
     pub histogram: Buckets,
     pub checkpoints: Curve,
+    pub spread: Bars,
 }
 
 /// Buckets of a histogram that have counts.

@@ -3,6 +3,7 @@
 use crate::control::{Control, Stopped};
 use crate::failures::{Failures, HOPELESS, is_final};
 use crate::pacer::{Backlog, Pacer};
+use crate::spread::Spread;
 use crate::tally::Tally;
 use assay_clock::Clock;
 use std::sync::Arc;
@@ -30,6 +31,8 @@ pub struct Schedule {
     pub started: u64,
     pub deadline: u64,
     pub look_every: u64,
+    /// After how many ticks each the spread of the latencies is noted.
+    pub spread_every: u64,
 }
 
 /// What one worker notes.
@@ -38,11 +41,13 @@ pub struct Recorder {
     pub tallies: Vec<Tally>,
     pub failures: Failures,
     pub marks: Vec<Mark>,
+    pub spread: Spread,
     pub stopped: Stopped,
     pub path: String,
     pacer: Option<Box<Pacer>>,
     schedule: Schedule,
     look_at: u64,
+    spread_at: u64,
     live: Arc<[Live]>,
     control: Arc<Control>,
 }
@@ -55,6 +60,7 @@ impl Recorder {
             tallies: (0..live.len()).map(|_| Tally::new()).collect(),
             failures: Failures::new(),
             marks: Vec::new(),
+            spread: Spread::new(u64::MAX),
             stopped: Stopped::Work,
             path: String::new(),
             pacer: None,
@@ -62,8 +68,10 @@ impl Recorder {
                 started: 0,
                 deadline: u64::MAX,
                 look_every: u64::MAX,
+                spread_every: u64::MAX,
             },
             look_at: 0,
+            spread_at: u64::MAX,
             live,
             control,
         }
@@ -73,6 +81,8 @@ impl Recorder {
     pub fn start(&mut self, schedule: Schedule) -> bool {
         self.schedule = schedule;
         self.look_at = 0;
+        self.spread = Spread::new(schedule.spread_every);
+        self.spread_at = schedule.started.saturating_add(self.spread.due(0));
         self.look(schedule.started)
     }
 
@@ -210,6 +220,14 @@ impl Recorder {
     #[inline(never)]
     fn look(&mut self, now: u64) -> bool {
         self.publish();
+        if now >= self.spread_at {
+            let passed = now - self.schedule.started;
+            self.spread.note(passed, &self.tallies);
+            self.spread_at = self
+                .schedule
+                .started
+                .saturating_add(self.spread.due(passed));
+        }
         self.look_at = now
             .saturating_add(self.schedule.look_every)
             .min(self.schedule.deadline);

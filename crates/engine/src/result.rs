@@ -10,6 +10,8 @@ use crate::protocol::{
     Buckets, ClockResult, Cost, Curve, ErrorCount, Io, LoadResult, OperationResult, PhaseResult,
     QueueResult, TreeResult,
 };
+use crate::recorder::Recorder;
+use crate::spread::{self, Bars};
 use crate::tally::Tally;
 use crate::thread::Done;
 use assay_clock::{Timebase, error_ppm};
@@ -26,9 +28,11 @@ pub fn assemble(phase: &Phase, mut ended: Ended) -> PhaseResult {
     let (started, first, last) = edges(&ended.done, &tallies);
     let points = timeline(&ended.done, ended.checkpoints, &tallies, &during);
     let own = OwnCost::measure(phase.clock, &during);
-    let operations = phase.operations.iter().zip(&tallies).enumerate();
-    let operations = operations
-        .map(|(slot, (name, tally))| (name.clone(), operation(tally, &points, slot, &during)));
+    let recorders: Vec<&Recorder> = ended.done.iter().map(|one| &one.recorder).collect();
+    let known = (0..).zip(&tallies).map(|(slot, tally)| {
+        let spread = spread::together(&recorders, slot, &during);
+        operation(tally, spread, curve(&points, slot, &during), &during)
+    });
     PhaseResult {
         phase: phase.config.phase.clone(),
         client: phase.config.client,
@@ -39,7 +43,7 @@ pub fn assemble(phase: &Phase, mut ended: Ended) -> PhaseResult {
         first_ns: during.mono_ns(first),
         last_ns: during.mono_ns(last),
         stopped_by,
-        operations: operations.collect(),
+        operations: phase.operations.iter().cloned().zip(known).collect(),
         errors,
         load: load(&ended.done, &during),
         queue,
@@ -148,8 +152,8 @@ fn merge_tallies(done: &[Done], slots: usize) -> Vec<Tally> {
 
 fn operation(
     tally: &Tally,
-    points: &[(u64, Sums)],
-    slot: usize,
+    spread: Bars,
+    checkpoints: Curve,
     during: &Timebase,
 ) -> OperationResult {
     let at = |ticks: u64| {
@@ -176,7 +180,8 @@ fn operation(
         sampled_count: tally.sampled_count,
         sampled_ns: during.span_ns(tally.sampled),
         histogram: buckets(tally, max_ns, during),
-        checkpoints: curve(points, slot, during),
+        checkpoints,
+        spread,
     }
 }
 

@@ -12,6 +12,8 @@ use std::sync::mpsc::{Receiver, Sender};
 
 /// How often a worker publishes its counters and asks whether to go on; slower operations do so each time.
 const LOOK_EVERY_NS: u64 = 1_000_000;
+/// The shortest interval whose latencies are noted by themselves: a note looks through a whole histogram.
+const SPREAD_EVERY_NS: u64 = 50_000_000;
 /// The longest sleep before T in which a worker does not ask whether to go on.
 const DOZE_NS: u64 = 100_000_000;
 
@@ -21,6 +23,7 @@ pub struct Go {
     pub at_ns: u64,
     pub end_ns: Option<u64>,
     pub timebase: Timebase,
+    pub interval_ns: u64,
     pub parts: u64,
 }
 
@@ -114,5 +117,6 @@ fn wake(recorder: &mut Recorder, thread: &Thread, go: Go) -> bool {
         started: thread.clock.now(),
         deadline,
         look_every: go.timebase.ticks_of(LOOK_EVERY_NS),
+        spread_every: go.timebase.ticks_of(go.interval_ns.max(SPREAD_EVERY_NS)),
     })
 }

@@ -12,6 +12,9 @@ const MARGIN: usize = 16;
 /// Every `u64` has a bucket: 2 x 128 exact ones, then 128 for each further power of two.
 const BUCKETS: usize = ((64 - BITS as usize) + 1) << BITS;
 
+/// Buckets that one coarse band holds: four bands for each power of two.
+const BAND: usize = 1 << (BITS - 2);
+
 /// Counts of values, by buckets.
 #[derive(Clone)]
 pub struct Histogram {
@@ -51,6 +54,15 @@ impl Histogram {
         }
     }
 
+    /// Number and count of each coarse band that has counts, ascending.
+    pub fn bands(&self) -> impl Iterator<Item = (u16, u64)> {
+        let counts = &self.counts[MARGIN..MARGIN + BUCKETS];
+        (0_u16..)
+            .zip(counts.chunks_exact(BAND))
+            .map(|(band, counts)| (band, counts.iter().sum()))
+            .filter(|(_, count)| *count > 0)
+    }
+
     /// Highest value and count of each bucket that has counts, ascending.
     pub fn buckets(&self) -> impl Iterator<Item = (u64, u64)> {
         self.counts[MARGIN..MARGIN + BUCKETS]
@@ -65,6 +77,12 @@ impl Histogram {
 fn index(value: u64) -> usize {
     let shift = (value | LINEAR).ilog2() - BITS;
     ((u64::from(shift) << BITS) + (value >> shift)) as usize
+}
+
+/// The highest value that falls into a coarse band; a band is at most a quarter of its lowest value wide.
+#[must_use]
+pub fn highest_of_band(band: u16) -> u64 {
+    highest((usize::from(band) + 1) * BAND - 1)
 }
 
 /// The highest value that falls into a bucket.
@@ -127,6 +145,23 @@ mod tests {
                 prop_assert!(upper.abs_diff(theirs) <= upper / 100 + 1, "{} {}", upper, theirs);
             }
             prop_assert_eq!(seen as usize, values.len());
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_band_holds_the_values_of_its_buckets(values in prop::collection::vec(1_u64..1 << 50, 1..200)) {
+            let mut own = Histogram::new();
+            for value in &values {
+                own.record(*value);
+            }
+            let bands: Vec<(u16, u64)> = own.bands().collect();
+            prop_assert_eq!(bands.iter().map(|(_, count)| count).sum::<u64>(), values.len() as u64);
+            for (band, count) in bands {
+                let (low, high) = (band.checked_sub(1).map_or(0, |one| highest_of_band(one) + 1), highest_of_band(band));
+                prop_assert_eq!(values.iter().filter(|value| (low..=high).contains(*value)).count() as u64, count);
+                prop_assert!(high - low <= (low / 4).max(BAND as u64));
+            }
         }
     }
 

@@ -197,7 +197,7 @@ def process_readings(answer: Answer) -> Iterator[Reading]:
 
 
 def curves(answer: Answer) -> Iterator[Series]:
-    """Count, bytes and summed latency of each operation over time, cumulative."""
+    """Count, bytes, summed latency and spread of the latencies of each operation over time, cumulative."""
     for name, found in answer.result["operations"].items():
         points = found["checkpoints"]
         for metric, unit in METRICS.items():
@@ -212,6 +212,26 @@ def curves(answer: Answer) -> Iterator[Series]:
                 at_ns=array("q", [answer.at(at) for at in points["at_ns"]]),
                 value=array("d", points[metric]),
             )
+        yield from spread(answer, name, found.get("spread") or {"at_ns": ()})
+
+
+def spread(answer: Answer, name: str, found: Mapping[str, Any]) -> Iterator[Series]:
+    """How many latencies fell into each band over time, cumulative; none of a phase that was too short for two looks."""
+    if len(found["at_ns"]) < 2:
+        return
+    at_ns = array("q", [answer.at(at) for at in found["at_ns"]])
+    for place, upper_ns in enumerate(found["upper_ns"]):
+        yield Series(
+            phase=answer.phase,
+            source=SOURCE,
+            layer="application",
+            host=answer.host,
+            subject=answer.subject,
+            metric=f"{name}.band_{upper_ns}_ns",
+            unit="count",
+            at_ns=at_ns,
+            value=array("d", [row[place] for row in found["count"]]),
+        )
 
 
 def histograms(answer: Answer) -> Iterator[Histogram]:

@@ -9,6 +9,7 @@ fn recorder(clock: Clock) -> Recorder {
         started: recorder.clock.now(),
         deadline: u64::MAX,
         look_every: 1,
+        spread_every: u64::MAX,
     };
     assert!(recorder.start(schedule));
     recorder

@@ -1,0 +1,188 @@
+//! How the latencies of each operation were spread in every interval of time: coarse bands, bounded in number.
+//!
+//! A worker notes its counts between two operations at the first look after each whole interval; an operation that takes longer
+//! than an interval belongs to the one in which it ended. Only bands that have counts are kept.
+
+use crate::recorder::Recorder;
+use crate::tally::Tally;
+use assay_clock::Timebase;
+use std::collections::BTreeMap;
+
+/// The most intervals that are kept; beyond that two become one.
+const MOST: usize = 240;
+
+/// Cumulative counts by band, of one operation.
+type Bands = Vec<(u16, u64)>;
+
+/// What one worker noted: at the end of which interval (from 1), the bands of each operation.
+pub struct Spread {
+    every: u64,
+    stride: u64,
+    noted: Vec<(u64, Vec<Bands>)>,
+}
+
+impl Spread {
+    /// Nothing noted yet; intervals of so many ticks.
+    pub fn new(every: u64) -> Self {
+        Self {
+            every: every.max(1),
+            stride: 1,
+            noted: Vec::with_capacity(MOST),
+        }
+    }
+
+    /// How many ticks after the start it is to be noted again.
+    pub fn due(&self, passed: u64) -> u64 {
+        let span = self.every.saturating_mul(self.stride);
+        (passed / span + 1).saturating_mul(span)
+    }
+
+    /// Notes the counts so far, when `passed` ticks have gone by.
+    pub fn note(&mut self, passed: u64, tallies: &[Tally]) {
+        if self.noted.len() == MOST {
+            self.stride *= 2;
+            self.noted.retain(|(at, _)| at % self.stride == 0);
+        }
+        let at = passed / self.every / self.stride * self.stride;
+        if at > self.noted.last().map_or(0, |(last, _)| *last) {
+            let bands = tallies
+                .iter()
+                .map(|tally| tally.histogram.bands().collect());
+            self.noted.push((at, bands.collect()));
+        }
+    }
+
+    /// The counts at the end of an interval: those noted last.
+    fn at(&self, interval: u64, slot: usize) -> &[(u16, u64)] {
+        let next = self.noted.partition_point(|(at, _)| *at <= interval);
+        next.checked_sub(1)
+            .map_or(&[], |one| &self.noted[one].1[slot])
+    }
+}
+
+/// The bands of one operation over time, all workers together: times (ns), highest latencies (ns), [time][band] cumulative counts.
+#[derive(Debug, Default, serde::Serialize)]
+pub struct Bars {
+    pub at_ns: Vec<u64>,
+    pub upper_ns: Vec<u64>,
+    pub count: Vec<Vec<u64>>,
+}
+
+/// The intervals of all workers and the end, for one operation.
+pub fn together(recorders: &[&Recorder], slot: usize, during: &Timebase) -> Bars {
+    let whole: Vec<Bands> = recorders
+        .iter()
+        .map(|one| one.tallies[slot].histogram.bands().collect())
+        .collect();
+    let mut rows: Vec<(u64, BTreeMap<u16, u64>)> = intervals(recorders)
+        .map(|(at, ticks)| (ticks, sum(recorders, &whole, slot, (at, ticks))))
+        .collect();
+    let end = recorders
+        .iter()
+        .map(|one| one.tallies[slot].last)
+        .max()
+        .unwrap_or(0);
+    rows.retain(|(ticks, _)| *ticks < end);
+    let all = add(whole.iter().map(Vec::as_slice));
+    let seen: Vec<u16> = all.keys().copied().collect();
+    if !seen.is_empty() {
+        rows.push((end, all));
+    }
+    Bars {
+        at_ns: rows
+            .iter()
+            .map(|(ticks, _)| during.mono_ns(*ticks))
+            .collect(),
+        upper_ns: seen
+            .iter()
+            .map(|band| during.span_ns(assay_hist::highest_of_band(*band)))
+            .collect(),
+        count: rows
+            .iter()
+            .map(|(_, row)| {
+                let counts = seen.iter().map(|band| row.get(band).copied().unwrap_or(0));
+                counts.collect()
+            })
+            .collect(),
+    }
+}
+
+/// The numbers of the intervals that every worker can tell, and when each ended (ticks).
+fn intervals(recorders: &[&Recorder]) -> impl Iterator<Item = (u64, u64)> {
+    let stride = recorders.iter().map(|one| one.spread.stride).max();
+    let stride = stride.unwrap_or(1);
+    let most = recorders
+        .iter()
+        .filter_map(|one| one.spread.noted.last().map(|(at, _)| *at))
+        .max();
+    let from = recorders.iter().map(|one| one.started()).min().unwrap_or(0);
+    let every = recorders.first().map_or(1, |one| one.spread.every);
+    (1..=most.unwrap_or(0) / stride).map(move |number| {
+        let at = number * stride;
+        (at, from.saturating_add(at.saturating_mul(every)))
+    })
+}
+
+/// All workers at the end of an interval (number, ticks); one that had ended has all of its work.
+fn sum(
+    recorders: &[&Recorder],
+    whole: &[Bands],
+    slot: usize,
+    (at, ticks): (u64, u64),
+) -> BTreeMap<u16, u64> {
+    add(recorders.iter().zip(whole).map(|(one, all)| {
+        if one.tallies[slot].last <= ticks {
+            all.as_slice()
+        } else {
+            one.spread.at(at, slot)
+        }
+    }))
+}
+
+fn add<'a>(parts: impl Iterator<Item = &'a [(u16, u64)]>) -> BTreeMap<u16, u64> {
+    let mut sums = BTreeMap::new();
+    for (band, count) in parts.flatten() {
+        *sums.entry(*band).or_default() += count;
+    }
+    sums
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn tally(latencies: &[u64]) -> Vec<Tally> {
+        let mut tally = Tally::new();
+        for ticks in latencies {
+            tally.record(0, 0, *ticks);
+        }
+        vec![tally]
+    }
+
+    #[test]
+    fn what_was_noted_last_holds_until_the_next_note() {
+        let mut spread = Spread::new(100);
+        spread.note(105, &tally(&[7]));
+        spread.note(310, &tally(&[7, 900]));
+        assert_eq!(spread.at(0, 0), []);
+        assert_eq!(spread.at(1, 0), spread.at(2, 0));
+        assert_eq!(spread.at(1, 0).len(), 1);
+        assert_eq!(spread.at(3, 0).len(), 2);
+        assert_eq!((spread.due(0), spread.due(310)), (100, 400));
+    }
+
+    proptest! {
+        #[test]
+        fn long_phases_keep_a_bounded_number_of_intervals_in_order(step in 1..5_000_u64, times in 1..3_000_u64) {
+            let mut spread = Spread::new(100);
+            let done = tally(&[5]);
+            for time in 1..=times {
+                spread.note(time * step, &done);
+            }
+            prop_assert!(spread.noted.len() <= MOST);
+            prop_assert!(spread.noted.windows(2).all(|pair| pair[0].0 < pair[1].0));
+            prop_assert!(spread.noted.iter().all(|(at, _)| at % spread.stride == 0));
+        }
+    }
+}
