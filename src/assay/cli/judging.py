@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from assay.analysis import cells, compare, require, scale_up, scaling, sensitivity, steady_state, troughs
+from assay.analysis import cells, compare, require, scale_up, scaling, scaling_bounds, sensitivity, steady_state, troughs
 from assay.audit import judge
 from assay.errors import DamagedError
 from assay.notebook import read as notebook
@@ -61,7 +61,10 @@ def answered(bare: Results, load: notebook.Load) -> Results:
         comparison_verdicts=judge.judge_comparisons(experiment, plan, runs, comparisons, load),
         requirements=require.requirements(experiment, table, comparisons, runs),
         troughs=troughs.troughs(experiment, table, runs),
-        scaling=scaling.scaling(experiment, table, comparisons),
+        scaling=(
+            *scaling.scaling(experiment, table, comparisons),
+            *scaling_bounds.bounded(experiment, runs, table, load),
+        ),
         sensitivity=sensitivity.sensitivity(experiment, table, runs),
         findings=judge.judge_experiment(experiment, plan, runs),
     )

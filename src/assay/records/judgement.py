@@ -198,6 +198,10 @@ class ScalingKind(StrEnum):
     """Where one arm stops being better than the other."""
     SATURATION = "saturation"
     """Where a share of a resource is used up."""
+    KNEE = "knee"
+    """Where what one alone does, times their number, meets what a resource allows."""
+    OBJECTIVE = "objective"
+    """Up to where a required bound is kept."""
 
 
 @dataclass(frozen=True, kw_only=True)

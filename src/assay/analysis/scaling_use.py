@@ -1,0 +1,154 @@
+"""What of each resource is used at each number of clients, and how much of it there is: the evidence below a curve.
+
+How much there is, is known of processors, of devices with a declared limit (of the target, or of the experiment's [limits]), and
+of the way to a server that says what it carries. Trials count as in the cells of the measure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from assay import links
+from assay.analysis.counting import Load, measure_of, unit_of
+from assay.analysis.demand import processors
+from assay.analysis.resources import RESOURCES, watched
+from assay.analysis.scale_up import RATES
+from assay.analysis.scaling import LEAST_PLACES, counts, curves
+from assay.errors import AssayError
+from assay.records import Cell, Direction, Experiment, Factor, Judged, Observations, Phase, Run, Value
+from assay.units import Unit, human
+
+MOST_READ = 200
+"""So many runs are read, those of the first blocks: the evidence of thousands would take longer than it is worth."""
+LIMITS: Mapping[tuple[Direction, str], str] = {
+    (Direction.READ, "bytes_per_s"): "device_read",
+    (Direction.WRITE, "bytes_per_s"): "device_write",
+    (Direction.READ, "ops_per_s"): "device_reads",
+    (Direction.WRITE, "ops_per_s"): "device_writes",
+}
+"""Which resource a declared limit is one of."""
+WIRE = ("network_in", "network_out")
+WIRE_FACT = "target.server.limit_bytes_per_s"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Point:
+    """One trial: the rate that was measured, and the share of a resource that was used for it."""
+
+    rate: float
+    share: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Use:
+    """One resource along a curve."""
+
+    resource: str
+    said: str
+    """What there is, in words: `the 2 processors of the host`."""
+    points: Mapping[int, tuple[Point, ...]]
+    """Number of clients -> its trials."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Along:
+    """A rate over a count, with what was used for it."""
+
+    measure: str
+    factor: str
+    within: Mapping[str, Value]
+    rates: Mapping[int, tuple[float, ...]]
+    """Number of clients -> the rate of each trial."""
+    uses: tuple[Use, ...]
+    unit: str
+    """Of the rates."""
+
+
+def along(experiment: Experiment, runs: Sequence[Judged], cells: Sequence[Cell], load: Load) -> tuple[Along, ...]:
+    """Every rate of all clients together that was measured at two numbers or more; none without a factor that counts."""
+    counted = [factor for factor in experiment.factors if counts(factor)]
+    if not counted:
+        return ()
+    early = sorted(runs, key=lambda judged: judged.run.trial.block)[:MOST_READ]
+    by_id = {judged.id: judged for judged in early}
+    return tuple(one for factor in counted for one in of_factor(experiment, factor, cells, (by_id, load)))
+
+
+def of_factor(
+    experiment: Experiment, factor: Factor, cells: Sequence[Cell], evidence: tuple[Mapping[str, Judged], Load]
+) -> Iterator[Along]:
+    """The curves over one factor."""
+    for measure, within, places in curves(factor, cells):
+        asked = measure_of(experiment, measure)
+        if asked.figure not in RATES or len(places) < LEAST_PLACES:
+            continue
+        found: dict[str, dict[int, list[Point]]] = {}
+        names: dict[str, str] = {}
+        for number, cell in places:
+            for run, rate in cell.values.items():
+                for resource, said, share in shares(experiment, (asked.workload, asked.operation), evidence, run):
+                    found.setdefault(resource, {}).setdefault(number, []).append(Point(rate=rate, share=share))
+                    names[resource] = said
+        yield Along(
+            measure=measure,
+            factor=factor.path,
+            within=within,
+            rates={number: tuple(cell.values.values()) for number, cell in places},
+            uses=tuple(
+                Use(resource=name, said=names[name], points={number: tuple(points) for number, points in each.items()})
+                for name, each in found.items()
+            ),
+            unit=unit_of(asked),
+        )
+
+
+def shares(
+    experiment: Experiment, of: tuple[str, str], evidence: tuple[Mapping[str, Judged], Load], run: str
+) -> Iterator[tuple[str, str, float]]:
+    """(resource, what there is of it, share that was used) of the phase of one run in which an operation was done."""
+    by_id, load = evidence
+    if run not in by_id:
+        return
+    judged = by_id[run]
+    phase = next((one for one in judged.run.phases if one.workload == of[0] and of[1] in one.operations), None)
+    if phase is None:
+        return
+    try:
+        seen = watched(judged.run, load(run))
+    except AssayError:
+        return
+    for resource, said, amount in amounts(experiment, judged.run, phase, seen):
+        used = RESOURCES[resource].used(phase, seen)
+        if used is not None and amount > 0:
+            yield resource, said, used / amount
+
+
+def amounts(experiment: Experiment, run: Run, phase: Phase, seen: Observations) -> Iterator[tuple[str, str, float]]:
+    """(resource, what there is in words, how much) of everything whose amount is known."""
+    count = processors(phase, seen)
+    if count is not None:
+        yield "cpu", f"the {count:g} processors of the host" if count != 1 else "the processor of the host", count
+    for place in run.places:
+        for limit in place.limits:
+            for kind, unit in (("bytes_per_s", Unit.BYTES_PER_S), ("ops_per_s", Unit.PER_S)):
+                most = getattr(limit, kind)
+                if most and (limit.direction, kind) in LIMITS:
+                    name = LIMITS[limit.direction, kind]
+                    way = RESOURCES[name].said.removesuffix(" the device")
+                    yield name, f"the {human(most, unit)} {way} {limit.device}", float(most)
+    yield from declared(experiment, run)
+    wire = seen.fact(WIRE_FACT)
+    if wire is not None and wire.isdigit():
+        for name in WIRE:
+            yield name, f"the {human(int(wire), Unit.BYTES_PER_S)} {RESOURCES[name].said}", float(wire)
+
+
+def declared(experiment: Experiment, run: Run) -> Iterator[tuple[str, str, float]]:
+    """The [limits] of the experiment on the lowest device of a place: links, one way each."""
+    lowest = {f"{place.host}.{place.devices[-1]}" for place in run.places if place.devices and not place.limits}
+    for name, text in experiment.limits.items():
+        capacity = links.capacity(text)
+        if isinstance(capacity, float) and name in lowest:
+            for resource in ("device_read", "device_write"):
+                yield resource, f"the {text} of {name}, {RESOURCES[resource].said}", capacity

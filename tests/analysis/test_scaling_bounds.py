@@ -1,0 +1,187 @@
+"""Bounds, knees, saturation and objectives of closed systems whose demands are known, by exact mean value analysis."""
+
+import math
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import notebook_records as made
+from assay.analysis.cells import cells
+from assay.analysis.scaling_bounds import bounded, bounds, knee_of
+from assay.analysis.scaling_use import along
+from assay.records import (
+    Direction,
+    EndpointKind,
+    Factor,
+    Limit,
+    Measure,
+    Observations,
+    Place,
+    Requirement,
+    RequirementKind,
+    Rung,
+    ScalingKind,
+    Span,
+    WorkloadSpec,
+)
+from mix_cases import S, gauge, phase, rising, written
+
+RATE, LATENCY = "mix.random_write.ops_per_s", "mix.random_write.latency_p99_ns"
+NUMBERS = (1, 2, 4, 8, 16)
+RECORD, SPEED, PROCESSORS = 8192, 20_000_000, 4
+THINK, CORE = 1e-3, 2e-4
+DEVICE = RECORD / SPEED
+"""Seconds of one operation: thinking, at a processor, at the device."""
+KNEE = (THINK + CORE + DEVICE) / DEVICE
+
+
+def throughput(n):
+    """Exact mean value analysis of a closed system: a delay, and two queues (the processors taken as one that is as fast)."""
+    demands, queues = (CORE / PROCESSORS, DEVICE), [0.0, 0.0]
+    rate = 0.0
+    for count in range(1, n + 1):
+        waits = [demand * (1 + queue) for demand, queue in zip(demands, queues, strict=True)]
+        rate = count / (THINK + CORE * (1 - 1 / PROCESSORS) + sum(waits))
+        queues = [rate * wait for wait in waits]
+    return rate
+
+
+LIMIT = Limit(device="loop0", direction=Direction.WRITE, bytes_per_s=SPEED)
+PLACE = Place(target="disk", host="local", kind=EndpointKind.DIRECTORY, address="/", devices=("loop0", "vda"), limits=(LIMIT,))
+
+
+def system(noise=0.01, seed=1, numbers=NUMBERS, requirements=(), moved=RECORD, scale=1.0):
+    """An experiment over numbers of clients with its runs, its cells and the evidence of each run."""
+    draw = np.random.default_rng(seed)
+    measures = tuple(Measure(workload="mix", operation="random_write", figure=name.split(".", 2)[2]) for name in (RATE, LATENCY))
+    asked = replace(
+        made.experiment(levels=("disk",)),
+        workloads=(WorkloadSpec(name="mix", kind="bulk_io"),),
+        factors=(Factor(path="clients", levels=numbers),),
+        measures=measures,
+        requirements=requirements,
+        compare=None,
+    )
+    plan = made.plan(asked, 5)
+    runs, seen = [], {}
+    for trial in plan.trials:
+        n = trial.levels["clients"]
+        rate = throughput(n) * scale * math.exp(noise * draw.standard_normal())
+        run = replace(made.run(trial, phases=[replace(phase(0, round(2 * rate)), operations=("random_write",))]), places=(PLACE,))
+        latency = n / rate * 1e9 * math.exp(noise * draw.standard_normal())
+        runs.append(made.judged(run, {RATE: rate, LATENCY: latency}))
+        bytes_per_s = rate * moved * math.exp(noise / 3 * draw.standard_normal())
+        seen[runs[-1].id] = evidence(rate, bytes_per_s)
+    return asked, runs, cells(asked, plan, runs, seen.get), seen.get
+
+
+def evidence(rate, bytes_per_s):
+    busy = rate * CORE / 2 * S
+    loop = replace(written(round(2 * bytes_per_s), Span.CLOCK), subject="device:loop0", rung=Rung.UPPER_DEVICE)
+    return Observations(
+        series=(rising("cpu", "user_ns", busy), rising("cpu", "system_ns", busy), gauge("cpus", float(PROCESSORS))),
+        readings=(loop, replace(loop, subject="device:vda", rung=Rung.LOWEST_DEVICE, bytes=1)),
+    )
+
+
+def of(kind, found):
+    return [one for one in found if one.kind is kind]
+
+
+def test_the_bounds_are_those_of_the_demands():
+    (curve,) = along(*system(noise=0.0))
+    device, processor = bounds(curve)
+    assert (device.use.resource, device.use.said) == ("device_write", "the 20 MB/s written to loop0")
+    assert device.rate.value == pytest.approx(1 / DEVICE, rel=1e-3)
+    assert processor.rate.value == pytest.approx(PROCESSORS / CORE, rel=1e-3)
+    assert processor.use.said == "the 4 processors of the host"
+    assert all(rate < device.rate.value for rates in curve.rates.values() for rate in rates)
+    assert knee_of(curve, device).value == pytest.approx(KNEE, rel=1e-3)
+
+
+def test_the_knee_and_the_saturation_of_the_named_device_are_told():
+    found = bounded(*system())
+    (knee,) = of(ScalingKind.KNEE, found)
+    assert knee.at.low <= KNEE <= knee.at.high
+    assert "from there on the 20 MB/s written to loop0 bound the rate" in knee.statement
+    (full,) = of(ScalingKind.SATURATION, found)
+    assert "the use of the 20 MB/s written to loop0 reaches 90 % at" in full.statement
+    true = next(n for n in range(1, 17) if throughput(n) * DEVICE >= 0.9)
+    assert true - 1 <= full.at.value <= true + 1, "the means are joined by straight lines"
+    assert full.at.low <= full.at.value <= full.at.high
+
+
+def test_the_interval_of_the_knee_holds_the_truth_as_often_as_it_says():
+    """Nominal 95 %, 200 made-up experiments of five trials each."""
+    held = 0
+    for seed in range(200):
+        (curve,) = along(*system(noise=0.03, seed=seed, numbers=(1, 16)))
+        knee = knee_of(curve, bounds(curve)[0])
+        held += knee.low <= KNEE <= knee.high
+    assert 180 <= held <= 198
+
+
+def test_a_knee_beyond_the_numbers_is_not_claimed():
+    found = bounded(*system(numbers=(1, 2, 3)))
+    (knee,) = of(ScalingKind.KNEE, found)
+    assert knee.at is None
+    assert re.search(r"the knee would be at 3\.9\d* \(.*\) clients: not in the measured range, 1 to 3", knee.statement)
+    (full,) = of(ScalingKind.SATURATION, found)
+    assert full.at is None
+    assert "loop0 stays below 90 % up to 3 clients" in full.statement
+
+
+def test_without_one_alone_there_is_no_knee():
+    assert of(ScalingKind.KNEE, bounded(*system(numbers=(2, 4, 8)))) == []
+
+
+def test_a_rate_far_below_every_bound_is_held_back_by_something_else():
+    """A lock that lets through half of what the device would: the demands are the same, the rate is not."""
+    asked, runs, *_ = system(noise=0.005)
+    slowed = [made.judged(one.run, {name: min(verdict.value, 900.0) for name, verdict in one.verdicts.items()}) for one in runs]
+    halved = {one.id: evidence(one.verdicts[RATE].value, one.verdicts[RATE].value * RECORD) for one in slowed}
+    table = cells(asked, made.plan(asked, 5), slowed, halved.get)
+    (knee,) = of(ScalingKind.KNEE, bounded(asked, slowed, table, halved.get))
+    assert "something that is not listed holds it back" in knee.statement
+
+
+def test_what_is_still_written_after_the_clock_counts():
+    found = bounded(*system(scale=3.0))
+    (knee,) = of(ScalingKind.KNEE, found)
+    assert "what was above it was not lasting" in knee.statement
+
+
+@pytest.mark.parametrize(
+    ("bound", "at", "said"),
+    [
+        (2e6, True, r"<= 2 ms is kept up to \d"),
+        (1e9, False, "is kept at all numbers from 1 to 16 clients: where it ends is not in the measured range"),
+        (1e5, False, "is kept at none of the numbers from 1 to 16 clients"),
+    ],
+)
+def test_up_to_where_an_objective_is_kept(bound, at, said):
+    asked = Requirement(measure=LATENCY, kind=RequirementKind.AT_MOST, bound=bound, text="<= 2 ms")
+    (one,) = of(ScalingKind.OBJECTIVE, bounded(*system(requirements=(asked,))))
+    assert re.search(said, one.statement), one.statement
+    assert (one.at is not None) is at
+    if at:
+        true = next(
+            n / 100 for n in range(100, 1601) if np.interp(n / 100, NUMBERS, [k / throughput(k) * 1e9 for k in NUMBERS]) > bound
+        )
+        assert one.at.low - 0.05 <= true <= one.at.high + 0.05
+
+
+def test_a_least_rate_is_kept_from_a_number_on_which_is_no_simple_answer():
+    asked = Requirement(measure=RATE, kind=RequirementKind.AT_LEAST, bound=1500.0, text=">= 1500 /s")
+    (one,) = of(ScalingKind.OBJECTIVE, bounded(*system(requirements=(asked,))))
+    assert one.at is None
+    assert "no simple answer" in one.statement
+
+
+def test_nothing_is_said_where_nobody_watched_or_nothing_counts():
+    asked, runs, table, _ = system()
+    assert bounded(asked, runs, table, lambda run: Observations()) == ()
+    other = replace(asked, factors=(Factor(path="mix.record_size", levels=(1, 2)),))
+    assert bounded(other, runs, table, lambda run: Observations()) == ()
