@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from assay.cli.tables import Row, named, ratio_text, table
+from assay.cli.tables import Row, ratio_text, table
+from assay.measures import words
 from assay.records import FactorEffect, Results, Sensitivity
 
 HEADER = ("effect of", "level", "ratio", "95 % interval", "conclusion")
@@ -29,7 +30,7 @@ def row(one: FactorEffect) -> Row:
     return Row(
         cells=(
             " with ".join(step.factor for step in one.steps),
-            ", ".join(f"{named(step.level)} / {named(step.baseline)}" for step in one.steps),
+            ", ".join(f"{words.level(step.level)} / {words.level(step.baseline)}" for step in one.steps),
             *ratio_text(one.ratio),
             one.conclusion.value,
         ),
