@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from assay.records import Observations, Severity, State, WorkloadSpec
+from assay.records import Observations, OperationTotal, Severity, State, WorkloadSpec
 from assay.rules.memory_pressure import RULE
 from noise_cases import phase, run, series, trial_case
 
@@ -80,3 +80,19 @@ def test_what_nobody_saw_is_unverified_and_says_how_to_see_it():
     assert "the kernel was built without PSI" in found.statement
     assert RULE.check(case(swapped=None)).state is State.UNVERIFIED
     assert RULE.check(case(waited=None, killed=1)).state is State.FAIL
+
+
+@pytest.mark.parametrize(("pages", "state"), [(100, State.PASS), (2_000, State.FAIL)])
+def test_pages_given_up_and_read_in_again_are_a_note(pages, state):
+    """Of 100 MB that the load wrote 5 % are 1,221 pages."""
+    one = case()
+    again = series("memory", "refaulted_file_pages", [(0.0, 50.0), (10.0, 50.0 + pages)])
+    (client,) = one.phase.clients
+    total = OperationTotal(operation="write", count=100, bytes=100_000_000, errors=0, busy_ns=1, first_ns=0, last_ns=10**10)
+    wrote = replace(one.phase, clients=(replace(client, operations=(total,)),))
+    found = RULE.check(
+        replace(one, phase=wrote, observations=replace(one.observations, series=(*one.observations.series, again)))
+    )
+    assert found.state is state
+    assert found.severity is (Severity.NOTES if state is State.FAIL else Severity.QUALIFIES)
+    assert RULE.check(replace(one, phase=wrote)).observed["again_share"] is None

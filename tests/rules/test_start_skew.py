@@ -22,6 +22,22 @@ def test_together_passes():
     assert judged((0.0, 0.01), (10.0, 10.02)).state is State.PASS
 
 
+def test_clients_that_get_unequally_much_done_are_a_note():
+    def of(*counts):
+        one = case_of(Made(starts=(0.0,) * len(counts), ends=(10.0,) * len(counts)), "W04")
+        clients = tuple(
+            replace(client, operations=tuple(replace(total, count=count) for total in client.operations))
+            for client, count in zip(one.phase.clients, counts, strict=True)
+        )
+        return RULE.check(replace(one, phase=replace(one.phase, clients=clients)))
+
+    assert of(100, 60, 90).state is State.PASS
+    uneven = of(1000, 100, 1000)
+    assert (uneven.state, uneven.severity, uneven.bound) == (State.FAIL, Severity.NOTES, None)
+    assert uneven.observed["fairness"] == pytest.approx(2100**2 / (3 * 2_010_000))
+    assert "slowest did 10 % of what the fastest did" in uneven.statement
+
+
 def test_apart_qualifies_with_both_rates_as_bound():
     finding = judged((0.0, 2.0), (10.0, 12.0))
     assert (finding.state, finding.severity) == (State.FAIL, Severity.QUALIFIES)

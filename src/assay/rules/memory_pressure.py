@@ -3,6 +3,7 @@
 Evidence: the time in which all tasks that could have run waited for memory (pressure stall information, `full`), pages swapped,
 and programs killed for want of memory, each under the clock and of the whole host. A memory limit that the experiment itself
 sets (`memory` of a workload) is meant to be felt: then waiting and swapping are what was asked for, and are told but not judged.
+Pages of files that the kernel gave up and had to read in again are a note: that is what data larger than memory do.
 """
 
 from __future__ import annotations
@@ -13,7 +14,10 @@ from assay import measures
 from assay.catalogue import Case, Rule, TrialCase
 from assay.findings import found, knob
 from assay.measures import ladder
-from assay.records import ABSOLUTE, Finding, Scope, Series, Severity, State
+from assay.records import ABSOLUTE, Direction, Finding, Scope, Series, Severity, State
+
+PAGE_BYTES = 4096
+"""Of larger pages it is more: then less is told than was."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,6 +29,8 @@ class Pressure:
     swapped: float | None
     """Pages that went to swap or came back."""
     killed: float | None
+    again: float | None
+    """Bytes of files that had been given up and were read in again, over the bytes that the load moved."""
 
 
 def applies(case: Case) -> str | None:
@@ -35,9 +41,11 @@ def applies(case: Case) -> str | None:
 def check(case: Case) -> Finding:
     """Fail where a host was short of memory; with programs killed and everybody waiting the figure is none."""
     assert isinstance(case, TrialCase)
-    seen = Pressure(waited=waited(case), swapped=swapped(case), killed=rise(case, "memory", "out_of_memory_kills"))
+    seen = Pressure(
+        waited=waited(case), swapped=swapped(case), killed=rise(case, "memory", "out_of_memory_kills"), again=again(case)
+    )
     limits, declared = case.thresholds, limited(case)
-    observed = {"full_share": seen.waited, "swapped_pages": seen.swapped, "killed": seen.killed}
+    observed = {"full_share": seen.waited, "swapped_pages": seen.swapped, "killed": seen.killed, "again_share": seen.again}
     short = not declared and seen.waited is not None and seen.waited > limits["full_share"]
     swaps = not declared and seen.swapped is not None and seen.swapped >= limits["swapped_pages"]
     said = [
@@ -72,6 +80,9 @@ def quiet(case: TrialCase, seen: Pressure, observed: dict[str, float | None]) ->
         reasons = "; ".join(case.observations.missing.get(key, f"nobody looked at {key}") for key in unseen)
         said = f"Whether the host was short of memory is not known: {reasons}."
         return found(RULE, case, State.UNVERIFIED, said, observed=observed, threshold={**case.thresholds}, evidence=tuple(unseen))
+    if seen.again is not None and seen.again > case.thresholds["again_share"]:
+        said = f"Pages of files that had been given up were read in again: {measures.percent(seen.again)} of what the load moved."
+        return found(RULE, case, State.FAIL, said, severity=Severity.NOTES, observed=observed, threshold={**case.thresholds})
     pages = f"{seen.swapped:,.0f} pages were" if seen.swapped else "nothing was"
     said = f"All waited for memory for {measures.percent(seen.waited or 0.0)} of the time; {pages} swapped."
     return found(RULE, case, State.PASS, said, observed=observed, threshold={**case.thresholds})
@@ -99,6 +110,14 @@ def swapped(case: TrialCase) -> float | None:
     both = [rise(case, "memory", f"swapped_{way}_pages") for way in ("in", "out")]
     known = [pages for pages in both if pages is not None]
     return sum(known) if len(known) == len(both) else None
+
+
+def again(case: TrialCase) -> float | None:
+    """What was read in again over what the load moved; None where either is not known."""
+    pages = rise(case, "memory", "refaulted_file_pages")
+    moved = [ladder.asked_bytes(case.phase, case.observations, way) for way in (Direction.READ, Direction.WRITE)]
+    total = sum(one for one in moved if one)
+    return pages * PAGE_BYTES / total if pages is not None and total else None
 
 
 def rise(case: TrialCase, layer: str, metric: str) -> float | None:

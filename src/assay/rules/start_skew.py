@@ -2,10 +2,13 @@
 
 The overlap is (earliest end - latest start) / (latest end - earliest start). The rate of the common window and the rate
 of the whole time bracket what that many clients can do at once; a percentile of the operations inside the common window is
-bracketed by two percentiles of all, from how many of them it holds.
+bracketed by two percentiles of all, from how many of them it holds. Clients that ran together and got unequally much done are
+a note.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from assay import measures
 from assay.catalogue import Case, Rule, TrialCase
@@ -42,10 +45,35 @@ def check(case: Case) -> Finding:
     late = max(first for first, _ in spans) - min(first for first, _ in spans)
     early = max(last for _, last in spans) - min(last for _, last in spans)
     observed = {"overlap_share": overlap, "start_skew_ns": float(late), "end_skew_ns": float(early)}
-    if overlap >= case.thresholds["overlap_share"]:
-        statement = f"All {len(clients)} clients worked together for {measures.percent(overlap)} of the time."
-        return found(RULE, case, State.PASS, statement, observed=observed)
-    return apart(case, overlap, observed)
+    if overlap < case.thresholds["overlap_share"]:
+        return apart(case, overlap, observed)
+    each = [total.count / max(1, total.last_ns - total.first_ns) for _, total in clients]
+    return together(case, overlap, each, observed)
+
+
+def together(case: TrialCase, overlap: float, rates: Sequence[float], observed: dict[str, float]) -> Finding:
+    """They worked together: a pass, or a note where some of them got far less done than others."""
+    fair = fairness(rates)
+    said = f"All {len(rates)} clients worked together for {measures.percent(overlap)} of the time"
+    observed = {**observed, "fairness": fair}
+    if fair >= case.thresholds["fairness"]:
+        return found(RULE, case, State.PASS, f"{said}.", observed=observed)
+    slowest = measures.percent(min(rates) / max(rates))
+    return found(
+        RULE,
+        case,
+        State.FAIL,
+        f"{said}, but not alike: the slowest did {slowest} of what the fastest did in the same time (Jain's index {fair:.2f}).",
+        severity=Severity.NOTES,
+        observed=observed,
+        threshold={"fairness": case.thresholds["fairness"]},
+    )
+
+
+def fairness(rates: Sequence[float]) -> float:
+    """Jain's index: 1 where all have the same, 1/n where one of n has all."""
+    squares = sum(rate * rate for rate in rates)
+    return sum(rates) ** 2 / (len(rates) * squares) if squares else 1.0
 
 
 def concerns(case: TrialCase, client: Client) -> bool:
@@ -120,5 +148,10 @@ RULE = Rule(
     alternatives=("The clients' clocks differ: compare the offsets that the rendezvous measured with the skew.",),
     advice="Start at an agreed time, let every client work for the same time instead of the same amount (duration), and count"
     " only the time in which all work.",
-    sources=("IOR: stonewalling", "IO500 rules", "SPEC and TPC: the measurement interval lies inside all-users-active"),
+    sources=(
+        "IOR: stonewalling",
+        "IO500 rules",
+        "SPEC and TPC: the measurement interval lies inside all-users-active",
+        "Jain, Chiu, Hawe, DEC-TR-301 (1984): a quantitative measure of fairness",
+    ),
 )
