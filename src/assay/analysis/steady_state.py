@@ -7,6 +7,7 @@ the XX
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -28,7 +29,7 @@ from assay.records import (
     Run,
 )
 from assay.statistics.batch_means import BatchMeans, batch_means
-from assay.statistics.change_points import FALSE_ALARM_SHARE, LEAST_VALUES, change_points
+from assay.statistics.change_points import FALSE_ALARM_SHARE, LEAST_VALUES, change_points, long_run_variance
 from assay.statistics.mser import BATCH, mser5
 from assay.statistics.segments import Segment
 from assay.statistics.trend import line_squares, trend
@@ -36,6 +37,8 @@ from assay.units import Unit
 
 PARTS = (120, 60, 30, LEAST_VALUES)
 """Of the window, as many as are known: twenty batches of six. Of a latency as few as it takes for some to end in each."""
+DEVIATIONS = 4.0
+"""By so many standard deviations a beginning differs that is no noise; MSER-5 has no level of its own, it cuts noise too."""
 DRIFT_P = 0.01
 RATES = {"ops_per_s": "count", "bytes_per_s": "bytes"}
 METHOD = "t interval of batch means"
@@ -186,14 +189,18 @@ def looked_at(bare: Course, seen: Values, matters: float) -> Course:
 
 
 def beginning(seen: Values, matters: float, places: Sequence[int]) -> int:
-    """How many parts of the beginning differ from the rest by more than what matters, by MSER-5: 0 to half of all.
+    """How many parts of the beginning differ from the rest by more than what matters and than noise, by MSER-5: 0 to half.
 
     A change within a batch behind its cut is the end of them: MSER-5 knows whole batches only.
     """
     found = mser5(seen.each)
     cut = 0 if found is None else found.batches * BATCH
     cut = next((place for place in places if cut < place <= cut + BATCH), cut)
-    return cut if cut and abs(fmean(seen.each[:cut]) - fmean(seen.each[cut:])) > matters * seen.mean else 0
+    if not cut:
+        return 0
+    apart = abs(fmean(seen.each[:cut]) - fmean(seen.each[cut:]))
+    noise = math.sqrt(long_run_variance(seen.each) * (1 / cut + 1 / (len(seen.each) - cut)))
+    return cut if apart > max(matters * seen.mean, DEVIATIONS * noise) else 0
 
 
 def is_warm_up(kind: CourseKind, seen: Values, cut: int) -> bool:

@@ -33,13 +33,17 @@ def change_points(values: Sequence[float]) -> tuple[Segment, ...]:
     """The stretches of one level each, in order: one where no change is found, none where there are too few values."""
     if len(values) < LEAST_VALUES:
         return ()
-    least = max(LEAST, len(values) // STRETCHES)
-    return segments(values, PRICE * long_run_variance(values, least), least)
+    return segments(values, PRICE * long_run_variance(values), shortest(values))
 
 
-def long_run_variance(values: Sequence[float], least: int) -> float:
+def shortest(values: Sequence[float]) -> int:
+    """How many values the shortest stretch has."""
+    return max(LEAST, len(values) // STRETCHES)
+
+
+def long_run_variance(values: Sequence[float]) -> float:
     """n times the variance of a mean of n, in squares of the values; no series is so free of noise that it were 0."""
-    edges = largest_changes(values, least)
+    edges = largest_changes(values, shortest(values))
     rest: list[float] = []
     for first, end in pairwise(edges):
         mean = sum(values[first:end]) / (end - first)

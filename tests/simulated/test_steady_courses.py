@@ -1,0 +1,59 @@
+"""Figures in which nothing changes are seldom said to be unsteady: the whole sentence, held against its truth."""
+
+import math
+import random
+import zlib
+
+import pytest
+
+from assay.analysis.steady_state import Values, looked_at
+from assay.records import Course, CourseKind, CourseState
+from assay.statistics.change_points import FALSE_ALARM_SHARE
+
+SETS = 200
+BARE = Course(
+    run="0001/1", measure="w.o.ops_per_s", kind=CourseKind.RATE, unit="1/s", state=CourseState.UNKNOWN, statement="", start_ns=0
+)
+
+
+def noise(name, count, correlation, kind):
+    """Rates of which neighbours correlate by so much, the seed the checksum of their name."""
+    draw, state, values = random.Random(zlib.crc32(repr((name, count, correlation, kind)).encode())), 0.0, []
+    for _ in range(count + 50):
+        state = correlation * state + math.sqrt(1 - correlation**2) * draw.gauss(0, 1)
+        values.append(1000 * (math.exp(0.3 * state) if kind == "lognormal" else 1 + 0.06 * state))
+    return values[50:]
+
+
+def said(values):
+    return looked_at(BARE, Values(edges=(0, 12 * 10**9), each=values), 0.05)
+
+
+@pytest.mark.parametrize("kind", ["normal", "lognormal"])
+@pytest.mark.parametrize(("count", "correlation"), [(120, 0.0), (120, 0.3), (120, 0.6), (120, 0.8), (60, 0.6), (20, 0.3)])
+def test_at_most_five_of_a_hundred_unchanging_figures_are_called_unsteady(count, correlation, kind):
+    unsteady = sum(said(noise(one, count, correlation, kind)).state is CourseState.NOT_STEADY for one in range(SETS))
+    assert unsteady / SETS <= FALSE_ALARM_SHARE + 3 * math.sqrt(FALSE_ALARM_SHARE * (1 - FALSE_ALARM_SHARE) / SETS)
+
+
+def test_the_mean_of_what_is_steady_is_held_by_its_interval():
+    found = [said(noise(("mean", one), 120, 0.3, "normal")) for one in range(SETS)]
+    means = [one.mean for one in found if one.mean.low is not None]
+    held = sum(mean.low <= 1000 <= mean.high for mean in means)
+    assert len(means) / SETS >= 0.85
+    assert held / len(means) >= 0.93 - 3 * math.sqrt(0.93 * 0.07 / len(means))
+
+
+@pytest.mark.parametrize("correlation", [0.0, 0.3, 0.6])
+def test_the_mean_after_a_warm_up_is_held_too(correlation):
+    ramp = [min(1.0, 0.4 + at / 30) for at in range(120)]
+    held = known = cut = 0
+    for one in range(100):
+        values = [value * level for value, level in zip(noise(("ramp", one), 120, correlation, "normal"), ramp, strict=True)]
+        found = said(values)
+        cut += found.state is CourseState.STEADY and found.before is not None
+        if found.state is CourseState.STEADY and found.mean.low is not None:
+            known += 1
+            held += found.mean.low <= 1000 <= found.mean.high
+    assert cut >= 85
+    assert held / known >= 0.85
