@@ -94,6 +94,15 @@ def test_rule_has_thresholds_a_source_and_a_control(name):
     assert tomllib.loads(control.read_text())["control"]["rule"] == rule.id
 
 
+@pytest.mark.parametrize("name", RULES)
+def test_page_of_a_rule_says_what_goes_wrong_how_it_is_seen_what_else_what_to_do_and_who_says_so(name):
+    rule, page = catalogue.find("rules", name), " ".join((ROOT / "docs" / "rules" / f"{name}.md").read_text().split())
+    sections = ("what goes wrong", "how it is seen|## evidence", "what else", "what to do", "literature|sources")
+    assert not [section for section in sections if not re.search(section, page.lower())]
+    stories = tomllib.loads((SOURCE / "rules" / "wrong.toml").read_text())
+    assert " ".join(stories[rule.id].split()) in page, "rules/wrong.toml tells another story than the page"
+
+
 def test_no_file_outgrows_its_bounds():
     long = {str(path): len(path.read_text().splitlines()) for path in SOURCE.rglob("*.py")}
     assert not {path: lines for path, lines in long.items() if lines > LONGEST_FILE}

@@ -42,6 +42,7 @@ def described(module: str, rule: Rule) -> dict[str, object]:
         "id": rule.id,
         "name": rule.name,
         "summary": summary,
+        "wrong": limits.wrong_text(rule.id),
         "how": " ".join(rest.split()),
         "judges": f"the {rule.part} of a claim, for each {'measure of a run' if rule.scope == 'trial' else rule.scope}",
         "applies": limits.applies_text(rule.id),
@@ -64,8 +65,7 @@ def looked_at(rule: Rule) -> tuple[str, ...]:
 def text(page: dict[str, object]) -> str:
     """The page for people."""
     lines = [f"{page['id']} {page['name']}", str(page["summary"]), ""]
-    if page["how"]:
-        lines += [*wrapped(str(page["how"])), ""]
+    lines += [*labelled("what goes wrong", [str(page["wrong"])]), *labelled("how it is seen", [str(page["how"])])]
     for title in ("judges", "applies", "severity"):
         lines += labelled(title, [str(page[title])])
     lines += labelled("evidence, as far as it is there, and what a machine must have for it", evidence(page))

@@ -1,4 +1,8 @@
-"""Names the server's processors as what limits it: all that it may use are busy, or its busiest thread never rests."""
+"""Names the server's processors as what limits it: all that it may use are busy, or its busiest thread never rests.
+
+Evidence: the processor time of all threads of the processes that the target names over the phase and the processors that they may
+use; and for how long the busiest of these threads ran or stood ready to run.
+"""
 
 from __future__ import annotations
 

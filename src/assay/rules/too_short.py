@@ -1,4 +1,8 @@
-"""Finds runs that are too short, or have too few operations, for the steady figure or the percentile that they claim."""
+"""Finds runs that are too short, or have too few operations, for the steady figure or the percentile that they claim.
+
+Evidence: the time from the first start to the last end (of a phase that ran until it was steady, its steady rounds), the number
+of operations, and how many of them lie beyond the percentile. Whether the rate held is W02's question.
+"""
 
 from __future__ import annotations
 
