@@ -1,5 +1,7 @@
 """Tornadoes: the largest effect on top, every effect in the table, doubts told, on the page and as a file."""
 
+import re
+
 import pytest
 
 import notebook_records as made
@@ -24,21 +26,22 @@ def lines(panel):
     return [dict(zip(head.split(","), row.split(","), strict=False)) for row in rows]
 
 
-def test_the_largest_effect_is_on_top_and_pairs_have_a_panel_of_their_own(results):
-    (figure,) = tornado.figures(results)
-    own, pairs = figure.panels
-    assert (figure.name, own.heading) == ("tornado-spool.create.ops_per_s", "")
-    assert [line["n"][:3] for line in lines(own)][:2] == ["+42", "-27"]
-    assert "ratio of one is with the other" in pairs.heading
-    assert all(line["n"].endswith("*") for line in lines(pairs))
-    assert "cannot tell apart" in figure.caption
+def test_the_largest_effect_is_on_top_and_pairs_have_a_figure_of_their_own(results):
+    own, pairs = tornado.figures(results)
+    assert (own.name, pairs.name) == ("tornado-spool.create.ops_per_s", "tornado-spool.create.ops_per_s-together")
+    assert [line["n"] for line in lines(own.panels[0])][:2] == ["+42\u202f%", "-27\u202f%"]
+    assert "ratio of one factor is with the other" in pairs.caption
+    assert all(line["n"].endswith("*") for line in lines(pairs.panels[0]))
+    assert '["spool.a = 1", "with spool.c = 1"]' in pairs.panels[0].spec["layer"][2]["encoding"]["y"]["axis"]["labelExpr"]
+    assert "cannot tell apart" in pairs.caption
+    assert "cannot tell apart" not in own.caption
 
 
-def test_every_effect_is_in_the_table_with_what_it_may_be_instead(results):
-    (figure,) = tornado.figures(results)
-    assert len(figure.table.rows) == 7
-    assert all(len(row) == len(figure.table.head) for row in figure.table.rows)
-    said = {row[0]: row for row in figure.table.rows}
+def test_every_effect_is_in_a_table_with_what_it_may_be_instead(results):
+    tables = [figure.table for figure in tornado.figures(results)]
+    assert [len(one.rows) for one in tables] == [4, 3]
+    assert all(len(row) == len(one.head) for one in tables for row in one.rows)
+    said = {row[0]: row for one in tables for row in one.rows}
     assert said["spool.a with spool.c"][-1] == "spool.b with spool.d"
     assert said["spool.a"][6] == "different and matters"
 
@@ -46,10 +49,11 @@ def test_every_effect_is_in_the_table_with_what_it_may_be_instead(results):
 @pytest.mark.parametrize(("kind", "levels"), [(FULL, (3, 2)), (ALONE, (2, 2, 3)), (SCREEN, (2,) * 9)])
 def test_every_design_gives_a_valid_picture(kind, levels):
     altair = pytest.importorskip("altair")
-    (figure,) = tornado.figures(answered(kind, levels, plain_effects, blocks=3))
-    for panel in figure.panels:
-        altair.Chart.from_dict({**panel.spec, "config": theme.CONFIG}, validate=True)
-    assert ("may in part be what two other factors do" in figure.caption) == (kind is SCREEN)
+    found = tornado.figures(answered(kind, levels, plain_effects, blocks=3))
+    assert len(found) == 1 + (kind is FULL)
+    for figure in found:
+        altair.Chart.from_dict({**figure.panels[0].spec, "config": theme.CONFIG}, validate=True)
+        assert ("may in part be what two other factors do" in figure.caption) == (kind is SCREEN)
 
 
 def test_what_is_far_off_is_cut_and_still_told():
@@ -57,14 +61,13 @@ def test_what_is_far_off_is_cut_and_still_told():
     (figure,) = tornado.figures(huge)
     first = lines(figure.panels[0])[0]
     assert float(first["v"]) == tornado.REACH
-    assert first["n"].endswith(" times")
-    assert float(first["n"].removesuffix(" times")) == pytest.approx(1e6, rel=0.05)
+    assert re.search(r"(9\.\d+e\+05|1(\.\d+)?e\+06) times$", first["n"])
 
 
 def test_two_blocks_have_bars_without_conclusions():
-    (figure,) = tornado.figures(answered(FULL, (2, 2), plain_effects, blocks=2))
-    assert {line["k"] for panel in figure.panels for line in lines(panel)} == {"undecided"}
-    assert {row[5] for row in figure.table.rows} == {"no interval"}
+    found = tornado.figures(answered(FULL, (2, 2), plain_effects, blocks=2))
+    assert {line["k"] for figure in found for line in lines(figure.panels[0])} == {"undecided"}
+    assert {row[5] for figure in found for row in figure.table.rows} == {"no interval"}
 
 
 def test_nothing_is_drawn_without_a_design_or_where_nothing_could_be_told():
@@ -79,7 +82,7 @@ def test_it_is_on_the_page_below_the_answer_and_can_be_had_as_a_file(results, tm
     pytest.importorskip("vl_convert")
     name = "tornado-spool.create.ops_per_s"
     picture.write(results, no_evidence, Pictures(), name, tmp_path / "a.svg")
-    assert "spool.a with spool.c" in (tmp_path / "a.svg").read_text()
+    assert "spool.a" in (tmp_path / "a.svg").read_text()
     picture.write(results, no_evidence, Pictures(), name, tmp_path / "a.png")
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
 

@@ -49,7 +49,7 @@ def groups(results: Results, load: Load) -> tuple[Group, ...]:
 
     Of very many runs those of the first blocks: reading the evidence of all would take longer than it is worth.
     """
-    if not mixing(results):
+    if results.experiment.design is not None or not mixing(results):  # a design changes what an operation is, not how many
         return ()
     early = sorted(results.runs, key=lambda judged: judged.run.trial.block)[:MOST_READ]
     seen, compared = samples(replace(results, runs=tuple(early)), load), results.experiment.compare

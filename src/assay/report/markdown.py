@@ -115,12 +115,15 @@ def _scaling(results: Results) -> str:
 
 
 def _effects(results: Results) -> Iterator[str]:
-    found = {figure.name.removeprefix(tornado.NAME): figure.table for figure in tornado.figures(results)}
+    pictures = tornado.figures(results)
     for one in results.sensitivity:
-        numbers = found.get(one.measure)
-        said = f"{escape(one.statement)} [{one.verdict.value}]"
-        told = "\n\n".join((said, table(numbers.head, numbers.rows))) if numbers else said
-        yield _titled(f"Which factors matter to {one.measure}", told)
+        mine = [
+            each.table
+            for each in pictures
+            if each.name in (tornado.NAME + one.measure, tornado.NAME + one.measure + tornado.PAIRS)
+        ]
+        told = [f"{escape(one.statement)} [{one.verdict.value}]", *(table(each.head, each.rows) for each in mine)]
+        yield _titled(f"Which factors matter to {one.measure}", "\n\n".join(told))
 
 
 def _verdicts(results: Results) -> str:

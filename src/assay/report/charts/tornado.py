@@ -17,10 +17,12 @@ from assay.report.quantities import NARROW
 
 NAME = "tornado-"
 """How a figure's name begins; the measure follows."""
-ROW = 34
+ROW = 36
 """Pixels of a bar with its room."""
 REACH = 16.0
 """The axis goes to sixteen times at most; what lies beyond is cut."""
+ROOM = 1.06
+"""How far the axis goes beyond the farthest interval."""
 STEPS = (1.02, 1.05, 1.1, 1.2, 1.5, 2.0, 3.0, 5.0, 10.0)
 APART = 0.14
 """Share of the axis that two of its labels keep between them."""
@@ -31,9 +33,13 @@ FILLS = {
     Conclusion.UNDECIDED: "transparent",
 }
 """Full colour for what matters, paler for what does not, an outline for what is not known."""
+PAIRS = "-together"
+"""How the name of a figure of pairs ends."""
+OWN = "Ratio to the baseline level."
+TOGETHER = "How many times larger the ratio of one factor is with the other."
 CAPTION = (
-    "Ratio to the baseline level, logarithmic; lines: {} intervals; shaded: under {}, which would not matter."
-    " Full colour: matters; pale: does not; outline: undecided."
+    "Logarithmic; lines: {} intervals; shaded: under {}, which would not matter. Full colour: matters; pale: does not;"
+    " outline: undecided."
 )
 STARRED = " *: or what the table names beside it, which this design cannot tell apart."
 SCREENED = " A screening: each bar may in part be what two other factors do together."
@@ -52,40 +58,34 @@ class _Axis:
 
 
 def figures(results: Results) -> tuple[Figure, ...]:
-    """One tornado for each measure of a designed experiment."""
-    return tuple(found for one in results.sensitivity if (found := _figure(results, one)) is not None)
+    """For each measure of a designed experiment the effects of its factors, and what pairs of them do together."""
+    return tuple(found for one in results.sensitivity for count in (1, 2) if (found := _figure(results, one, count)) is not None)
 
 
-def _figure(results: Results, one: Sensitivity) -> Figure | None:
-    shown = [each for each in one.effects if each.ratio is not None]
+def _figure(results: Results, one: Sensitivity, count: int) -> Figure | None:
+    """The figure of the factors, or of the pairs."""
+    effects = [each for each in one.effects if each.ratio is not None]
+    shown = [each for each in effects if len(each.steps) == count]
     if not shown:
         return None
-    measure = next(each for each in results.experiment.measures if each.name == one.measure)
-    axis = _axis(shown, one.matters_share)
-    own, pairs = ([each for each in shown if len(each.steps) == count] for count in (1, 2))
-    confidence = next(each.ratio.confidence for each in shown if each.ratio is not None)
-    method = shown[0].ratio.method.partition(";")[0].rpartition(": ")[2] if shown[0].ratio is not None else ""
+    measure = words.measure(next(each for each in results.experiment.measures if each.name == one.measure))
+    estimate = next(each.ratio for each in shown if each.ratio is not None)
+    axis = _axis(effects, one.matters_share)
+    method = estimate.method.partition(";")[0].rpartition(": ")[2]
+    said = CAPTION.format(_percent(estimate.confidence), _percent(one.matters_share))
     return Figure(
-        name=f"{NAME}{one.measure}",
-        title=f"{words.measure(measure)}: which factors matter",
-        caption=f"{CAPTION.format(_percent(confidence), _percent(one.matters_share))} Bars: {method}.{_doubt(one)}",
-        panels=tuple(
-            panel
-            for panel in (
-                _panel(axis, own, ""),
-                _panel(axis, pairs, "Two factors together: how many times larger the ratio of one is with the other"),
-            )
-            if panel is not None
-        ),
-        table=_table(one),
-        stacked=True,
+        name=f"{NAME}{one.measure}{PAIRS if count > 1 else ''}",
+        title=f"{measure}: {'which factors change the effect of others' if count > 1 else 'which factors matter'}",
+        caption=f"{TOGETHER if count > 1 else OWN} {said} Bars: {method}.{_doubt(one, shown)}",
+        panels=(_panel(axis, shown),),
+        table=_table(shown),
         wide=True,
     )
 
 
-def _doubt(one: Sensitivity) -> str:
+def _doubt(one: Sensitivity, shown: Sequence[FactorEffect]) -> str:
     """What the bars may be instead."""
-    starred = STARRED if any(each.mixed_with for each in one.effects) else ""
+    starred = STARRED if any(each.mixed_with for each in shown) else ""
     return starred or (SCREENED if one.design is DesignKind.SCREENING else "")
 
 
@@ -97,22 +97,20 @@ def _axis(shown: Sequence[FactorEffect], matters: float) -> _Axis:
     """The axis that holds every interval, with a share of room for the figures at the ends of the bars."""
     ends = [end for one in shown if one.ratio for end in (one.ratio.value, one.ratio.low, one.ratio.high) if end]
     far = max([math.log1p(2 * matters), *(abs(math.log(end)) for end in ends)])
-    return _Axis(reach=math.exp(min(far * 1.35, math.log(REACH))), matters=matters)
+    return _Axis(reach=math.exp(min(far * ROOM, math.log(REACH))), matters=matters)
 
 
-def _panel(axis: _Axis, effects: Sequence[FactorEffect], heading: str) -> Panel | None:
-    """The bars of factors, or of pairs."""
-    if not effects:
-        return None
+def _panel(axis: _Axis, effects: Sequence[FactorEffect]) -> Panel:
+    """The bars, two lines before each."""
     rows = [_row(axis, place, one) for place, one in enumerate(effects)]
+    names = [_lines(one) for one in effects]
     height = len(rows) * ROW + 40
-    names = [" with ".join(step.factor for step in one.steps) for one in effects]
     said = "; ".join(one.statement for one in effects)
-    return Panel(heading=heading, spec=_spec(axis, rows, names, height), height=height, description=said)
+    return Panel(heading="", spec=_spec(axis, rows, names, height), height=height, description=said)
 
 
 def _row(axis: _Axis, place: int, one: FactorEffect) -> Row:
-    """A bar: its end, its interval, what stands at its end, and which levels it is about on the other side."""
+    """A bar: its end, its interval, and what stands on the other side of no effect, where there is room."""
     assert one.ratio is not None
     ratio = one.ratio
     low, high = ratio.low or ratio.value, ratio.high or ratio.value
@@ -122,21 +120,20 @@ def _row(axis: _Axis, place: int, one: FactorEffect) -> Row:
         "v": axis.at(ratio.value),
         "l": axis.at(low),
         "h": axis.at(high),
-        "e": axis.at(high if rises else low),
         "o": axis.at(min(low, 1.0) if rises else max(high, 1.0)),
         "r": int(rises),
         "k": one.conclusion.value,
         "n": _change(ratio.value) + ("*" if one.mixed_with else ""),
-        "w": _levels(one),
         "t": one.statement,
     }
 
 
-def _levels(one: FactorEffect) -> str:
-    """`none → each`; of a pair what it may be instead, else both levels."""
-    if len(one.steps) == 1:
-        return f"{words.level(one.steps[0].baseline)} → {words.level(one.steps[0].level)}"
-    return f"or {_others(one)}" if one.mixed_with else ", ".join(words.level(step.level) for step in one.steps)
+def _lines(one: FactorEffect) -> tuple[str, str]:
+    """The two lines before a bar: `store.flush`, `none → each`; of a pair both factors with their levels."""
+    first, second = one.steps[0], one.steps[-1]
+    if first is second:
+        return first.factor, f"{words.level(first.baseline)} → {words.level(first.level)}"
+    return f"{first.factor} = {words.level(first.level)}", f"with {second.factor} = {words.level(second.level)}"
 
 
 def _others(one: FactorEffect) -> str:
@@ -153,7 +150,7 @@ def _change(ratio: float) -> str:
     return f"{'0' if float(text) == 0 else text}{NARROW}%"
 
 
-def _spec(axis: _Axis, rows: Sequence[Row], names: Sequence[str], height: int) -> Spec:
+def _spec(axis: _Axis, rows: Sequence[Row], names: Sequence[Sequence[str]], height: int) -> Spec:
     x: Spec = {
         "type": "quantitative",
         "scale": {"type": "log", "domain": [1 / axis.reach, axis.reach], "nice": False},
@@ -170,7 +167,9 @@ def _spec(axis: _Axis, rows: Sequence[Row], names: Sequence[str], height: int) -
             "grid": False,
             "labelFontSize": 12,
             "labelColor": "var(--ink)",
-            "labelLimit": 220,
+            "labelLimit": 190,
+            "labelLineHeight": 13,
+            "labelOffset": -7,
         },
     }
     return {**frame(height, [*_ground(axis, x), *_bars(x, y), *_texts(x, y)]), "data": rows_of(rows)}
@@ -215,19 +214,15 @@ def _bars(x: Spec, y: Spec) -> list[Spec]:
 
 
 def _texts(x: Spec, y: Spec) -> list[Spec]:
-    """The change behind each bar's interval, the levels on the other side of the line of no effect."""
-    found: list[Spec] = []
-    for field, text, colour, behind in (("e", "n", "var(--ink)", 1), ("o", "w", "var(--muted)", 0)):
-        for rises in (0, 1):
-            right = rises == behind
-            found.append(
-                {
-                    "transform": [{"filter": f"datum.r === {rises}"}],
-                    "mark": {"type": "text", "align": "left" if right else "right", "dx": 7 if right else -7, "color": colour},
-                    "encoding": {"y": y, "x": {**x, "field": field}, "text": {"field": text}},
-                }
-            )
-    return found
+    """The change, on the side of no effect to which the bar does not go."""
+    return [
+        {
+            "transform": [{"filter": f"datum.r === {rises}"}],
+            "mark": {"type": "text", "align": align, "dx": dx, "color": "var(--ink)"},
+            "encoding": {"y": y, "x": {**x, "field": "o"}, "text": {"field": "n"}},
+        }
+        for rises, align, dx in ((1, "right", -7), (0, "left", 7))
+    ]
 
 
 def _marks(reach: float) -> list[float]:
@@ -247,9 +242,9 @@ def _tick(ratio: float) -> str:
     return f"{ratio:g} times" if ratio >= 2 else f"{100 * (ratio - 1):+.0f}{NARROW}%"
 
 
-def _table(one: Sensitivity) -> Table:
+def _table(effects: Sequence[FactorEffect]) -> Table:
     head = ("effect of", "level", "against", "change", "ratio", "95 % interval", "conclusion", "n", "may be that of")
-    return Table(head=head, rows=tuple(_numbers(each) for each in one.effects))
+    return Table(head=head, rows=tuple(_numbers(one) for one in effects))
 
 
 def _numbers(one: FactorEffect) -> tuple[str, ...]:
