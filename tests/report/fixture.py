@@ -766,6 +766,35 @@ def series(noise: random.Random) -> list[Series]:
     return made
 
 
+def bands(noise: random.Random) -> list[Series]:
+    """The spread of one operation over time: slower in the middle, with a tail."""
+    uppers = [int(1e5 * 2 ** (step / 4)) for step in range(28)]
+    at = array("q", [100_000_000 * i for i in range(1, 62)])
+    counts = {upper: array("d") for upper in uppers}
+    totals = dict.fromkeys(uppers, 0.0)
+    for when in at:
+        middle = 3e5 * (1 + 2.5 * math.exp(-(((when / 1e9 - 3) / 0.7) ** 2)))
+        for upper in uppers:
+            near = math.exp(-(math.log(upper / middle) ** 2) / 0.1) + 0.01 * math.exp(-(math.log(upper / middle / 8) ** 2) / 0.4)
+            totals[upper] += int(1800 * near * math.exp(noise.gauss(0, 0.1)))
+            counts[upper].append(totals[upper])
+    return [
+        Series(
+            phase="spool.main",
+            source="fixture",
+            layer="application",
+            host="local",
+            subject="client:0",
+            metric=f"create.band_{upper}_ns",
+            unit="count",
+            at_ns=at,
+            value=counts[upper],
+        )
+        for upper in uppers
+        if totals[upper]
+    ]
+
+
 def histogram(phase_name: str, operation: str, median_ns: float, noise: random.Random) -> Histogram:
     upper, count = array("q"), array("q")
     value = median_ns / 8
@@ -787,7 +816,7 @@ def _observations(run_id: str, target: str, clients: int) -> Observations:
     slow = (0.71 if target == "xfs" else 1.0) * {1: 1.0, 2: 1.12, 4: 1.5}[clients]
     return Observations(
         readings=tuple(readings(clients)),
-        series=tuple(series(noise)),
+        series=(*series(noise), *bands(noise)),
         histograms=(
             histogram("spool.main", "create", 190_000 * slow, noise),
             histogram("spool.main", "list", 9_000_000 * slow, noise),

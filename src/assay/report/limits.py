@@ -62,11 +62,14 @@ def chains(observed: Sequence[tuple[Judged, Observations]]) -> tuple[Chain, ...]
 def _processors(judged: Judged, phase: Phase, seen: Observations) -> Iterator[Link]:
     """The processors of each host, by the same figure that a measure of them has."""
     operation = next(iter(phase.operations), None)
+    several = len(judged.run.hosts) > 1
     for clock in judged.run.hosts if operation else ():
         measure = Measure(workload=phase.workload, operation=operation or "", figure=f"@{clock.host}.cpu_share")
         found = measures.value(judged.run, seen, measure)
         if found is not None and found.value is not None:
-            yield Link(name=f"processors of {clock.host}", what="time not idle", used=found.value)
+            yield Link(
+                name=f"processors of {clock.host}" if several else "processors", what="user and system time", used=found.value
+            )
 
 
 def _devices(judged: Judged, phase: Phase, seen: Observations) -> Iterator[Link]:

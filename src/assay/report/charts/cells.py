@@ -24,6 +24,8 @@ class Dot:
     excluded: str | None
 
 
+BEYOND = 1.6
+"""An interval is drawn up to so many times the largest run: the runs must not be pressed into a corner."""
 Group = Sequence[tuple[Cell, tuple[Dot, ...]]]
 """The cells of one panel with their runs."""
 
@@ -68,7 +70,8 @@ def _axis(results: Results, measure: Measure, cells: Sequence[Cell], values: Seq
     """The axis of the figure, with the limits that are asked of it."""
     unit = next((one.unit for cell in cells if (one := cell.estimate or cell.unfiltered)), "")
     bounds = _bounds(results.experiment.requirements, measure, max(values))
-    tops = [*values, *(cell.estimate.high or 0 for cell in cells if cell.estimate), *(bound.bound for bound in bounds)]
+    highs = [cell.estimate.high or 0 for cell in cells if cell.estimate]
+    tops = [*values, *(min(high, BEYOND * max(values)) for high in highs), *(bound.bound for bound in bounds)]
     scale = scale_for(unit, tops)
     return _Axis(scale=scale, top=max(tops) * 1.06 or 1.0, bounds=bounds, roles=roles(results.experiment))
 
@@ -121,6 +124,9 @@ def _caption(measure: Measure, cells: Sequence[Cell], grid: heatmap.Grid | None)
     if all(cell.estimate is None or cell.estimate.low is None for cell in cells):
         return f"{better} {'Tick' if grid is None else 'Cell'}: {method.method}; too few runs for an interval.{ends}"
     bar = "Bar:" if grid is None else "±: half the"
+    largest = max((cell.high or 0.0 for cell in cells), default=0.0)
+    wide = any(cell.estimate and (cell.estimate.high or 0.0) > BEYOND * largest > 0 for cell in cells)
+    ends += " An interval that reaches the edge goes on beyond it." if wide and grid is None else ""
     return f"{better} {bar} {100 * method.confidence:g}{NARROW}% interval, {method.method}.{ends}"
 
 
@@ -156,7 +162,7 @@ def _mean_row(axis: _Axis, cell: Cell, one: Estimate, place: Row) -> Row:
         **place,
         "v": axis.figure(one.value),
         "l": axis.figure(max(0.0, low)),
-        "h": axis.figure(high),
+        "h": axis.figure(min(high, axis.top)),
         "a": axis.figure(one.value if cell.low is None else cell.low),
         "z": axis.figure(one.value if cell.high is None else cell.high),
         "t": f"{said}, n = {one.n}",

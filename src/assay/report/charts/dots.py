@@ -12,7 +12,7 @@ from assay.report import words
 from assay.report.charts.theme import Row, Spec, end_text, frame, rows_of, series_colours, ticks
 
 HEIGHT = 232
-ROW = 50
+ROW = 62
 """Pixels of a row where the levels have no order to lie along an axis."""
 EXCLUDED = "excluded"
 

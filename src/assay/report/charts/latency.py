@@ -141,7 +141,7 @@ def _panel(parts: Roles, lines: Sequence[Line], title: str, span: _Span) -> Pane
     y: Spec = {
         "type": "quantitative",
         "scale": {"type": "log", "domain": [span.low, span.high], "nice": False},
-        "axis": {"title": None, "labelExpr": _TIME, **ticks(span.ticks)},
+        "axis": {"title": None, "labelExpr": TIME, **ticks(span.ticks)},
     }
     line: Spec = {
         "mark": {"type": "line", "strokeWidth": 1.8},
@@ -159,7 +159,7 @@ def _labels(parts: Roles, lines: Sequence[Line], span: _Span) -> list[Row]:
     return [{"v": math.exp(at), "n": name, "s": colours[name]} for name, at in placed.items()]
 
 
-_TIME = (
+TIME = (
     "datum.value >= 1e9 ? format(datum.value / 1e9, '~r') + ' s' : datum.value >= 1e6 ? format(datum.value / 1e6, '~r') + ' ms'"
     " : datum.value >= 1e3 ? format(datum.value / 1e3, '~r') + ' µs' : format(datum.value, '~r') + ' ns'"
 )

@@ -53,7 +53,7 @@ def _figure(phase: str, here: Sequence[Chain]) -> Figure:
 
 def _said(chain: Chain, count: int) -> str:
     where = f"{chain.levels}: " if chain.levels and count > 1 else ""
-    return f"{where}{chain.nearest.name} is nearest to its limit ({share(chain.nearest.used)})."
+    return f"{where}{chain.nearest.name} nearest to {'their' if chain.nearest.name == 'processors' else 'its'} limit."
 
 
 def _chains(here: Sequence[Chain]) -> Iterator[str]:

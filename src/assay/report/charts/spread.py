@@ -1,0 +1,241 @@
+"""Latency over time: for every step of time the shares of its operations by latency, with the median and the 99th percentile.
+
+Drawn from the coarse bands that the engine notes over time. A percentile is the highest latency of the band that holds it, so
+at most a quarter above the truth; it is drawn where at least ten operations of a step were slower.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from assay.records import Judged, Observations, Phase, Series
+from assay.report import words
+from assay.report.charts.figure import Figure, Panel, Table
+from assay.report.charts.latency import BEYOND, TIME
+from assay.report.charts.strips import value_at
+from assay.report.charts.theme import Row, Spec, frame, rows_of, ticks
+from assay.report.quantities import DASH, show
+
+HEIGHT = 230
+MOST, LEAST = 48, 6
+"""Steps of time: at most, and with fewer there is nothing to see."""
+FEWEST = 100
+"""Operations of a map, at least."""
+TABLE_ROWS = 8
+SHARES = (0.001, 0.01, 0.03, 0.1, 0.25, 0.5)
+"""From which shares of a step's operations on a cell takes the next colour of the ramp."""
+SAID = ("under 0.1 %", "0.1 to 1 %", "1 to 3 %", "3 to 10 %", "10 to 25 %", "25 to 50 %", "half or more")
+SAME = 1.05
+"""Two bands whose ends differ by less are the same one, of clients whose clocks tick differently."""
+NARROW_SPAN = 50
+"""Latencies that span a smaller factor have marks at two and five as well."""
+WIDEST = 1.25
+"""The end of a band over its beginning, at most."""
+LEDE = (
+    "Each column is a step of time, each cell a band of latency. The stronger the colour, the greater its share of the step's"
+    " operations: the palest is under 0.1 %, the strongest half of them or more. Lines: what 50 % and 99 % stayed under."
+)
+Counts = Mapping[float, float]
+"""Highest latency of a band (ns) -> operations."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Map:
+    """One operation of one run: the width of a step (s), the counts of each step, the time of the last operation (s)."""
+
+    judged: Judged
+    width: float
+    steps: tuple[Counts, ...]
+    seconds: float
+
+
+def figures(shown: Sequence[tuple[Judged, Observations]]) -> tuple[Figure, ...]:
+    """One figure for each measured operation, with a map for each run that is looked at."""
+    found: dict[tuple[str, str], list[Map]] = {}
+    for judged, seen in shown:
+        for phase in judged.run.phases:
+            for operation in phase.operations if phase.measured else ():
+                if made := map_of(judged, phase, seen, operation):
+                    found.setdefault((phase.name, operation), []).append(made)
+    return tuple(_figure(*key, maps) for key, maps in found.items())
+
+
+def map_of(judged: Judged, phase: Phase, seen: Observations, operation: str) -> Map | None:
+    """The counts by step and band; None where the engine noted none, or the phase was too short."""
+    found = bands(phase, seen, operation)
+    every = [series for same in found.values() for series in same]
+    if not every:
+        return None
+    longest = max(every, key=lambda series: len(series.at_ns))
+    native = longest.at_ns[1] - longest.at_ns[0]
+    last = max(series.at_ns[-1] for series in every)
+    count = math.ceil((last - phase.start_ns) / native)
+    merged = max(1, math.ceil(count / MOST))
+    if count < LEAST:
+        return None
+    edges = [phase.start_ns + native * merged * step for step in range(math.ceil(count / merged) + 1)]
+    steps = tuple(_between(found, before, after) for before, after in itertools.pairwise(edges))
+    if sum(sum(step.values()) for step in steps) < FEWEST:
+        return None
+    return Map(
+        judged=judged,
+        width=native * merged / 1e9,
+        steps=steps,
+        seconds=(last - phase.start_ns) / 1e9,
+    )
+
+
+def bands(phase: Phase, seen: Observations, operation: str) -> dict[float, list[Series]]:
+    """The series of each band of all clients, lowest band first."""
+    pattern = re.compile(rf"{re.escape(operation)}\.band_(\d+)_ns")
+    there = [
+        (int(match[1]), series)
+        for series in seen.series
+        if series.phase == phase.name and series.layer == "application" and (match := pattern.fullmatch(series.metric))
+    ]
+    found: dict[float, list[Series]] = {}
+    for upper, series in sorted(there, key=lambda pair: pair[0]):
+        if len(series.at_ns) > 1:
+            key = next((known for known in reversed(found) if upper < known * SAME), float(upper))
+            found.setdefault(key, []).append(series)
+    return found
+
+
+def _between(found: Mapping[float, Sequence[Series]], before: int, after: int) -> Counts:
+    """How many operations of each band ended between two times."""
+    risen = {upper: sum(_count(one, after) - _count(one, before) for one in same) for upper, same in found.items()}
+    return {upper: count for upper, count in risen.items() if count >= 0.5}
+
+
+def _count(one: Series, when: int) -> float:
+    """The counter at a time; nothing had ended before the first look's interval began."""
+    first = one.at_ns[0]
+    width = one.at_ns[1] - first
+    if when < first:
+        return one.value[0] * max(0.0, 1 - (first - when) / width)
+    return value_at(one, when)
+
+
+def quantile(counts: Counts, share: float) -> float | None:
+    """The highest latency of the band that holds it; None where fewer than ten operations were slower, but for the median."""
+    total = sum(counts.values())
+    if not total or (share > 0.5 and total * (1 - share) < BEYOND):
+        return None
+    below = 0.0
+    for upper in sorted(counts):
+        below += counts[upper]
+        if below >= share * total:
+            return upper
+    return max(counts)
+
+
+def _figure(phase: str, operation: str, maps: Sequence[Map]) -> Figure:
+    uppers = sorted({upper for one in maps for step in one.steps for upper in step})
+    return Figure(
+        name=f"latency-over-time-{phase}-{operation}",
+        title=words.operation(phase.partition(".")[0], operation),
+        caption=f"Steps of {show(maps[0].width * 1e9, 'ns')}.",
+        panels=tuple(_panel(one, uppers) for one in maps),
+        table=Table(
+            head=("run", "levels", "seconds", "operations", "50 % at most", "99 % at most", "longest at most"),
+            rows=tuple(row for one in maps for row in _rows(one)),
+        ),
+    )
+
+
+def _rows(one: Map) -> Iterator[tuple[str, ...]]:
+    """A few equal parts of the time, each with its percentiles."""
+    every = math.ceil(len(one.steps) / TABLE_ROWS)
+    for first in range(0, len(one.steps), every):
+        part = one.steps[first : first + every]
+        counts = {upper: sum(step.get(upper, 0.0) for step in part) for upper in {upper for step in part for upper in step}}
+        yield (
+            one.judged.id,
+            words.levels(one.judged.run.trial.levels) or "all the same",
+            f"{first * one.width:.3g} to {min(one.seconds, (first + len(part)) * one.width):.3g}",
+            f"{sum(counts.values()):,.0f}",
+            *(show(quantile(counts, share), "ns") for share in (0.5, 0.99)),
+            show(max(counts), "ns") if counts else DASH,
+        )
+
+
+def _panel(one: Map, uppers: Sequence[float]) -> Panel:
+    cells: list[Row] = [
+        {"c": column, "b": uppers.index(upper), "k": sum(count / total >= share for share in SHARES)}
+        for column, step in enumerate(one.steps)
+        if (total := sum(step.values()))
+        for upper, count in step.items()
+    ]
+    halves = [found for step in one.steps if (found := quantile(step, 0.5))]
+    levels = words.levels(one.judged.run.trial.levels)
+    median = f"half of the operations within {show(min(halves), 'ns')} to {show(max(halves), 'ns')}" if halves else "nothing done"
+    return Panel(
+        heading=" · ".join(part for part in (levels, f"run {one.judged.id}") if part),
+        spec=_spec(one, uppers, cells),
+        height=HEIGHT,
+        description=f"{levels or 'all runs'}: over {one.seconds:.3g} s {median}",
+    )
+
+
+def _spec(one: Map, uppers: Sequence[float], cells: Sequence[Row]) -> Spec:
+    x: Spec = {
+        "type": "quantitative",
+        "scale": {"domain": [0, round(one.seconds, 4)], "nice": False},
+        "axis": {"title": "seconds since the start", "tickCount": 5},
+    }
+    low, high = uppers[0] / WIDEST, uppers[-1]
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    marks = [step * 10.0**power for power in powers for step in ((1, 2, 5) if high / low < NARROW_SPAN else (1,))]
+    y: Spec = {
+        "type": "quantitative",
+        "scale": {"type": "log", "domain": [low, high], "nice": False},
+        "axis": {"title": None, "labelExpr": TIME, "grid": False, **ticks([mark for mark in marks if low <= mark <= high])},
+    }
+    lowers = [max(before, upper / WIDEST) for before, upper in zip([0.0, *uppers[:-1]], uppers, strict=True)]
+    return {**frame(HEIGHT, [_cells(one, (lowers, uppers), x, y, cells), *_lines(one, x, y)])}
+
+
+def _cells(one: Map, ends: tuple[Sequence[float], Sequence[float]], x: Spec, y: Spec, cells: Sequence[Row]) -> Spec:
+    """The coloured cells; places are calculated in the page, which keeps it small."""
+    width = round(one.width, 6)
+    whole = {
+        "x": f"datum.c * {width}",
+        "z": f"min({round(one.seconds, 4)}, (datum.c + 1) * {width})",
+        "l": f"{json.dumps([round(end) for end in ends[0]])}[datum.b]",
+        "h": f"{json.dumps([round(end) for end in ends[1]])}[datum.b]",
+        "t": f"format(datum.x, '.2f') + ' s: ' + {json.dumps(SAID)}[datum.k] + ' took at most '"
+        " + format(datum.h / 1e6, ',.3~r') + ' ms'",
+        "f": "'var(--h' + datum.k + ')'",
+    }
+    return {
+        "data": rows_of(cells),
+        "transform": [{"calculate": text, "as": name} for name, text in whole.items()],
+        "mark": {"type": "rect", "stroke": None},
+        "encoding": {
+            "x": {**x, "field": "x"},
+            "x2": {"field": "z"},
+            "y": {**y, "field": "l"},
+            "y2": {"field": "h"},
+            "fill": {"field": "f", "type": "nominal", "scale": None},
+            "tooltip": {"field": "t", "type": "nominal"},
+        },
+    }
+
+
+def _lines(one: Map, x: Spec, y: Spec) -> Iterator[Spec]:
+    """The median and the 99th percentile of each step, named where they end."""
+    for share, dash in ((0.5, [1, 0]), (0.99, [4, 2])):
+        known = [(step, found) for step, counts in enumerate(one.steps) if (found := quantile(counts, share)) is not None]
+        if len(known) < 0.8 * len(one.steps):
+            continue
+        rows: list[Row] = [{"x": round(min(one.seconds, (step + 0.5) * one.width), 4), "v": found} for step, found in known]
+        encoding: Spec = {"x": {**x, "field": "x"}, "y": {**y, "field": "v"}}
+        line: Spec = {"type": "line", "interpolate": "step", "strokeWidth": 1.6, "color": "var(--ink)", "strokeDash": dash}
+        yield {"data": rows_of(rows), "mark": line, "encoding": encoding}
+        end: Spec = {"type": "text", "align": "left", "x": {"expr": "width"}, "dx": 5, "fontWeight": 600, "color": "var(--ink)"}
+        yield {"data": rows_of(rows[-1:]), "mark": {**end, "text": f"{100 * share:g} %"}, "encoding": {"y": encoding["y"]}}
