@@ -18,15 +18,19 @@ import notebook_records as made
 from assay.analysis.cells import cells
 from assay.analysis.compare import comparisons
 from assay.cli.judging import judged_anew
+from assay.experiment import plan as planning
+from assay.notebook import read
 from assay.notebook.store import Store
 from assay.records import Conclusion, Observations
-from assay.statistics.paired_power import detectable, provable
 
 MATTERS = 0.05
 CV = 0.03
 BLOCKS = (3, 5, 10)
-EQUALS = 200
+EQUALS = 400
 """Notebooks of each kind of noise and number of blocks."""
+POWERS = 3000
+"""Of each number of blocks: three points are four standard errors of a power of 80 %."""
+PARQUET = 20
 KINDS = ("lognormal", "bimodal", "drifting", "outliers")
 
 
@@ -93,43 +97,67 @@ def test_intervals_hold_the_truth_and_equals_are_not_said_to_matter(kind, n):
     assert wrong <= 0.05
 
 
-def test_over_all_kinds_of_noise_93_of_100_intervals_hold_the_truth():
-    covered = [equals(kind, n)[0] for kind in KINDS for n in BLOCKS]
+@pytest.mark.parametrize("kind", KINDS)
+def test_over_all_numbers_of_blocks_93_of_100_intervals_hold_the_truth(kind):
+    covered = [equals(kind, n)[0] for n in BLOCKS]
     assert fmean(covered) >= 0.93
-    assert fmean(covered) <= 0.99, "intervals that hold everything say nothing"
+    assert fmean(covered) <= 0.995, "intervals that hold everything say nothing"
+
+
+def promised(n: int) -> tuple[float, float]:
+    """What `assay plan` says of so many blocks where the notebook knows this spread: the differences it can show and prove."""
+    asked, plan, _ = scene(n)
+    (effect,) = planning.outlook(asked, plan, planning.History(trial_ns=10**9, cv={made.RATE: CV})).effects
+    assert effect.cv_share == CV
+    return effect.detectable_share, effect.provable_share
 
 
 @pytest.mark.parametrize("n", BLOCKS)
-def test_power_is_what_the_plan_promised(n):
-    sets = 500
-    seen = many(sets, n, "lognormal", math.log1p(detectable(n, CV)))
-    power = sum(one.p_value <= 0.05 for one in seen) / sets
-    assert power == pytest.approx(0.80, abs=0.03 + error(0.8, sets))
-    proved = many(sets, n, "lognormal", math.log1p(provable(n, CV, MATTERS)))
-    assert sum(one.conclusion is Conclusion.MATTERS for one in proved) / sets == pytest.approx(0.80, abs=0.03 + error(0.8, sets))
+def test_power_is_what_the_plan_promised_within_three_points(n):
+    shown, proved = promised(n)
+    seen = sum(one.p_value <= 0.05 for one in many(POWERS, n, "lognormal", math.log1p(shown))) / POWERS
+    assert seen == pytest.approx(0.80, abs=0.03)
+    answers = [one.conclusion for one in many(POWERS, n, "lognormal", math.log1p(proved))]
+    assert answers.count(Conclusion.MATTERS) / POWERS == pytest.approx(0.80, abs=0.03)
 
 
-@pytest.mark.parametrize("n", [5, 10])
-@pytest.mark.parametrize("kind", ["lognormal", "bimodal", "drifting"])
+@pytest.mark.parametrize("n", BLOCKS)
+@pytest.mark.parametrize("kind", KINDS)
 def test_at_the_margin_equivalence_is_claimed_in_five_of_a_hundred_at_most(kind, n):
-    sets = 300
-    found = many(sets, n, kind, math.log1p(MATTERS))
-    wrong = sum(one.conclusion in (Conclusion.EQUIVALENT, Conclusion.IMMATERIAL) for one in found) / sets
-    assert wrong <= 0.05 + error(0.05, sets)
+    found = many(EQUALS, n, kind, math.log1p(MATTERS))
+    wrong = sum(one.conclusion in (Conclusion.EQUIVALENT, Conclusion.IMMATERIAL) for one in found) / EQUALS
+    assert wrong <= 0.05 + error(0.05, EQUALS)
 
 
-@pytest.mark.parametrize("number", range(2))
+def test_at_the_margin_the_five_are_reached_where_the_noise_is_small():
+    """Else the test above would hold for a comparison that never calls anything equivalent."""
+    n, spread = 10, 0.005
+    draw = source("margin", n)
+    found = [compared(n, noise("lognormal", draw, n, spread), math.log1p(MATTERS)) for _ in range(EQUALS)]
+    wrong = sum(one.conclusion in (Conclusion.EQUIVALENT, Conclusion.IMMATERIAL) for one in found) / EQUALS
+    assert 0.05 - error(0.05, EQUALS) <= wrong <= 0.05 + error(0.05, EQUALS)
+
+
+def ends(one) -> tuple[float, float, float]:
+    return one.ratio.value, one.ratio.low, one.ratio.high
+
+
+@pytest.mark.parametrize("number", range(PARQUET))
 def test_notebooks_written_and_read_again_say_the_same(tmp_path, number):
-    n, draw = 3, source("parquet", number)
-    logs = noise("lognormal", draw, n)
+    """Every fifth with the audit of all its runs and comparisons, the others with the figures made of what was read."""
+    kind, n = KINDS[number % len(KINDS)], 5 if number % 10 == 9 else 3
+    logs = noise(kind, source("parquet", number), n)
     asked, plan, _ = scene(n)
     with Store.create(tmp_path, asked, plan, made.TEXT) as kept:
         for trial, log in zip(plan.trials, logs, strict=True):
             rate = round(1e6 * math.exp(log))
             kept.add(made.run(trial, phases=cli_notebook.phases(rate)), made.observations(rate))
-        read = judged_anew(kept.folder)
-    (found,) = read.comparisons
+        bare = read.results(kept.folder)
+        if number % 5:
+            load = read.load(kept.folder)
+            (found,) = comparisons(asked, plan, cells(bare.experiment, bare.plan, bare.runs, load), bare.runs)
+        else:
+            (found,) = judged_anew(kept.folder).comparisons
     known = compared(n, logs, 0.0)
-    ends = [(one.ratio.value, one.ratio.low, one.ratio.high) for one in (found, known)]
-    assert ends[0] == pytest.approx(ends[1], rel=1e-5)
+    assert ends(found) == pytest.approx(ends(known), rel=1e-5)
     assert found.conclusion is known.conclusion
