@@ -6,6 +6,7 @@ line says so, and then speaks of the next one. What belongs to the decision (bre
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -38,6 +39,8 @@ MOST_LINES = 3
 """So many unlike conditions of one measure are told; the table has the rest."""
 MOST_PARTS = 2
 """So many reasons are told."""
+SENTENCE = re.compile(r"\. (?=[A-Z])")
+"""Between two sentences."""
 CARRY_OVER = "W07"
 """Disturbed by what an earlier trial left, or by others."""
 
@@ -58,6 +61,8 @@ class Lead:
 
 def lead(results: Results) -> Lead | None:
     """The answer of an experiment; None where no run gave a figure."""
+    if results.sensitivity:
+        return _weighed(results)
     found = list(_told(results))
     if not found:
         return None
@@ -65,6 +70,14 @@ def lead(results: Results) -> Lead | None:
     more = [f"{one.said} [{one.state.value}]" for _, one in others]
     about = others[-1][0] if others else measure
     return Lead(said=first.said, state=first.state, more=(*more, *_decided(results, about)))
+
+
+def _weighed(results: Results) -> Lead:
+    """Which factor matters most to the first measure; what the others do, and the other measures, follow."""
+    first, *others = results.sensitivity
+    begun, *rest = SENTENCE.split(_in_words(results, first.measure, first.statement))
+    more = [f"{SENTENCE.split(_in_words(results, one.measure, one.statement))[0]} [{one.verdict.value}]" for one in others]
+    return Lead(said=begun, state=first.verdict, more=(*rest, *more, *_required(results)))
 
 
 def _told(results: Results) -> Iterator[tuple[Measure, Lead]]:
@@ -203,8 +216,13 @@ def _covers(one: Scaling) -> bool:
 
 def _worded(results: Results, one: Scaling) -> str:
     """The statement with the measure in words."""
-    measure = next((measure for measure in results.experiment.measures if measure.name == one.measure), None)
-    return (one.statement.replace(one.measure, named(measure), 1) if measure else one.statement).rstrip(".")
+    return _in_words(results, one.measure, one.statement)
+
+
+def _in_words(results: Results, name: str, statement: str) -> str:
+    """A statement with its measure in words, without the full stop."""
+    measure = next((measure for measure in results.experiment.measures if measure.name == name), None)
+    return (statement.replace(name, named(measure), 1) if measure else statement).rstrip(".")
 
 
 def _required(results: Results) -> Iterator[str]:
