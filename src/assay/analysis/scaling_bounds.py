@@ -138,8 +138,29 @@ def knees(curve: Along) -> Iterator[Scaling]:
     if not found or first != 1 or len(curve.rates[first]) < LEAST_EACH:
         return
     knee = knee_of(curve, found[0])
-    inside = first <= knee.value <= max(curve.rates)
-    yield scaling_of(curve, ScalingKind.KNEE, knee if inside else None, knee_said(curve, found[0], knee))
+    above = more_than_alone(curve)
+    inside = first <= knee.value <= max(curve.rates) and above is None
+    said = knee_said(curve, found[0], knee) if above is None else no_knee(curve, above)
+    yield scaling_of(curve, ScalingKind.KNEE, knee if inside else None, said)
+
+
+def more_than_alone(curve: Along) -> int | None:
+    """A number that does more than so many times what one alone does, beyond noise; None where there is none."""
+    alone = curve.rates[1]
+    for number, rates in sorted(curve.rates.items()):
+        ratio = welch_ratio(alone, rates)
+        if number > 1 and len(rates) >= LEAST_EACH and interval(ratio, CONFIDENCE)[0] > math.log(number):
+            return number
+    return None
+
+
+def no_knee(curve: Along, number: int) -> str:
+    """Why there is no knee where one alone is held back by what others do not meet."""
+    what = last(curve.factor)
+    return (
+        f"{curve.measure}{where(curve.within)}: {number} {what} do more than {number} times what one alone does, so one alone"
+        " does not say what one takes (it was disturbed, or the machine went idle between its operations): no knee is told."
+    )
 
 
 def knee_of(curve: Along, lowest: Bound) -> Estimate:

@@ -8,13 +8,14 @@ from pathlib import Path
 
 from assay.analysis import curves as analysis
 from assay.analysis.demand_groups import groups, tables
+from assay.analysis.scaling_picture import Pictured, pictured
 from assay.cli.judging import current
 from assay.cli.readable import readable
 from assay.errors import UsageError
 from assay.notebook import read as notebook
 from assay.records import Direction, Results, Run
 from assay.report import selection
-from assay.report.inputs import Curve, Listed, Pictures
+from assay.report.inputs import Ceiling, Curve, Listed, Pictures, Scaled
 
 FORMATS = ("html", "md")
 
@@ -50,7 +51,28 @@ def pictures(folder: Path, results: Results, load: notebook.Load) -> Pictures:
     return Pictures(
         curves=tuple(one for one in made if one is not None),
         tables=tuple(Listed(title=title, head=head, rows=rows) for title, head, rows in used),
+        scaled=tuple(map(scaled_as, pictured(results.experiment, results.runs, results.cells, load))),
         command=f"assay run {folder / 'experiment.toml'}",
+    )
+
+
+def scaled_as(one: Pictured) -> Scaled:
+    """A curve over a number of clients as the report is handed it."""
+    ceilings = (
+        Ceiling(said=bound.use.said, rate=rate.value, low=rate.low or rate.value, high=rate.high or rate.value)
+        for bound in one.bounds
+        for rate in (bound.rate,)
+    )
+    return Scaled(
+        measure=one.measure,
+        factor=one.factor,
+        within=one.within,
+        unit=one.unit,
+        law=one.law,
+        fitted=one.fitted,
+        alone=one.alone,
+        ceilings=tuple(ceilings),
+        used=one.used,
     )
 
 

@@ -12,7 +12,7 @@ Davison and Hinkley, Bootstrap Methods, 1997, 6.2 (resampled residuals).
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -44,6 +44,11 @@ class Law:
     def at(self, n: float) -> float:
         """The throughput at a concurrency."""
         return self.one * n / (1 + self.contention * (n - 1) + self.coherency * n * (n - 1))
+
+    @property
+    def parameters(self) -> int:
+        """How many it has."""
+        return NAMES.index(self.name) + 1
 
     @property
     def peak(self) -> float | None:
@@ -95,15 +100,35 @@ def peak_interval(
     """Bounds of the peak's concurrency; the upper one is infinite where no peak is as likely."""
     import numpy as np
 
-    residuals = np.array([math.log(x / law.at(n)) for n, x in points])
-    residuals = (residuals - residuals.mean()) * math.sqrt(len(points) / max(1, len(points) - 3))
-    n = np.array([n for n, _ in points])
-    fitted = np.array([law.at(each) for each in n])
-    chance = np.random.default_rng(seed)
     peaks = []
-    for _ in range(draws):
-        again = fitted * np.exp(chance.choice(residuals, size=len(residuals)))
-        base, serial, agree = _fitted(_terms(list(zip(n, again, strict=True))))
+    for base, serial, agree in _refitted(points, law, (seed, draws)):
         peaks.append(math.sqrt(max(0.0, 1 - serial / base) * base / agree) if agree > 0 else math.inf)
     low, high = np.quantile(peaks, [(1 - confidence) / 2, (1 + confidence) / 2], method="higher")
     return float(low), float(high)
+
+
+def band(
+    points: Sequence[Point], law: Law, places: Sequence[float], confidence: float = 0.95, seed: int = 1, draws: int = DRAWS
+) -> tuple[tuple[float, float], ...]:
+    """Bounds of the law's throughput at each place, place by place."""
+    import numpy as np
+
+    n = np.array(places)
+    terms = np.stack([np.ones_like(n), n - 1, n * (n - 1)])
+    curves = np.array([n / (found @ terms[: len(found)]) for found in _refitted(points, law, (seed, draws), law.parameters)])
+    low, high = np.quantile(curves, [(1 - confidence) / 2, (1 + confidence) / 2], axis=0)
+    return tuple((float(a), float(b)) for a, b in zip(low, high, strict=True))
+
+
+def _refitted(points: Sequence[Point], law: Law, random: tuple[int, int], parameters: int = 3) -> Iterator[Array]:
+    """The coefficients of as many terms fitted to resampled residuals, draw by draw; `random`: seed and how many draws."""
+    import numpy as np
+
+    residuals = np.array([math.log(x / law.at(n)) for n, x in points])
+    residuals = (residuals - residuals.mean()) * math.sqrt(len(points) / max(1, len(points) - parameters))
+    n = np.array([n for n, _ in points])
+    fitted = np.array([law.at(each) for each in n])
+    chance = np.random.default_rng(random[0])
+    for _ in range(random[1]):
+        again = fitted * np.exp(chance.choice(residuals, size=len(residuals)))
+        yield _fitted(_terms(list(zip(n, again, strict=True)))[:, :parameters])

@@ -1,0 +1,84 @@
+"""What the picture of a rate over a number of clients shows besides its points: the fitted law with its band, and the bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean, geometric_mean
+
+from assay import measures
+from assay.analysis.counting import Load
+from assay.analysis.scaling import LEAST_EACH
+from assay.analysis.scaling_bounds import Bound, bounds
+from assay.analysis.scaling_use import Along, along
+from assay.records import Cell, Experiment, Judged, Value
+from assay.statistics.scaling_law import LEAST_LEVELS, Law, Point, band, laws
+
+PLACES = 40
+"""So many places of the fitted curve are told."""
+NAMES: Mapping[str, str] = {"linear": "a straight line", "amdahl": "Amdahl's law", "usl": "Gunther's law"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pictured:
+    """One curve."""
+
+    measure: str
+    factor: str
+    within: Mapping[str, Value]
+    unit: str
+    law: str | None
+    """In words; None where too few numbers were measured for one."""
+    fitted: tuple[tuple[float, float, float, float], ...]
+    """Number, low, value, high of the law with its 95 % band."""
+    alone: float | None
+    """The rate of one alone; None where that was not measured."""
+    bounds: tuple[Bound, ...]
+    """The lowest first."""
+    used: Mapping[int, Mapping[str, float]]
+    """Number -> what there is of a resource, in words -> share that was used of it."""
+
+
+def pictured(experiment: Experiment, runs: Sequence[Judged], cells: Sequence[Cell], load: Load) -> tuple[Pictured, ...]:
+    """Every curve of the experiment."""
+    return tuple(picture(curve) for curve in along(experiment, runs, cells, load))
+
+
+def picture(curve: Along) -> Pictured:
+    """One curve with all that is known of it."""
+    law, fitted = fit(curve)
+    alone = curve.rates.get(1)
+    return Pictured(
+        measure=curve.measure,
+        factor=curve.factor,
+        within=curve.within,
+        unit=curve.unit,
+        law=law,
+        fitted=fitted,
+        alone=geometric_mean(alone) if alone else None,
+        bounds=bounds(curve),
+        used={number: used(curve, number) for number in sorted(curve.rates)},
+    )
+
+
+def used(curve: Along, number: int) -> Mapping[str, float]:
+    """The mean share of each resource at one number."""
+    return {use.said: fmean(point.share for point in points) for use in curve.uses if (points := use.points.get(number))}
+
+
+def fit(curve: Along) -> tuple[str | None, tuple[tuple[float, float, float, float], ...]]:
+    """The law in words and its curve with the band; nothing where it is not told, by the same least numbers as the answer."""
+    enough = len(curve.rates) >= LEAST_LEVELS and all(len(values) >= LEAST_EACH for values in curve.rates.values())
+    if not enough:
+        return None, ()
+    points: list[Point] = [(float(number), rate) for number, rates in curve.rates.items() for rate in rates]
+    best, first, end = laws(points)[0], min(curve.rates), max(curve.rates)
+    places = [first + (end - first) * step / (PLACES - 1) for step in range(PLACES)]
+    edges = band(points, best, places)
+    return named(best), tuple((at, low, best.at(at), high) for at, (low, high) in zip(places, edges, strict=True))
+
+
+def named(law: Law) -> str:
+    """`Gunther's law, contention 5 %, coherency 0.3 %`."""
+    parts = [("contention", law.contention), ("coherency", law.coherency)][: law.parameters - 1]
+    return ", ".join((NAMES[law.name], *(f"{name} {measures.percent(value)}" for name, value in parts)))
