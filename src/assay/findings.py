@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import TypedDict, Unpack
 
 from assay import measures
-from assay.catalogue import Case, ComparisonCase, Rule, TrialCase
+from assay.catalogue import Case, Rule, TrialCase
 from assay.measures import sources
 from assay.records import Bound, Direction, Finding, Severity, State, Value
 from assay.units import Unit
@@ -64,19 +64,17 @@ def found(rule: Rule, case: Case, state: State, statement: str, **details: Unpac
     )
 
 
-def comparisons_only(case: Case) -> str | None:
-    """The `applies` of rules that judge every comparison and nothing else."""
-    return None if isinstance(case, ComparisonCase) else "it judges comparisons"
+def held_back(case: TrialCase, own_share: float | None = None) -> Bound | None:
+    """Without what held the load back a rate would be at least, a time at most what was measured.
 
-
-def held_back(case: TrialCase) -> Bound | None:
-    """Without what held the load back a rate would be at least, a time at most what was measured."""
+    `own_share` of the time is surely the load's own, where that is known: so much of it there would still be.
+    """
     kind = measures.figure_kind(case.measure.figure)
     if case.value is None or kind is None:
         return None
     if kind.better is measures.Better.HIGHER:
-        return Bound(low=case.value, high=None, unit=kind.unit)
-    return Bound(low=None, high=case.value, unit=kind.unit)
+        return Bound(low=case.value, high=None if own_share is None else case.value / own_share, unit=kind.unit)
+    return Bound(low=None if own_share is None else case.value * own_share, high=case.value, unit=kind.unit)
 
 
 def witnesses(rule: Rule, case: Case, state: State) -> tuple[str, ...]:

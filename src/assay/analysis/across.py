@@ -121,7 +121,7 @@ def planned(baseline: Plan, candidate: Plan, places: tuple[Place, Place]) -> Pla
 def moved(judged: Judged, place: Place, measured: set[str]) -> Judged:
     """A run at its new place, with the verdicts on the measures that both notebooks have."""
     run = replace(judged.run, trial=trial(judged.run.trial, place))
-    name = f"{run.trial.id:04d}/{run.attempt}"
+    name = run.id
     verdicts = {
         measure: replace(verdict, subject=f"run:{name}:{measure}")
         for measure, verdict in judged.verdicts.items()

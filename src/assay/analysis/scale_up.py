@@ -13,15 +13,13 @@ from dataclasses import replace
 
 from assay.analysis.counting import Load, at_levels, measure_of
 from assay.errors import AssayError
-from assay.measures import sentence
+from assay.measures import AMOUNTS, CONCURRENCY, sentence
 from assay.records import Comparison, Estimate, Experiment, Finding, Judged, State, Verdict
 from assay.units import Unit
 
-COUNTS = frozenset({"clients", "workers", "depth", "walkers"})
-"""Reserved factor or last part of a knob's path that counts what works at the same time."""
-THREADS = COUNTS - {"depth"}
+THREADS = CONCURRENCY - {"depth"}
 """Those that need a processor each to work at the same time."""
-RATES = frozenset({"ops_per_s", "bytes_per_s"})
+RATES = frozenset(AMOUNTS)
 """Figures of all clients together; those over busy time are of one."""
 
 
@@ -61,7 +59,7 @@ def scale_up(one: Comparison) -> Estimate | None:
 
 def counts_of(one: Comparison) -> tuple[int, int] | None:
     """How many worked at the same time, candidate and baseline; None where the factor counts something else."""
-    if one.factor.rpartition(".")[2] not in COUNTS:
+    if one.factor.rpartition(".")[2] not in CONCURRENCY:
         return None
     counts = [level for level in (one.candidate, one.baseline) if isinstance(level, int) and not isinstance(level, bool)]
     return (counts[0], counts[1]) if len(counts) == 2 and min(counts) > 0 else None

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from assay import measures
 from assay.analysis.counting import measure_of, unit_of
-from assay.analysis.scale_up import COUNTS, RATES
+from assay.analysis.scale_up import RATES
 from assay.records import Cell, Comparison, Estimate, Experiment, Factor, Scaling, ScalingKind, Value
 from assay.statistics.crossing import Band, Crossing, crossings
 from assay.statistics.scaling_law import LEAST_LEVELS, Law, Point, laws, peak_interval
@@ -46,7 +46,7 @@ def scaling(experiment: Experiment, cells: Sequence[Cell], comparisons: Sequence
 def counts(factor: Factor) -> bool:
     """Whether a factor counts what works at the same time, at some different numbers."""
     numbers = [level for level in factor.levels if isinstance(level, int) and not isinstance(level, bool) and level > 0]
-    return factor.path.rpartition(".")[2] in COUNTS and len(numbers) == len(factor.levels) >= LEAST_PLACES
+    return factor.path.rpartition(".")[2] in measures.CONCURRENCY and len(numbers) == len(factor.levels) >= LEAST_PLACES
 
 
 def curves(factor: Factor, cells: Sequence[Cell]) -> Iterator[tuple[str, dict[str, Value], list[tuple[int, Cell]]]]:

@@ -64,7 +64,7 @@ def judge_measure(
 ) -> Verdict:
     """The verdict on one measure; a run without the measure's phase has no figure that anything could be said of."""
     measure, figures = what
-    subject = f"run:{run.trial.id:04d}/{run.attempt}:{measure.name}"
+    subject = f"run:{run.id}:{measure.name}"
     figure = figures.get(measure.name)
     phase = measures.phase_of(run, measure)
     if phase is None:

@@ -2,9 +2,20 @@
 
 from assay.measures.cost import costs
 from assay.measures.curves import CurvePoint, curve
-from assay.measures.figures import FIGURES, Better, Figure, Kind, client_operations, figure_kind, phase_of, value
+from assay.measures.figures import (
+    AMOUNTS,
+    CONCURRENCY,
+    FIGURES,
+    Better,
+    Figure,
+    Kind,
+    client_operations,
+    figure_kind,
+    phase_of,
+    value,
+)
 from assay.measures.sentence import Answer, answer
-from assay.measures.text import label_of, percent, with_unit
+from assay.measures.text import in_bytes, label_of, percent, with_unit
 from assay.measures.windows import (
     Window,
     common_window,
@@ -17,6 +28,8 @@ from assay.measures.windows import (
 )
 
 __all__ = [
+    "AMOUNTS",
+    "CONCURRENCY",
     "FIGURES",
     "Answer",
     "Better",
@@ -30,6 +43,7 @@ __all__ = [
     "costs",
     "curve",
     "figure_kind",
+    "in_bytes",
     "in_parts",
     "label_of",
     "outermost",

@@ -12,7 +12,7 @@ from itertools import groupby
 
 from assay.frozen import dataclass
 from assay.measures.keys import fits
-from assay.records import Direction, Observations, Phase, Reading, Rung, Series, Span
+from assay.records import ABSOLUTE, Direction, Observations, Phase, Reading, Rung, Series, Span
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,21 +38,24 @@ class Step:
         return ", ".join(subject.partition(":")[2] for subject in self.subjects)
 
 
-def asked_bytes(phase: Phase, observations: Observations, direction: Direction) -> float | None:
-    """L0: what all clients say they moved; a foreign tool's own bytes, else what its system calls moved (L1).
-
-    None where neither is known: a command that uses io_uring, libaio or mmap and does not report its bytes.
-    """
+def told_bytes(phase: Phase, direction: Direction) -> float | None:
+    """What the clients themselves say they moved in a direction; None where they do not say it."""
     own = sum(t.bytes for c in phase.clients for t in c.operations if phase.directions.get(t.operation) == direction)
-    if own:
-        return float(own)
     told = [
         figure
         for name, figure in phase.values.items()
         if name.endswith(".bytes") and phase.directions.get(name.rpartition(".")[0]) == direction
     ]
-    if told:
-        return float(sum(told))
+    return float(own or sum(told)) or None
+
+
+def asked_bytes(phase: Phase, observations: Observations, direction: Direction) -> float | None:
+    """L0: what all clients say they moved; a foreign tool's own bytes, else what its system calls moved (L1).
+
+    None where neither is known: a command that uses io_uring, libaio or mmap and does not report its bytes.
+    """
+    if told := told_bytes(phase, direction):
+        return told
     calls = passed(phase, observations, Rung.SYSCALL, direction)
     return calls.bytes if calls and calls.bytes and phase.values else None
 
@@ -241,6 +244,17 @@ def rise(series: Series, from_ns: int, to_ns: int) -> float:
     """By how much a cumulative series or a gauge rose between the samples that enclose two times."""
     before, after = value_at(series, from_ns), value_after(series, to_ns)
     return 0.0 if before is None or after is None else after - before
+
+
+def of_host(phase: Phase, observations: Observations, layer: str, metric: str) -> Series | None:
+    """What was counted of the whole host over time; None where nobody looked."""
+    return next(observations.over_time(phase.name, layer, metric, ABSOLUTE), None)
+
+
+def host_rise(phase: Phase, observations: Observations, layer: str, metric: str) -> float | None:
+    """By how much a counter of the whole host rose under the clock; None where nobody looked."""
+    series = of_host(phase, observations, layer, metric)
+    return None if series is None else rise(series, phase.start_ns, phase.end_ns)
 
 
 def gauges(phase: Phase, observations: Observations, layer: str, metric: str, kind: str = "") -> Iterator[Series]:

@@ -13,17 +13,6 @@ def server(run: Run) -> Server | None:
     return next((place.server for place in run.places if place.server is not None), None)
 
 
-def told_bytes(phase: Phase, direction: Direction) -> float | None:
-    """What the clients themselves say they moved in a direction; None where they do not say it."""
-    own = sum(t.bytes for c in phase.clients for t in c.operations if phase.directions.get(t.operation) == direction)
-    told = [
-        figure
-        for name, figure in phase.values.items()
-        if name.endswith(".bytes") and phase.directions.get(name.rpartition(".")[0]) == direction
-    ]
-    return float(own or sum(told)) or None
-
-
 def told_operations(phase: Phase, operation: str) -> float | None:
     """How often the clients say they did an operation; None where they do not say it (a command counts as no operation)."""
     if phase.values:
@@ -45,7 +34,7 @@ def below_client(run: Run, phase: Phase, observations: Observations) -> ladder.S
 
 def payload(phase: Phase, observations: Observations, direction: Direction) -> float | None:
     """Bytes that the clients got or gave: as they say, else what passed the server's interfaces."""
-    told = told_bytes(phase, direction)
+    told = ladder.told_bytes(phase, direction)
     passed = over_network(phase, observations, direction)
     return told or (passed.raw_bytes if passed else None)
 

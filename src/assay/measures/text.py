@@ -16,6 +16,11 @@ def with_unit(value: float, unit: str) -> str:
     return percent(value) if unit == Unit.SHARE else human(value, Unit(unit))
 
 
+def in_bytes(count: float) -> str:
+    """`268 MB`."""
+    return with_unit(count, Unit.BYTES)
+
+
 def percent(share: float) -> str:
     """`2 %`, `98.4 %`, `0.04 %`: a share as a percentage, without digits that nobody needs."""
     number = 100 * share

@@ -24,7 +24,7 @@ class Judged:
     @property
     def id(self) -> str:
         """`0007/1`: trial and attempt."""
-        return f"{self.run.trial.id:04d}/{self.run.attempt}"
+        return self.run.id
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -251,3 +251,8 @@ class Run:
     phases: tuple[Phase, ...]
     versions: Mapping[str, str] = field(default_factory=dict)
     error: str | None = None
+
+    @property
+    def id(self) -> str:
+        """`0007/1`: trial and attempt."""
+        return f"{self.trial.id:04d}/{self.attempt}"

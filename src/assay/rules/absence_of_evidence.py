@@ -8,8 +8,9 @@ counts: the whole interval must be on the good side of that bound.
 from __future__ import annotations
 
 from assay import measures
+from assay.applicability import comparisons_only
 from assay.catalogue import Case, ComparisonCase, Rule
-from assay.findings import comparisons_only, found
+from assay.findings import found
 from assay.measures import sentence
 from assay.records import Bound, Conclusion, Estimate, Finding, Requirement, RequirementKind, Scope, Severity, State
 

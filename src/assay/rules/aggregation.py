@@ -15,7 +15,6 @@ from assay.findings import found, in_words
 from assay.records import Bound, Finding, Scope, Severity, State
 from assay.units import Unit
 
-AMOUNTS = {"ops_per_s": "count", "bytes_per_s": "bytes"}
 PRINTED_S = 0.001
 """Tools tell their times in whole milliseconds, and slower than that no two of their clocks agree."""
 PRINTED = {"ops_per_s": 1.0, "bytes_per_s": float(1 << 20)}
@@ -42,7 +41,7 @@ class Sum:
 def applies(case: Case) -> str | None:
     """Rates that foreign programs tell."""
     assert isinstance(case, TrialCase)
-    if case.measure.figure not in AMOUNTS:
+    if case.measure.figure not in measures.AMOUNTS:
         return "no rate"
     if f"{case.measure.operation}.{case.measure.figure}" not in case.phase.values:
         return "the rate is what was done over one window, counted by the load engine"
@@ -94,7 +93,7 @@ def check(case: Case) -> Finding:
 
 def sum_of(case: TrialCase) -> Sum | None:
     """Rate, work and time as told; None where one of them is not, or is 0."""
-    names = (case.measure.figure, AMOUNTS[case.measure.figure], "elapsed_ns")
+    names = (case.measure.figure, measures.AMOUNTS[case.measure.figure], "elapsed_ns")
     rate, amount, elapsed = (case.phase.values.get(f"{case.measure.operation}.{name}", 0.0) for name in names)
     return Sum(rate=rate, amount=amount, seconds=elapsed / 1e9) if min(rate, amount, elapsed) > 0 else None
 

@@ -11,9 +11,8 @@ from __future__ import annotations
 from assay import measures
 from assay.catalogue import Case, Rule, TrialCase
 from assay.findings import found, knob, told_rate
-from assay.measures import ladder, traced
+from assay.measures import in_bytes, ladder, traced
 from assay.records import Bound, Direction, Finding, Scope, Severity, Span, State
-from assay.units import Unit
 
 SYSCTL = "sysctl.vm."
 
@@ -125,11 +124,6 @@ def bound(case: TrialCase) -> Bound | None:
     if kind.better is measures.Better.HIGHER:
         return Bound(low=None, high=uncharged, unit=kind.unit)
     return Bound(low=uncharged, high=None, unit=kind.unit)
-
-
-def in_bytes(count: float) -> str:
-    """Bytes in words."""
-    return measures.with_unit(count, Unit.BYTES)
 
 
 RULE = Rule(

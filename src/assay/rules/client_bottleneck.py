@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 from assay import measures
 from assay.catalogue import Case, Rule, TrialCase
-from assay.findings import found, knob
+from assay.findings import found, held_back, knob
 from assay.measures import cost, figures, ladder
-from assay.records import ABSOLUTE, Bound, Client, Finding, Scope, Severity, State, Tier
+from assay.records import Client, Finding, Scope, Severity, State, Tier
 
 TICK_NS = 10_000_000
 """/proc counts in ticks of 10 ms: a difference is uncertain by one."""
@@ -92,10 +92,6 @@ def limited(case: TrialCase, over: list[str], observed: dict[str, float | None])
     claimed = case.claim.tier is not Tier.AS_IS
     kind = measures.figure_kind(case.measure.figure)
     timed = kind is not None and case.measure.figure not in cost.UNITS and case.measure.figure not in ("count", "bytes", "errors")
-    bound = None
-    if timed and kind is not None and case.value is not None:
-        faster = kind.better is measures.Better.HIGHER
-        bound = Bound(low=case.value if faster else None, high=None if faster else case.value, unit=kind.unit)
     return found(
         RULE,
         case,
@@ -104,7 +100,7 @@ def limited(case: TrialCase, over: list[str], observed: dict[str, float | None])
         severity=Severity.QUALIFIES if claimed and timed else Severity.NOTES,
         observed={**observed},
         threshold={**case.thresholds},
-        bound=bound if claimed else None,
+        bound=held_back(case) if claimed and timed else None,
         relabel="limited by the client's processors" if claimed else None,
         evidence=(
             "L0 engine: getrusage of each client",
@@ -159,8 +155,7 @@ def of_process(case: TrialCase, client: Client, metric: str) -> float | None:
 
 def rise(case: TrialCase, layer: str, metric: str) -> float | None:
     """By how much a counter of the client's host rose under the clock; None where it was not seen."""
-    series = next(case.observations.over_time(case.phase.name, layer, metric, ABSOLUTE), None)
-    return None if series is None else ladder.rise(series, case.phase.start_ns, case.phase.end_ns)
+    return ladder.host_rise(case.phase, case.observations, layer, metric)
 
 
 RULE = Rule(

@@ -7,6 +7,7 @@ io_uring, libaio and mmap. Read-ahead may make read_bytes larger than what was a
 from __future__ import annotations
 
 from assay import measures
+from assay.applicability import reads_only
 from assay.catalogue import Case, Rule, TrialCase
 from assay.findings import at_most, found, in_words, knob, told_rate
 from assay.measures import ladder, served, traced
@@ -15,12 +16,6 @@ from assay.units import Unit
 
 MOSTLY = 0.5  # below this share of hits a read is not one of memory: its label speaks of both
 BELOW_CACHE = (Tier.DEVICE, Tier.SERVER_CACHE)
-
-
-def applies(case: Case) -> str | None:
-    """Only reads have a cache in front of them."""
-    assert isinstance(case, TrialCase)
-    return None if case.phase.directions.get(case.measure.operation) is Direction.READ else "not a read"
 
 
 def check(case: Case) -> Finding:
@@ -183,7 +178,7 @@ RULE = Rule(
     severity=Severity.INVALIDATES,
     part="tier",
     needs=(),
-    applies=applies,
+    applies=reads_only,
     check=check,
     reads=("L0.read", "L4.write", "L2.read", "tracepoints.added_bytes", "L8.read", "L9.read", "page_cache.cached_bytes"),
     alternatives=(

@@ -89,7 +89,7 @@ def check(case: Case) -> Finding:
 
 def counting(case: ComparisonCase, runs: Runs) -> Runs:
     """The runs that the comparison did not exclude."""
-    return [(run, seen) for run, seen in runs if f"{run.trial.id:04d}/{run.attempt}" not in case.comparison.excluded]
+    return [(run, seen) for run, seen in runs if run.id not in case.comparison.excluded]
 
 
 def told(case: ComparisonCase, runs: Runs) -> list[Opened]:

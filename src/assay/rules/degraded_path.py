@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from assay import measures
+from assay.applicability import runs_only
 from assay.catalogue import Case, Rule, TrialCase
 from assay.findings import found
 from assay.measures import cost, ladder
@@ -19,11 +20,6 @@ HEALTH, ERRORS = "health.", "health.errors."
 RESTING = ("idle", "frozen", "none")
 """What md does where it does nothing about an array."""
 NETWORK = ("rx_errors", "tx_errors")
-
-
-def applies(case: Case) -> str | None:
-    """None for every run."""
-    return None if isinstance(case, TrialCase) else "it judges runs"
 
 
 def check(case: Case) -> Finding:
@@ -142,7 +138,7 @@ RULE = Rule(
     severity=Severity.INVALIDATES,
     part="noise",
     needs=(),
-    applies=applies,
+    applies=runs_only,
     check=check,
     alternatives=(
         "Somebody else's work met the error: counters of a device or a file system are of everybody.",

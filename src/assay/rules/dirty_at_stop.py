@@ -7,22 +7,12 @@ W / (T + drain). The durable rate lies between (W - dirty) / T and W / (T + drai
 from __future__ import annotations
 
 from assay import measures
+from assay.applicability import kept_only
 from assay.catalogue import Case, Rule, TrialCase
 from assay.findings import found, in_words, rate_of, told_rate
 from assay.measures import ladder
 from assay.records import Bound, Direction, Durability, Finding, Phase, Scope, Severity, State, Tier
 from assay.units import Unit
-
-
-def applies(case: Case) -> str | None:
-    """Everything that writes."""
-    assert isinstance(case, TrialCase)
-    direction = case.phase.directions.get(case.measure.operation)
-    if direction is Direction.READ or case.measure.operation in ("stat", "list"):
-        return "not a write"
-    if direction is Direction.METADATA and case.claim.durability is not Durability.STABLE_MEDIA:
-        return "no claim that these objects are on stable media"
-    return None
 
 
 def claimed(case: TrialCase) -> bool:
@@ -131,7 +121,7 @@ RULE = Rule(
     severity=Severity.INVALIDATES,
     part="durability",
     needs=(),
-    applies=applies,
+    applies=kept_only,
     check=check,
     reads=("L0.write", "page_cache.dirty_bytes", "page_cache.writeback_bytes"),
     alternatives=(

@@ -7,6 +7,7 @@ the device that the file system is on are compared with those of the lowest devi
 from __future__ import annotations
 
 from assay import measures
+from assay.applicability import data_only
 from assay.catalogue import Case, Rule, TrialCase
 from assay.findings import at_most, found, in_words, told_rate
 from assay.measures import ladder, traced
@@ -17,8 +18,8 @@ from assay.units import Unit
 def applies(case: Case) -> str | None:
     """Only where there is something between the file system and the lowest device."""
     assert isinstance(case, TrialCase)
-    if case.phase.directions.get(case.measure.operation) not in (Direction.READ, Direction.WRITE):
-        return "neither a read nor a write of data"
+    if why := data_only(case):
+        return why
     if not any(stacked(place) for place in case.run.places):
         return "the file system is on the lowest visible device, nothing is stacked"
     return None

@@ -13,10 +13,9 @@ from statistics import fmean
 
 from assay.catalogue import Case, ExperimentCase, Rule
 from assay.findings import found
+from assay.measures import AMOUNTS, CONCURRENCY
 from assay.records import Bound, Factor, Finding, Scope, Severity, State, Value
 
-COUNTS = ("clients", "workers", "walkers", "depth")
-RATES = ("ops_per_s", "bytes_per_s")
 LEAST = 2
 Levels = tuple[tuple[str, Value], ...]
 
@@ -39,7 +38,9 @@ class End:
 
 def counted(case: ExperimentCase) -> tuple[Factor, ...]:
     """The factors that count what works at the same time, at two numbers or more."""
-    return tuple(one for one in case.experiment.factors if one.path.rpartition(".")[2] in COUNTS and len(one.levels) >= LEAST)
+    return tuple(
+        one for one in case.experiment.factors if one.path.rpartition(".")[2] in CONCURRENCY and len(one.levels) >= LEAST
+    )
 
 
 def applies(case: Case) -> str | None:
@@ -48,14 +49,14 @@ def applies(case: Case) -> str | None:
         return "it judges the whole experiment"
     if not counted(case):
         return "nothing that works at the same time is counted by a factor"
-    rates = any(measure.figure in RATES for measure in case.experiment.measures)
+    rates = any(measure.figure in AMOUNTS for measure in case.experiment.measures)
     return None if rates else "no rate of all together is measured"
 
 
 def ends(case: ExperimentCase) -> Iterator[End]:
     """The last step of every curve that has two numbers with figures."""
     for factor in counted(case):
-        for measure in (one.name for one in case.experiment.measures if one.figure in RATES):
+        for measure in (one.name for one in case.experiment.measures if one.figure in AMOUNTS):
             for where, means in curves(case, factor, measure).items():
                 numbers = sorted(means)[-LEAST:]
                 if len(numbers) == LEAST:

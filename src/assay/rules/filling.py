@@ -8,9 +8,8 @@ from __future__ import annotations
 from assay import measures
 from assay.catalogue import Case, Rule, TrialCase
 from assay.findings import found
-from assay.records import EndpointKind, Finding, Observations, Scope, Severity, State, When
-
-FACT = "filesystem.free_share"
+from assay.measures import filling
+from assay.records import EndpointKind, Finding, Scope, Severity, State
 
 
 def applies(case: Case) -> str | None:
@@ -20,19 +19,10 @@ def applies(case: Case) -> str | None:
     return None if in_directory else "the load does not work in a directory"
 
 
-def taken(observations: Observations) -> float | None:
-    """The share of the file system that was taken before the trial (0..1); None where it is not known."""
-    told = (fact.value for fact in observations.facts if (fact.key, fact.when) == (FACT, When.BEFORE))
-    try:
-        return next((1 - float(value) for value in told), None)
-    except ValueError:
-        return None
-
-
 def check(case: Case) -> Finding:
     """A note where the file system was emptier or fuller than one that is in use."""
     assert isinstance(case, TrialCase)
-    share = taken(case.observations)
+    share = filling.taken(case.observations)
     if share is None:
         return found(RULE, case, State.UNVERIFIED, "How full the file system was when the trial began is not known.")
     said = f"The file system was {measures.percent(share)} full when the trial began"
@@ -57,7 +47,7 @@ RULE = Rule(
     severity=Severity.NOTES,
     part="regime",
     needs=(),
-    reads=(f"fact:{FACT}",),
+    reads=(f"fact:{filling.FREE}",),
     applies=applies,
     check=check,
     alternatives=(

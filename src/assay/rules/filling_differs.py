@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from assay import measures
 from assay.catalogue import Case, ComparisonCase, Rule
 from assay.findings import found
-from assay.records import Finding, Observations, Run, Scope, Severity, State, When
+from assay.measures import filling
+from assay.records import Finding, Observations, Run, Scope, Severity, State
 
-FACT = "filesystem.free_share"
 Runs = Sequence[tuple[Run, Observations]]
 
 
@@ -21,7 +21,7 @@ def applies(case: Case) -> str | None:
     """None for every comparison, unless the file declares that the filling follows from the factor."""
     if not isinstance(case, ComparisonCase):
         return "it judges comparisons"
-    return f"{FACT} is declared to follow from the factor" if case.experiment.implies(FACT) else None
+    return f"{filling.FREE} is declared to follow from the factor" if case.experiment.implies(filling.FREE) else None
 
 
 def check(case: Case) -> Finding:
@@ -50,14 +50,8 @@ def check(case: Case) -> Finding:
 
 def taken(runs: Runs) -> float | None:
     """The median share that was taken before the trials of an arm; None where a run does not tell."""
-    told = [
-        next((fact.value for fact in observations.facts if (fact.key, fact.when) == (FACT, When.BEFORE)), None)
-        for _, observations in runs
-    ]
-    try:
-        shares = [1 - float(value) for value in told if value is not None]
-    except ValueError:
-        return None
+    told = [filling.taken(observations) for _, observations in runs]
+    shares = [share for share in told if share is not None]
     return statistics.median(shares) if shares and len(shares) == len(runs) else None
 
 

@@ -10,8 +10,9 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from assay.applicability import comparisons_only
 from assay.catalogue import Case, ComparisonCase, Rule
-from assay.findings import change, comparisons_only, found, shortened
+from assay.findings import change, found, shortened
 from assay.pairs import NOTEBOOK
 from assay.records import Change, FactClass, Finding, Observations, Run, Scope, Severity, State, When
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from assay import measures
+from assay.applicability import runs_only
 from assay.catalogue import Case, Rule, TrialCase
 from assay.findings import found
 from assay.measures import ladder
@@ -30,11 +31,6 @@ class Use:
     share: float
     words: str
     severity: Severity | None
-
-
-def applies(case: Case) -> str | None:
-    """None for every run."""
-    return None if isinstance(case, TrialCase) else "it judges runs"
 
 
 def check(case: Case) -> Finding:
@@ -183,7 +179,7 @@ RULE = Rule(
     severity=Severity.QUALIFIES,
     part="noise",
     needs=("foreign.cpu_ns",),
-    applies=applies,
+    applies=runs_only,
     check=check,
     alternatives=(
         "The program is the server behind what was measured, as a service of this machine: then its work is the target's own.",

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from assay import measures
+from assay.applicability import runs_only
 from assay.catalogue import Case, Rule, TrialCase
 from assay.findings import found
 from assay.measures import cost
@@ -38,11 +39,6 @@ class Change:
     def effect(self) -> float:
         """How much longer the load would take at the slower speed than at the faster."""
         return self.share * self.on_cpu
-
-
-def applies(case: Case) -> str | None:
-    """None for every run."""
-    return None if isinstance(case, TrialCase) else "it judges runs"
 
 
 def check(case: Case) -> Finding:
@@ -120,7 +116,7 @@ RULE = Rule(
     severity=Severity.QUALIFIES,
     part="noise",
     needs=(),
-    applies=applies,
+    applies=runs_only,
     check=check,
     alternatives=(
         "Fewer busy processors may run faster than many (turbo): then the speed is real, and belongs to this number of clients.",

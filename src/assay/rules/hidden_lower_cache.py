@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from assay import measures
+from assay.applicability import reads_only
 from assay.catalogue import Case, Rule, TrialCase
 from assay.findings import found, knob, rate_of
 from assay.measures import groups, ladder, latency
@@ -20,12 +21,6 @@ FIRST, AGAIN = "read", "reread"  # two passes over the same data
 FASTEST = 0.1
 OPEN = "caches below are not excluded"
 Buckets = Sequence[tuple[int, int]]
-
-
-def applies(case: Case) -> str | None:
-    """Reads, where the device below may answer some of them faster than others."""
-    assert isinstance(case, TrialCase)
-    return None if case.phase.directions.get(case.measure.operation) is Direction.READ else "not a read"
 
 
 def check(case: Case) -> Finding:
@@ -169,7 +164,7 @@ RULE = Rule(
     part="tier",
     needs=(),
     reads=("L0.read", "L2.read", "L9.read"),
-    applies=applies,
+    applies=reads_only,
     check=check,
     alternatives=(
         "The device's own memory, or the fast part of a solid-state disk, is a cache too: is it a part of what is claimed?",

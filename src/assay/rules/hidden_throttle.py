@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from assay.applicability import runs_only
 from assay.catalogue import Case, Rule, TrialCase
 from assay.findings import found, held_back
 from assay.measures import percent
@@ -41,11 +42,6 @@ class Throttle:
     used_share: float | None
     declared: str | None
     severity: Severity
-
-
-def applies(case: Case) -> str | None:
-    """None for every run."""
-    return None if isinstance(case, TrialCase) else "it judges runs"
 
 
 def check(case: Case) -> Finding:
@@ -180,7 +176,7 @@ RULE = Rule(
     severity=Severity.QUALIFIES,
     part="tier",
     needs=("cgroup.nr_throttled", "cgroup.throttle_rules"),
-    applies=applies,
+    applies=runs_only,
     check=check,
     alternatives=ALTERNATIVES,
     advice=ADVICE,

@@ -6,18 +6,12 @@
 from __future__ import annotations
 
 from assay import measures
+from assay.applicability import data_only
 from assay.catalogue import Case, Rule, TrialCase
 from assay.findings import found
 from assay.measures import ladder
 from assay.records import Direction, Finding, Scope, Severity, State, Tier
 from assay.units import Unit
-
-
-def applies(case: Case) -> str | None:
-    """Reads and writes of data files."""
-    assert isinstance(case, TrialCase)
-    known = case.phase.directions.get(case.measure.operation) in (Direction.READ, Direction.WRITE)
-    return None if known else "neither a read nor a write of data"
 
 
 def check(case: Case) -> Finding:
@@ -97,7 +91,7 @@ RULE = Rule(
     severity=Severity.INVALIDATES,
     part="tier",
     needs=("extents.hole_bytes", "extents.unwritten_bytes"),
-    applies=applies,
+    applies=data_only,
     check=check,
     reads=("extents.hole_bytes", "extents.unwritten_bytes"),
     alternatives=(

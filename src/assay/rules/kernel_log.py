@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from assay.applicability import runs_only
 from assay.catalogue import Case, Rule, TrialCase
 from assay.findings import found
 from assay.measures import ladder
@@ -47,11 +48,6 @@ class Told:
     severity: Severity
     kind: str
     text: str
-
-
-def applies(case: Case) -> str | None:
-    """None for every run."""
-    return None if isinstance(case, TrialCase) else "it judges runs"
 
 
 def check(case: Case) -> Finding:
@@ -143,7 +139,7 @@ RULE = Rule(
     severity=Severity.INVALIDATES,
     part="noise",
     needs=("kernel.messages",),
-    applies=applies,
+    applies=runs_only,
     check=check,
     alternatives=(
         "The message is of somebody else's work, on a device that it does not name: look at the lines before it with dmesg -T.",

@@ -9,10 +9,11 @@ import posixpath
 from collections import Counter
 
 from assay import measures
+from assay.applicability import data_only
 from assay.catalogue import Case, Rule, TrialCase
 from assay.findings import found
 from assay.measures import ladder
-from assay.records import Direction, Finding, Scope, Severity, State
+from assay.records import Finding, Scope, Severity, State
 from assay.units import Unit
 
 SECTOR_BYTES = 512
@@ -22,8 +23,8 @@ SECTOR_BYTES = 512
 def applies(case: Case) -> str | None:
     """Reads and writes of data files on a device that says that it rotates."""
     assert isinstance(case, TrialCase)
-    if case.phase.directions.get(case.measure.operation) not in (Direction.READ, Direction.WRITE):
-        return "neither a read nor a write of data"
+    if why := data_only(case):
+        return why
     if rotates(case) == "0":
         return "the device says that it has no moving parts"
     return None

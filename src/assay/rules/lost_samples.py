@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 
+from assay.applicability import runs_only
 from assay.catalogue import Case, Rule, TrialCase
 from assay.findings import found
 from assay.measures import traced
@@ -27,11 +28,6 @@ ADVICE = (
     "Run again on a quieter machine or leave a processor free (knob `cpus`); if it is always the same observer, name fewer "
     "of them under `observers`. Until then read nothing from the named series at those moments."
 )
-
-
-def applies(case: Case) -> str | None:
-    """None for every run; a comparison has no samples of its own."""
-    return None if isinstance(case, TrialCase) else "it judges runs"
 
 
 def check(case: Case) -> Finding:
@@ -108,7 +104,7 @@ RULE = Rule(
     severity=Severity.QUALIFIES,
     part="evidence",
     needs=(),
-    applies=applies,
+    applies=runs_only,
     check=check,
     alternatives=ALTERNATIVES,
     advice=ADVICE,

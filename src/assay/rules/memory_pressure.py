@@ -11,10 +11,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from assay import measures
+from assay.applicability import runs_only
 from assay.catalogue import Case, Rule, TrialCase
 from assay.findings import found, knob
 from assay.measures import ladder
-from assay.records import ABSOLUTE, Direction, Finding, Scope, Series, Severity, State
+from assay.records import Direction, Finding, Scope, Severity, State
 
 PAGE_BYTES = 4096
 """Of larger pages it is more: then less is told than was."""
@@ -31,11 +32,6 @@ class Pressure:
     killed: float | None
     again: float | None
     """Bytes of files that had been given up and were read in again, over the bytes that the load moved."""
-
-
-def applies(case: Case) -> str | None:
-    """None for every run."""
-    return None if isinstance(case, TrialCase) else "it judges runs"
 
 
 def check(case: Case) -> Finding:
@@ -95,7 +91,7 @@ def limited(case: TrialCase) -> bool:
 
 def waited(case: TrialCase) -> float | None:
     """Least share of the clock in which all waited: what may have been waited between the looks and its ends is taken off."""
-    series, phase = counted(case, "pressure", "memory_full_ns"), case.phase
+    series, phase = ladder.of_host(case.phase, case.observations, "pressure", "memory_full_ns"), case.phase
     lasted = phase.end_ns - phase.start_ns
     if series is None or lasted <= 0:
         return None
@@ -122,13 +118,7 @@ def again(case: TrialCase) -> float | None:
 
 def rise(case: TrialCase, layer: str, metric: str) -> float | None:
     """By how much a counter of the host rose under the clock; None where it was not seen."""
-    series = counted(case, layer, metric)
-    return None if series is None else ladder.rise(series, case.phase.start_ns, case.phase.end_ns)
-
-
-def counted(case: TrialCase, layer: str, metric: str) -> Series | None:
-    """A counter of the whole host over time."""
-    return next(case.observations.over_time(case.phase.name, layer, metric, ABSOLUTE), None)
+    return ladder.host_rise(case.phase, case.observations, layer, metric)
 
 
 RULE = Rule(
@@ -138,7 +128,7 @@ RULE = Rule(
     severity=Severity.QUALIFIES,
     part="noise",
     needs=(),
-    applies=applies,
+    applies=runs_only,
     check=check,
     alternatives=(
         "Another program, or another control group at its own limit, waited or was killed: the counters are of the whole host.",

@@ -11,18 +11,12 @@ import itertools
 from dataclasses import dataclass
 
 from assay import measures
+from assay.applicability import LISTS, LOOKUPS, TREE
 from assay.catalogue import Case, Rule, TrialCase
 from assay.findings import found, knob
 from assay.measures import ladder
 from assay.records import Direction, Finding, Regime, Rung, Scope, Series, Severity, State, Tier, Value
 from assay.units import Unit
-
-LISTS = ("list", "readdir")
-"""Operations that read names alone."""
-TREE = {"walk": ("walk", "file"), "file": ("file",)}
-"""Operations on a tree that is read: a walk looks at its directories and at the files in them."""
-LOOKS_UP = ("stat", "open", "readdir_plus", *TREE, *LISTS)
-"""Operations that read metadata without making or changing any."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,7 +32,7 @@ def applies(case: Case) -> str | None:
     assert isinstance(case, TrialCase)
     if case.phase.directions.get(case.measure.operation) is not Direction.METADATA:
         return "no metadata operation"
-    if case.measure.operation not in LOOKS_UP and case.claim.tier is not Tier.DEVICE:
+    if case.measure.operation not in LOOKUPS and case.claim.tier is not Tier.DEVICE:
         return f"{case.measure.operation} makes, changes or removes objects, it is not answered from a cache"
     return None
 
@@ -46,7 +40,7 @@ def applies(case: Case) -> str | None:
 def check(case: Case) -> Finding:
     """Inodes loaded for each object touched, against a claim about the device or about cold caches."""
     assert isinstance(case, TrialCase)
-    if case.measure.operation not in LOOKS_UP:
+    if case.measure.operation not in LOOKUPS:
         advice = "claim durability = stable-media instead, or leave the tier as-is"
         return found(RULE, case, State.UNVERIFIED, f"No counter says which tier a {case.measure.operation} reached: {advice}.")
     if case.measure.operation in LISTS:

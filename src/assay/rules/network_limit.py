@@ -6,17 +6,12 @@ What passed the server's interfaces (L4) over what the slowest link or shaper on
 from __future__ import annotations
 
 from assay import measures
+from assay.applicability import servers_only
 from assay.catalogue import Case, Rule, TrialCase
 from assay.findings import found, held_back
 from assay.measures import ladder, served
 from assay.records import Direction, Finding, Rung, Scope, Severity, State, Tier
 from assay.units import Unit
-
-
-def applies(case: Case) -> str | None:
-    """Whatever a server does."""
-    assert isinstance(case, TrialCase)
-    return None if served.server(case.run) else "the target names no server"
 
 
 def check(case: Case) -> Finding:
@@ -85,7 +80,7 @@ RULE = Rule(
     part="load",
     needs=(),
     reads=("L4.read", "L4.write", "server.retransmitted_segments", "fact:target.server.limit_bytes_per_s"),
-    applies=applies,
+    applies=servers_only,
     check=check,
     alternatives=(
         "The shaper is what is asked about (a slow line): then it is the system, and the figure is that of the line.",

@@ -12,11 +12,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from assay import measures
+from assay.applicability import kept_only
 from assay.catalogue import Case, Rule, TrialCase
 from assay.findings import at_most, found, told_rate
-from assay.measures import ladder, traced
+from assay.measures import in_bytes, ladder, traced
 from assay.records import Direction, Durability, Finding, Rung, Scope, Severity, Span, State, Tier
-from assay.units import Unit
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,17 +28,6 @@ class Reached:
     at_most: float = 0.0
     device: str = ""
     unknown: str | None = None
-
-
-def applies(case: Case) -> str | None:
-    """Writes of data; creations and removals where stable media are claimed."""
-    assert isinstance(case, TrialCase)
-    direction = case.phase.directions.get(case.measure.operation)
-    if direction is Direction.READ or case.measure.operation in ("stat", "list"):
-        return "not a write"
-    if direction is Direction.METADATA and case.claim.durability is not Durability.STABLE_MEDIA:
-        return "no claim that these objects are on stable media"
-    return None
 
 
 def check(case: Case) -> Finding:
@@ -139,11 +128,6 @@ def absorbed(case: TrialCase, reached: Reached, written: float) -> Finding:
     )
 
 
-def in_bytes(count: float) -> str:
-    """Bytes in words."""
-    return measures.with_unit(count, Unit.BYTES)
-
-
 RULE = Rule(
     id="D06",
     name="never-written",
@@ -151,7 +135,7 @@ RULE = Rule(
     severity=Severity.INVALIDATES,
     part="tier",
     needs=(),
-    applies=applies,
+    applies=kept_only,
     check=check,
     reads=("L0.write", "process.cancelled_write_bytes", "L2.write", "L9.write", "L8.write", "tracepoints.own_write_bytes"),
     alternatives=(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 
+from assay.applicability import changes_only
 from assay.catalogue import Case, Rule, TrialCase
 from assay.findings import found
 from assay.measures import ladder, traced
@@ -16,14 +17,6 @@ from assay.records import Direction, Finding, Rung, Scope, Severity, Span, State
 
 FEW = 9.5
 """Foreign flushes below this are told with a decimal: "about 0" would be no reason."""
-
-
-def applies(case: Case) -> str | None:
-    """Everything that claims stable media and is not a read."""
-    assert isinstance(case, TrialCase)
-    if case.phase.directions.get(case.measure.operation) is Direction.READ or case.measure.operation in ("stat", "list"):
-        return "not a write"
-    return None
 
 
 def check(case: Case) -> Finding:
@@ -121,7 +114,7 @@ RULE = Rule(
     severity=Severity.INVALIDATES,
     part="durability",
     needs=("L9.flush",),
-    applies=applies,
+    applies=changes_only,
     check=check,
     reads=("L9.flush", "L8.flush", "tracepoints.own_flushes"),
     alternatives=(

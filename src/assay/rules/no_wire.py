@@ -9,7 +9,7 @@ from __future__ import annotations
 from assay import measures
 from assay.catalogue import Case, Rule, TrialCase
 from assay.findings import found
-from assay.measures import served
+from assay.measures import ladder, served
 from assay.records import Direction, Finding, Path, Rung, Scope, Severity, State
 from assay.units import Unit
 
@@ -62,7 +62,7 @@ def passed(case: TrialCase, interface: str, *, crosses: bool) -> float | None:
 
 def payload(case: TrialCase) -> float | None:
     """What the clients say they moved, all directions together; None where they say nothing."""
-    told = [served.told_bytes(case.phase, direction) for direction in (Direction.READ, Direction.WRITE)]
+    told = [ladder.told_bytes(case.phase, direction) for direction in (Direction.READ, Direction.WRITE)]
     return sum(one for one in told if one) or None
 
 

@@ -23,7 +23,6 @@ from assay.units import Unit
 
 PARTS = 60
 """Of the window: twelve in each of five rounds, twelve batches of MSER-5."""
-METRICS = {"ops_per_s": "count", "bytes_per_s": "bytes"}
 RATE = "the rate"
 
 
@@ -78,7 +77,7 @@ def courses_of(case: TrialCase, edges: tuple[int, int]) -> Iterator[Course]:
     parts = min(PARTS, known // BATCH * BATCH)
     if parts < ROUNDS:
         return
-    rates = amounts(case, METRICS.get(case.measure.figure, "count"), edges, parts)
+    rates = amounts(case, measures.AMOUNTS.get(case.measure.figure, "count"), edges, parts)
     if sum(rates) > 0:
         yield course(case, RATE, [rate * parts * 1e9 / (edges[1] - edges[0]) for rate in rates])
     if case.measure.figure.startswith("latency_") and all(rates):
@@ -115,7 +114,7 @@ def unsteady(case: TrialCase, worst: Course) -> Finding:
     """The failure, bounded by the stretches of different level."""
     bound = None
     kind = measures.figure_kind(case.measure.figure)
-    if worst.name == RATE and kind is not None and case.measure.figure in METRICS:
+    if worst.name == RATE and kind is not None and case.measure.figure in measures.AMOUNTS:
         bound = Bound(low=min(worst.found.levels), high=max(worst.found.levels), unit=kind.unit)
     known = f" In its stretches it was {in_words(bound)}." if bound else ""
     return found(

@@ -13,8 +13,9 @@ from datetime import UTC, datetime
 from statistics import fmean
 
 from assay import measures
+from assay.applicability import comparisons_only
 from assay.catalogue import Case, ComparisonCase, Rule
-from assay.findings import comparisons_only, found
+from assay.findings import found
 from assay.pairs import NOTEBOOK
 from assay.records import Bound, Change, Conclusion, Finding, Run, Scope, Severity, State
 from assay.statistics.contrast import Contrast
@@ -150,7 +151,7 @@ def arm(case: ComparisonCase, number: int, runs: Sequence[tuple[Run, object]]) -
     values: dict[str, float] = {}
     kept: dict[str, Run] = {}
     for run, _ in runs:
-        name = f"{run.trial.id:04d}/{run.attempt}"
+        name = run.id
         verdict = case.verdicts.get(name)
         if name not in case.comparison.excluded and verdict is not None and verdict.value is not None and verdict.value > 0:
             values[name], kept[name] = math.log(verdict.value), run

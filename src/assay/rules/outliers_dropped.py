@@ -12,8 +12,9 @@ from collections.abc import Iterator, Mapping
 from statistics import median
 
 from assay import pairs
+from assay.applicability import comparisons_only
 from assay.catalogue import Case, ComparisonCase, Rule
-from assay.findings import comparisons_only, found
+from assay.findings import found
 from assay.records import Bound, Finding, Judged, Outcome, Scope, Severity, State, Value, Verdict
 
 NORMAL = 1.4826

@@ -17,7 +17,7 @@ from assay.units import Unit
 
 MOST_PARTS = 300
 """More parts than these cost time and show no period that matters."""
-METRICS = {"ops_per_s": "count", "busy_ops_per_s": "count", "bytes_per_s": "bytes"}
+METRICS = {**measures.AMOUNTS, "busy_ops_per_s": "count"}
 
 
 def applies(case: Case) -> str | None:

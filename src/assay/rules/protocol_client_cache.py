@@ -7,16 +7,11 @@ figure is then one of the client's memory. Operations of the clients are held ag
 from __future__ import annotations
 
 from assay import measures
+from assay.applicability import servers_only
 from assay.catalogue import Case, Rule, TrialCase
 from assay.findings import at_most, found, in_words, told_rate
 from assay.measures import served
 from assay.records import Finding, Scope, Severity, State, Tier
-
-
-def applies(case: Case) -> str | None:
-    """Whatever clients ask of a server."""
-    assert isinstance(case, TrialCase)
-    return None if served.server(case.run) else "the target names no server"
 
 
 def check(case: Case) -> Finding:
@@ -67,7 +62,7 @@ RULE = Rule(
     part="tier",
     needs=(),
     reads=("server.requests",),
-    applies=applies,
+    applies=servers_only,
     check=check,
     alternatives=(
         "One request carries several operations (compounds, batches, READDIRPLUS): count what was in it, or declare it.",

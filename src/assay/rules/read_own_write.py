@@ -8,6 +8,7 @@ of what was asked storage was made to read. Where all of it came from storage, n
 from __future__ import annotations
 
 from assay import measures
+from assay.applicability import reads_only
 from assay.catalogue import Case, Rule, TrialCase
 from assay.findings import at_most, found, knob, told_rate
 from assay.measures import ladder
@@ -17,8 +18,8 @@ from assay.records import Direction, Finding, Phase, Regime, Rung, Scope, Severi
 def applies(case: Case) -> str | None:
     """Reads under a claim of a layer below the client's cache, or of cold."""
     assert isinstance(case, TrialCase)
-    if case.phase.directions.get(case.measure.operation) is not Direction.READ:
-        return "not a read"
+    if why := reads_only(case):
+        return why
     below = case.claim.tier in (Tier.DEVICE, Tier.SERVER_CACHE) or case.claim.regime is Regime.COLD
     if not below:
         return "neither a layer below the client's cache nor cold is claimed"

@@ -7,12 +7,11 @@ data files, over the bytes asked. Of reads in order, reading ahead is meant.
 
 from __future__ import annotations
 
-from assay import measures
+from assay.applicability import reads_only
 from assay.catalogue import Case, Rule, TrialCase
 from assay.findings import found, knob
-from assay.measures import ladder, traced
+from assay.measures import in_bytes, ladder, traced
 from assay.records import Direction, Finding, Rung, Scope, Severity, State
-from assay.units import Unit
 
 RANDOM = "random"
 
@@ -20,8 +19,8 @@ RANDOM = "random"
 def applies(case: Case) -> str | None:
     """Buffered random reads."""
     assert isinstance(case, TrialCase)
-    if case.phase.directions.get(case.measure.operation) is not Direction.READ:
-        return "not a read"
+    if why := reads_only(case):
+        return why
     if not case.measure.operation.startswith(RANDOM):
         return "not a random read: reading ahead is meant"
     return "direct reads are not read ahead" if knob(case, "direct") is True else None
@@ -80,11 +79,6 @@ def read_ahead(case: TrialCase) -> str | None:
     devices = dict.fromkeys(device for place in case.run.places for device in place.devices)
     found_kb = (ladder.device_fact(case.observations, device, "bdi.read_ahead_kb") for device in devices)
     return ", ".join(text for text in found_kb if text) or None
-
-
-def in_bytes(count: float) -> str:
-    """Bytes in words."""
-    return measures.with_unit(count, Unit.BYTES)
 
 
 RULE = Rule(

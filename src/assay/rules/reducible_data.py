@@ -9,18 +9,11 @@ that they could be is a note: an array, a hypervisor or a disk below may do it u
 from __future__ import annotations
 
 from assay import measures
+from assay.applicability import data_only
 from assay.catalogue import Case, Rule, TrialCase
 from assay.findings import at_most, found, knob, told_rate
-from assay.measures import ladder
+from assay.measures import in_bytes, ladder
 from assay.records import Direction, Finding, Scope, Series, Severity, Span, State
-from assay.units import Unit
-
-
-def applies(case: Case) -> str | None:
-    """Reads and writes of data; limits.toml: tier = device."""
-    assert isinstance(case, TrialCase)
-    known = case.phase.directions.get(case.measure.operation) in (Direction.READ, Direction.WRITE)
-    return None if known else "neither a read nor a write of data"
 
 
 def check(case: Case) -> Finding:
@@ -123,11 +116,6 @@ def reduced(case: TrialCase, asked: float, step: ladder.Step, observed: dict[str
     )
 
 
-def in_bytes(count: float) -> str:
-    """Bytes in words."""
-    return measures.with_unit(count, Unit.BYTES)
-
-
 RULE = Rule(
     id="T07",
     name="reducible-data",
@@ -135,7 +123,7 @@ RULE = Rule(
     severity=Severity.INVALIDATES,
     part="tier",
     needs=(),
-    applies=applies,
+    applies=data_only,
     check=check,
     reads=("L0.read", "L0.write", "L8.read", "L8.write", "L9.read", "L9.write", "extents.encoded_bytes"),
     alternatives=(

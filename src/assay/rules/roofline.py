@@ -11,9 +11,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from assay import links, measures
+from assay.applicability import data_only
 from assay.catalogue import Case, Rule, TrialCase
 from assay.findings import found, knob
-from assay.records import Bound, Direction, Finding, Path, Scope, Severity, State, Tier
+from assay.records import Bound, Finding, Path, Scope, Severity, State, Tier
 from assay.units import Unit
 
 
@@ -37,8 +38,8 @@ class Line:
 def applies(case: Case) -> str | None:
     """Reads and writes of data over something whose limit is known."""
     assert isinstance(case, TrialCase)
-    if case.phase.directions.get(case.measure.operation) not in (Direction.READ, Direction.WRITE):
-        return "neither a read nor a write of data"
+    if why := data_only(case):
+        return why
     return None if any(True for _ in lines(case)) else "no limit is declared for what this measure uses"
 
 

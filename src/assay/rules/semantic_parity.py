@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from assay import measures
+from assay.applicability import is_own_setting
 from assay.catalogue import Case, ComparisonCase, Rule
 from assay.findings import found
 from assay.measures import ladder
@@ -45,9 +46,7 @@ def applies(case: Case) -> str | None:
     """None but where the comparison is of one target's own setting."""
     if not isinstance(case, ComparisonCase):
         return "it judges comparisons"
-    owner, _, knob = case.comparison.factor.partition(".")
-    own = knob and owner in {target.name for target in case.experiment.targets}
-    return f"what the target promises is the factor ({case.comparison.factor})" if own else None
+    return f"what the target promises is the factor ({case.comparison.factor})" if is_own_setting(case) else None
 
 
 def check(case: Case) -> Finding:

@@ -8,9 +8,10 @@ its log is then the part that is not. Where the clients tell no bytes, only all 
 from __future__ import annotations
 
 from assay import measures
+from assay.applicability import servers_only
 from assay.catalogue import Case, Rule, TrialCase
 from assay.findings import found, told_rate
-from assay.measures import served
+from assay.measures import ladder, served
 from assay.records import Direction, Durability, Finding, Scope, Severity, State
 from assay.units import Unit
 
@@ -20,7 +21,7 @@ def applies(case: Case) -> str | None:
     assert isinstance(case, TrialCase)
     if case.phase.directions.get(case.measure.operation) not in (Direction.WRITE, Direction.METADATA):
         return "nothing is written"
-    return None if served.server(case.run) else "the target names no server"
+    return servers_only(case)
 
 
 def check(case: Case) -> Finding:
@@ -33,7 +34,7 @@ def check(case: Case) -> Finding:
         return found(
             RULE, case, State.UNVERIFIED, f"It is not known {lacking}, so its answers cannot be held against its storage."
         )
-    told = served.told_bytes(case.phase, Direction.WRITE)
+    told = ladder.told_bytes(case.phase, Direction.WRITE)
     observed = {
         "acknowledged_bytes": told or taken.raw_bytes,
         "dirty_bytes": dirty,

@@ -7,16 +7,11 @@ use; and for how long the busiest of these threads ran or stood ready to run.
 from __future__ import annotations
 
 from assay import measures
+from assay.applicability import servers_only
 from assay.catalogue import Case, Rule, TrialCase
 from assay.findings import found, held_back
 from assay.measures import served
 from assay.records import Finding, Scope, Severity, State, Tier
-
-
-def applies(case: Case) -> str | None:
-    """Whatever a server does."""
-    assert isinstance(case, TrialCase)
-    return None if served.server(case.run) else "the target names no server"
 
 
 def check(case: Case) -> Finding:
@@ -63,7 +58,7 @@ RULE = Rule(
     part="load",
     needs=(),
     reads=("server.run_ns", "server.busiest_thread_ns", "server.cpus"),
-    applies=applies,
+    applies=servers_only,
     check=check,
     alternatives=(
         "A server that polls or spins is busy at any load: halve the load and look again.",

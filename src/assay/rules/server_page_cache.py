@@ -7,6 +7,7 @@ bytes that the clients got says what the server remembered.
 from __future__ import annotations
 
 from assay import measures
+from assay.applicability import reads_only, servers_only
 from assay.catalogue import Case, Rule, TrialCase
 from assay.findings import at_most, found, in_words, told_rate
 from assay.measures import served
@@ -17,9 +18,7 @@ from assay.units import Unit
 def applies(case: Case) -> str | None:
     """Reads from a server."""
     assert isinstance(case, TrialCase)
-    if case.phase.directions.get(case.measure.operation) is not Direction.READ:
-        return "not a read"
-    return None if served.server(case.run) else "the target names no server"
+    return reads_only(case) or servers_only(case)
 
 
 def check(case: Case) -> Finding:

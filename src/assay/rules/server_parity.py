@@ -10,10 +10,11 @@ from collections.abc import Iterator, Mapping
 from statistics import median
 
 from assay import measures
+from assay.applicability import is_own_setting
 from assay.catalogue import Case, ComparisonCase, Rule
 from assay.findings import found
 from assay.measures import served
-from assay.records import Finding, Run, Scope, Severity, State
+from assay.records import Finding, Scope, Severity, State
 
 EARLY, ITSELF, REMEMBERED = "D04", "T09", "T02"
 LOOKED_AT = {
@@ -31,15 +32,13 @@ def applies(case: Case) -> str | None:
     assert isinstance(case, ComparisonCase)
     if not any(served.server(run) for run, _ in (*case.baseline, *case.candidate)):
         return "the targets name no server"
-    owner, _, knob = case.comparison.factor.partition(".")
-    own = knob and owner in {target.name for target in case.experiment.targets}
-    return f"what the server does is the factor ({case.comparison.factor})" if own else None
+    return f"what the server does is the factor ({case.comparison.factor})" if is_own_setting(case) else None
 
 
 def check(case: Case) -> Finding:
     """The same rule's findings in both arms."""
     assert isinstance(case, ComparisonCase)
-    baseline, candidate = (seen(case, {id_of(run) for run, _ in arm}) for arm in (case.baseline, case.candidate))
+    baseline, candidate = (seen(case, {run.id for run, _ in arm}) for arm in (case.baseline, case.candidate))
     both = baseline.keys() & candidate.keys()
     observed = {
         f"{rule}.{arm}": known[rule]
@@ -64,11 +63,6 @@ def check(case: Case) -> Finding:
         threshold={"ratio_share": case.thresholds["ratio_share"], "memory_share": case.thresholds["memory_share"]},
         relabel="a comparison of two promises, not of two speeds" if worst is Severity.INVALIDATES else None,
     )
-
-
-def id_of(run: Run) -> str:
-    """A run's id as verdicts are kept by."""
-    return f"{run.trial.id:04d}/{run.attempt}"
 
 
 def seen(case: ComparisonCase, runs: set[str]) -> Seen:

@@ -19,9 +19,6 @@ from assay.measures.windows import Window, scheduled
 from assay.records import Bound, Client, Finding, Scope, Severity, State
 from assay.units import Unit
 
-AMOUNTS = {"ops_per_s": "count", "bytes_per_s": "bytes"}
-"""Which amount of a window a rate is made of."""
-
 
 def applies(case: Case) -> str | None:
     """Operations of more than one client."""
@@ -122,10 +119,10 @@ def bracket(case: TrialCase) -> Bound | None:
 def rates(case: TrialCase, common: Window, whole: Window) -> Bound | None:
     """The rates of the common window and of the whole time, with the drain where it is charged."""
     rate = rate_of(case)
-    if rate is None or case.measure.figure not in AMOUNTS:
+    if rate is None or case.measure.figure not in measures.AMOUNTS:
         return None
     drain = (case.phase.drain_ns or 0) / 1e9 if charges_drain(case.phase, case.measure) else 0.0
-    found = [getattr(window, AMOUNTS[case.measure.figure]) / (window.seconds + drain) for window in (common, whole)]
+    found = [getattr(window, measures.AMOUNTS[case.measure.figure]) / (window.seconds + drain) for window in (common, whole)]
     return Bound(low=min(found), high=max(found), unit=rate[1])
 
 

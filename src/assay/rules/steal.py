@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from assay import measures
+from assay.applicability import runs_only
 from assay.catalogue import Case, Rule, TrialCase
 from assay.findings import found
 from assay.records import ABSOLUTE, Finding, Phase, Scope, Series, Severity, State
@@ -34,11 +35,6 @@ class Losses:
     steal: float
     worst_second: float | None
     waiting: float | None
-
-
-def applies(case: Case) -> str | None:
-    """None for every run."""
-    return None if isinstance(case, TrialCase) else "it judges runs"
 
 
 def check(case: Case) -> Finding:
@@ -174,7 +170,7 @@ RULE = Rule(
     severity=Severity.QUALIFIES,
     part="noise",
     needs=("cpu.steal_ns",),
-    applies=applies,
+    applies=runs_only,
     check=check,
     alternatives=ALTERNATIVES,
     advice=ADVICE,

@@ -72,7 +72,7 @@ def check(case: Case) -> Finding:
 
 def phases(case: ComparisonCase, runs: Runs) -> list[Phase]:
     """The phase of the measure in each run of an arm that counts."""
-    counted = [run for run, _ in runs if f"{run.trial.id:04d}/{run.attempt}" not in case.comparison.excluded]
+    counted = [run for run, _ in runs if run.id not in case.comparison.excluded]
     seen = (measures.phase_of(run, case.measure) for run in counted)
     return [phase for phase in seen if phase is not None and phase.clients]
 

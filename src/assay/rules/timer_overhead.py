@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 from assay import measures
 from assay.catalogue import Case, Rule, TrialCase
-from assay.findings import found
+from assay.findings import found, held_back
 from assay.measures import latency
-from assay.records import Bound, Finding, Scope, Severity, State
+from assay.records import Finding, Scope, Severity, State
 from assay.units import Unit
 
 SLOW = "clock_gettime"
@@ -133,20 +133,10 @@ def too_short(case: TrialCase, cost: Cost, middle_ns: float, observed: dict[str,
         f" {measures.percent(observed['least_share'])} of that: the clock is measured along with them.",
         observed={**observed},
         threshold={**case.thresholds},
-        bound=bound(case, cost.left_share(middle_ns)),
+        bound=held_back(case, cost.left_share(middle_ns)),
         relabel=f"operations of {each} with the clock beside them",
         evidence=("L0 engine: histogram, clock, processor time in user mode",),
     )
-
-
-def bound(case: TrialCase, left: float | None) -> Bound | None:
-    """Without the clock a rate would be at least, a time at most what was measured; `left` is what is surely its own."""
-    kind = measures.figure_kind(case.measure.figure)
-    if case.value is None or kind is None:
-        return None
-    if kind.better is measures.Better.HIGHER:
-        return Bound(low=case.value, high=None if left is None else case.value / left, unit=kind.unit)
-    return Bound(low=None if left is None else case.value * left, high=case.value, unit=kind.unit)
 
 
 RULE = Rule(

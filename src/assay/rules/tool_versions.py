@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from assay.applicability import comparisons_only
 from assay.catalogue import Case, ComparisonCase, Rule
-from assay.findings import comparisons_only, found, shortened
+from assay.findings import found, shortened
 from assay.records import Finding, Observations, Run, Scope, Severity, State, When
 
 LAB, GENERATOR, KERNEL = "assay", "assay-engine", "kernel"

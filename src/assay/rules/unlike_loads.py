@@ -81,7 +81,7 @@ def mean_load(case: ComparisonCase, runs: Sequence[tuple[Run, object]], load_of:
     found_loads = []
     for run, _ in runs:
         phase = measures.phase_of(run, case.measure)
-        if phase is not None and f"{run.trial.id:04d}/{run.attempt}" not in case.comparison.excluded:
+        if phase is not None and run.id not in case.comparison.excluded:
             load = load_of(phase)
             if load:
                 found_loads.append(load)

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from assay import measures
+from assay.applicability import changes_only
 from assay.catalogue import Case, Rule, TrialCase
 from assay.findings import found
 from assay.measures import ladder
@@ -28,14 +29,6 @@ class Cache:
     device: str
     queue: str | None
     driver: str | None
-
-
-def applies(case: Case) -> str | None:
-    """Everything that claims stable media and is not a read."""
-    assert isinstance(case, TrialCase)
-    if case.phase.directions.get(case.measure.operation) is Direction.READ or case.measure.operation in ("stat", "list"):
-        return "not a write"
-    return None
 
 
 def check(case: Case) -> Finding:
@@ -161,7 +154,7 @@ RULE = Rule(
     severity=Severity.QUALIFIES,
     part="durability",
     needs=(),
-    applies=applies,
+    applies=changes_only,
     check=check,
     reads=("fact:device.*.queue.write_cache", "L9.flush", "L8.flush"),
     alternatives=(

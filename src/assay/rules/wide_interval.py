@@ -9,8 +9,9 @@ from __future__ import annotations
 import math
 
 from assay import measures
+from assay.applicability import comparisons_only
 from assay.catalogue import Case, ComparisonCase, Rule
-from assay.findings import comparisons_only, found
+from assay.findings import found
 from assay.records import Bound, Estimate, Finding, Scope, Severity, State
 
 ALTERNATIVES = (

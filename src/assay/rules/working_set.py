@@ -7,6 +7,7 @@ had no direct evidence.
 from __future__ import annotations
 
 from assay import measures
+from assay.applicability import reads_only
 from assay.catalogue import Case, Rule, TrialCase
 from assay.findings import found, knob
 from assay.measures import ladder
@@ -17,8 +18,8 @@ from assay.units import Unit
 def applies(case: Case) -> str | None:
     """Reads whose path through the cache nobody counted."""
     assert isinstance(case, TrialCase)
-    if case.phase.directions.get(case.measure.operation) is not Direction.READ:
-        return "not a read"
+    if why := reads_only(case):
+        return why
     if ladder.passed(case.phase, case.observations, Rung.CLIENT_CACHE, Direction.READ) is not None:
         return "the process's own read_bytes are known: direct evidence outranks the size of memory"
     return None

@@ -8,12 +8,10 @@ holds nothing but the target (a loop device).
 
 from __future__ import annotations
 
-from assay import measures
 from assay.catalogue import Case, Rule, TrialCase
 from assay.findings import found
-from assay.measures import ladder
+from assay.measures import in_bytes, ladder
 from assay.records import Direction, Finding, Rung, Scope, Severity, Span, State
-from assay.units import Unit
 
 
 def applies(case: Case) -> str | None:
@@ -86,11 +84,6 @@ def amplified(case: TrialCase, step: ladder.Step, written: float, observed: dict
         threshold={"ratio": case.thresholds["ratio"]},
         relabel=f"storage wrote {ratio:.1f} bytes for each byte written",
     )
-
-
-def in_bytes(count: float) -> str:
-    """Bytes in words."""
-    return measures.with_unit(count, Unit.BYTES)
 
 
 RULE = Rule(
