@@ -1,5 +1,7 @@
 """D02: a stable-media claim with and without flushes at the lowest device."""
 
+import pytest
+
 from assay.records import Claim, Durability, State
 from assay.rules.no_flush import RULE
 from audit.case_builder import MIB, Made, Seen, but, case_of
@@ -55,6 +57,12 @@ def test_uncounted_flushes_are_unverified():
 
 def test_reads_are_not_its_business():
     assert RULE.applies(case_of(Made(), "D02")) == "not a write"
+
+
+@pytest.mark.parametrize("operation", ["stat", "list", "open", "readdir", "readdir_plus", "walk"])
+def test_looking_at_metadata_writes_nothing(operation):
+    assert RULE.applies(case_of(Made(operation=operation, record_bytes=0), "D02")) == "not a write"
+    assert RULE.applies(case_of(Made(operation="create", record_bytes=0), "D02")) is None
 
 
 def test_flushes_that_the_load_sent_itself_need_not_stand_out():
