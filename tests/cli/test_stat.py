@@ -58,6 +58,22 @@ def test_every_mistake_is_told_at_once(tmp_path):
     assert [part for part in wanted if part not in text] == []
 
 
+def test_more_observers_and_the_server_are_named(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    request = stat_words.read(["--observe=tracepoints,layout", "--server", "pid_file=p,data=d,data=/e,address=::1", "--", "x"])
+    assert request.observe == ("tracepoints", "layout")
+    assert (request.server.pid_file, request.server.address, request.server.cgroup) == ("p", "::1", None)
+    assert request.server.data == (f"{tmp_path}/d", "/e")
+
+
+def test_observers_and_parts_of_a_server_that_there_are_not_are_told(tmp_path):
+    with pytest.raises(InputErrors) as caught:
+        stat_words.read(["--observe", "all,tracepoints", "--server=data=d,host=x", "--", "x"])
+    text = str(caught.value)
+    wanted = ("--observe all", "processes", "--server host=x", "without processes")
+    assert [part for part in wanted if part not in text] == []
+
+
 def test_a_pattern_needs_a_group_and_a_unit():
     with pytest.raises(InputErrors) as caught:
         stat_words.read(["--reported", "[0-9]+ MB", "--", "x", "{braces}"])

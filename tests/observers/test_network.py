@@ -24,6 +24,11 @@ def test_received_is_read_and_sent_is_written():
     assert not readings(evidence, subject="interface:lo"), "the loopback is read only where it is named"
 
 
+def test_what_programs_here_send_to_each_other_is_counted_apart():
+    evidence = parsed({}, {DEV: bumped(r" lo: +(\d+)", 7000)})
+    assert list(the_series(evidence, "loopback_bytes").value) == [0, 0, 7000, 7000]
+
+
 def test_an_idle_interface_is_read_but_has_no_series_unless_it_is_named():
     evidence = parsed()
     assert readings(evidence, subject="interface:eth0", span=Span.CLOCK)

@@ -100,6 +100,8 @@ def once(request: Request, argv: tuple[str, ...]) -> Told:
         result_file=None if own else reported.result_file(argv),
         programs=frozenset() if own else reported.programs(argv),
         observers=watch.OBSERVERS if request.lab is None else watch.KEPT_OBSERVERS,
+        more=request.observe,
+        server=request.server,
     )
     with KeptOpen() as host:
         watched = watch.watch(host, ask)

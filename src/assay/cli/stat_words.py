@@ -12,7 +12,7 @@ from pathlib import Path
 
 from assay.cli.gate import Gate
 from assay.errors import InputErrors, Mistake
-from assay.records import Claim, Value
+from assay.records import Claim, Server, Value
 
 HELP = """\
 Usage: assay stat [OPTIONS] -- COMMAND...
@@ -28,6 +28,10 @@ Options:
   --reported REGEX        Where the number is in the output of a tool without a parser: the first group of the last match.
   --unit UNIT             The unit of that number: MB/s, MiB/s, Gbit/s, IOPS, ms ...
   --direction WHICH       read or write, for --reported. Without: the one in which more was seen to move.
+  --observe NAME,...      Look with these observers too (assay catalogue observers): tracepoints tells of whose flushes and pages
+                          they were. What they cost comes on top.
+  --server PART=VALUE,... The server on this machine whose client the command is: pid_file=FILE or cgroup=GROUP, and its data=DIR,
+                          address=IP. Its page cache, processors and network are judged too.
   --json FILE             Write everything as JSON (docs/stat-json.md).
   --save[=LAB]            Keep the run in a notebook (./lab, $ASSAY_LAB), as one more of its command or as another arm.
   --repeat N              Run it N times; say the interval of the mean.
@@ -41,9 +45,10 @@ executed, 127 where there is none.
 WHERE = "assay stat"
 LAB = "lab"
 GATES = {"": Gate.ON, "on": Gate.ON, "strict": Gate.STRICT, "off": Gate.OFF}
-VALUED = ("claim", "reported", "unit", "direction", "json", "repeat", "vs")
+VALUED = ("claim", "reported", "unit", "direction", "observe", "server", "json", "repeat", "vs")
 ALONE = ("gate", "save", "help")
 DIRECTIONS = ("read", "write")
+SERVER_PARTS = ("pid_file", "cgroup", "data", "address")
 MOST_REPEATS = 1000
 SPECIAL = frozenset("|&;<>()$`*?~\n")
 """Characters for which a command in one word is given to a shell."""
@@ -58,6 +63,9 @@ class Request:
     knobs: Mapping[str, Value] | None = None
     """Those of the workload `command` that say how the figure is found in the output; None: by the tool's parser."""
     direction: str | None = None
+    observe: tuple[str, ...] = ()
+    """Observers beyond the usual ones."""
+    server: Server | None = None
     json_to: str | None = None
     lab: Path | None = None
     """The notebook in which the runs are kept."""
@@ -89,6 +97,8 @@ def read(words: Sequence[str]) -> Request:
         claim=claim(typed),
         knobs=knobs(typed),
         direction=typed.options.get("direction"),
+        observe=observers(typed),
+        server=server(typed),
         json_to=json_file(typed),
         lab=lab(typed),
         repeat=repeats(typed),
@@ -156,6 +166,36 @@ def knobs(typed: _Words) -> Mapping[str, Value] | None:
         if not said.startswith("{"):  # braces of the command's own are no placeholders here
             typed.wrong(said, expected)
     return found
+
+
+def observers(typed: _Words) -> tuple[str, ...]:
+    """The observers that are to look too."""
+    wanted = tuple(name for name in typed.options.get("observe", "").split(",") if name)
+    if not wanted and "observe" not in typed.options:
+        return ()
+    from assay import catalogue
+
+    known = catalogue.names("observers")
+    for name in wanted or ("",):
+        if name not in known:
+            typed.wrong(f"--observe {name}", f"one or more of {', '.join(known)}")
+    return wanted
+
+
+def server(typed: _Words) -> Server | None:
+    """The server of which the command is a client."""
+    text = typed.options.get("server")
+    if text is None:
+        return None
+    pairs = [part.partition("=")[::2] for part in text.split(",")]
+    for name, value in pairs:
+        if name not in SERVER_PARTS or not value:
+            typed.wrong(f"--server {name}={value}", f"parts {'=..., '.join(SERVER_PARTS)}=...")
+    found = dict(pairs)
+    if not found.get("pid_file") and not found.get("cgroup"):
+        typed.wrong("a --server without processes", "pid_file=FILE or cgroup=GROUP, which say what it is")
+    data = tuple(str(Path(value).absolute()) for name, value in pairs if name == "data" and value)
+    return Server(pid_file=found.get("pid_file"), cgroup=found.get("cgroup"), data=data, address=found.get("address"))
 
 
 def json_file(typed: _Words) -> str | None:

@@ -76,15 +76,19 @@ class Sampler:
         self._over = threading.Event()
         self._thread: threading.Thread | None = None
 
-    def begin(self, undo: Undo | None) -> None:
-        """Start what has to run beside the phase for some observers, before the first edge; nothing where it cannot be noted."""
+    def begin(self, undo: Undo | None, pids: tuple[int, ...] = ()) -> None:
+        """Start what has to run beside the phase for some observers, before the first edge; nothing where it cannot be noted.
+
+        `pids` are processes of the load that are not named by the subject.
+        """
+        subject = dataclasses.replace(self._subject, pids=(*self._subject.pids, *pids))
         for observer in self._observers:
             if observer.beside is None or undo is None:
                 continue
             try:
                 from assay.fleet import beside  # no watcher of a single command needs it
 
-                self._beside[observer.name] = beside.start(self._host, undo, observer.beside, self._subject)
+                self._beside[observer.name] = beside.start(self._host, undo, observer.beside, subject)
             except Exception as error:  # as in _look
                 self._fail(observer, error)
 
@@ -100,11 +104,19 @@ class Sampler:
             self._thread = threading.Thread(target=self._poll, args=(polled,), name="sampler", daemon=True)
             self._thread.start()
 
-    def stop(self) -> None:
-        """End the polling and what ran beside the phase; may be called twice."""
+    def beside(self) -> tuple[int, ...]:
+        """The processes that run beside the phase."""
+        return tuple(companion.process.pid for companion in self._beside.values())
+
+    def rest(self) -> None:
+        """End the polling; edges can still be looked at."""
         self._over.set()
         if self._thread is not None:
             self._thread.join()
+
+    def stop(self) -> None:
+        """End the polling and what ran beside the phase; may be called twice."""
+        self.rest()
         while self._beside:
             self._beside.popitem()[1].end()
 

@@ -6,27 +6,40 @@ import contextlib
 import dataclasses
 import posixpath
 import stat
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from assay.catalogue import Evidence, Host, Observer
 from assay.errors import EvidenceError
 from assay.machine.stack import backing_file, device_stack, mount_of, stack
-from assay.records import EndpointKind, Place, Reading, Snapshot, Subject
+from assay.records import EndpointKind, Fact, FactClass, Place, Reading, Server, Snapshot, Subject, When
 
 TARGET = "stat"
 """What the places of a command's own choice are called."""
 
 
-def places(host: Host, paths: Iterable[str]) -> tuple[Place, ...]:
-    """One place for each file system or block device that these paths are on, in order; what is nowhere has none."""
+def places(host: Host, paths: Iterable[str], server: Server | None = None) -> tuple[Place, ...]:
+    """One place for each file system or block device that these paths are on, in order; what is nowhere has none.
+
+    A server of which the command is a client stands at the first.
+    """
     found: dict[tuple[bool, int], Place] = {}
     for path in paths:
         with contextlib.suppress(EvidenceError, OSError, ValueError):
             where = _where(path)
             if where not in found:
                 found[where] = _device(host, path) or _mount(host, path)
-    return tuple(found.values())
+    first, *others = found.values() or (None,)
+    return () if first is None else (dataclasses.replace(first, server=server), *filter(None, others))
+
+
+def of_server(host: Host, server: Server | None) -> Iterator[Fact]:
+    """How its clients reach the server, as a target of an experiment tells it."""
+    from assay.machine import server as reached  # few commands are clients
+
+    for key, value in reached.facts(host, server) if server is not None else ():
+        fact_class = FactClass.PERFORMANCE
+        yield Fact(host=host.name, when=When.BEFORE, key=f"target.{key}", value=value, fact_class=fact_class)
 
 
 def stacks(known: Sequence[Place]) -> tuple[tuple[str, ...], ...]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import os
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
@@ -102,6 +103,12 @@ class Trail:
         due_ns = self._count_ns if self.told_all() else min(self._count_ns, self._look_ns)
         most = min(self._hear_s, max(0.0, (due_ns - time.monotonic_ns()) / 1e9))
         return most if self.meeting is None else min(most, self.meeting.patience_s())
+
+    def forget(self) -> None:
+        """Throw away what was told by now: we ourselves did it, before the command was let go."""
+        for source in (self.exits, self.opens):
+            if source is not None:
+                deque(source.drain({}), maxlen=0)
 
     def told_all(self) -> bool:
         """Whether the kernel tells of every file and every task, so that nobody has to look."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import os
 import signal
 import time
 from collections.abc import Iterator, Sequence
@@ -25,13 +26,28 @@ from assay.records import Edge, Subject, Watched, When
 
 __all__ = ["KEPT_OBSERVERS", "OBSERVERS", "PHASE", "Ask", "watch"]
 
-OBSERVERS = ("block", "cgroup", "cpu", "device_settings", "memory", "network", "page_cache", "pressure")
+OBSERVERS = (
+    *("block", "cgroup", "cpu", "device_settings", "kernel_log", "memory", "network", "page_cache", "pressure", "processes"),
+)
 """What looks at the machine where nothing is kept; the processes are read when they end."""
 KEPT_OBSERVERS = ("environment", *(name for name in OBSERVERS if name != "device_settings"))
 """What looks for runs that are kept, to be compared with others: all facts of the machine."""
-
+SERVER_OBSERVERS = ("server_data", "server_network", "server_process")
+"""What looks at the server of which the command is a client."""
+PROCESSES, MOST_PROCESSES = "processes", 400
+"""The observer of all processes, and of how many it is affordable for a single command: 15 µs of CPU for each and look."""
 MOST_POLLS = 20
 """However long the command runs: most of what is judged is known from the edges."""
+
+
+class Unnoted:
+    """No ledger: what runs beside a watched command ends with us, by the kernel (PR_SET_PDEATHSIG)."""
+
+    def add(self, kind: str, **details: str) -> None:
+        """Nothing has to be written down."""
+
+    def undo(self, kind: str, **details: str) -> None:
+        """Nothing is left to be undone."""
 
 
 def watch(host: Host, ask: Ask) -> Watched:
@@ -43,6 +59,7 @@ def watch(host: Host, ask: Ask) -> Watched:
     stage, missing = _stage(host, ask)
     sampler = Sampler(host, stage.observers, _subject(stage), most_polls=MOST_POLLS)
     with _reaping(), contextlib.ExitStack() as listening:
+        listening.callback(sampler.stop)
         with forwarded.Signals() as signals:
             begun = _facts(stage, When.BEFORE)
             life = _lived(stage, sampler, signals, listening)
@@ -60,8 +77,9 @@ def _stage(host: Host, ask: Ask) -> tuple[Stage, dict[str, str]]:
     directory = str(Path(ask.directory).absolute())
     inherited = touched.inherited()
     was = touched.before(host, dict.fromkeys((*touched.named(ask.argv, directory), *inherited)))
-    places = surroundings.places(host, (directory, *(one.path for one in was)))
-    present, missing = roll_call(host, (find("observers", name) for name in ask.observers or OBSERVERS))
+    places = surroundings.places(host, (directory, *(one.path for one in was)), ask.server)
+    present, missing = roll_call(host, (find("observers", name) for name in _names(ask)))
+    missing |= _too_many(ask)
     observers = tuple(surroundings.by_stack(one, places) if one.name == "block" else one for one in present)
     out, err = (Tee(number if ask.pass_through else None) for number in (1, 2))
     return (
@@ -80,12 +98,33 @@ def _stage(host: Host, ask: Ask) -> tuple[Stage, dict[str, str]]:
     )
 
 
+def _names(ask: Ask) -> tuple[str, ...]:
+    """The observers that look, those asked for by name last: what answers slowly stands behind what is quick."""
+    usual = [*(ask.observers or OBSERVERS), *(SERVER_OBSERVERS if ask.server else ())]
+    if PROCESSES not in ask.more and _processes() > MOST_PROCESSES:
+        usual.remove(PROCESSES)
+    return tuple(dict.fromkeys((*usual, *ask.more)))
+
+
+def _processes() -> int:
+    return sum(name.isdigit() for name in os.listdir("/proc"))  # noqa: PTH208 - names, not paths
+
+
+def _too_many(ask: Ask) -> dict[str, str]:
+    """Why nothing is known of others, where there are too many of them."""
+    if PROCESSES in _names(ask):
+        return {}
+    why = f"more than {MOST_PROCESSES} processes: to read them all costs more than one command may (--observe {PROCESSES})"
+    return dict.fromkeys(find("observers", PROCESSES).gives, why)
+
+
 def _subject(stage: Stage) -> Subject:
     return Subject(
         paths=tuple(one.path for one in stage.was if one.identity is not None and touched.regular(one.path)),
         backing_files=tuple(dict.fromkeys(image for place in stage.places for image in place.backing_files)),
         directory=stage.directory,
         devices=tuple(dict.fromkeys(device for place in stage.places for device in place.devices)),
+        server=stage.ask.server,
     )
 
 
@@ -107,6 +146,8 @@ def _reaping() -> Iterator[None]:
 
 def _facts(stage: Stage, when: When) -> Evidence:
     found, missing = facts(stage.host, stage.observers, _subject(stage), when)
+    if when is When.BEFORE and stage.ask.server is not None:
+        found = (*found, *surroundings.of_server(stage.host, stage.ask.server))
     return Evidence(facts=found, missing=missing)
 
 
@@ -130,10 +171,13 @@ def _lived(stage: Stage, sampler: Sampler, signals: forwarded.Signals, listening
         life = Life(pid=waiting.pid, trail=trail.follow(stage.host, stage.tree, stage.ask.programs))
         listening.callback(life.trail.close)
         listening.callback(stage.tree.close)
+        sampler.begin(Unnoted(), (waiting.pid,))
+        stage.tree.before |= {*sampler.beside()}
         sampler.edge(Edge.QUIET)
         time.sleep(stage.ask.quiet_ns / 1e9)
         stage.tree.expect(waiting.pid)
         sampler.edge(Edge.ARMED)
+        life.trail.forget()
     except BaseException:
         waiting.abandon()
         raise
@@ -143,7 +187,7 @@ def _lived(stage: Stage, sampler: Sampler, signals: forwarded.Signals, listening
     try:
         _wait(stage, life, signals)
     finally:
-        sampler.stop()
+        sampler.rest()
     life.ended_utc = _utc()
     life.trail.tick()
     return life

@@ -9,7 +9,7 @@ from assay.fleet import touched
 from assay.fleet.teed import Tee
 from assay.fleet.trail import Trail
 from assay.fleet.tree import Tree
-from assay.records import Place
+from assay.records import Place, Server
 
 PHASE = "stat.command"
 QUIET_NS = 250_000_000
@@ -28,6 +28,10 @@ class Ask:
     """Programs whose calls in the tree are to be known one by one."""
     observers: tuple[str, ...] = ()
     """Their names; none: `watch.OBSERVERS`."""
+    more: tuple[str, ...] = ()
+    """Observers that are asked for by name, whatever they cost."""
+    server: Server | None = None
+    """The server that the command is a client of, where it is a process of this machine."""
     pass_through: bool = True
     """Whether its output goes on to our own standard output and standard error."""
     quiet_ns: int = QUIET_NS

@@ -122,20 +122,30 @@ def seen_s(phase: Phase, operation: str) -> float:
 def boasted(run: Run, phase: Phase, observations: Observations, measure: Measure, least_s: float) -> tuple[str, float] | None:
     """In words, with the highest rate that can be: a rate alone, at which all that storage moved lasts no time to measure it in.
 
-    For claims of a device. What servers and file systems of user space moved nobody counts here.
+    For claims of a device. What servers and file systems of user space moved nobody counts here; what passed a network while
+    the command ran may have been its own.
     """
     tool, direction = told(phase, measure.operation), phase.directions.get(measure.operation)
     media = direction is Direction.READ and measure.claim.tier is Tier.DEVICE
     if tool is None or tool.bytes is not None or direction is None or not (media or claims_media(measure.claim, direction)):
         return None
     own = ladder.passed(phase, observations, Rung.CLIENT_CACHE, direction)
-    counted = all(place.devices or place.filesystem in COUNTED for place in run.places)
+    counted = all((place.devices or place.filesystem in COUNTED) and place.server is None for place in run.places)
     most = own.bytes + own.uncertainty_bytes if own else 0.0
-    if own is None or not counted or most >= tool.rate * least_s or phase.end_ns <= phase.start_ns:
+    if own is None or not counted or phase.end_ns <= phase.start_ns:
+        return None
+    if max(most, _over_network(phase, observations, direction)) >= tool.rate * least_s:
         return None
     moved = "made storage read" if direction is Direction.READ else "made dirty or wrote past the cache"
     lasts = f"at the {_rate(tool.rate)} that it tells, that lasts {_time(most / tool.rate)}"
     return f"The whole command {moved} no more than {_bytes(most)}: {lasts}.", most * 1e9 / (phase.end_ns - phase.start_ns)
+
+
+def _over_network(phase: Phase, observations: Observations, direction: Direction) -> float:
+    """Bytes that passed this host's interfaces in a direction, or its loopback, by whomever; 0 where nobody counted them."""
+    nic = ladder.passed(phase, observations, Rung.CLIENT_NIC, direction)
+    inside = observations.over_time(phase.name, "network", "loopback_bytes")
+    return (nic.raw_bytes if nic else 0.0) + sum(ladder.rise(one, phase.start_ns, phase.end_ns) for one in inside)
 
 
 def mistaken(ratio: float, share: float) -> str:

@@ -24,7 +24,7 @@ PROCESS = "a kernel that accounts the I/O of tasks (/proc/self/io is there), and
 DEVICE = "a directory on a block device that this machine shows (tmpfs, overlays and network file systems have none)"
 GROUPS = "control groups mounted at /sys/fs/cgroup, with the controllers memory and io (version 1: blkio) on"
 SERVER = "server.pid_file or server.cgroup of the target, which name the server's processes (docs/targets/commands.md)"
-TRACING = 'root, the package bpftrace, and observers = ["*", "tracepoints"] in the experiment'
+TRACING = 'root, the package bpftrace, and observers = ["*", "tracepoints"] in the experiment (assay stat --observe tracepoints)'
 
 SOURCES = (
     Source(keys="L0.*", words="what the load says of itself", way="an engine of the lab, or a tool whose output a parser knows"),

@@ -31,7 +31,9 @@ DIRECTIONS = {Direction.READ: ("rx_bytes", "rx_packets"), Direction.WRITE: ("tx_
 TCP = {"tcp_sent_segments": "OutSegs", "tcp_retransmitted_segments": "RetransSegs", "tcp_active_opens": "ActiveOpens"}
 QUEUE = {"softnet_dropped": 1, "softnet_squeezed": 2}
 """Columns of softnet_stat: packets dropped for a full queue, rounds that ended with work left."""
-SOURCES = {**dict.fromkeys(COLUMNS, DEV), **dict.fromkeys(TCP, SNMP), **dict.fromkeys(QUEUE, SOFTNET)}
+LOOPBACK = {"loopback_bytes": "rx_bytes"}
+"""What programs of this machine sent to each other."""
+SOURCES = {**dict.fromkeys((*COLUMNS, *LOOPBACK), DEV), **dict.fromkeys(TCP, SNMP), **dict.fromkeys(QUEUE, SOFTNET)}
 
 
 def available(host: Host) -> str | None:
@@ -59,6 +61,9 @@ def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], subject: Su
         readings += readings_of(origin, name, rows)
         if subject.interfaces or any(counters != rows[0][1] for _, counters in rows):
             series += interface_series(origin, name, rows)
+    inside = [(snapshot.at_ns, found["lo"]) for snapshot, found in seen if "lo" in found]
+    for metric, column in LOOPBACK.items() if inside else ():
+        series.append(counter(origin, ABSOLUTE, metric, "bytes", [(at, counters[column]) for at, counters in inside]))
     return Evidence(readings=tuple(readings), series=(*series, *host_series(origin, snapshots)), missing=missing)
 
 

@@ -12,6 +12,8 @@ from typing import Self
 from assay.fleet.hosts.local import Local
 
 MADE_WHEN_READ = ("/proc/", "/sys/")
+PROCESS_AT = len("/proc/")
+"""Where a path has a process's number: those come and go, and are too many."""
 MOST_OPEN = 128
 PIECE_BYTES = 1 << 14
 
@@ -34,8 +36,9 @@ class KeptOpen(Local):
     def read(self, path: str) -> str:
         """The text of a small file as it is now. Raises OSError."""
         known = self._open.get(path)
-        if known is None and (path not in self._seen or len(self._open) >= MOST_OPEN or not path.startswith(MADE_WHEN_READ)):
-            self._seen.add(path)
+        if known is None and (path not in self._seen or len(self._open) >= MOST_OPEN):
+            if path.startswith(MADE_WHEN_READ) and not path[PROCESS_AT : PROCESS_AT + 1].isdigit():
+                self._seen.add(path)
             return super().read(path)
         if known is None:
             fresh = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
