@@ -853,6 +853,20 @@ def loader(made: Results):
     return load
 
 
+def few(load, phases=("spool.main", "cold.read")):
+    """The same of two phases only: fewer charts of every kind, for a browser that has to draw them again and again."""
+
+    def kept(run_id: str) -> Observations:
+        seen = load(run_id)
+        return replace(
+            seen,
+            series=tuple(one for one in seen.series if one.phase in phases),
+            histograms=tuple(one for one in seen.histograms if one.phase in phases),
+        )
+
+    return kept
+
+
 def pictures(made: Results) -> Pictures:
     curves = []
     for run in made.runs:

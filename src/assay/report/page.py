@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from assay.records import Bound, Estimate, Observations, Results
+from assay.records import Bound, Estimate, Observations, Results, Severity, State
 from assay.report import answer, bundle, costs, facts, forest, headlines, ladders, lead, listing, selection, steady, words
-from assay.report.charts import blocks, curves, latency, limits, spread, theme, timeline, tornado
+from assay.report.charts import blocks, curves, latency, limits, scaling, spread, theme, timeline, tornado
 from assay.report.charts import forest as comparisons
 from assay.report.charts import ladder as rungs
 from assay.report.charts.figure import Drawn, Figure
@@ -19,6 +19,8 @@ from assay.report.inputs import Pictures
 from assay.report.quantities import number, show, show_range
 
 HERE = Path(__file__).parent
+FEW = 4
+"""Doubts that are told at once even where none speaks against a figure."""
 SIDE_BY_SIDE = 3
 """Most runs whose timelines stand beside each other."""
 LATENCY = (
@@ -97,7 +99,8 @@ def opening(results: Results) -> dict[str, object]:
         "figures_now": () if results.comparisons or results.sensitivity else listing.opening(results),
         "counts": counts,
         "total": sum(n for _, n in counts),
-        "doubts": answer.doubts(results),
+        "doubts": (doubts := answer.doubts(results)),
+        "told": told(doubts),
         "losses": answer.losses(results),
         "reservations": answer.reservations(results),
         "ratios": forest.ratios(results),
@@ -106,6 +109,13 @@ def opening(results: Results) -> dict[str, object]:
         "requirements": answer.requirements(results),
         "started": min((judged.run.started_utc for judged in results.runs), default="")[:16].replace("T", " "),
     }
+
+
+def told(doubts: Sequence[answer.Doubt]) -> int:
+    """How many doubts are told at once: all that speak against a figure, a few others; the rest is folded."""
+    grave = sum(one.state is State.FAIL and one.severity is not Severity.NOTES for one in doubts)
+    shown = max(grave, FEW)
+    return shown if len(doubts) - shown > 2 else len(doubts)
 
 
 def gallery(
@@ -121,6 +131,12 @@ def gallery(
             tornado.figures(results),
         ),
         (
+            "scaling",
+            "Over the number at work",
+            scaling.LEDE,
+            scaling.figures(results, pictures.scaled),
+        ),
+        (
             "curves",
             "Over the number of objects",
             "How the time of one operation grows as objects are added, with the number of clients that were at work.",
@@ -130,7 +146,13 @@ def gallery(
             "latency",
             "Latency",
             LATENCY.format(latency.BEYOND),
-            (*latency.figures(results, selection.merged(found), load), *spread.figures(shown)),
+            latency.figures(results, selection.merged(found), load),
+        ),
+        (
+            "latency-over-time",
+            "Latency over time",
+            spread.LEDE,
+            spread.figures(shown),
         ),
         (
             "timeline",

@@ -10,14 +10,13 @@ from assay.report.charts.matrix import Style, text
 from assay.report.limits import Chain, Link, chains, sentence
 from assay.report.quantities import share
 
-WIDE, LEFT = 440, 8
-"""Pixels of a bar that is wholly used, and before it."""
+WIDE, LEFT = 360, 2
+"""Pixels of a bar that is wholly used, and on both sides of it."""
 OVER = 1.0
+"""Above it a bar is red and full; the figure beside it says how far."""
 ROW, BAR, HEAD = 40, 11, 26
 INK, RIGHT = Style(fill="--ink"), Style(anchor="end", fill="--ink", weight=600)
 BOLD = Style(fill="--ink", weight=600)
-HIGHEST = 1.15
-"""Most of what was declared that a bar shows; the figure beside it says all."""
 
 
 def figures(observed: Sequence[tuple[Judged, Observations]]) -> tuple[Figure, ...]:
@@ -32,10 +31,10 @@ def _figure(phase: str, here: Sequence[Chain]) -> Figure:
     return Figure(
         name=f"limits-{phase}",
         title=phase,
-        caption=" ".join(_said(chain, len(here)) for chain in here),
+        caption=_said(here),
         panels=(),
         drawn=Drawn(
-            width=int(WIDE * HIGHEST) + 2 * LEFT,
+            width=WIDE + 2 * LEFT,
             height=sum(HEAD + ROW * len(chain.links) + 12 for chain in here),
             inside="".join(_chains(here)),
             description=" ".join(sentence(chain) for chain in here),
@@ -51,9 +50,12 @@ def _figure(phase: str, here: Sequence[Chain]) -> Figure:
     )
 
 
-def _said(chain: Chain, count: int) -> str:
-    where = f"{chain.levels}: " if chain.levels and count > 1 else ""
-    return f"{where}{chain.nearest.name} nearest to {'their' if chain.nearest.name == 'processors' else 'its'} limit."
+def _said(here: Sequence[Chain]) -> str:
+    """`Nearest to its limit: vda`, once where it is the same in all runs."""
+    if len({chain.nearest.name for chain in here}) == 1:
+        return f"Nearest to its limit: {here[0].nearest.name}."
+    said = (f"{chain.nearest.name} ({chain.levels or chain.run})" for chain in here)
+    return f"Nearest to its limit: {', '.join(said)}."
 
 
 def _chains(here: Sequence[Chain]) -> Iterator[str]:
@@ -71,8 +73,8 @@ def _chains(here: Sequence[Chain]) -> Iterator[str]:
 
 def _link(link: Link, y: int, *, is_nearest: bool) -> Iterator[str]:
     colour = "--alarm" if link.used > OVER else "--gold" if is_nearest else "--s5"
-    long = max(1.0, WIDE * min(link.used, HIGHEST))
+    long = max(1.0, WIDE * min(link.used, OVER))
     yield text(LEFT, y + 14, link.name, INK) + text(LEFT + WIDE, y + 14, share(link.used), RIGHT)
-    yield text(LEFT + 8 + 6.9 * len(link.name), y + 14, link.what, Style(size=11))
+    yield text(LEFT + 10 + 6.6 * len(link.name), y + 14, link.what, Style(size=11))
     yield f'<rect x="{LEFT}" y="{y + 20}" width="{WIDE}" height="{BAR}" fill="var(--grid)" fill-opacity="0.5"/>'
     yield f'<rect x="{LEFT}" y="{y + 20}" width="{long:.1f}" height="{BAR}" fill="var({colour})"/>'
