@@ -11,9 +11,13 @@ ENGINE := src/assay/bin/assay-engine
 BUNDLE := src/assay/report/static/vega.js
 RUST := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
 
-# Tests that hang neither on speed nor on quiet, so that they may run beside each other; all others have the machine to themselves.
-ANYTIME := $(addprefix tests/,test_crash.py test_wheel.py anytime analysis audit core experiment machine notebook observers parsers published report rules settings simulated sizing statistics survey) \
-  $(filter-out %/test_load.py,$(wildcard tests/engine/test_*.py))
+# Tests that have the machine to themselves: what they hold hangs on its speed, its quiet or its caches. All others run beside each other.
+ALONE := $(addprefix tests/,controls/test_controls.py engine/test_load.py test_experiments.py test_known_disk.py \
+  test_quick.py test_service_demand.py test_stat_traps.py)
+# What takes longest begins first.
+FIRST := $(addprefix tests/,controls/test_no_false_alarms.py anytime/test_controls_of_window.py test_crash.py test_wheel.py test_sittings.py \
+  test_bad_input.py anytime/test_controls_of_statistics.py cli/test_weigh_sound.py)
+TOGETHER := $(FIRST) $(filter-out $(FIRST) $(ALONE),$(sort $(shell find tests -name "test_*.py")))
 
 export UV_PYTHON_PREFERENCE := only-system
 export UV_NO_PROGRESS := 1
@@ -30,8 +34,8 @@ quick: build ## measure the storage below this directory, audit it, write the re
 
 test: .build/dev.stamp $(ENGINE) $(BUNDLE) tools check ## every check and every test, with the real controls (root adds evidence)
 	cargo test --release --locked --workspace --exclude assay-python --quiet
-	$(BIN)/pytest -q -n 3 --dist loadfile --no-loadscope-reorder $(ANYTIME)
-	$(BIN)/pytest -q $(addprefix --ignore=,$(ANYTIME))
+	$(BIN)/pytest -q -n 4 --dist loadfile --no-loadscope-reorder $(TOGETHER)
+	$(BIN)/pytest -q $(ALONE)
 
 check: .build/dev.stamp $(ENGINE) ## formatters, linters, types, import contracts, catalogue laws
 	$(BIN)/ruff format --check --quiet .
