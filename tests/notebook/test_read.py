@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import notebook_records as made
 from assay.errors import DamagedError, UsageError
-from assay.notebook import read
+from assay.notebook import columns, files, layout, read
 from assay.notebook.store import Store
 
 
@@ -139,3 +139,18 @@ def test_a_run_that_is_not_there_or_no_run_at_all(copy):
         read.observations(copy, "0009/1")
     with pytest.raises(UsageError, match="expected trial and attempt"):
         read.observations(copy, "../../etc")
+
+
+def test_all_runs_are_read_through_one_connection_also_after_one_that_cannot_be_read(copy, monkeypatch):
+    opened = []
+    connect = columns.connect
+    monkeypatch.setattr(columns, "connect", lambda: opened.append(1) or connect())
+    broken = copy / "trials" / "0001" / "attempt-1"
+    (broken / layout.READINGS).write_bytes(b"PAR1 this is none PAR1")
+    (broken / layout.MANIFEST).unlink()
+    (broken / layout.MANIFEST).write_bytes(files.to_json(files.manifest_of(broken)))
+    load = read.load(copy)
+    with pytest.raises(DamagedError):
+        load("0001/1")
+    assert load("0002/1") == load("0002/1") == read.observations(copy, "0002/1")
+    assert len(opened) == 2, "one for the function, one for the run that was asked for alone"

@@ -57,9 +57,11 @@ def compared(joined: Joined, folders: tuple[Path, Path], names: Names) -> Result
     if any(factor.path == NOTEBOOK for factor in joined.results.experiment.factors[:-1]):
         raise UsageError(f"found a factor {NOTEBOOK!r} in {folders[0]}; expected another name: it stands for the two themselves")
 
+    loads = [notebook.load(folder) for folder in folders]
+
     def load(run: str) -> Observations:
         side, own = joined.origin[run]
-        return notebook.observations(folders[side], own)
+        return loads[side](own)
 
     results = answered(joined.results, load)
     if not results.comparisons:

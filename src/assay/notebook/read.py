@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from assay import plain
 from assay.errors import DamagedError, UsageError
@@ -30,6 +31,9 @@ from assay.records import (
     Trough,
     Verdict,
 )
+
+if TYPE_CHECKING:
+    import duckdb
 
 Load = Callable[[str], Observations]
 
@@ -137,12 +141,20 @@ def runs(folder: Path) -> tuple[Run, ...]:
 
 def observations(folder: Path, run: str) -> Observations:
     """The evidence of a run (`0007/1`). Raises DamagedError, UsageError."""
+    connection = columns.connect()
+    try:
+        return through(connection, folder, run)
+    finally:
+        connection.close()
+
+
+def through(connection: duckdb.DuckDBPyConnection, folder: Path, run: str) -> Observations:
+    """The evidence of a run, read through a connection. Raises DamagedError, UsageError."""
     path = layout.attempt_folder(folder, run)
     if not path.is_dir():
         raise UsageError(f"found no run {run} in {folder}; expected one that it holds: the view `runs` of `assay sql` has them")
     files.check(path)
     rest = files.read_json(path / layout.FACTS)
-    connection = columns.connect()
     try:
         return Observations(
             readings=columns.read_readings(connection, path / layout.READINGS),
@@ -154,8 +166,6 @@ def observations(folder: Path, run: str) -> Observations:
         )
     except (KeyError, TypeError, ValueError) as error:
         raise DamagedError(f"found evidence in {path} that does not fit ({error}); expected what this version writes") from error
-    finally:
-        connection.close()
 
 
 def facts(folder: Path, run: str) -> tuple[Fact, ...]:
@@ -168,8 +178,12 @@ def facts(folder: Path, run: str) -> tuple[Fact, ...]:
 
 
 def load(folder: Path) -> Load:
-    """A function from run id to evidence, as judge and report want it."""
-    return lambda run: observations(folder, run)
+    """A function from run id to evidence, as judge and report want it; all runs are read through one connection.
+
+    To open one takes longer than to read a run. It is closed with the function, and is no other thread's.
+    """
+    connect = functools.cache(columns.connect)
+    return lambda run: through(connect(), folder, run)
 
 
 def rulesets(folder: Path) -> tuple[str, ...]:
