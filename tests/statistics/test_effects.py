@@ -94,7 +94,26 @@ def test_a_missing_run_leaves_its_block_in_use():
     weights = [one.weights for one in DESIGNS["full"]]
     found = contrasts([values[i] for i in kept], [blocks[i] for i in kept], [places[i] for i in kept], weights)
     assert found[0].difference == pytest.approx(0.5, abs=0.02)
-    assert min(one.n for one in found) == 3
+    assert {one.n for one in found} == {4}, "it stands on four blocks"
+
+
+def test_a_combination_with_one_run_takes_the_error_of_the_others():
+    values, blocks, places = measured(FULL, 4, lambda row: 0.5 * row[0], np.full(8, 0.01))
+    kept = [place for place in range(len(values)) if places[place] != 7 or blocks[place] == 0]
+    weights = [one.weights for one in DESIGNS["full"]]
+    (first, *_) = contrasts([values[i] for i in kept], [blocks[i] for i in kept], [places[i] for i in kept], weights)
+    low, high = interval(first, 0.95)
+    assert low <= 0.5 <= high
+    assert 0 < high - low < 0.1
+    assert first.degrees == len(kept) - 8 - 3
+
+
+def test_a_level_of_two_runs_stands_on_two():
+    values, blocks, places = measured(ONE, 4, lambda row: 0.0, np.full(5, 0.01))
+    kept = [place for place in range(len(values)) if places[place] != 1 or blocks[place] < 2]
+    weights = [one.weights for one in DESIGNS["one at a time"]]
+    found = contrasts([values[i] for i in kept], [blocks[i] for i in kept], [places[i] for i in kept], weights)
+    assert [one.n for one in found] == [2, 4, 4, 4]
 
 
 def test_a_combination_that_was_never_measured_has_no_effects():

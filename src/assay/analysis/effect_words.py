@@ -128,10 +128,10 @@ def told(one: FactorEffect) -> str:
 
 def change(ratio: Estimate) -> str:
     """`-38 % (-41 to -35)`, `2.31 times (2.2 to 2.42)`: a ratio as a change, without its interval where there is none."""
+    if ratio.low is None or ratio.high is None:
+        return f"{percent(ratio.value)} (n = {ratio.n}, no interval)"
     if ratio.value >= TIMES:
         return factor(ratio)
-    if ratio.low is None or ratio.high is None:
-        return percent(ratio.value)
     digits = int(ratio.high - ratio.low < NARROW_INTERVAL)
     low, high = (points(edge, digits) for edge in (ratio.low, ratio.high))
     return f"{points(ratio.value, digits)} % ({low} to {high})"

@@ -186,7 +186,7 @@ def concluded(experiment: Experiment, bare: FactorEffect, found: Contrast | None
 
 
 def decided(found: Contrast, method: str, matters_share: float) -> tuple[Estimate, Conclusion]:
-    """The ratio with its interval and one of four conclusions; fewer than three runs of a combination have no interval."""
+    """The ratio with its interval and one of four conclusions; fewer than three blocks, or runs of a side, have no interval."""
     edges = interval(found, WIDE) if found.n >= LEAST and found.degrees > 0 else None
     ratio = Estimate(
         value=math.exp(found.difference),

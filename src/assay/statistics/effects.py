@@ -45,8 +45,9 @@ def contrasts(
             continue
         asked = np.array([0.0] * len(names) + [*one, *[0.0] * several][:several])
         shares = asked @ inverse
+        n = _stands_on(combined, in_block, one)
         can = bool(np.allclose(shares @ model, asked, atol=1e-6))
-        found.append(_contrast(float(shares @ y), shares, combined, variance) if can else None)
+        found.append(_contrast((float(shares @ y), n), shares, combined, variance) if can else None)
     return tuple(found)
 
 
@@ -63,15 +64,22 @@ def _variances(left: Any, combined: Any, degrees: int) -> tuple[Any, Any, int]: 
     return squares / own * own.sum() / degrees, own, degrees
 
 
-def _contrast(difference: float, shares: Any, combined: Any, variance: tuple[Any, Any, int]) -> Contrast:  # noqa: ANN401
+def _stands_on(combined: Any, in_block: Any, weights: Sequence[float]) -> int:  # noqa: ANN401
+    """The runs of the side of a contrast that has fewer, or its blocks where they are fewer."""
+    import numpy as np
+
+    weighed = combined @ np.array([*weights, *[0.0] * combined.shape[1]][: combined.shape[1]])
+    sides = [int((weighed > TINY).sum()), int((weighed < -TINY).sum())]
+    return min(*sides, int((in_block[np.abs(weighed) > TINY].sum(axis=0) > 0).sum()))
+
+
+def _contrast(found: tuple[float, int], shares: Any, combined: Any, variance: tuple[Any, Any, int]) -> Contrast:  # noqa: ANN401
     """One contrast with the error of the combinations that it weighs."""
     import numpy as np
 
-    each, own, degrees = variance
+    (difference, n), (each, own, degrees) = found, variance
     parts = (combined.T @ shares**2) * each
     total = float(parts.sum())
-    weighed = np.abs(combined.T @ np.abs(shares)) > TINY
-    n = int(min((own + 1)[weighed], default=0))
     free = float(degrees)
     if total > 0 and (own >= 1).all():
         free = min(free, total**2 / float((parts[own >= 1] ** 2 / own[own >= 1]).sum()))

@@ -154,7 +154,12 @@ def _spec(axis: _Axis, rows: Sequence[Row], names: Sequence[Sequence[str]], heig
     x: Spec = {
         "type": "quantitative",
         "scale": {"type": "log", "domain": [1 / axis.reach, axis.reach], "nice": False},
-        "axis": {**ticks(marks := _marks(axis.reach)), "labelExpr": named({_tick(at): at for at in marks}), "title": None},
+        "axis": {
+            **ticks(marks := _marks(axis.reach)),
+            "labelExpr": named({_tick(at): at for at in marks}),
+            "labelFlush": True,
+            "title": None,
+        },
     }
     y: Spec = {
         "field": "p",
