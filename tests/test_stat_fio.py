@@ -88,6 +88,7 @@ LYING = (
 OBJECTS = (
     Example("filecreate-ioengine", TEXT, {"nrfiles": 20}, ("create",)),
     Example("filestat-ioengine", JSON, {"nrfiles": 20}, ("stat",)),
+    Example("filedelete-ioengine", TEXT, {"nrfiles": 20}, ("unlink",)),
 )
 
 

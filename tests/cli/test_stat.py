@@ -15,7 +15,7 @@ import pytest
 from assay.cli import stat_words
 from assay.cli.gate import Gate
 from assay.errors import InputErrors
-from assay.fleet.reported import commands, script_of
+from assay.fleet.reported import commands, result_file, script_of
 from assay.records import Durability, Tier
 from assay_process import Bench
 
@@ -93,6 +93,23 @@ def test_a_pattern_needs_a_group_and_a_unit():
 )
 def test_the_simple_commands_of_a_script(argv, expected):
     assert list(commands(argv)) == expected
+
+
+@pytest.mark.parametrize(
+    ("script", "path"),
+    [
+        ("dd if=a of=/dev/null 2> r.txt", "r.txt"),
+        ("sleep 1; dd if=a 2>r.txt & wait", "r.txt"),
+        ("fio x > out 2>&1", "out"),
+        ("fio --output=own x > out", "own"),
+        ("dd if=a > b 2>> c", "c"),
+        ("dd if=a of=b 2> /dev/null", None),
+        ("dd if=a 2>&1 | tee x", None),
+        ("sleep 1 > x; dd if=a 2> $log", None),
+    ],
+)
+def test_the_file_to_which_a_shell_sends_what_a_tool_says(script, path):
+    assert result_file(("sh", "-c", script)) == path
 
 
 def test_a_script_is_only_what_a_shell_is_given():
@@ -193,6 +210,7 @@ def schema():
     [
         ["dd", "if=data", "of=/dev/null", "bs=1M"],
         ["true"],
+        ["sh", "-c", "dd if=data of=/dev/null bs=1M 2> r.txt"],
         ["cp", "data", "copy"],
         ["sh", "-c", "kill -9 $$"],
         ["sh", "-c", "dd if=data of=/dev/null bs=16 & dd if=data of=/dev/null bs=16 & wait"],
@@ -203,6 +221,7 @@ def test_the_json_is_as_documented(bench, words):
     told = json.loads((bench.home / "told.json").read_text())
     jsonschema.Draft202012Validator(schema()).validate(told)
     assert told["command"] == words
+    assert (told["reported"] or {}).get("tool") == ("dd" if "dd" in " ".join(words) else None)
     assert len(told["reported"]["calls"] if told["reported"] else []) == (2 if "&" in words[-1] else 0)
 
 

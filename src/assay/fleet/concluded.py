@@ -16,6 +16,8 @@ from assay.fleet.watching import PHASE, Life, Stage
 from assay.records import Observations, Stream, TreeAccount, Watched
 from assay.snapshots import Origin
 
+MOST_RESULT_BYTES = 4 << 20
+"""A larger file is no result of a tool: `dd if=data > copy` sends its data there."""
 NO_ACCOUNT = "this kernel keeps no /proc/PID/io (CONFIG_TASK_IO_ACCOUNTING)"
 
 
@@ -61,10 +63,11 @@ def said(stage: Stage) -> tuple[Stream, Stream]:
 
 
 def result(stage: Stage) -> str | None:
-    """The text of the file into which the tool wrote its result; None where it wrote none."""
+    """The text of the file into which the tool wrote its result; None where it wrote none, or data instead."""
     if stage.ask.result_file is not None:
+        path = Path(stage.directory, stage.ask.result_file)
         with contextlib.suppress(OSError):
-            return stage.host.read(str(Path(stage.directory, stage.ask.result_file)))
+            return stage.host.read(str(path)) if path.stat().st_size <= MOST_RESULT_BYTES else None
     return None
 
 

@@ -9,17 +9,22 @@ import contextlib
 import posixpath
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 
 from assay import catalogue
 from assay.catalogue import Parser
 from assay.errors import EvidenceError
 from assay.fleet import several
+from assay.fleet.met import PROGRAM_WORDS
 from assay.frozen import dataclass, field
 from assay.records import Tier, Value, Watched
 from assay.records.watched import Lived
 
 SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "busybox"})
 SEPARATORS = frozenset(";&|()")
+REDIRECTIONS = frozenset({">", ">>", "&>", "&>>", ">|", ">&"})
+EXPANDED = frozenset("$`*?<>&")
+"""What stands in a word that is a name only after the shell has read it."""
 REGEX = "regex"
 AND = re.compile(r"(?<![&>])&(?![&>])")
 
@@ -125,13 +130,23 @@ def at_once(argv: Sequence[str]) -> bool:
 
 
 def result_file(argv: Sequence[str]) -> str | None:
-    """The file into which a known tool has its result written by these words; None where none has."""
+    """The file into which a known tool has its result written by these words, or a shell its output; None where none has."""
     for one in commands(argv):
         for name in likely(argv):
             found = catalogue.find("parsers", name).result_file(one)
             if found is not None:
                 return found
-    return None
+    tools = programs(argv)
+    redirected = (
+        sent_to(one) for one in commands(argv) if any(posixpath.basename(word) in tools for word in one[:PROGRAM_WORDS])
+    )
+    return next((path for path in redirected if path is not None), None)
+
+
+def sent_to(command: Sequence[str]) -> str | None:
+    """The file to which a shell sends the output of a simple command: of its two streams the last that goes to a file."""
+    files = (after for word, after in pairwise(command) if word in REDIRECTIONS and not after.startswith("/dev/"))
+    return next(reversed([path for path in files if not path.isdigit() and not set(path) & EXPANDED]), None)
 
 
 def likely(argv: Sequence[str]) -> tuple[str, ...]:
