@@ -42,13 +42,19 @@ def answer(one: Comparison, figure: str) -> Answer:
 
 def said(one: Comparison, figure: str) -> str:
     """The conclusion."""
-    candidate, baseline = words.level(one.candidate), words.level(one.baseline)
+    candidate, baseline = candidate_of(one), words.level(one.baseline)
     if one.conclusion is Conclusion.EQUIVALENT:
         return f"{candidate} and {baseline} are equivalent"
     better = f"{candidate} is {direction(one, figure)}"
     if one.conclusion is Conclusion.UNDECIDED:
         return f"{better}, whether it matters is undecided" if differs(one) else f"{candidate} against {baseline} is undecided"
     return f"{better}, too little to matter" if one.conclusion is Conclusion.IMMATERIAL else better
+
+
+def candidate_of(one: Comparison) -> str:
+    """`xfs`; a number alone says little: `clients = 2`."""
+    level = words.level(one.candidate)
+    return f"{one.factor.rpartition('.')[2]} = {level}" if isinstance(one.candidate, int | float) else level
 
 
 def differs(one: Comparison) -> bool:

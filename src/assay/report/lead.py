@@ -41,6 +41,8 @@ MOST_PARTS = 2
 """So many reasons are told."""
 SENTENCE = re.compile(r"\. (?=[A-Z])")
 """Between two sentences."""
+COUNTED_IN = "with the INVALID runs counted in"
+"""How the note begins that the table has, too."""
 CARRY_OVER = "W07"
 """Disturbed by what an earlier trial left, or by others."""
 
@@ -100,19 +102,32 @@ def named(measure: Measure) -> str:
 
 
 def _answered(results: Results, measure: Measure, cells: Sequence[Cell]) -> Lead:
-    """Who is ahead where it was compared; else the figure itself."""
+    """Who is ahead where it was compared, what was decided first; else the figure itself."""
     lines = [line for line in headlines.lines(results, measure) if line.size]
     if not lines:
         return _measured(results, measure, cells)
-    told = "; ".join(_sentence(line) for line in lines[:MOST_LINES])
-    rest = f"; {len(lines) - MOST_LINES} more below" if len(lines) > MOST_LINES else ""
-    return Lead(said=f"{named(measure)}: {told}{rest}", state=worst(line.state for line in lines))
+    decided = sorted((line for line in lines if line.conclusion is not Conclusion.UNDECIDED), key=_weight)
+    told = [_sentence(line) for line in (decided or lines)[:MOST_LINES]]
+    told += [f"{len(decided or lines) - MOST_LINES} more below"] if len(decided or lines) > MOST_LINES else []
+    told += [f"undecided {_places(line)}" for line in lines if decided and line.conclusion is Conclusion.UNDECIDED]
+    return Lead(said=f"{named(measure)}: {'; '.join(told)}", state=worst(line.state for line in decided or lines))
+
+
+def _weight(line: headlines.Line) -> int:
+    """What matters comes first."""
+    return list(Conclusion).index(line.conclusion)
+
+
+def _places(line: headlines.Line) -> str:
+    """`at clients = 8 (0.58 times; 95 % interval 0.36 to 1.02)`; which arms, where there is no other condition."""
+    return f"{line.where or line.said} ({'; '.join(part for part in (line.size, line.sure) if part)})"
 
 
 def _sentence(line: headlines.Line) -> str:
     """`xfs is slower, 0.60 times the rate of ext4 at clients = 1 (95 % interval 0.54 to 0.68)`."""
     told = " ".join(part for part in (", ".join(part for part in (line.said, line.size) if part), line.where) if part)
-    return told + (f" ({line.sure})" if line.sure else "") + (f"; {line.note}" if line.note else "")
+    notes = [part for part in line.note.split(PART) if part and not part.startswith(COUNTED_IN)]
+    return PART.join([told + (f" ({line.sure})" if line.sure else ""), *notes])
 
 
 def _measured(results: Results, measure: Measure, cells: Sequence[Cell]) -> Lead:
