@@ -81,7 +81,9 @@ def _table(results: Results, curves: Sequence[Scaled], scale: Scale) -> Table:
     """A row for each number of each curve, then what bounds it and what was said."""
     unit = f"{NARROW}({scale.label})" if scale.label else ""
     head = ("levels", curves[0].factor, f"mean{unit}", "interval", "n", f"no more than{unit}", "because of", "used")
-    return Table(head=head, rows=tuple(row for curve in curves for row in _rows(results, curve, scale)))
+    rows = tuple(row for curve in curves for row in _rows(results, curve, scale))
+    first = 0 if any(curve.within for curve in curves) else 1
+    return Table(head=head[first:], rows=tuple(row[first:] for row in rows))
 
 
 def _rows(results: Results, curve: Scaled, scale: Scale) -> list[tuple[str, ...]]:
