@@ -247,8 +247,9 @@ def _bound(value: Bound) -> str:
 
 
 def _estimate(value: Estimate) -> str:
-    interval = show_range(value.low, value.high, value.unit)
-    return show(value.value, value.unit) + (f" ({interval})" if interval else "")
+    unit = value.unit.replace("ratio", "")
+    interval = show_range(value.low, value.high, unit)
+    return show(value.value, unit) + (f" ({interval})" if interval else "")
 
 
 def _code(text: str) -> object:

@@ -187,6 +187,7 @@ def _row(drawing: _Drawing, bar: Bar) -> Row:
     parts, divisor = drawing.roles, drawing.scale.divisor / 1e9
     trial = bar.judged.run.trial
     label = words.levels({path: level for path, level in trial.levels.items() if len(trial.levels) == 1 or path != _path(parts)})
+    short = ", ".join(words.level(level) for path, level in trial.levels.items() if path != _path(parts))
     why = "; ".join(dict.fromkeys(bar.excluded.values())) or bar.judged.run.error or ""
     verdict = bar.judged.verdicts.get(drawing.measure)
     state = EXCLUDED if verdict is None or bar.is_hollow or drawing.measure in bar.excluded else verdict.state.value
@@ -202,6 +203,8 @@ def _row(drawing: _Drawing, bar: Bar) -> Row:
         "e": int(bar.is_hollow),
         "d": state,
         "n": label,
+        "l": short,
+        "v": round(LETTER * len(short) + 21),
         "w": round(LETTER * len(label) + 21),
         "t": said + bar.judged.run.outcome.value + found + (f" · not counted: {why}" if why else ""),
     }
@@ -230,8 +233,9 @@ def _bars(x: Spec, y: Spec) -> Spec:
 
 
 def _letters(x: Spec, y: Spec) -> Spec:
-    """The levels inside the bars that are long enough for them."""
-    inside = {"expr": "scale('x', datum.z) - scale('x', datum.x) > datum.w ? datum.n : ''"}
+    """The levels inside the bars: with their names where there is room, else bare, else none."""
+    wide = "scale('x', datum.z) - scale('x', datum.x)"
+    inside = {"expr": f"{wide} > datum.w ? datum.n : {wide} > datum.v ? datum.l : ''"}
     return {
         "mark": {"type": "text", "align": "left", "dx": 19, "fontSize": 11, "color": "var(--ink)", "text": inside},
         "encoding": {"x": x, "y": {**y, "field": "m"}},

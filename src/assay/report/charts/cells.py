@@ -120,7 +120,7 @@ def _caption(measure: Measure, cells: Sequence[Cell], grid: heatmap.Grid | None)
     better = "Lower is better." if words.lower_is_better(measure.figure) else "Higher is better."
     if method is None:
         return better
-    ends = " Thin line: smallest to largest run that counts." if grid is None else ""
+    ends = " Thin line: smallest to largest run." if grid is None else ""
     if all(cell.estimate is None or cell.estimate.low is None for cell in cells):
         return f"{better} {'Tick' if grid is None else 'Cell'}: {method.method}; too few runs for an interval.{ends}"
     bar = "Bar:" if grid is None else "±: half the"

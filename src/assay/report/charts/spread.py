@@ -139,7 +139,7 @@ def _figure(phase: str, operation: str, maps: Sequence[Map]) -> Figure:
     return Figure(
         name=f"latency-over-time-{phase}-{operation}",
         title=words.operation(phase.partition(".")[0], operation),
-        caption=f"Steps of {show(maps[0].width * 1e9, 'ns')}.",
+        caption=f"Steps of {maps[0].width:.3g} s.",
         panels=tuple(_panel(one, uppers) for one in maps),
         table=Table(
             head=("run", "levels", "seconds", "operations", "50 % at most", "99 % at most", "longest at most"),

@@ -12,6 +12,9 @@ from assay.records import Phase, Series
 STEPS = 120
 """Most points of a line; longer series are averaged over so many equal steps of time."""
 
+GAUGED = 4
+"""Looks at a gauge below which its line says nothing of a course."""
+
 Points = list[tuple[float, float]]
 """(seconds since the phase began, figure)."""
 Lines = tuple[tuple[str, Points], ...]
@@ -58,7 +61,8 @@ def strips(phase: Phase, series: Sequence[Series]) -> tuple[Strip, ...]:
 
 
 def _cleared(strip: Strip) -> Strip:
-    lines = tuple((name, points) for name, points in strip.lines if len(points) > 1)
+    least = 2 if strip.steps else GAUGED
+    lines = tuple((name, points) for name, points in strip.lines if len(points) >= least)
     return Strip(title=strip.title, unit=strip.unit, lines=lines, steps=strip.steps, ceiling=strip.ceiling)
 
 
