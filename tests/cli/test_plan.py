@@ -80,3 +80,35 @@ def test_the_spread_is_pooled_over_cells_and_unknown_where_nothing_varies() -> N
 
     cells = (cell("a", 90.0, 100.0, 110.0), cell("a", 5.0, 5.0), cell("b", 1.0, 1.0), cell("c", 1.0), cell("d", 0.0, 1.0))
     assert spreads(cells) == {"a": pytest.approx((2 * 0.01 / 3) ** 0.5)}
+
+
+def test_a_design_is_told_with_what_it_cannot_tell_apart(capsys: pytest.CaptureFixture[str]) -> None:
+    verb.plan(FOLDER / "sensitivity.toml", NO_LAB, as_json=False)
+    shown = capsys.readouterr().out
+    assert "32 = 8 combinations x 4 blocks" in shown
+    assert "design      fractional, resolution IV: 8 of 16 combinations of 4 factors in every block" in shown
+    assert "factor      A store.record_size: 16 KiB (baseline), 64 KiB" in shown
+    assert "generator   D = ABC" in shown
+    assert "aliases     AB = CD, AC = BD, AD = BC" in shown
+    assert "estimates   7 effects a measure, held together by Holm; 10 % matters" in shown
+    verb.plan(FOLDER / "sensitivity.toml", NO_LAB, as_json=True)
+    told = json.loads(capsys.readouterr().out)
+    assert told["design"]["generators"] == ["D = ABC"]
+    assert told["outlook"]["contrasts"] == 7
+
+
+@pytest.mark.parametrize(
+    ("design", "more", "said"),
+    [
+        ("one-at-a-time", "", "cannot tell whether the effect of one factor depends on another"),
+        ("screening", "", "cannot tell a factor's own effect from those of pairs of the others"),
+        ("fractional", "resolution = 3", "cannot tell the pairs that stand beside each other above"),
+    ],
+)
+def test_the_limits_of_each_design_are_said(
+    design: str, more: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = (FOLDER / "sensitivity.toml").read_text().replace('design = "fractional"  ', f'design = "{design}"\n{more}\n')
+    (tmp_path / "x.toml").write_text(text)
+    verb.plan(tmp_path / "x.toml", NO_LAB, as_json=False)
+    assert said in capsys.readouterr().out

@@ -222,6 +222,15 @@ def test_a_bad_design_is_refused_with_what_would_do(head: str, tail: str, found:
     assert expected in wrong.expected
 
 
+def test_a_budget_still_chooses_the_repeats() -> None:
+    text = HEAD + 'design = "fractional"\nbudget = "10 min"\n' + PARTS + "clients = [1, 2]\n"
+    experiment = read.parse(text, "x.toml")
+    plan = planning.plan(experiment)
+    outlook = planning.outlook(experiment, plan, planning.History(trial_ns=15 * 10**9))
+    assert plan.drawn_blocks == planning.DRAWN_BLOCKS
+    assert (outlook.blocks, outlook.trials) == (5, 40), "8 trials of 15 s make a block of two minutes"
+
+
 def test_one_factor_is_no_design() -> None:
     alone = PARTS.partition("[factors]")[0] + "[factors]\nclients = [1, 2]\n"
     for kind in ("full", "one-at-a-time"):
