@@ -127,8 +127,7 @@ def _refitted(points: Sequence[Point], law: Law, random: tuple[int, int], parame
     residuals = np.array([math.log(x / law.at(n)) for n, x in points])
     residuals = (residuals - residuals.mean()) * math.sqrt(len(points) / max(1, len(points) - parameters))
     n = np.array([n for n, _ in points])
-    fitted = np.array([law.at(each) for each in n])
+    at = _terms([(each, law.at(each)) for each in n])[:, :parameters]
     chance = np.random.default_rng(random[0])
     for _ in range(random[1]):
-        again = fitted * np.exp(chance.choice(residuals, size=len(residuals)))
-        yield _fitted(_terms(list(zip(n, again, strict=True)))[:, :parameters])
+        yield _fitted(at * np.exp(chance.choice(residuals, size=len(residuals)))[:, None])
