@@ -169,7 +169,7 @@ def accuses(finding: Finding) -> bool:
 def _really(lies: Sequence[Verdict]) -> str:
     """`page-cache bandwidth; nothing came from the device`: what most of these figures are, without a run's own figure."""
     labels = [PART.join(part.rpartition(": ")[2] for part in verdict.label.split(PART)[:MOST_PARTS]) for verdict in lies]
-    known = instead(lies) if any(verdict.corrected for verdict in lies) else ""
+    known = "" if any(verdict.corrected is not None for verdict in lies) else instead(lies)
     return PART.join(part for part in (max(dict.fromkeys(labels), key=labels.count), known) if part)
 
 
