@@ -77,7 +77,15 @@ def test_where_nothing_matters_that_is_the_answer():
     (noisy,) = answered(FULL, (2, 2), lambda levels: 100.0, cv=0.3, blocks=3).sensitivity
     assert "nothing that was varied is shown to matter by itself" in noisy.statement
     assert "Undecided: " in noisy.statement
+    assert "What 1 pair does together is undecided: the ratio of spool.a = 1 is " in noisy.statement
     assert all("could not have been seen" in effect.statement for effect in noisy.effects)
+
+
+def test_an_effect_that_turns_round_with_another_factor_is_not_called_none():
+    """b does nothing on average: +15 % at one level of a, -13 % at the other."""
+    (one,) = answered(FULL, (2, 2), lambda levels: 100.0 * (1.15 if levels["spool.a"] == levels["spool.b"] else 1.0)).sensitivity
+    assert "nothing that was varied matters by itself (5 % would). Together: the ratio of spool.a = 1 is 1.3" in one.statement
+    assert re.search(r"No effect that would matter: .*spool.b \S+ % \(.*\) with 1 instead of 0 on average", one.statement)
 
 
 def test_lower_is_better_is_said():

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from assay import measures
 from assay.measures import words
-from assay.measures.sentence import unseen
+from assay.measures.sentence import LEVEL, unseen
 from assay.records import Cell, Conclusion, DesignKind, Estimate, FactorEffect, Measure
 
 TIMES = 2.0
@@ -31,13 +31,15 @@ def answer(measure: Measure, kind: DesignKind, effects: Sequence[FactorEffect], 
     own = foremost([one for one in effects if len(one.steps) == 1])
     pairs = foremost([one for one in effects if len(one.steps) > 1])
     strong = [one for one in own if one.conclusion is Conclusion.MATTERS]
+    together = [one for one in pairs if one.conclusion is Conclusion.MATTERS]
+    entangled = {step.factor for one in together for steps in (one.steps, *one.mixed_with) for step in steps}
     first = [leading(own, strong, matters_share), *(f"{one.steps[0].factor} too: {told(one)}" for one in strong[1:])]
-    together = [bare(one) for one in pairs if one.conclusion is Conclusion.MATTERS]
     figure = measures.figure_kind(measure.figure)
     sentences = (
         f"{measure.name}: {'; '.join(first)}",
-        f"together: {'; '.join(together)}" if together else "",
-        *rest(own),
+        f"together: {'; '.join(map(bare, together))}" if together else "",
+        *rest(own, entangled),
+        open_pairs([one for one in pairs if one.conclusion is Conclusion.UNDECIDED]),
         "" if empty is None else f"no run counts at {words.levels(empty.levels)}",
         suspicion(kind, own),
         "lower is better" if figure is not None and figure.better is measures.Better.LOWER else "",
@@ -62,18 +64,36 @@ def leading(own: Sequence[FactorEffect], strong: Sequence[FactorEffect], matters
     return f"nothing that was varied {shown}matter{'' if shown else 's'} by itself ({measures.percent(matters_share)} would)"
 
 
-def rest(own: Sequence[FactorEffect]) -> list[str]:
-    """The factors that do not matter, and those of which it is not known, each with its figure."""
+def rest(own: Sequence[FactorEffect], entangled: Collection[str]) -> list[str]:
+    """The factors that do not matter, and those of which it is not known, each with its figure.
+
+    Of one whose effect depends on another that is the average: it may matter at one level of the other and not at the next.
+    """
     found = []
     for conclusion, word in KINDS.items():
-        some = [f"{one.steps[0].factor} {told(one)}" for one in own if one.conclusion is conclusion]
+        some = [
+            f"{one.steps[0].factor} {told(one)}{' on average' if one.steps[0].factor in entangled else ''}"
+            for one in own
+            if one.conclusion is conclusion
+        ]
         if some and conclusion is not Conclusion.MATTERS:
             found.append(f"{word}: {'; '.join(some)}")
     return found
 
 
+def open_pairs(undecided: Sequence[FactorEffect]) -> str:
+    """That it is not known of some pairs what they do together; empty where it is of all."""
+    known = [one for one in undecided if one.ratio is not None]
+    if not known:
+        return ""
+    pairs, largest = ("1 pair does", "") if len(known) == 1 else (f"{len(known)} pairs do", "the largest: ")
+    return f"what {pairs} together is undecided: {largest}{bare(known[0])}"
+
+
 def suspicion(kind: DesignKind, own: Sequence[FactorEffect]) -> str:
-    """What to think of effects that pairs of other factors may have made, all or in part."""
+    """What to think of effects that pairs of other factors may have made, all or in part; what was not looked at."""
+    if kind is DesignKind.ONE_AT_A_TIME:
+        return "what two factors do together was not looked at"
     mixed = kind is DesignKind.SCREENING or any(one.mixed_with for one in own)
     return "each of these may be what two other factors do together: vary the largest again in a full design" if mixed else ""
 
@@ -108,15 +128,15 @@ def pairs_of(one: FactorEffect) -> str:
 
 
 def conclusion(one: FactorEffect) -> str:
-    """What follows, and where nothing does, what could not have been seen."""
-    return f"{KINDS[one.conclusion]}, {unseen(one.detectable_share)}" if unsure(one) else KINDS[one.conclusion]
-
-
-def unsure(one: FactorEffect) -> bool:
-    """Whether nothing follows, for the interval holds both no effect and one that matters."""
-    return one.conclusion is Conclusion.UNDECIDED and (
-        one.ratio is None or one.ratio.low is None or one.ratio.low <= 1 <= (one.ratio.high or 1)
-    )
+    """What follows, and where nothing does, why not."""
+    word = KINDS[one.conclusion]
+    if one.conclusion is not Conclusion.UNDECIDED:
+        return word
+    if one.adjusted_p_value is not None and one.p_value is not None and one.p_value <= LEVEL < one.adjusted_p_value:
+        return f"{word}, not established among all that were looked at (Holm p = {one.adjusted_p_value:.2g})"
+    if one.adjusted_p_value is not None and one.adjusted_p_value <= LEVEL:
+        return f"{word}, there is an effect, but whether it matters is open"
+    return f"{word}, {unseen(one.detectable_share)}"
 
 
 def told(one: FactorEffect) -> str:
