@@ -1,5 +1,6 @@
 """Known effects and interactions are found, ranked and put in words; what cannot be told is not claimed."""
 
+import math
 import re
 from dataclasses import replace
 
@@ -11,6 +12,7 @@ from assay.analysis.cells import cells
 from assay.analysis.sensitivity import sensitivity
 from assay.cli import compare, effects_shown
 from assay.cli.readable import readable
+from assay.experiment.outlook import log_effect
 from assay.notebook import read as notebook
 from assay.notebook.store import Store
 from assay.plain import from_plain, to_plain
@@ -117,6 +119,22 @@ def test_the_truth_lies_in_the_intervals_as_often_as_they_say(kind, levels):
             truth = {("spool.a",): 0.62, ("spool.b",): 1.02}.get(tuple(step.factor for step in effect.steps), 1.0)
             hits.append(effect.ratio.low <= truth <= effect.ratio.high)
     assert 0.90 <= np.mean(hits) <= 0.98
+
+
+@pytest.mark.parametrize(("kind", "levels"), [(FULL, (2, 2, 2)), (FRACTION, (2, 2, 2, 2)), (ALONE, (2, 2, 2))])
+def test_what_the_plan_says_it_can_detect_it_detects(kind, levels):
+    """With 80 % power, of an effect that is looked at alone."""
+    asked = answered(kind, levels, plain_effects, blocks=4).experiment
+    spread = 0.03
+    planned = math.exp(log_effect(asked, 4, spread))
+    seen = [
+        of(one, "spool.a").p_value < 0.05
+        for seed in range(150)
+        for one in answered(
+            kind, levels, lambda found: 100.0 * (planned if found["spool.a"] else 1.0), seed=seed, blocks=4, cv=spread
+        ).sensitivity
+    ]
+    assert 0.70 <= np.mean(seen) <= 0.90  # 150 at 80 %: three standard errors
 
 
 def test_a_failed_run_is_left_out_and_the_rest_still_answers():

@@ -231,6 +231,11 @@ def test_a_budget_still_chooses_the_repeats() -> None:
     assert (outlook.blocks, outlook.trials) == (5, 40), "8 trials of 15 s make a block of two minutes"
 
 
+def test_too_few_blocks_for_an_interval_are_noted() -> None:
+    experiment = read.parse(HEAD + 'design = "full"\nrepeats = 2\n' + PARTS, "x.toml")
+    assert [note.subject for note in planning.plan(experiment).notes] == ["repeats"]
+
+
 def test_one_factor_is_no_design() -> None:
     alone = PARTS.partition("[factors]")[0] + "[factors]\nclients = [1, 2]\n"
     for kind in ("full", "one-at-a-time"):

@@ -152,12 +152,24 @@ def estimated(experiment: Experiment) -> tuple[effect_weights.Effect, ...]:
     return effect_weights.crossed(rows, pairs=experiment.design is not DesignKind.SCREENING)
 
 
+def expected_freedom(combinations: int, blocks: int) -> float:
+    """Degrees of freedom that Welch and Satterthwaite give so many combinations whose spreads are alike.
+
+    They are (sum s)^2 / sum(s^2 / f) of estimated variances s with f = blocks - 1 each, of which E s^2 = 1 + 2 / f.
+    """
+    each = blocks - 1
+    return (combinations * each + 2) / (1 + 2 / each)
+
+
 def log_effect(experiment: Experiment, blocks: int, cv: float) -> float | None:
     """The difference of logarithms that a design detects of any factor (80 % power); None with fewer than two blocks."""
     own = [one.weights for one in estimated(experiment) if len(one.steps) == 1]
     if blocks < 2 or not own:
         return None
     each = max(own, key=lambda weights: sum(weight**2 for weight in weights))
-    weighed = sum(weight != 0 for weight in each)
-    freedom = (blocks - 1) * min(len(each) - 1, weighed)
-    return noncentrality(freedom, level=LEVEL, power=POWER) * cv * math.sqrt(sum(weight**2 for weight in each) / blocks)
+    freedom = min((blocks - 1) * (len(each) - 1), expected_freedom(sum(weight != 0 for weight in each), blocks))
+    return (
+        noncentrality(max(1, round(freedom)), level=LEVEL, power=POWER)
+        * cv
+        * math.sqrt(sum(weight**2 for weight in each) / blocks)
+    )

@@ -97,6 +97,11 @@ def _notes(experiment: Experiment, history: History | None, drawn: int) -> tuple
         ),
         (experiment.compare is not None and drawn < 2, "repeats", "one block has no spread: no comparison can come of it"),
         (
+            experiment.design is not None and drawn < LEAST_BLOCKS,
+            "repeats",
+            f"fewer than {LEAST_BLOCKS} blocks give no interval: no effect can be said to matter",
+        ),
+        (
             experiment.compare is None and precise,
             "repeats",
             "nothing is compared: the precision asked for is that of every figure",
