@@ -36,6 +36,37 @@ def test_data_of_a_foreign_tool_are_judged_by_what_became_of_them():
     assert judged(made).severity is Severity.INVALIDATES
 
 
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        ("dd if=/dev/zero of=x bs=1M", "100 % zeros"),
+        ("fio --name=a --rw=write --zero_buffers", "100 % zeros"),
+        ("fio --name=a --buffer_compress_percentage=50 --rw=write", "compressible to 1/2"),
+        ("fio --name=a --dedupe_percentage=30 --rw=write", "30 % duplicates"),
+        ("fio --name=a --scramble_buffers=0 --rw=write", "100 % duplicates"),
+        ("fio --name=a --buffer_pattern=0xdeadface --rw=write", "100 % duplicates"),
+        ("dd if=/dev/urandom of=x bs=1M", None),
+        ("fio --name=a --rw=write", None),
+        ("fio --name=a --zero_buffers=0 --dedupe_percentage=many --rw=write", None),
+        ("fio --name=a --scramble_buffers=0 --refill_buffers --rw=write", None),
+        ("cat --zero_buffers", None),
+    ],
+)
+def test_what_dd_and_fio_are_told_to_write_is_known(command, told):
+    made = but(PLAIN, knobs={"argv": tuple(command.split())}, values={"write.bytes": 256.0 * MIB})
+    finding = judged(made)
+    assert (finding.state, finding.severity) == ((State.FAIL, Severity.NOTES) if told else (State.PASS, Severity.INVALIDATES))
+    assert told is None or told in finding.statement
+    assert judged(but(made, operation="read")).state is State.PASS, "what is read was written by somebody else"
+
+
+def test_what_fio_is_told_to_compress_is_meant():
+    told = {"argv": ("fio", "--buffer_compress_percentage=50")}
+    made = but(ZEROS, knobs=told, values={"write.bytes": 256.0 * MIB, "write.bytes_per_s": 256.0 * MIB}, lower_bytes=130 * MIB)
+    assert judged(made).severity is Severity.QUALIFIES
+    assert judged(but(made, knobs={"argv": ("dd", "if=/dev/zero")})).severity is Severity.INVALIDATES
+
+
 def test_a_declared_ratio_is_meant_and_bounds_the_rate():
     made = but(ZEROS, knobs={"compressible": 2.0}, lower_bytes=130 * MIB)
     finding = judged(made)

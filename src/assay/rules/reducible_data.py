@@ -2,11 +2,14 @@
 
 Zeros, repeated and compressible data are made smaller by a file system that compresses. Evidence: extents that FIEMAP calls
 encoded, and the bytes that the device the file system is on moved, against those that the application asked for. What the data
-are like is known of our own engine by its knobs (compressible, duplicates, zeros). Where nothing in sight makes them smaller,
-that they could be is a note: an array, a hypervisor or a disk below may do it unseen.
+are like is known of our own engine by its knobs (compressible, duplicates, zeros), of what dd and fio write by their arguments.
+Where nothing in sight makes them smaller, that they could be is a note: an array, a hypervisor or a disk below may do it unseen.
 """
 
 from __future__ import annotations
+
+import re
+from collections.abc import Sequence
 
 from assay import measures
 from assay.applicability import data_only
@@ -14,6 +17,11 @@ from assay.catalogue import Case, Rule, TrialCase
 from assay.findings import at_most, found, knob, told_rate
 from assay.measures import in_bytes, ladder
 from assay.records import Direction, Finding, Scope, Series, Severity, Span, State
+
+FIO_OPTION = re.compile(
+    r"--(zero_buffers|scramble_buffers|refill_buffers|buffer_pattern|buffer_compress_percentage|dedupe_percentage)"
+    r"(?:[= ](?!-)(\S+))?(?=\s|$)"
+)
 
 
 def check(case: Case) -> Finding:
@@ -60,9 +68,13 @@ def moved(case: TrialCase, direction: Direction) -> ladder.Step | None:
 
 
 def poverty(case: TrialCase) -> list[str]:
-    """In which ways the data of our own engine can be made smaller, as its knobs say, in words."""
+    """In which ways the data can be made smaller, as the knobs of our own engine or the arguments of a command say, in words."""
     found_knobs = {name: knob(case, name) for name in ("compressible", "zeros", "duplicates")}
     values = {name: float(value) for name, value in found_knobs.items() if isinstance(value, int | float)}
+    argv = knob(case, "argv")
+    writes = case.phase.directions[case.measure.operation] is Direction.WRITE
+    if writes and isinstance(argv, tuple):
+        values |= of_command([str(word) for word in argv])
     words = {
         "compressible": f"compressible to 1/{values.get('compressible', 1.0):.3g}",
         "zeros": f"{measures.percent(values.get('zeros', 0.0))} zeros",
@@ -74,6 +86,35 @@ def poverty(case: TrialCase) -> list[str]:
         "duplicates": case.thresholds["duplicate_share"],
     }
     return [text for name, text in words.items() if values.get(name, 0.0) > limits[name]]
+
+
+def of_command(argv: Sequence[str]) -> dict[str, float]:
+    """What dd and fio are told to write, as our own knobs would say it; job files are not read. Empty where nothing is told.
+
+    fio writes one buffer again and again where it is told to change nothing in it (HOWTO: zero_buffers, scramble_buffers,
+    buffer_compress_percentage, dedupe_percentage, buffer_pattern).
+    """
+    words = " ".join(argv).split()
+    tools = {word.rpartition("/")[2] for word in words}
+    if "dd" in tools:
+        return {"zeros": 1.0} if "if=/dev/zero" in words else {}
+    options = dict(FIO_OPTION.findall(" ".join(words))) if "fio" in tools else {}
+    told: dict[str, float] = {}
+    if options.get("zero_buffers", "0") != "0":
+        told["zeros"] = 1.0
+    if share := of_percentage(options.get("buffer_compress_percentage", "")):
+        told["compressible"] = 1 / max(0.01, 1 - share)
+    same = options.get("scramble_buffers") == "0" and options.get("refill_buffers", "0") == "0"
+    if "buffer_pattern" in options or (same and not told):
+        told["duplicates"] = 1.0
+    elif share := of_percentage(options.get("dedupe_percentage", "")):
+        told["duplicates"] = share
+    return told
+
+
+def of_percentage(text: str) -> float:
+    """A percentage as a share; 0 where it is no whole number."""
+    return min(1.0, int(text) / 100) if text.isdecimal() else 0.0
 
 
 def as_it_is(case: TrialCase, share: float) -> Finding:
@@ -99,7 +140,7 @@ def reduced(case: TrialCase, asked: float, step: ladder.Step, observed: dict[str
     share, ways = step.raw_bytes / asked, poverty(case)
     moved_share, stored = measures.percent(share), measures.percent(float(observed["encoded_share"] or 0))
     what = f"{case.measure.operation.replace('_', ' ')}{told_rate(case)}"
-    declared = bool(ways) and not any(word in " ".join(ways) for word in ("zeros", "duplicates"))
+    declared = bool(ways) and all(way.startswith("compressible") for way in ways)
     of_what = f" of data that are {' and '.join(ways)}" if ways else ""
     rate = at_most(case, share)
     return found(
