@@ -13,9 +13,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from assay import measures
 from assay.analysis.counting import measure_of, unit_of
 from assay.analysis.scale_up import RATES
+from assay.measures import words
 from assay.records import Cell, Comparison, Estimate, Experiment, Factor, Scaling, ScalingKind, Value
+from assay.statistics.contrast import interval
 from assay.statistics.crossing import Band, Crossing, crossings
 from assay.statistics.scaling_law import LEAST_LEVELS, Law, Point, laws, peak_interval
+from assay.statistics.welch_ratio import welch_ratio
 from assay.units import Unit
 
 FULL_SHARE = 0.9
@@ -88,9 +91,11 @@ def grown(experiment: Experiment, factor: Factor, cells: Sequence[Cell]) -> Iter
 
 
 def bracketed(points: Sequence[Point], law: Law) -> Estimate | None:
-    """The peak with its interval, where all of it lies within the measured numbers; else None."""
+    """The peak with its interval, where all of it lies within the measured numbers and the rates fall beyond; else None."""
     numbers = [n for n, _ in points]
     if law.peak is None or not min(numbers) < law.peak < max(numbers):
+        return None
+    if not falls(points):
         return None
     low, high = peak_interval(points, law, CONFIDENCE)
     if not min(numbers) <= low <= high <= max(numbers):
@@ -98,11 +103,29 @@ def bracketed(points: Sequence[Point], law: Law) -> Estimate | None:
     return estimate(law.peak, low, high, len(points), "Gunther's law, resampled residuals")
 
 
+def falls(points: Sequence[Point]) -> bool:
+    """Whether less is done at the largest number than at the one with the most, beyond noise.
+
+    A curve that is flat at the level of a resource bends as sharply as one that falls: by its form alone it would have a peak.
+    """
+    of_number: dict[float, list[float]] = {}
+    for number, rate in points:
+        of_number.setdefault(number, []).append(rate)
+    most = max(of_number, key=lambda number: sum(map(math.log, of_number[number])) / len(of_number[number]))
+    ratio = welch_ratio(of_number[most], of_number[max(of_number)])
+    return most < max(of_number) and interval(ratio, CONFIDENCE)[1] < 0
+
+
 def growth(law: Law, peak: Estimate | None, span: tuple[float, float], what: str) -> str:
     """How the curve runs from its first to its last number."""
     last = law.at(span[1]) / law.at(1.0) / span[1]
     if peak is not None:
         return f"peaks at {told(peak)} {what} and falls beyond"
+    if law.name == "clipped" and last < STRAIGHT:
+        bend = max(span[0], law.ceiling / law.one)
+        return (
+            f"grows in proportion up to about {bend:.2g} {what} and is flat from there to {span[1]:g}, the most that was measured"
+        )
     if law.name == "linear" or last >= STRAIGHT:
         return f"grows in proportion up to {span[1]:g} {what}: what limits it was not reached, and nothing follows for more"
     serial = f", as if {measures.percent(law.contention)} of the work went one after the other" if law.contention else ""
@@ -225,4 +248,4 @@ def told(at: Estimate) -> str:
 
 def where(levels: Mapping[str, Value]) -> str:
     """` at target = ext4`; nothing where no other factor varies."""
-    return f" at {', '.join(f'{path} = {level}' for path, level in levels.items())}" if levels else ""
+    return f" at {', '.join(f'{path} = {words.level(level)}' for path, level in levels.items())}" if levels else ""
