@@ -5,6 +5,7 @@ Nothing is judged here: shares of declared limits are those that the rule of the
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -84,22 +85,28 @@ def _devices(judged: Judged, phase: Phase, seen: Observations) -> Iterator[Link]
 
 def _declared(judged: Judged, phase: Phase) -> Iterator[Link]:
     """The limits that were declared, or that a link has, as L04 held the measures of this phase against them."""
+    found: list[Link] = []
     for name, verdict in judged.verdicts.items():
         workload, operation, _ = name.split(".", 2)
         if workload == phase.workload and operation in phase.operations:
-            yield from (link for one in verdict.findings if (link := _held(name, one)))
+            found += [link for one in verdict.findings if (link := _held(name, one))]
+    for same in dict.fromkeys((link.name, link.what) for link in found):
+        yield max((link for link in found if (link.name, link.what) == same), key=lambda link: link.used)
 
 
 def _held(measure: str, one: Finding) -> Link | None:
     """What L04 held a measure against; None for another rule, and where it could not."""
     used = one.observed.get("ratio") if one.rule == ROOFLINE and one.state in (State.PASS, State.FAIL) else None
-    return Link(name=measure, what=_limit(one), used=used) if isinstance(used, int | float) else None
+    if not isinstance(used, int | float):
+        return None
+    name, what = _limit(measure, one)
+    return Link(name=name, what=what, used=used)
 
 
-def _limit(one: Finding) -> str:
-    """`the declared 50 MB/s of loop0`: what the statement says behind the share."""
-    _, _, said = one.statement.partition("the declared ")
-    return f"of the declared {said.partition(':')[0].partition(',')[0].rstrip('.')}" if said else "of what was declared"
+def _limit(measure: str, one: Finding) -> tuple[str, str]:
+    """(`loop0`, `of the declared 50 MB/s`): what the statement says behind the share."""
+    found = re.search(r"the declared (.+?) of (.+?)(?:[:,]|\.$|$)", one.statement)
+    return (found[2], f"of the declared {found[1]}") if found else (measure, "of what was declared")
 
 
 def sentence(chain: Chain) -> str:

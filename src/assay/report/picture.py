@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import importlib
 import json
+import re
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
@@ -36,9 +37,14 @@ def write(results: Results, load: page.Load, pictures: Pictures, name: str, path
         raise UsageError(unknown(name, tuple(known)))
     chosen = known[name]
     if chosen.drawn is not None:
-        _write_drawing(document(chosen.title, chosen.caption, chosen.drawn), path)
+        _write_drawing(document(chosen.title, said(chosen), chosen.drawn), path)
     else:
         _write_specification(charts.theme.without_variables(json.dumps(specification(chosen))), path)
+
+
+def said(figure: Figure) -> str:
+    """The caption of a picture that stands alone: with what the page says once for all its kind."""
+    return f"{figure.alone} {figure.caption}".strip()
 
 
 def unknown(name: str, known: tuple[str, ...]) -> str:
@@ -78,13 +84,23 @@ def specification(figure: Figure) -> charts.theme.Spec:
     """All panels of a figure below each other, with its title and caption."""
     config = {**charts.theme.CONFIG, "background": charts.theme.LIGHT["--paper"]}
     return {
-        "title": {"text": figure.title, "subtitle": textwrap.wrap(figure.caption, LINE), "anchor": "start"},
+        "title": {
+            "text": figure.title,
+            "subtitle": textwrap.wrap(said(figure), LINE),
+            "anchor": "start",
+            "offset": 12,
+            "color": "var(--ink)",
+            "subtitleColor": "var(--muted)",
+        },
         "config": config,
         "vconcat": list(_sized(figure)),
     }
 
 
 def _sized(figure: Figure) -> Iterator[charts.theme.Spec]:
-    for panel in figure.panels:
-        kept = {key: value for key, value in panel.spec.items() if key not in ("autosize", "width")}
-        yield {**kept, "width": WIDTH, **({"title": panel.heading} if panel.heading else {})}
+    """The panels, whose expressions name the scales as Vega calls them below each other: `concat_0_x` for `x`."""
+    for index, panel in enumerate(figure.panels):
+        text = re.sub(r"\b(scale|bandwidth)\('([xy])'", rf"\1('concat_{index}_\2'", json.dumps(panel.spec))
+        kept = {key: value for key, value in json.loads(text).items() if key not in ("autosize", "width")}
+        heading = {"text": panel.heading, "anchor": "start", "fontSize": 12, "color": "var(--ink)"}
+        yield {**kept, "width": WIDTH, **({"title": heading} if panel.heading else {})}

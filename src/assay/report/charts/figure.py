@@ -12,6 +12,8 @@ from assay.report.charts.theme import Spec
 
 LINE = 6.6
 """Pixels of a character of a caption, on average."""
+MARGIN = 14
+"""Pixels of paper on both sides of a document."""
 TITLE, STEP = 26, 17
 """Pixels down to the title of a document, and from one line of its caption to the next."""
 
@@ -64,6 +66,8 @@ class Figure:
     table: Table
     drawn: Drawn | None = None
     stacked: bool = False
+    alone: str = ""
+    """What a file of it says besides, where the page says it once for all figures of this kind."""
     wide: bool = False
     """Whether it takes the whole width of the page."""
 
@@ -75,15 +79,16 @@ class Figure:
 
 def document(title: str, caption: str, drawn: Drawn) -> str:
     """An SVG document of its own on light paper: title, caption, drawing."""
-    lines = textwrap.wrap(caption, int((drawn.width - 24) / LINE))
+    lines = textwrap.wrap(caption, int((drawn.width - MARGIN) / LINE))
     top = TITLE + STEP * len(lines) + 22
-    said = "".join(f'<text x="12" y="{TITLE + 22 + STEP * at}">{escape(line)}</text>' for at, line in enumerate(lines))
-    size = f'width="{drawn.width}" height="{drawn.height + top}" viewBox="0 0 {drawn.width} {drawn.height + top}"'
+    said = "".join(f'<text x="{MARGIN}" y="{TITLE + 22 + STEP * at}">{escape(line)}</text>' for at, line in enumerate(lines))
+    width = drawn.width + 2 * MARGIN
+    size = f'width="{width}" height="{drawn.height + top}" viewBox="0 0 {width} {drawn.height + top}"'
     return theme.without_variables(
         f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="{theme.CONFIG["font"]}">'
         f'<rect width="100%" height="100%" fill="var(--paper)"/>'
-        f'<text x="12" y="{TITLE}" font-size="17" font-weight="600" fill="var(--ink)">{escape(title)}</text>'
-        f'<g font-size="13" fill="var(--muted)">{said}</g><g transform="translate(0 {top})">{drawn.inside}</g></svg>\n'
+        f'<text x="{MARGIN}" y="{TITLE}" font-size="17" font-weight="600" fill="var(--ink)">{escape(title)}</text>'
+        f'<g font-size="13" fill="var(--muted)">{said}</g><g transform="translate({MARGIN} {top})">{drawn.inside}</g></svg>\n'
     )
 
 

@@ -11,7 +11,7 @@ from assay.report.charts.figure import Drawn, Figure, Table
 from assay.report.charts.matrix import PLAIN, QUIET, Style, text
 from assay.report.forest import Axis, Ratio, Ratios
 
-NAMES, TRACK, FIGURES, SAID = 210, 330, 150, 230
+NAMES, TRACK, FIGURES, SAID = 200, 330, 150, 230
 """Pixels: conditions, the field of the intervals, ratio with interval, conclusion with verdict."""
 ROW, HEAD, TOP = 24, 30, 22
 GAP = 14
@@ -48,7 +48,7 @@ def _parts(axis: Axis, groups: Sequence[Ratios]) -> Iterator[str]:
         yield text(_x(at), 14, label, Style(anchor="middle", size=11))
     y = TOP
     for group in groups:
-        yield text(12, y + 20, group.title, BOLD) + text(_x(100) + GAP, y + 20, group.better, Style(size=11))
+        yield text(0, y + 20, group.title, BOLD) + text(_x(100) + GAP, y + 20, group.better, Style(size=11))
         y += HEAD
         left, right = _x(axis.matter_left), _x(axis.matter_right)
         high = ROW * len(group.rows)

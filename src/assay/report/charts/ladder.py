@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator, Sequence
 from html import escape
 
@@ -13,8 +14,10 @@ from assay.report.sketch import BAR, WIDE, Placed, Sketch
 
 ACROSS = 400
 """Pixels of one ladder."""
-BETWEEN, LEFT = 48, 14
-HEAD, FOOT = 30, 26
+BETWEEN, LEFT = 48, 0
+HEAD, FOOT, LINE = 30, 26, 15
+LETTERS = 68
+"""Letters of a line below a ladder."""
 COLUMNS = 2
 NAME = "bytes"
 BOLD = Style(fill="--ink", weight=600)
@@ -65,7 +68,7 @@ def _steps(one: Ladder) -> Iterator[tuple[str, ...]]:
 
 
 def _high(row: Sequence[Sketch]) -> int:
-    return HEAD + max(one.height for one in row) + FOOT + 18
+    return HEAD + max(one.height + LINE * len(_foot(one.ladder)) for one in row) + FOOT
 
 
 def _rows(rows: Sequence[Sequence[Sketch]]) -> Iterator[str]:
@@ -88,7 +91,9 @@ def _ladder(one: Sketch) -> Iterator[str]:
         yield f'<polygon points="{corners}" fill="var(--gold)" fill-opacity="0.25"/>'
     for placed in one.placed:
         yield from _rung(placed)
-    yield f"</g>{text(0, HEAD + one.height + 16, _foot(one.ladder), Style(size=11))}"
+    yield "</g>"
+    for place, line in enumerate(_foot(one.ladder)):
+        yield text(0, HEAD + one.height + 16 + LINE * place, line, Style(size=11))
 
 
 def _rung(one: Placed) -> Iterator[str]:
@@ -124,6 +129,7 @@ def _px(units: float) -> float:
     return units * ACROSS / WIDE
 
 
-def _foot(one: Ladder) -> str:
+def _foot(one: Ladder) -> list[str]:
+    """What stands below a ladder, in lines."""
     verdict = f"{one.verdict.state.value}: {one.verdict.label}" if one.verdict else ""
-    return " · ".join(part for part in (verdict, *one.foot) if part)
+    return [line for part in (verdict, *one.foot) for line in textwrap.wrap(part, LETTERS)]

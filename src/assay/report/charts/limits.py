@@ -31,6 +31,7 @@ def _figure(phase: str, here: Sequence[Chain]) -> Figure:
     return Figure(
         name=f"limits-{phase}",
         title=phase,
+        alone="How far the load used each part that its data passed.",
         caption=_said(here),
         panels=(),
         drawn=Drawn(
@@ -75,6 +76,7 @@ def _link(link: Link, y: int, *, is_nearest: bool) -> Iterator[str]:
     colour = "--alarm" if link.used > OVER else "--gold" if is_nearest else "--s5"
     long = max(1.0, WIDE * min(link.used, OVER))
     yield text(LEFT, y + 14, link.name, INK) + text(LEFT + WIDE, y + 14, share(link.used), RIGHT)
+    # names and what was used stand in one line: letters are 6.6 pixels wide on average
     yield text(LEFT + 10 + 6.6 * len(link.name), y + 14, link.what, Style(size=11))
     yield f'<rect x="{LEFT}" y="{y + 20}" width="{WIDE}" height="{BAR}" fill="var(--grid)" fill-opacity="0.5"/>'
     yield f'<rect x="{LEFT}" y="{y + 20}" width="{long:.1f}" height="{BAR}" fill="var({colour})"/>'

@@ -138,7 +138,8 @@ def _figure(phase: str, operation: str, maps: Sequence[Map]) -> Figure:
     uppers = sorted({upper for one in maps for step in one.steps for upper in step})
     return Figure(
         name=f"latency-over-time-{phase}-{operation}",
-        title=words.operation(phase.partition(".")[0], operation),
+        title=f"{words.operation(phase.partition('.')[0], operation)}: latency over time",
+        alone=LEDE,
         caption=f"Steps of {maps[0].width:.3g} s.",
         panels=tuple(_panel(one, uppers) for one in maps),
         table=Table(
@@ -210,7 +211,7 @@ def _cells(one: Map, ends: tuple[Sequence[float], Sequence[float]], x: Spec, y: 
         "h": f"{json.dumps([round(end) for end in ends[1]])}[datum.b]",
         "t": f"format(datum.x, '.2f') + ' s: ' + {json.dumps(SAID)}[datum.k] + ' took at most '"
         " + format(datum.h / 1e6, ',.3~r') + ' ms'",
-        "f": "'var(--h' + datum.k + ')'",
+        "f": f"{json.dumps([f'var(--h{step})' for step in range(len(SAID))])}[datum.k]",
     }
     return {
         "data": rows_of(cells),

@@ -1,0 +1,227 @@
+"""Every kind of chart as a file, and what the schedule, the chain of limits and latency over time are made of."""
+
+import csv
+import io
+import itertools
+import re
+from array import array
+from dataclasses import replace
+from xml.etree import ElementTree as ET
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assay.errors import UsageError
+from assay.records import Observations, Series, State
+from assay.report import limits, page, picture
+from assay.report.charts import blocks, forest, ladder, spread, theme
+from report import fixture
+
+SVG = "{http://www.w3.org/2000/svg}"
+KINDS = (
+    "comparisons",
+    "bytes",
+    "measure-spool.create.ops_per_s",
+    "curve-spool-create",
+    "latency-spool.main-create",
+    "latency-over-time-spool.main-create",
+    "timeline-cold.read",
+    "limits-cold.read",
+    "schedule",
+)
+
+
+@pytest.fixture(scope="module")
+def results():
+    return fixture.results()
+
+
+@pytest.fixture(scope="module")
+def figures(results):
+    return {one.name: one for one in page.figures(results, fixture.loader(results), fixture.pictures(results))}
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_each_kind_is_a_file_of_its_own_with_title_caption_and_light_colours(results, figures, name, tmp_path):
+    pytest.importorskip("vl_convert")
+    path = tmp_path / "chart.svg"
+    picture.write(results, fixture.loader(results), fixture.pictures(results), name, path)
+    root = ET.fromstring(path.read_bytes())
+    texts = "".join("".join(one.itertext()) for one in root.iter(f"{SVG}text"))
+    assert figures[name].title in texts
+    assert figures[name].caption.split()[0] in texts
+    assert "var(" not in path.read_text()
+    assert sum(1 for tag in ("rect", "path", "circle") for _ in root.iter(f"{SVG}{tag}")) > 5
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_each_kind_has_the_same_in_numbers(figures, name):
+    table = figures[name].table
+    assert table.rows
+    assert {len(row) for row in table.rows} == {len(table.head)}
+
+
+def test_a_drawing_is_pixels_too(results, tmp_path):
+    pytest.importorskip("vl_convert")
+    picture.write(results, fixture.loader(results), fixture.pictures(results), "comparisons", tmp_path / "x.png")
+    assert (tmp_path / "x.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_an_unknown_name_lists_all_and_says_what_to_type(results, figures, tmp_path):
+    with pytest.raises(UsageError) as raised:
+        picture.write(results, fixture.loader(results), fixture.pictures(results), "shedule", tmp_path / "x.svg")
+    said = str(raised.value)
+    assert all(f"\n  {name}\n" in said for name in figures)
+    assert said.endswith("for example: assay report --chart schedule")
+    assert "run it first" in picture.unknown("x", ())
+
+
+# ------------------------------------------------------------------------------------------ the schedule
+
+
+def test_every_run_is_a_bar_in_its_block_and_what_does_not_count_is_hollow_with_its_reason(results):
+    bars = blocks.bars_of(results)
+    assert sorted(bar.judged.id for bar in bars) == sorted(judged.id for judged in results.runs)
+    assert all(bar.row == bar.judged.run.trial.block for bar in bars)
+    assert {bar.judged.id for bar in bars if bar.is_hollow} == {"0009/1", "0023/1"}
+    figure = blocks.figure(results)
+    assert "0009/1 (client 3 was lost" in figure.caption
+    reasons = {row[0]: row[-1] for row in figure.table.rows if row[-1]}
+    assert set(reasons) == {"0009/1", "0023/1"}
+    assert "no space left" in reasons["0023/1"]
+    marks = {row["t"].split()[1]: row["d"] for row in csv.DictReader(io.StringIO(figure.panels[0].spec["data"]["values"]))}
+    assert {run for run, mark in marks.items() if mark == "excluded"} == set(reasons)
+
+
+def test_bars_of_a_block_do_not_overlap_and_a_night_between_two_runs_is_cut(results):
+    late = results.runs[5]
+    moved = replace(late.run, started_utc="2026-11-22T10:05:00Z", ended_utc="2026-11-22T10:05:40Z")
+    runs = tuple(replace(one, run=moved) if one is late else one for one in results.runs)
+    for made in (results, replace(results, runs=runs)):
+        bars = blocks.bars_of(made)
+        for row in {bar.row for bar in bars}:
+            here = [bar for bar in bars if bar.row == row]
+            assert all(before.end <= after.start + 1e-9 for before, after in itertools.pairwise(here))
+            assert max(bar.end for bar in here) < 15 * 60
+
+
+def test_blocks_of_one_run_stand_in_one_row_and_no_run_has_no_picture():
+    assert {bar.row for bar in blocks.bars_of(fixture.one_run())} == {0}
+    assert blocks.figure(fixture.empty()) is None
+
+
+# ------------------------------------------------------------------------------------------ limits
+
+
+def test_a_chain_names_the_part_that_was_nearest_to_its_limit(results):
+    judged = next(one for one in results.runs if one.id == "0006/1")
+    chains = {one.phase: one for one in limits.chains([(judged, fixture.loader(results)("0006/1"))])}
+    cold = chains["cold.read"]
+    assert [(link.name, link.what) for link in cold.links] == [
+        ("processors", "user and system time"),
+        ("vda", "time with a request in flight"),
+        ("loop0", "of the declared 281 MB/s"),
+    ]
+    assert cold.nearest.name == "loop0"
+    assert cold.nearest.used == 0.93
+    assert chains["dump.write"].nearest.name == "vda"
+    assert all(0 <= link.used <= 1 for chain in chains.values() for link in chain.links)
+    assert "spool.main" not in chains, "processors alone are no chain"
+
+
+def test_a_limit_that_could_not_be_held_against_is_left_out(results):
+    judged = next(one for one in results.runs if one.id == "0006/1")
+    verdicts = {
+        name: replace(one, findings=tuple(replace(found, state=State.NOT_APPLICABLE) for found in one.findings))
+        for name, one in judged.verdicts.items()
+    }
+    (cold,) = (
+        one
+        for one in limits.chains([(replace(judged, verdicts=verdicts), fixture.loader(results)("0006/1"))])
+        if one.phase == "cold.read"
+    )
+    assert [link.name for link in cold.links] == ["processors", "vda"]
+
+
+# ------------------------------------------------------------------------------------------ latency over time
+
+
+def run_with(counts, interval_ns=100_000_000):
+    """One run whose operation has bands with these counts in each interval: {upper: [counts]}."""
+    results = fixture.one_run()
+    (judged,) = results.runs
+    phase = judged.run.phases[0]
+    steps = len(next(iter(counts.values())))
+    at = array("q", [phase.start_ns + interval_ns * (step + 1) for step in range(steps)])
+    series = tuple(
+        Series(
+            phase=phase.name,
+            source="",
+            layer="application",
+            host="local",
+            subject="client:0",
+            metric=f"create.band_{upper}_ns",
+            unit="count",
+            at_ns=at,
+            value=array("d", [sum(here[: step + 1]) for step in range(steps)]),
+        )
+        for upper, here in counts.items()
+    )
+    return judged, phase, Observations(series=series)
+
+
+@given(
+    st.integers(6, 130).flatmap(
+        lambda steps: st.dictionaries(
+            st.sampled_from([1000, 2000, 4000, 8000]), st.lists(st.integers(20, 500), min_size=steps, max_size=steps), min_size=1
+        )
+    )
+)
+def test_every_operation_is_in_one_step_and_one_band(counts):
+    made = spread.map_of(*run_with(counts), "create")
+    assert len(made.steps) <= spread.MOST
+    for upper, here in counts.items():
+        assert sum(step.get(upper, 0) for step in made.steps) == pytest.approx(sum(here), abs=1e-6)
+
+
+def test_what_was_slow_stands_where_it_was_slow():
+    quick, slow = [100] * 10, [0] * 10
+    slow[4] = 60
+    made = spread.map_of(*run_with({1000: quick, 900_000: slow}), "create")
+    assert [step.get(900_000, 0) > 0 for step in made.steps] == [here > 0 for here in slow]
+    assert spread.quantile(made.steps[4], 0.5) == 1000
+    assert spread.quantile({1000: 100.0, 900_000: 60.0}, 0.9) == 900_000
+    assert spread.quantile({1000: 999.0}, 0.99) is None, "fewer than ten operations were slower"
+
+
+def test_too_short_too_few_and_unknown_have_no_map():
+    assert spread.map_of(*run_with({1000: [100] * 4}), "create") is None
+    assert spread.map_of(*run_with({1000: [1] * 20}), "create") is None
+    judged, phase, seen = run_with({1000: [100] * 20})
+    assert spread.map_of(judged, phase, seen, "list") is None
+    assert spread.map_of(judged, phase, Observations(), "create") is None
+
+
+def test_clients_whose_clocks_tick_differently_share_their_bands():
+    judged, phase, seen = run_with({1000: [100] * 8, 1200: [50] * 8})
+    other = tuple(replace(one, subject="client:1", metric=one.metric.replace("1000", "1003")) for one in seen.series)
+    made = spread.map_of(judged, phase, replace(seen, series=(*seen.series, *other)), "create")
+    assert [dict(step) for step in made.steps] == [{1000: 200.0, 1200: 100.0}] * 8
+
+
+@pytest.mark.parametrize("name", ["latency-over-time-spool.main-create", "schedule", "measure-spool.create.ops_per_s"])
+def test_the_new_specifications_are_valid(figures, name):
+    altair = pytest.importorskip("altair")
+    altair.Chart.from_dict({**figures[name].panels[0].spec, "config": theme.CONFIG}, validate=True)
+
+
+def test_drawings_escape_what_users_wrote(results):
+    bad = "<script>alert(1)</script>"
+    compared = replace(results, comparisons=tuple(replace(one, baseline=bad, statement=bad) for one in results.comparisons))
+    made = fixture.hostile(bad)
+    steps = page.ladders.ladders([(made.runs[0], fixture.loader(made)("0001/1"))])
+    for figure in (forest.figure(compared), ladder.figure(steps)):
+        ET.fromstring(figure.drawn.element.replace("<svg ", f'<svg xmlns="{SVG[1:-1]}" ', 1))
+        assert "&lt;script" in figure.drawn.element
+        assert not re.search(r"<script", figure.drawn.element)
