@@ -38,7 +38,7 @@ def scales(spec):
     """Every (channel, field, scale) of a specification."""
     if isinstance(spec, dict):
         for channel, how in spec.get("encoding", {}).items():
-            if isinstance(how, dict) and "domain" in how.get("scale", {}):
+            if isinstance(how, dict) and "domain" in (how.get("scale") or {}):
                 yield channel, how.get("field"), how["scale"]
         for value in spec.values():
             yield from scales(value)
