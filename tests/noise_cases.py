@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import tomllib
 from array import array
-from pathlib import Path
 
-import assay
+from assay.audit import limits
 from assay.catalogue import ComparisonCase, TrialCase
 from assay.records import (
     ABSOLUTE,
@@ -35,12 +33,6 @@ from assay.records import (
 )
 
 SECOND_NS = 1_000_000_000
-
-
-def thresholds(rule: str) -> dict[str, float]:
-    """The thresholds that ship."""
-    table = tomllib.loads((Path(assay.__file__).parent / "rules" / "limits.toml").read_text())[rule]
-    return {name: float(limit["value"]) for name, limit in table.items() if isinstance(limit, dict) and "value" in limit}
 
 
 def series(layer: str, metric: str, points: list[tuple[float, float]], subject: str = ABSOLUTE, source: str = "x:y") -> Series:
@@ -127,7 +119,7 @@ def trial_case(rule: str, of: Run, observations: Observations, *factors: Factor,
         claim=Claim(),
         value=50e6,
         observations=observations,
-        thresholds=thresholds(rule),
+        thresholds=limits.thresholds(rule),
     )
 
 
@@ -155,5 +147,5 @@ def comparison_case(rule: str, factor: Factor, baseline, candidate) -> Compariso
         baseline=tuple(baseline),
         candidate=tuple(candidate),
         verdicts={},
-        thresholds=thresholds(rule),
+        thresholds=limits.thresholds(rule),
     )

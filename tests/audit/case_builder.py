@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from array import array
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
 
 from assay import measures
 from assay.audit import limits
@@ -265,6 +267,21 @@ def gauge(layer: str, subject: str, metric: str, values: tuple[float, ...], seco
         unit="bytes",
         at_ns=array("q", times),
         value=array("d", values),
+    )
+
+
+def progress(metric: str, done: Sequence[float], every_s: float, client: int = 0) -> Series:
+    """What a client had done in all (`read.count`, `read.bytes`) by the end of each of so many equal parts of the time."""
+    return Series(
+        phase="p",
+        source="engine",
+        layer="application",
+        host="local",
+        subject=f"client:{client}",
+        metric=metric,
+        unit=metric.rpartition(".")[2],
+        at_ns=array("q", (round((part + 1) * every_s * SECOND) for part in range(len(done)))),
+        value=array("d", accumulate(done)),
     )
 
 

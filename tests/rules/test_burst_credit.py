@@ -1,36 +1,19 @@
 """W03: a rate that fell once and stayed low, one that came back, drifts, noise, bursts that are claimed."""
 
 import random
-from array import array
 from dataclasses import replace
-from itertools import accumulate
 
 import pytest
 
-from assay.records import Claim, LoadTotal, Regime, Series, Severity, State
+from assay.records import Claim, LoadTotal, Regime, Severity, State
 from assay.rules.burst_credit import RULE
-from audit.case_builder import SECOND, Made, case_of
-
-TENTH = SECOND // 10
+from audit.case_builder import Made, case_of, progress
 
 
 def case(amounts, *, figure="ops_per_s", regime=None):
     """A client that did so many operations in each tenth of a second."""
     made = Made(count=sum(amounts), record_bytes=4096, seconds=len(amounts) / 10, figure=figure, claim=Claim(regime=regime))
-    told = [
-        Series(
-            phase="p",
-            source="engine",
-            layer="application",
-            host="local",
-            subject="client:0",
-            metric=f"read.{metric}",
-            unit=metric,
-            at_ns=array("q", ((at + 1) * TENTH for at in range(len(amounts)))),
-            value=array("d", accumulate(each * one for one in amounts)),
-        )
-        for metric, each in (("count", 1), ("bytes", 4096))
-    ]
+    told = [progress(f"read.{metric}", [each * one for one in amounts], 0.1) for metric, each in (("count", 1), ("bytes", 4096))]
     found = case_of(made, "W03")
     return replace(found, observations=replace(found.observations, series=tuple(told)))
 

@@ -1,37 +1,24 @@
 """L09: idle and busy threads and devices, rates that were flat and not, limits that are known, what nobody watched."""
 
-from array import array
 from dataclasses import replace
 
 import pytest
 
-from assay.records import Direction, EngineCost, Limit, LoadTotal, Series, Severity, State
+from assay.records import Direction, EngineCost, Limit, LoadTotal, Severity, State
 from assay.rules.no_limiter import RULE
-from audit.case_builder import SECOND, Made, case_of, gauge
+from audit.case_builder import SECOND, Made, case_of, gauge, progress
 
 SECONDS = 10.0
-
-
-def progress(parts):
-    """Operations done by the end of each of ten parts of the time."""
-    return Series(
-        phase="p",
-        source="engine",
-        layer="application",
-        host="local",
-        subject="client:0",
-        metric="read.count",
-        unit="count",
-        at_ns=array("q", [round(SECONDS * SECOND * (part + 1) / len(parts)) for part in range(len(parts))]),
-        value=array("d", [sum(parts[: part + 1]) for part in range(len(parts))]),
-    )
 
 
 def case(*, cpu_s=0.5, ready_s=0.0, device_s=1.0, parts=(100,) * 10, rules=None, **made):
     found = case_of(Made(count=sum(parts), seconds=SECONDS, **made), "L09")
     cost = EngineCost(cpu_user_ns=0, cpu_system_ns=round(cpu_s * SECOND))
     clients = tuple(replace(one, cost=cost) for one in found.phase.clients)
-    series = [progress(parts), gauge("process", "pid:100", "run_delay_ns", (0.0, ready_s * SECOND), SECONDS)]
+    series = [
+        progress("read.count", parts, SECONDS / len(parts)),
+        gauge("process", "pid:100", "run_delay_ns", (0.0, ready_s * SECOND), SECONDS),
+    ]
     if device_s is not None:
         series.append(gauge("block", "device:vda", "io_ticks", (0.0, device_s * 1000), SECONDS))
     if rules:

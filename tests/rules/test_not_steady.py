@@ -3,33 +3,15 @@
 import random
 from array import array
 from dataclasses import replace
-from itertools import accumulate
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.audit import limits
-from assay.records import Claim, Histogram, Regime, Series, Severity, State, SteadyState
+from assay.records import Claim, Histogram, Regime, Severity, State, SteadyState
 from assay.rules.not_steady import RULE
-from audit.case_builder import SECOND, Made, case_of
-
-TENTH = SECOND // 10
-
-
-def series(client, metric, amounts):
-    """What a client had done of `read` after each tenth of a second."""
-    return Series(
-        phase="p",
-        source="engine",
-        layer="application",
-        host="local",
-        subject=f"client:{client}",
-        metric=f"read.{metric}",
-        unit=metric,
-        at_ns=array("q", ((at + 1) * TENTH for at in range(len(amounts)))),
-        value=array("d", accumulate(amounts)),
-    )
+from audit.case_builder import SECOND, Made, case_of, progress
 
 
 def case(*clients, figure="ops_per_s", busy=None, steady=None, latencies=()):
@@ -46,9 +28,9 @@ def case(*clients, figure="ops_per_s", busy=None, steady=None, latencies=()):
     found = case_of(made, "W02")
     told, working = [], []
     for index, done in enumerate(clients):
-        told += [series(index, "count", done), series(index, "bytes", [4096 * one for one in done])]
+        told += [progress("read.count", done, 0.1, index), progress("read.bytes", [4096 * one for one in done], 0.1, index)]
         if busy is not None:
-            told.append(series(index, "busy_ns", [one * each for one, each in zip(done, busy, strict=True)]))
+            told.append(progress("read.busy_ns", [one * each for one, each in zip(done, busy, strict=True)], 0.1, index))
         client = found.phase.clients[index]
         (total,) = client.operations
         spent = round(told[-1].value[-1]) if busy is not None else total.busy_ns

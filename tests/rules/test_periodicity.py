@@ -1,17 +1,13 @@
 """W06: a rate that swings with few periods and with many, one that does not, latencies, loads with a schedule."""
 
 import random
-from array import array
 from dataclasses import replace
-from itertools import accumulate
 
 import pytest
 
-from assay.records import Claim, LoadTotal, Regime, Series, Severity, State
+from assay.records import Claim, LoadTotal, Regime, Severity, State
 from assay.rules.periodicity import RULE
-from audit.case_builder import SECOND, Made, case_of
-
-TENTH = SECOND // 10
+from audit.case_builder import Made, case_of, progress
 
 
 def case(amounts, *, busy=None, figure="ops_per_s", regime=None, opened=False):
@@ -28,20 +24,7 @@ def case(amounts, *, busy=None, figure="ops_per_s", regime=None, opened=False):
     metrics = {"count": amounts, "bytes": [4096 * one for one in amounts]}
     if busy is not None:
         metrics["busy_ns"] = [one * each for one, each in zip(amounts, busy, strict=True)]
-    told = [
-        Series(
-            phase="p",
-            source="engine",
-            layer="application",
-            host="local",
-            subject="client:0",
-            metric=f"read.{metric}",
-            unit=metric,
-            at_ns=array("q", ((at + 1) * TENTH for at in range(len(values)))),
-            value=array("d", accumulate(values)),
-        )
-        for metric, values in metrics.items()
-    ]
+    told = [progress(f"read.{metric}", values, 0.1) for metric, values in metrics.items()]
     (client,) = found.phase.clients
     (total,) = client.operations
     spent = round(sum(metrics["busy_ns"])) if busy is not None else total.busy_ns
