@@ -55,13 +55,13 @@ def trial_seed(seed: int, block: int) -> int:
 def trials(experiment: Experiment, blocks: int) -> Iterator[Trial]:
     """Every trial in order. Blocks count from 0 within each sitting; `replicate` counts a combination over all sittings."""
     position = itertools.count()
-    by_hand = manual(experiment)
+    by_hand, every = manual(experiment), combinations(experiment)
     visits: dict[Value, int] = {}
     for sitting, level in enumerate(sittings(experiment)):
         visit = visits.get(level, 0)
         visits[level] = visit + 1
         for block in range(blocks):
-            for levels in shuffled(combinations(experiment), f"{experiment.seed}:{sitting}:{block}"):
+            for levels in shuffled(every, f"{experiment.seed}:{sitting}:{block}"):
                 place = next(position)
                 yield Trial(
                     id=place + 1,
