@@ -7,7 +7,7 @@ import zlib
 import pytest
 
 from assay.statistics.batch_means import LEAST, batch_means
-from assay.statistics.change_points import FALSE_ALARM_SHARE, LEAST_VALUES, change_points
+from assay.statistics.change_points import FALSE_ALARM_SHARE, LEAST_VALUES, change_points, detectable
 from assay.statistics.correlation_time import correlation_time
 from assay.statistics.mser import mser5
 
@@ -65,6 +65,15 @@ def test_changes_are_found_as_many_as_there_are_and_where_they_are(levels, corre
             abs(place - share) <= 0.05 for place, (share, _) in zip(places, levels, strict=True)
         )
     assert hits / 60 >= least
+
+
+@pytest.mark.parametrize("count", [60, 120])
+def test_what_is_called_detectable_is_found_in_eight_of_ten(count):
+    found = 0
+    for one in range(SETS):
+        values = noise(("detectable", count, one), count, 0.0)
+        found += len(change_points(changed(values, (0.5, 1 + detectable(values))))) == 2
+    assert 0.8 - 3 * math.sqrt(0.16 / SETS) <= found / SETS <= 0.95
 
 
 def test_levels_are_the_means_of_their_stretches():

@@ -29,9 +29,10 @@ from assay.records import (
     Run,
 )
 from assay.statistics.batch_means import BatchMeans, batch_means
-from assay.statistics.change_points import FALSE_ALARM_SHARE, LEAST_VALUES, change_points, long_run_variance
+from assay.statistics.change_points import FALSE_ALARM_SHARE, LEAST_VALUES, change_points, detectable, long_run_variance
 from assay.statistics.mser import BATCH, mser5
 from assay.statistics.segments import Segment
+from assay.statistics.steady import RANGE_SHARE
 from assay.statistics.trend import line_squares, trend
 from assay.units import Unit
 
@@ -135,7 +136,7 @@ def course(asked: Asked) -> Course:
     known = measures.points_inside(phase, asked.observations, operation, edges)
     each = values(asked, edges, known)
     if len(each) < LEAST_VALUES or fmean(each) <= 0:
-        return steady_words.unknown(bare, f"it is known at {known} points of time, {LEAST_VALUES} are needed")
+        return steady_words.unknown(bare, f"it is known at {known} points of time; expected at least {LEAST_VALUES}")
     return steady_words.told(looked_at(bare, Values(edges=edges, each=each), asked.matters))
 
 
@@ -168,16 +169,15 @@ def looked_at(bare: Course, seen: Values, matters: float) -> Course:
     left = [place for place in places if place > warm]
     batches = batch_means(rest)
     drift = drift_share(rest, batches, stretches if left and not warm else (), matters)
-    unmet = bare.rounds is not None and not bare.rounds.alike
-    restless = cut != warm or bool(left) or drift is not None or unmet
+    bare = replace(bare, mean=estimate(rest, batches, bare.unit), detectable_share=detectable(rest) / fmean(rest))
+    state = state_of(bare, matters, restless=cut != warm or bool(left) or drift is not None)
     return replace(
         bare,
-        state=CourseState.NOT_STEADY if restless else CourseState.STEADY,
+        state=state,
         parts=len(seen.each),
-        steady_from_ns=None if restless else seen.at_ns(warm),
+        steady_from_ns=seen.at_ns(warm) if state is CourseState.STEADY else None,
         before=fmean(seen.each[:cut]) if cut else None,
         memory_ns=round(batches.time * (seen.edges[1] - seen.edges[0]) / len(seen.each)),
-        mean=estimate(rest, batches, bare.unit),
         changes=tuple(
             ChangePoint(at_ns=seen.at_ns(after.first), before=before.mean, after=after.mean)
             for before, after in pairwise(stretches)
@@ -186,6 +186,18 @@ def looked_at(bare: Course, seen: Values, matters: float) -> Course:
         drift_share=drift,
         false_alarm_share=FALSE_ALARM_SHARE,
     )
+
+
+def state_of(one: Course, matters: float, *, restless: bool) -> CourseState:
+    """That no change was found says little where one would not have shown; five rounds that are alike say enough.
+
+    What must have shown is a change by what SNIA lets the values of a steady state differ, or by what matters if that is more.
+    """
+    assert one.detectable_share is not None
+    if restless or (one.rounds is not None and not one.rounds.alike):
+        return CourseState.NOT_STEADY
+    blind = one.detectable_share > max(matters, RANGE_SHARE) and one.rounds is None
+    return CourseState.UNKNOWN if blind else CourseState.STEADY
 
 
 def beginning(seen: Values, matters: float, places: Sequence[int]) -> int:

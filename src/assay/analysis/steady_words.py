@@ -20,13 +20,26 @@ def unknown(one: Course, why: str) -> Course:
 
 def told(one: Course) -> Course:
     """The course with its sentence."""
-    said = steady(one) if one.state is CourseState.STEADY else not_steady(one)
+    said = {CourseState.STEADY: steady, CourseState.NOT_STEADY: not_steady, CourseState.UNKNOWN: hidden}[one.state](one)
     return replace(one, statement="; ".join(part for part in said if part))
 
 
 def steady(one: Course) -> tuple[str, ...]:
     """Since when, of how many batches, with which mean."""
-    return (since(one), batches(one), mean(one), "no change point" if one.before is None else "no change point after that")
+    return (since(one), batches(one), mean(one), f"{none(one)}{'' if one.before is None else ' after that'}")
+
+
+def none(one: Course) -> str:
+    """`no change point of 5.8 % or more`: how small a change would have shown."""
+    assert one.detectable_share is not None
+    return f"no change point of {measures.percent(one.detectable_share)} or more"
+
+
+def hidden(one: Course) -> tuple[str, ...]:
+    """No change was found, but none would have shown."""
+    assert one.detectable_share is not None
+    share = measures.percent(one.detectable_share)
+    return (f"{CourseState.UNKNOWN.value}: its noise hides changes of level by less than {share}", batches(one), mean(one))
 
 
 def since(one: Course) -> str:
@@ -52,8 +65,8 @@ def mean(one: Course) -> str:
     what = "mean" if one.kind is CourseKind.RATE else one.kind.value
     value = f"{what} {measures.with_unit(known.value, known.unit)}"
     if known.low is None or known.high is None:
-        memory = measures.with_unit(one.memory_ns or 0, Unit.NANOSECONDS)
-        return f"{value} without an interval: it remembers itself for {memory}, so fewer than {LEAST} batches are independent"
+        so_long = measures.with_unit(one.memory_ns or 0, Unit.NANOSECONDS)
+        return f"{value} without an interval: it remembers itself for {so_long}, so fewer than {LEAST} batches are independent"
     return f"{value} ± {measures.percent((known.high - known.low) / 2 / known.value)}"
 
 

@@ -15,7 +15,7 @@ class CourseState(StrEnum):
     """From `steady_from_ns` on nothing changed by what matters."""
     NOT_STEADY = "not steady"
     UNKNOWN = "cannot tell"
-    """Nobody counted it meanwhile, at too few points, or the clients never ran together."""
+    """Nobody counted it meanwhile, or at too few points; its noise hides changes; the clients never ran together."""
 
 
 class CourseKind(StrEnum):
@@ -79,6 +79,8 @@ class Course:
     """Of the steady part, with the interval of its batch means (n: batches); None where too few independent ones fit."""
     changes: tuple[ChangePoint, ...] = ()
     """In order of time, those of the warm-up among them."""
+    detectable_share: float | None = None
+    """The smallest change of level, as a share of the mean, that would have been found in its middle (80 % power)."""
     drift_share: float | None = None
     """By which share of its mean the steady part rises (or falls) beyond chance and beyond what matters, else None."""
     rounds: Rounds | None = None

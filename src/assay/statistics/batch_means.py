@@ -26,6 +26,8 @@ TIMES = 5.0
 """Correlation times of a batch."""
 ALIKE = 0.2
 """Correlation of neighbouring means from which on batches are made longer (the limit of S07)."""
+ALIKE_P = 0.05
+"""Of a few means chance alone makes such a one often: it is believed below this p-value."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,6 +51,6 @@ def batch_means(values: Sequence[float], confidence: float = 0.95) -> BatchMeans
         first = len(values) - count * each
         batches = tuple(fmean(values[at : at + each]) for at in range(first, len(values), each))
         alike = serial(batches)
-        if alike is None or alike.correlation <= ALIKE:
+        if alike is None or alike.correlation <= ALIKE or alike.p_value >= ALIKE_P:
             return BatchMeans(time=time, batches=batches, each=each, mean=arithmetic_mean(batches, confidence))
     return BatchMeans(time=time, batches=(), each=0, mean=None)

@@ -11,6 +11,7 @@ changes, Econometrica 66 (1998), 47-78 (the variance with the changes taken out;
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
 
@@ -25,6 +26,8 @@ PRICE = 28.0
 FALSE_ALARM_SHARE = 0.05
 """At most so many series seem to change in which nothing does (simulated: normal, lognormal with a coefficient of variation of
 0.3): of 120 values, where neighbours correlate by 0.8 or less; of 60 by 0.6; of 20 by 0.3. Without a memory it is 1 in 200."""
+POWER_DEVIATE = 0.8416
+"""The deviate below which 80 of 100 normal ones are."""
 MANY = 60
 """From so many values on three changes are taken out, of fewer two: more would take the noise with them."""
 
@@ -34,6 +37,14 @@ def change_points(values: Sequence[float]) -> tuple[Segment, ...]:
     if len(values) < LEAST_VALUES:
         return ()
     return segments(values, PRICE * long_run_variance(values), shortest(values))
+
+
+def detectable(values: Sequence[float]) -> float:
+    """The smallest change in the middle of such a series that is found in 80 of 100, in the unit of the values.
+
+    It takes n d^2 / 4 off the squares, the square of a normal deviate with mean sqrt(n) d / 2 and the long-run variance.
+    """
+    return 2 * (math.sqrt(PRICE) + POWER_DEVIATE) * math.sqrt(long_run_variance(values) / len(values))
 
 
 def shortest(values: Sequence[float]) -> int:
