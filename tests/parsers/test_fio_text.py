@@ -1,3 +1,5 @@
+import re
+
 import pytest
 
 from assay import catalogue
@@ -86,3 +88,18 @@ def test_it_knows_its_own_and_its_file():
     assert not PARSER.recognises(("fio", "job"), recorded("fio-3.33-randread.json"))
     assert PARSER.result_file(("fio", "--output=there.txt", "job")) == "there.txt"
     assert PARSER.result_file(("fio", "job")) is None
+
+
+def test_what_is_said_of_trims_is_of_nobody_else():
+    text = recorded("fio-3.33-text-grouped.txt")
+    assert "  write: IOPS" in text
+    whole, trims = PARSER.parse(text), PARSER.parse(re.sub(r"(?m)^  write: IOPS", "   trim: IOPS", text))
+    reads = {name: value for name, value in whole.items() if name.startswith("read.")}
+    assert {name: trims[name] for name in reads} == reads
+    assert not any(name.startswith("write.latency") for name in trims)
+
+
+@pytest.mark.parametrize("head", ["  write: IOPS=", "(groupid=0", "Run status group"])
+def test_a_damaged_head_is_refused(head):
+    with pytest.raises(EvidenceError):
+        PARSER.parse(recorded("fio-3.33-text-grouped.txt").replace(head, f"{head}?", 1))

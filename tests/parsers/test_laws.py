@@ -1,5 +1,8 @@
 """Laws of every parser, over every recorded output: whole, cut off, damaged, of another tool, or no tool's at all."""
 
+import bisect
+import contextlib
+import re
 import time
 
 import pytest
@@ -10,6 +13,7 @@ from assay import catalogue
 from assay.catalogue import printed
 from parser_cases import RECORDED, figures_or_refusal, recorded
 
+DECIMAL_AND_BINARY = [10.0**power for power in range(13)] + [1024.0**power for power in range(1, 5)]
 PARSERS = [catalogue.find("parsers", name) for name in catalogue.names("parsers")]
 OWN = {
     parser.name: [
@@ -63,6 +67,84 @@ def test_any_number_in_the_place_of_another_gives_figures_or_a_refusal(parser, t
     if places:
         parts[data.draw(st.sampled_from(places))] = number
         figures_or_refusal(parser, " ".join(parts))
+
+
+@pytest.mark.parametrize("parser", PARSERS, ids=lambda parser: parser.name)
+def test_without_numbers_there_is_no_figure(parser):
+    for name in OWN[parser.name]:
+        assert figures_or_refusal(parser, re.sub(r"\d", "x", recorded(name))) is None
+
+
+OF_MANY_ROWS = ("iozone-3.508-excel.txt", "iozone-3.508-matrix.txt", "fs_mark-3.3-no-sync.txt", "fs_mark-3.3-verbose.txt")
+"""Means and sums of rows, of which a damaged one is left out: these figures are in no text."""
+NUMBER = re.compile(r"\d[\d.]*")
+SIZES = [unit * power / part for unit in (1, 60, 3600) for power in DECIMAL_AND_BINARY for part in (1, 8)]
+
+
+def printed_numbers(text):
+    """Every number of a text as it may be meant: with a decimal comma or point, with commas or points between thousands."""
+    for word in re.findall(r"\d[\d.,]*", text):
+        for meant in (word.replace(",", ""), word.replace(",", "."), word.replace(".", ""), word.rstrip(".,"), *word.split(",")):
+            with contextlib.suppress(ValueError):
+                yield float(meant.rstrip("."))
+
+
+def not_printed(figures, text):
+    """The figures that are no number of the text in any unit: sums and means of several, or made up."""
+    known = sorted({number * size for number in printed_numbers(text) for size in SIZES})
+
+    def near(value):
+        at = bisect.bisect_left(known, value * (1 - 1e-9))
+        return at < len(known) and known[at] <= value * (1 + 1e-9)
+
+    return {name for name, value in figures.items() if not near(value)}
+
+
+@pytest.mark.parametrize("parser", PARSERS, ids=lambda parser: parser.name)
+@settings(max_examples=20, deadline=None)
+@given(data=st.data())
+def test_no_figure_comes_from_garbage(parser, data):
+    name = data.draw(st.sampled_from([name for name in OWN[parser.name] if not name.startswith(OF_MANY_ROWS)]))
+    text = recorded(name)
+    whole = parser.parse(text)
+    for _ in range(data.draw(st.integers(min_value=1, max_value=3))):
+        start, end = data.draw(st.sampled_from([match.span() for match in NUMBER.finditer(text)] or [(0, 0)]))
+        text = text[:start] + data.draw(st.sampled_from("x?*-#")) * (end - start) + text[end:]
+    found = figures_or_refusal(parser, text) or {}
+    invented = not_printed(found, text) - not_printed(whole, recorded(name))
+    assert {key: found[key] for key in invented} == {}
+
+
+WORDS = (
+    "12",
+    "99999",
+    "MB/s",
+    "KB/sec",
+    "IOPS=7",
+    "bytes",
+    "read",
+    "write",
+    "1.5",
+    "GB/s",
+    "sec",
+    "=",
+    "(32.0MiB)",
+    "elapsed",
+    "real",
+)
+
+
+@pytest.mark.parametrize("parser", PARSERS, ids=lambda parser: parser.name)
+@settings(max_examples=20, deadline=None)
+@given(data=st.data())
+def test_what_another_program_says_meanwhile_changes_no_figure(parser, data):
+    text = recorded(data.draw(st.sampled_from(OWN[parser.name])))
+    rows = text.splitlines(keepends=True)
+    at = data.draw(st.integers(min_value=0, max_value=len(rows)))
+    said = data.draw(st.lists(st.sampled_from(WORDS), min_size=1, max_size=9))
+    found = figures_or_refusal(parser, "".join([*rows[:at], f"warning: {' '.join(said)}\n", *rows[at:]])) or {}
+    whole = parser.parse(text)
+    assert {key: value for key, value in found.items() if whole.get(key) != value} == {}
 
 
 @pytest.mark.parametrize("parser", PARSERS, ids=lambda parser: parser.name)

@@ -57,7 +57,9 @@ def _table(rows: Sequence[str]) -> Iterator[tuple[str, Mapping[str, Printed]]]:
             inside = True
         elif inside and row.startswith("---"):
             yield from _phase(phase, cells)
-            cells = {}
+            phase, cells = "", {}
+        elif inside and "Elapsed time" in row and not ROW.fullmatch(row):
+            raise ValueError(f"{row.strip()!r} as a time")  # what follows would be taken for the phase before
         elif match := ROW.fullmatch(row):
             phase = match[1] or phase
             cells[match[2]] = match[4]

@@ -21,6 +21,7 @@ SUM = re.compile(rf"\s+(READ|WRITE): bw={NUMBER}(B|bit)/s \(.{{1,400}}\bio={NUMB
 PLANNED = re.compile(r".{0,200}: \(g=(\d{1,6})\): rw=([a-z]{1,20}), .{0,400}, ioengine=([a-z_]{1,30}), .{0,80}")
 JOB = re.compile(r".{0,200}\(groupid=(\d{1,6}), jobs=\d+\): err=\s{0,3}(\d{1,6}).{0,400}")
 SIDE = re.compile(rf"\s+(read|write)\s{{0,3}}: IOPS={NUMBER}, BW=.{{1,200}}")
+ANY_SIDE = re.compile(r"\s+(read|write|trim)\s{0,3}:.{0,400}")
 LATENCY = re.compile(rf"\s+lat \((nsec|usec|msec)\): min=.{{1,40}}, max=\s{{0,9}}{NUMBER}, avg=\s{{0,9}}{NUMBER}, .{{1,40}}")
 CENTILES = re.compile(r"\s+c?lat percentiles \((nsec|usec|msec)\):")
 CENTILE = re.compile(r"(\d{1,2}\.\d\d)th=\[\s{0,12}(\d{1,18})\]")
@@ -79,6 +80,7 @@ def _jobs(rows: Sequence[str]) -> list[Job]:
     jobs: list[Job] = []
     side, unit, summed = "", "", False
     for row in rows:
+        _refuse_damaged(row)
         if head := JOB.fullmatch(row):
             jobs = [] if summed else jobs
             jobs.append(Job(group=head[1], failed=int(head[2]) != 0))
@@ -88,9 +90,19 @@ def _jobs(rows: Sequence[str]) -> list[Job]:
         elif jobs and (begun := SIDE.fullmatch(row)):
             side, unit = begun[1], ""
             jobs[-1].sides[side] = {"ops_per_s": _sized(begun[2], begun[3])}
+        elif ANY_SIDE.fullmatch(row):
+            side, unit = "", ""  # what follows is of trims
         elif jobs:
             unit = _within(jobs[-1], side, unit, row)
     return jobs
+
+
+def _refuse_damaged(row: str) -> None:
+    """A head that cannot be read would leave what follows it to the job, the side or the group before. Raises ValueError."""
+    begun = ANY_SIDE.fullmatch(row)
+    for form, sign in ((JOB, "(groupid="), (GROUP, "Run status group"), (SIDE, "IOPS=" if begun and begun[1] != "trim" else "")):
+        if sign and sign in row and not form.fullmatch(row):
+            raise ValueError(f"{row.strip()[:80]!r} as the head of a block")
 
 
 def _within(job: Job, side: str, unit: str, row: str) -> str:

@@ -25,6 +25,8 @@ def recognises(argv: Sequence[str], output: str) -> bool:
 def _told(text: str) -> Iterator[tuple[str, Printed]]:
     """Of a paged search each page ends with its own count."""
     rows = lines(text)
+    if any(row.startswith("# numEntries") and not ENTRIES.fullmatch(row) for row in rows):
+        raise ValueError("a number of entries that is none")  # without such a line there were no entries
     counts = [int(match[1]) for row in rows if (match := ENTRIES.fullmatch(row))]
     codes = [int(match[1]) for row in rows if (match := RESULT.fullmatch(row))]
     if codes:

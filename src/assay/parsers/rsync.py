@@ -30,6 +30,8 @@ def recognises(argv: Sequence[str], output: str) -> bool:
 def _told(text: str) -> Iterator[tuple[str, Printed]]:
     """The bytes of files where they are told, else all that crossed; nothing where no file was copied."""
     rows = lines(text)
+    if any(row.startswith("Total transferred file size:") and not TRANSFERRED.fullmatch(row) for row in rows):
+        raise ValueError("an amount of files that is none")  # what crossed is another amount
     progress, sent, files = (
         next((match for row in reversed(rows) if (match := pattern.fullmatch(row))), None)
         for pattern in (PROGRESS, SENT, TRANSFERRED)
