@@ -8,6 +8,7 @@ import pytest
 
 import notebook_records as made
 from assay.analysis.cells import cells
+from assay.analysis.scaling import scaling
 from assay.analysis.scaling_bounds import bounded, bounds, knee_of
 from assay.analysis.scaling_use import along
 from assay.records import Factor, Observations, Requirement, RequirementKind, ScalingKind
@@ -125,3 +126,11 @@ def test_nothing_is_said_where_nobody_watched_or_nothing_counts():
     assert bounded(asked, runs, table, lambda run: Observations()) == ()
     other = replace(asked, factors=(Factor(path="mix.record_size", levels=(1, 2)),))
     assert bounded(other, runs, table, lambda run: Observations()) == ()
+
+
+def test_a_disk_that_is_used_up_is_no_peak():
+    """The rates bend sharply and never fall; by its form alone Gunther's law would claim a peak."""
+    for seed in range(20):
+        asked, _, table, _ = system(seed=seed)
+        laws = [one for one in scaling(asked, table, ()) if one.measure == RATE]
+        assert [one.at for one in laws] == [None]

@@ -116,7 +116,7 @@ def saturated(curve: Along) -> Iterator[Scaling]:
         span = (table[0].at, table[-1].at)
         at = passage(passed[0], span, "means joined by lines") if passed else None
         said = f"{curve.measure}{where(curve.within)}: the use of {names[name]} {fullness(table, at, last(curve.factor))}"
-        yield scaling_of(curve, ScalingKind.SATURATION, at, f"{said}.")
+        yield scaling_of(curve, (ScalingKind.SATURATION, names[name]), at, f"{said}.")
 
 
 def bands(use: Use) -> list[Band]:
@@ -141,7 +141,7 @@ def knees(curve: Along) -> Iterator[Scaling]:
     above = more_than_alone(curve)
     inside = first <= knee.value <= max(curve.rates) and above is None
     said = knee_said(curve, found[0], knee) if above is None else no_knee(curve, above)
-    yield scaling_of(curve, ScalingKind.KNEE, knee if inside else None, said)
+    yield scaling_of(curve, (ScalingKind.KNEE, found[0].use.said), knee if inside else None, said)
 
 
 def more_than_alone(curve: Along) -> int | None:
@@ -192,10 +192,11 @@ def knee_said(curve: Along, lowest: Bound, knee: Estimate) -> str:
     )
 
 
-def scaling_of(curve: Along, kind: ScalingKind, at: Estimate | None, said: str) -> Scaling:
-    """One answer about one curve."""
+def scaling_of(curve: Along, what: tuple[ScalingKind, str], at: Estimate | None, said: str) -> Scaling:
+    """One answer about one curve; `what`: its kind, and the resource that it is about."""
     return Scaling(
-        kind=kind,
+        kind=what[0],
+        about=what[1].removeprefix("the "),
         measure=curve.measure,
         factor=curve.factor,
         within=curve.within,
@@ -237,6 +238,7 @@ def objective(experiment: Experiment, factor: Factor, requirement: Requirement, 
             at=at,
             lowest=span[0],
             highest=span[1],
+            about=requirement.text,
             statement=f"{measure_of(experiment, measure).name}{where(within)} {requirement.text} {keeping(table, at, what)}.",
         )
 

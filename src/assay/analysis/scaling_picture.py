@@ -16,7 +16,12 @@ from assay.statistics.scaling_law import LEAST_LEVELS, Law, Point, band, laws
 
 PLACES = 40
 """So many places of the fitted curve are told."""
-NAMES: Mapping[str, str] = {"linear": "a straight line", "amdahl": "Amdahl's law", "usl": "Gunther's law"}
+NAMES: Mapping[str, str] = {
+    "linear": "a straight line",
+    "clipped": "a straight line up to a level",
+    "amdahl": "Amdahl's law",
+    "usl": "Gunther's law",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,5 +85,5 @@ def fit(curve: Along) -> tuple[str | None, tuple[tuple[float, float, float, floa
 
 def named(law: Law) -> str:
     """`Gunther's law, contention 5 %, coherency 0.3 %`."""
-    parts = [("contention", law.contention), ("coherency", law.coherency)][: law.parameters - 1]
+    parts = [("contention", law.contention), ("coherency", law.coherency)][: 0 if law.name == "clipped" else law.parameters - 1]
     return ", ".join((NAMES[law.name], *(f"{name} {measures.percent(value)}" for name, value in parts)))

@@ -220,6 +220,8 @@ class Scaling:
     highest: float
     """The measured range."""
     statement: str
+    about: str = ""
+    """What is used up or bounds (`16 MB/s read from loop1`), or the requirement that is kept; empty for other kinds."""
 
 
 class RequirementState(StrEnum):

@@ -1,8 +1,9 @@
-"""Throughput over concurrency: linear, Amdahl's and Gunther's law fitted to trials, and where the last has its peak.
+"""Throughput over concurrency: linear, clipped, Amdahl's and Gunther's law fitted to trials, and where the last has its peak.
 
 X(N) = lambda N / (1 + alpha (N - 1) + beta N (N - 1)), with alpha the share that is serial (contention) and beta the price of
 agreement (coherency); beta = 0 is Amdahl's law, alpha = beta = 0 is linear. N / X is linear in its coefficients, so it is fitted
-by non-negative least squares on relative errors, which for small noise are those of ln X. The laws are compared by AICc.
+by non-negative least squares on relative errors, which for small noise are those of ln X. Clipped is X(N) = min(lambda N, C), a
+straight line up to the level of a resource that is used up (a roofline), by least squares on ln X. The laws are compared by AICc.
 Peak at N = sqrt((1 - alpha) / beta); its interval is that of a bootstrap of the residuals, blown up for the fitted parameters.
 
 References: Gunther, Guerrilla Capacity Planning, 2007, ch. 4 to 6; Burnham and Anderson, Model Selection, 2002 (AICc);
@@ -13,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 DRAWS = 1000
+BAND_DRAWS = 300
 LEAST_LEVELS = 4
 """Three parameters and a level to be wrong at."""
 Point = tuple[float, float]
@@ -34,21 +36,23 @@ class Law:
     """One law as fitted."""
 
     name: str
-    """linear, amdahl or usl."""
+    """linear, clipped, amdahl or usl."""
     one: float
     """lambda: the throughput of one alone, in the unit of the throughputs."""
     contention: float
     coherency: float
     aicc: float
+    ceiling: float = math.inf
+    """C: the throughput at which it is clipped."""
 
     def at(self, n: float) -> float:
         """The throughput at a concurrency."""
-        return self.one * n / (1 + self.contention * (n - 1) + self.coherency * n * (n - 1))
+        return min(self.ceiling, self.one * n / (1 + self.contention * (n - 1) + self.coherency * n * (n - 1)))
 
     @property
     def parameters(self) -> int:
         """How many it has."""
-        return NAMES.index(self.name) + 1
+        return PARAMETERS[self.name]
 
     @property
     def peak(self) -> float | None:
@@ -56,42 +60,62 @@ class Law:
         return math.sqrt(max(0.0, 1 - self.contention) / self.coherency) if self.coherency > 0 else None
 
 
-NAMES = ("linear", "amdahl", "usl")
+PARAMETERS = {"linear": 1, "amdahl": 2, "usl": 3, "clipped": 2}
 
 
 def laws(points: Sequence[Point]) -> tuple[Law, ...]:
-    """The three laws, the best by AICc first. Raises ValueError for fewer than four levels or figures that are not positive."""
+    """The laws, the best by AICc first. Raises ValueError for fewer than four levels or figures that are not positive."""
     if len({n for n, _ in points}) < LEAST_LEVELS or min(min(point) for point in points) <= 0:
         raise ValueError("found too few levels, or figures not above 0")
-    found = (_law(name, points, _fitted(_terms(points)[:, : place + 1])) for place, name in enumerate(NAMES))
-    return tuple(sorted(found, key=lambda law: law.aicc))
-
-
-def _terms(points: Sequence[Point]) -> Array:
     import numpy as np
 
     n, x = np.asarray(points, dtype=float).T
-    terms: Array = (x / n)[:, None] * np.stack([np.ones_like(n), n - 1, n * (n - 1)], axis=1)
-    return terms
+    return tuple(sorted((_law(name, n, x) for name in PARAMETERS), key=lambda law: law.aicc))
 
 
-def _fitted(terms: Array) -> Array:
+def _best(n: Array, x: Array) -> Law:
+    return min((_law(name, n, x) for name in PARAMETERS), key=lambda law: law.aicc)
+
+
+def _law(name: str, n: Array, x: Array) -> Law:
+    """One law with its AICc; the deviation of the noise is a parameter, too."""
+    import numpy as np
+
+    bare = _fit(name, n, x)
+    curve = bare.one * n / (1 + bare.contention * (n - 1) + bare.coherency * n * (n - 1))
+    squares = float((np.log(x / np.minimum(curve, bare.ceiling)) ** 2).sum())
+    count, parameters = len(n), bare.parameters + 1
+    spare = max(count - parameters - 1, 1)
+    aicc = count * math.log(max(squares, 1e-300) / count) + 2 * parameters * (1 + (parameters + 1) / spare)
+    return replace(bare, aicc=aicc)
+
+
+def _fit(name: str, n: Array, x: Array) -> Law:
+    """One law fitted to concurrencies and throughputs; its AICc is left open."""
     import numpy as np
     from scipy.optimize import nnls
 
-    found: Array = nnls(terms, np.ones(len(terms)))[0]
-    return found
-
-
-def _law(name: str, points: Sequence[Point], found: Array) -> Law:
-    base, *rest = (float(value) for value in found)
+    if name == "clipped":
+        return _clipped(n, x)
+    terms = (x / n)[:, None] * np.stack([np.ones_like(n), n - 1, n * (n - 1)], axis=1)[:, : PARAMETERS[name]]
+    base, *rest = (float(value) for value in nnls(terms, np.ones(len(terms)))[0])
     contention, coherency = (*(value / base for value in rest), 0.0, 0.0)[:2]
-    bare = Law(name=name, one=1 / base, contention=contention, coherency=coherency, aicc=0.0)
-    squares = sum(math.log(x / bare.at(n)) ** 2 for n, x in points)
-    count, parameters = len(points), len(found) + 1
-    spare = max(count - parameters - 1, 1)
-    aicc = count * math.log(max(squares, 1e-300) / count) + 2 * parameters * (1 + (parameters + 1) / spare)
-    return Law(name=name, one=1 / base, contention=contention, coherency=coherency, aicc=aicc)
+    return Law(name=name, one=1 / base, contention=contention, coherency=coherency, aicc=0.0)
+
+
+def _clipped(n: Array, x: Array) -> Law:
+    """The straight line and the level beyond it, with the bend between those two levels that leave the least squares."""
+    import numpy as np
+
+    each, y = np.log(x / n), np.log(x)
+    found = []
+    for last in np.unique(n)[:-1]:
+        below = n <= last
+        one, ceiling = each[below].mean(), y[~below].mean()
+        squares = float(((y - np.minimum(one + np.log(n), ceiling)) ** 2).sum())
+        found.append((squares, math.exp(one), math.exp(ceiling)))
+    _, one, ceiling = min(found)
+    return Law(name="clipped", one=one, contention=0.0, coherency=0.0, aicc=0.0, ceiling=ceiling)
 
 
 def peak_interval(
@@ -100,34 +124,38 @@ def peak_interval(
     """Bounds of the peak's concurrency; the upper one is infinite where no peak is as likely."""
     import numpy as np
 
-    peaks = []
-    for base, serial, agree in _refitted(points, law, (seed, draws)):
-        peaks.append(math.sqrt(max(0.0, 1 - serial / base) * base / agree) if agree > 0 else math.inf)
+    peaks = [math.inf if found.peak is None else found.peak for found in _refitted("usl", points, law, (seed, draws))]
     low, high = np.quantile(peaks, [(1 - confidence) / 2, (1 + confidence) / 2], method="higher")
     return float(low), float(high)
 
 
 def band(
-    points: Sequence[Point], law: Law, places: Sequence[float], confidence: float = 0.95, seed: int = 1, draws: int = DRAWS
+    points: Sequence[Point], law: Law, places: Sequence[float], confidence: float = 0.95, seed: int = 1, draws: int = BAND_DRAWS
 ) -> tuple[tuple[float, float], ...]:
-    """Bounds of the law's throughput at each place, place by place."""
+    """Bounds of the throughput at each place, place by place: as far to either side of the law as the farther end of the draws.
+
+    Each draw has the law that AICc chooses for it, which need not be the one that was chosen for the points.
+    """
     import numpy as np
+    from scipy.special import ndtri, stdtrit
 
-    n = np.array(places)
-    terms = np.stack([np.ones_like(n), n - 1, n * (n - 1)])
-    curves = np.array([n / (found @ terms[: len(found)]) for found in _refitted(points, law, (seed, draws), law.parameters)])
-    low, high = np.quantile(curves, [(1 - confidence) / 2, (1 + confidence) / 2], axis=0)
-    return tuple((float(a), float(b)) for a, b in zip(low, high, strict=True))
+    line = np.array([law.at(place) for place in places])
+    curves = np.array([[found.at(place) for place in places] for found in _refitted(None, points, law, (seed, draws))])
+    ends = np.quantile(np.log(curves / line), [(1 - confidence) / 2, (1 + confidence) / 2], axis=0)
+    at, degrees = (1 + confidence) / 2, max(1, len(points) - law.parameters)
+    half = np.abs(ends).max(axis=0) * float(stdtrit(degrees, at) / ndtri(at))
+    return tuple((float(a), float(b)) for a, b in zip(line * np.exp(-half), line * np.exp(half), strict=True))
 
 
-def _refitted(points: Sequence[Point], law: Law, random: tuple[int, int], parameters: int = 3) -> Iterator[Array]:
-    """The coefficients of as many terms fitted to resampled residuals, draw by draw; `random`: seed and how many draws."""
+def _refitted(name: str | None, points: Sequence[Point], law: Law, random: tuple[int, int]) -> Iterator[Law]:
+    """A law of this name, else the best one, fitted to resampled residuals of a law; `random`: seed and how many draws."""
     import numpy as np
 
     residuals = np.array([math.log(x / law.at(n)) for n, x in points])
-    residuals = (residuals - residuals.mean()) * math.sqrt(len(points) / max(1, len(points) - parameters))
+    residuals = (residuals - residuals.mean()) * math.sqrt(len(points) / max(1, len(points) - PARAMETERS[name or law.name]))
     n = np.array([n for n, _ in points])
-    at = _terms([(each, law.at(each)) for each in n])[:, :parameters]
+    fitted = np.array([law.at(each) for each in n])
     chance = np.random.default_rng(random[0])
     for _ in range(random[1]):
-        yield _fitted(at * np.exp(chance.choice(residuals, size=len(residuals)))[:, None])
+        again = fitted * np.exp(chance.choice(residuals, size=len(residuals)))
+        yield _fit(name, n, again) if name else _best(n, again)

@@ -24,6 +24,7 @@ MARKS: Mapping[ScalingKind, str] = {
     ScalingKind.LAW: "peak",
     ScalingKind.BREAK_EVEN: "break-even",
     ScalingKind.SATURATION: "used up",
+    ScalingKind.OBJECTIVE: "kept up to",
 }
 """What is marked on the axis of x, where it lies in the measured range."""
 
@@ -198,40 +199,42 @@ def marked(drawing: Drawing) -> list[Row]:
     """What is marked on the axis of x: where, between which bounds, and its name; names at one place stand below each other."""
     found: list[Row] = []
     for curve in drawing.curves:
-        said = (one for one in answers(drawing.results, curve) if one.kind in MARKS and one.at is not None)
-        found.extend(_mark(drawing, (curve, MARKS[one.kind]), one) for one in said)
-        found.extend(_mark(drawing, (curve, f"{text} kept up to"), one) for text, one in objectives(drawing.results, curve))
+        said = (one for one in answers(drawing.results, curve) if one.kind is not ScalingKind.OBJECTIVE and one.at is not None)
+        found.extend(_mark(drawing, curve, one) for one in (*said, *objectives(drawing.results, curve)))
     for place, row in enumerate(sorted(found, key=lambda row: float(row["x"]))):
         row["y"] = float(f"{drawing.top * (1 - APART * (place % 3 + 0.6)):.5g}")
     return found
 
 
-def _mark(drawing: Drawing, named: tuple[Scaled, str], one: Scaling) -> Row:
+def called(one: Scaling) -> str:
+    """What is marked, in a few words: `knee`, `16 MB/s read from loop1 used up`, `<= 5 ms kept`."""
+    about = {ScalingKind.SATURATION: f"{one.about} used up", ScalingKind.OBJECTIVE: f"{one.about} kept up to"}
+    return about.get(one.kind, MARKS[one.kind]) if one.about else MARKS[one.kind]
+
+
+def _mark(drawing: Drawing, curve: Scaled, one: Scaling) -> Row:
     assert one.at is not None
-    curve, name = named
     low, high = one.at.low or one.at.value, one.at.high or one.at.value
-    said = f"{name} {one.at.value:.3g}"
     return {
         "x": float(f"{one.at.value:.5g}"),
         "l": float(f"{low:.5g}"),
         "h": float(f"{min(high, drawing.most):.5g}"),
-        "n": said,
+        "n": f"{called(one)} {one.at.value:.3g}",
         "s": _series(drawing, curve),
         "t": one.statement,
         "r": int(one.at.value > 0.7 * drawing.most),
     }
 
 
-def objectives(results: Results, curve: Scaled) -> list[tuple[str, Scaling]]:
-    """The requirements that are kept up to a number within the measured range, with their words."""
-    texts = {one.measure: one.text for one in results.experiment.requirements}
-    workload = curve.measure.rpartition(".")[0]
+def objectives(results: Results, curve: Scaled) -> list[Scaling]:
+    """The requirements of the same operation that are kept up to a number within the measured range."""
+    operation = curve.measure.rpartition(".")[0]
     return [
-        (texts.get(one.measure, ""), one)
+        one
         for one in results.scaling
         if one.kind is ScalingKind.OBJECTIVE
         and one.at is not None
-        and one.measure.startswith(workload)
+        and one.measure.rpartition(".")[0] == operation
         and one.factor == curve.factor
         and dict(one.within) == dict(curve.within)
     ]
