@@ -12,7 +12,10 @@ from assay.records import Claim
 
 ROOT = Path(__file__).parent.parent
 """The package: found without importlib's own libraries, which cost more than all that is read here."""
-JUDGING = ("audit", "rules", "measures", "statistics", "applicability.py", "findings.py", "pairs.py", "soundness.py", "links.py", "links.toml")
+JUDGING = (
+    *("audit", "rules", "measures", "statistics"),
+    *("applicability.py", "findings.py", "pairs.py", "soundness.py", "links.py", "links.toml"),
+)
 """What a verdict depends on, beside the raw data."""
 Table = Mapping[str, object]
 
