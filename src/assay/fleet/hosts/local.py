@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import io
 import os
 import time
 from collections.abc import Mapping, Sequence
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
     from assay.fleet.hosts.commands import LineProcess
 
 BOOTED_TRIES = 5
+MOST_AT_ONCE = 64 << 10
 
 
 class Local:
@@ -63,8 +63,11 @@ class Local:
 
     def read(self, path: str) -> str:
         """The text of a small file. Raises OSError."""
-        with io.FileIO(self._here(path)) as file:  # half the cost of Path.read_text
-            return file.readall().decode(errors="replace")
+        file = os.open(self._here(path), os.O_RDONLY | os.O_CLOEXEC)  # four fifths of the cost of io.FileIO, and very many of them
+        try:
+            return b"".join(iter(lambda: os.read(file, MOST_AT_ONCE), b"")).decode(errors="replace")
+        finally:
+            os.close(file)
 
     def write(self, path: str, text: str) -> None:
         """Write a small file as a whole. Raises OSError; RefusedError on a recorded host."""
