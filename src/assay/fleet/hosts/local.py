@@ -63,7 +63,7 @@ class Local:
 
     def read(self, path: str) -> str:
         """The text of a small file. Raises OSError."""
-        file = os.open(self._here(path), os.O_RDONLY | os.O_CLOEXEC)  # four fifths of the cost of io.FileIO, and very many of them
+        file = os.open(self._here(path), os.O_RDONLY | os.O_CLOEXEC)  # four fifths of the cost of FileIO, and very many of them
         try:
             return b"".join(iter(lambda: os.read(file, MOST_AT_ONCE), b"")).decode(errors="replace")
         finally:
