@@ -44,6 +44,9 @@ def test_a_gigabyte_a_second_over_two_fibres():
     [
         ("1-2 GB/s over 2 x 2GFC", "2.42 times to 4.84 times the 413.3 MB/s"),
         ("450 MB/s read over 2 x 2GFC", "109 % of the 413.3 MB/s"),
+        ("450 MB/s over 413", "109 % of the 413 MB/s"),
+        ("450 MB/s read over 413 MB/s", "109 % of the 413 MB/s"),
+        ("1-2 GB/s through a link of 413 MB/s", "2.42 times to 4.84 times the 413 MB/s"),
         ("146 MB/s over 1GbE", "124 % of the 117.7 MB/s that 1GbE carries one way, 117 % of its bare bits (125 MB/s)"),
         ("800 GB in 1 h over 1GbE", "800 GB in 1 h is 189 % of"),
         ("1,648 MB/s over 2GFC", "8 is the ratio of bits taken for bytes"),

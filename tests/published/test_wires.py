@@ -3,7 +3,7 @@
 import pytest
 
 from assay import links
-from assay.published import wires
+from assay.published import grammar, wires
 
 
 @pytest.mark.parametrize("name", links.names())
@@ -63,3 +63,17 @@ def test_bare_bits_are_those_of_the_name():
 def test_large_frames():
     assert wires.with_jumbo(wires.at("2 x 1GbE", 0)).payload_bytes_per_s == pytest.approx(247.5e6, rel=0.001)
     assert wires.with_jumbo(wires.at("2GFC", 0)) is None
+
+
+@pytest.mark.parametrize(
+    "text", ["over 400 MB/s", "450 MB/s over 60 s", "450 MB/s, over 413 clients", "100 MB/s over 0 MB/s", "5 s over 4"]
+)
+def test_more_than_a_number_is_no_link(text):
+    assert not grammar.read(text).wires
+
+
+@pytest.mark.parametrize("text", ["450 MB/s over a 413 MB/s link", "450 MB/s over 2 x 2GFC"])
+def test_a_link_that_is_named_is_taken_by_its_name(text):
+    (wire,) = grammar.read(text).wires
+    assert not wire.name.startswith("over")
+    assert text.endswith(wire.name)

@@ -89,6 +89,13 @@ _BY_RATE = re.compile(
     r"(?:line|circuit|WAN|connection|uplink|links?|paths?|ports?)(?![A-Za-z0-9_])",
     re.ASCII,
 )
+_RATE_BEFORE = re.compile(rf"\d\s*(?P<rate>{UNIT_PATTERNS[Kind.RATE].pattern})(?:\s+[a-z]{{1,12}})?\s+$", re.ASCII)
+_CROSSED = re.compile(
+    r"(?:over|across|through|via)\s+(?:an?\s+|the\s+)?(?:(?:link|line|path|circuit|connection|uplink|port)\s+of\s+)?"
+    rf"(?P<number>\d{{1,9}}(?:\.\d{{1,9}})?)(?:\s*(?P<rate>{UNIT_PATTERNS[Kind.RATE].pattern})(?![A-Za-z0-9_])|(?=\s*(?:$|[,;])))",
+    re.ASCII,
+)
+"""What a rate goes over, given by its own rate alone, or by a number in the unit of the rate before."""
 _GIGABIT = re.compile(rf"{_COUNT}(?:gigabit\s+(?:Ethernet|LAN)|GigE)(?![A-Za-z0-9_])", re.IGNORECASE | re.ASCII)
 
 
@@ -103,7 +110,7 @@ def at(text: str, start: int) -> Wire | None:
         return _wire(gigabit, "1GbE", None)
     by_speed = _BY_SPEED.match(text, start)
     custom = _assumed(by_speed) if by_speed is not None else None
-    return custom or _by_rate(text, start)
+    return custom or _by_rate(text, start) or _crossed(text, start)
 
 
 def _by_rate(text: str, start: int) -> Wire | None:
@@ -117,6 +124,22 @@ def _by_rate(text: str, start: int) -> Wire | None:
         name=match[0], count=1, line_bits_per_s=float(rate * 8), payload_bytes_per_s=float(rate), source="the claim itself"
     )
     return Wire(link=link, base=match[0], start=start, end=match.end(), assumed=why)
+
+
+def _crossed(text: str, start: int) -> Wire | None:
+    """`450 MB/s over 413 MB/s`, `450 MB/s over 413`: a link of which nothing but its rate is known."""
+    match = _CROSSED.match(text, start)
+    before = _RATE_BEFORE.search(text[:start]) if match is not None else None
+    if match is None or before is None or at(text, match.start("number")) is not None:
+        return None
+    told = match if match["rate"] else before
+    rate = Fraction(match["number"]) * unit_size(Kind.RATE, told)
+    if not rate:
+        return None
+    name = f"{match['number']} {told['rate']} link"
+    why = f"{match[0]!r} is a link of {match['number']} {told['rate']} that may carry all of it; write its name where it has one"
+    link = Link(name=name, count=1, line_bits_per_s=float(rate * 8), payload_bytes_per_s=float(rate), source="the claim itself")
+    return Wire(link=link, base=name, start=start, end=match.end(), assumed=why)
 
 
 def _assumed(match: re.Match[str]) -> Wire | None:
