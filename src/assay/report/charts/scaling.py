@@ -8,7 +8,7 @@ from assay.records import Results, Value
 from assay.report import words
 from assay.report.charts.figure import Figure, Panel, Table
 from assay.report.charts.roles import heading, roles
-from assay.report.charts.scaling_layers import ABOVE, REACH, Drawing, answers, layers, most_of, points, reached
+from assay.report.charts.scaling_layers import REACH, Drawing, answers, layers, most_of, points, reached, room_above
 from assay.report.charts.theme import frame
 from assay.report.inputs import Scaled
 from assay.report.quantities import DASH, NARROW, Scale, in_scale, scale_for, share
@@ -40,13 +40,14 @@ def _figure(results: Results, curves: tuple[Scaled, ...]) -> Figure:
     tops = [most_of(results, curve) for curve in curves]
     scale = scale_for(first.unit, tops)
     highest = max((reached(curve, max(tops)) for curve in curves), default=0.0)
+    above = room_above(results, tuple(groups.values()))
     drawings = {
         key: Drawing(
             results=results,
             roles=parts,
             curves=tuple(found),
             scale=scale,
-            top=float(f"{max(*tops, highest) * ABOVE / scale.divisor:.4g}"),
+            top=float(f"{max(*tops, highest) * above / scale.divisor:.4g}"),
             most=float(max(max(curve.used) for curve in curves)),
         )
         for key, found in groups.items()

@@ -13,8 +13,10 @@ from assay.report.charts.theme import Row, Spec, end_text, room, rows_of, series
 from assay.report.inputs import Scaled
 from assay.report.quantities import Scale, in_scale
 
-ABOVE = 1.18
-"""How far the axis goes beyond the highest point: the names of what is marked stand there."""
+ABOVE = 1.08
+"""How far the axis goes beyond the highest point at the least."""
+LINES = 5
+"""Lines of names of what is marked, above the highest point."""
 REACH = 1.6
 """Bounds are drawn up to so many times the highest point; those beyond it are in the table alone."""
 APART = 0.055
@@ -176,7 +178,7 @@ def roof(curve: Scaled, most: float, top: float) -> list[tuple[float, float]]:
     ceiling = reached(curve, top) or None
     if curve.alone is None:
         return [] if ceiling is None else [(0.0, ceiling), (most, ceiling)]
-    end = ABOVE * max(top, ceiling or 0.0) if ceiling is None else ceiling
+    end = 2 * top if ceiling is None else ceiling
     bend = end / curve.alone
     if bend >= most:
         return [(0.0, 0.0), (most, most * curve.alone)]
@@ -195,14 +197,23 @@ def _roof(drawing: Drawing) -> Spec:
     return {"data": rows_of(rows), "mark": mark, "encoding": encoding}
 
 
+def within_range(results: Results, curve: Scaled) -> list[Scaling]:
+    """The answers about a curve and its operation that lie within the measured range."""
+    said = (one for one in answers(results, curve) if one.kind is not ScalingKind.OBJECTIVE and one.at is not None)
+    return [*said, *objectives(results, curve)]
+
+
+def room_above(results: Results, panels: Sequence[Sequence[Scaled]]) -> float:
+    """So many times the highest point leave room for the names of what is marked in any panel."""
+    lines = max(sum(len(within_range(results, curve)) for curve in curves) for curves in panels)
+    return max(ABOVE, 1 / (1 - APART * (min(lines, LINES) + 0.4)))
+
+
 def marked(drawing: Drawing) -> list[Row]:
-    """What is marked on the axis of x: where, between which bounds, and its name; names at one place stand below each other."""
-    found: list[Row] = []
-    for curve in drawing.curves:
-        said = (one for one in answers(drawing.results, curve) if one.kind is not ScalingKind.OBJECTIVE and one.at is not None)
-        found.extend(_mark(drawing, curve, one) for one in (*said, *objectives(drawing.results, curve)))
+    """What is marked on the axis of x: where, between which bounds, and its name; the names stand below each other."""
+    found = [_mark(drawing, curve, one) for curve in drawing.curves for one in within_range(drawing.results, curve)]
     for place, row in enumerate(sorted(found, key=lambda row: float(row["x"]))):
-        row["y"] = float(f"{drawing.top * (1 - APART * (place % 3 + 0.6)):.5g}")
+        row["y"] = float(f"{drawing.top * (1 - APART * (place % LINES + 0.5)):.5g}")
     return found
 
 
