@@ -85,12 +85,14 @@ def short(finding: Finding) -> str:
 
 
 def runs_in(results: Results, one: Comparison) -> Iterable[Judged]:
-    """The runs that count in the two arms."""
-    for judged in results.runs:
-        levels = judged.run.trial.levels
-        here = levels.get(one.factor) in (one.baseline, one.candidate)
-        if here and judged.id not in one.excluded and all(levels.get(path) == level for path, level in one.within.items()):
-            yield judged
+    """The runs that count in the two arms; all of them where none does."""
+    here = [
+        judged
+        for judged in results.runs
+        if judged.run.trial.levels.get(one.factor) in (one.baseline, one.candidate)
+        and all(judged.run.trial.levels.get(path) == level for path, level in one.within.items())
+    ]
+    return [judged for judged in here if judged.id not in one.excluded] or here
 
 
 def of_runs(runs: Iterable[Judged], measure: str) -> Iterable[str]:
