@@ -69,4 +69,4 @@ def test_an_empty_file_is_created_within_its_budget(tmp_path):
         settings = {"directory": str(tmp_path / str(count)), "object": "file", "operations": ["create"], "count": count}
         return instructions("metadata", settings)
 
-    assert (made(12_000) - made(2_000)) / 10_000 <= 300
+    assert (made(32_000) - made(2_000)) / 30_000 <= 300
