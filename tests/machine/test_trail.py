@@ -4,7 +4,7 @@ import subprocess
 
 import pytest
 
-from assay.fleet import trail
+from assay.fleet import trail, watch
 from assay.fleet.hosts.local import Local
 from assay.fleet.tree import Tree
 
@@ -82,3 +82,13 @@ def test_long_runs_are_counted_as_often_as_short_ones_at_even_times(followed, mo
     steps = {later - earlier for (earlier, _), (later, _) in zip(followed.points, followed.points[1:], strict=False)}
     assert trail.MOST_POINTS / 2 <= len(followed.points) <= trail.MOST_POINTS
     assert steps == {16 * 10**9}
+
+
+def test_where_there_are_too_many_processes_they_are_read_only_where_that_is_asked_for(monkeypatch):
+    usual, named = watch.Ask(argv=("true",)), watch.Ask(argv=("true",), more=("processes", "tracepoints"))
+    assert watch._too_many(named) == {}
+    monkeypatch.setattr(watch, "MOST_PROCESSES", 0)
+    assert "processes" not in watch._names(usual)
+    assert "--observe processes" in watch._too_many(usual)["foreign.cpu_ns"]
+    assert watch._names(named)[-2:] == ("processes", "tracepoints")
+    assert watch._too_many(named) == {}

@@ -100,22 +100,20 @@ def _stage(host: Host, ask: Ask) -> tuple[Stage, dict[str, str]]:
 
 def _names(ask: Ask) -> tuple[str, ...]:
     """The observers that look, those asked for by name last: what answers slowly stands behind what is quick."""
-    usual = [*(ask.observers or OBSERVERS), *(SERVER_OBSERVERS if ask.server else ())]
-    if PROCESSES not in ask.more and _processes() > MOST_PROCESSES:
-        usual.remove(PROCESSES)
-    return tuple(dict.fromkeys((*usual, *ask.more)))
+    usual = (*(ask.observers or OBSERVERS), *(SERVER_OBSERVERS if ask.server else ()))
+    left_out = {PROCESSES} if _are_too_many(ask) else set()
+    return tuple(name for name in dict.fromkeys((*usual, *ask.more)) if name not in left_out)
 
 
-def _processes() -> int:
-    return sum(name.isdigit() for name in os.listdir("/proc"))  # noqa: PTH208 - names, not paths
+def _are_too_many(ask: Ask) -> bool:
+    """Whether there are more processes than a single command may have read, where nobody asked for it."""
+    return PROCESSES not in ask.more and sum(name.isdigit() for name in os.listdir("/proc")) > MOST_PROCESSES  # noqa: PTH208
 
 
 def _too_many(ask: Ask) -> dict[str, str]:
     """Why nothing is known of others, where there are too many of them."""
-    if PROCESSES in _names(ask):
-        return {}
     why = f"more than {MOST_PROCESSES} processes: to read them all costs more than one command may (--observe {PROCESSES})"
-    return dict.fromkeys(find("observers", PROCESSES).gives, why)
+    return dict.fromkeys(find("observers", PROCESSES).gives, why) if _are_too_many(ask) else {}
 
 
 def _subject(stage: Stage) -> Subject:
