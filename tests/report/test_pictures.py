@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from assay.errors import UsageError
 from assay.records import Observations, Series, State
-from assay.report import limits, page, picture
+from assay.report import limits, page, picture, schedule
 from assay.report.charts import blocks, forest, ladder, spread, theme
 from report import fixture
 
@@ -81,7 +81,7 @@ def test_an_unknown_name_lists_all_and_says_what_to_type(results, figures, tmp_p
 
 
 def test_every_run_is_a_bar_in_its_block_and_what_does_not_count_is_hollow_with_its_reason(results):
-    bars = blocks.bars_of(results)
+    bars = schedule.bars_of(results)
     assert sorted(bar.judged.id for bar in bars) == sorted(judged.id for judged in results.runs)
     assert all(bar.row == bar.judged.run.trial.block for bar in bars)
     assert {bar.judged.id for bar in bars if bar.is_hollow} == {"0009/1", "0023/1"}
@@ -99,7 +99,7 @@ def test_bars_of_a_block_do_not_overlap_and_a_night_between_two_runs_is_cut(resu
     moved = replace(late.run, started_utc="2026-11-22T10:05:00Z", ended_utc="2026-11-22T10:05:40Z")
     runs = tuple(replace(one, run=moved) if one is late else one for one in results.runs)
     for made in (results, replace(results, runs=runs)):
-        bars = blocks.bars_of(made)
+        bars = schedule.bars_of(made)
         for row in {bar.row for bar in bars}:
             here = [bar for bar in bars if bar.row == row]
             assert all(before.end <= after.start + 1e-9 for before, after in itertools.pairwise(here))
@@ -107,7 +107,7 @@ def test_bars_of_a_block_do_not_overlap_and_a_night_between_two_runs_is_cut(resu
 
 
 def test_blocks_of_one_run_stand_in_one_row_and_no_run_has_no_picture():
-    assert {bar.row for bar in blocks.bars_of(fixture.one_run())} == {0}
+    assert {bar.row for bar in schedule.bars_of(fixture.one_run())} == {0}
     assert blocks.figure(fixture.empty()) is None
 
 

@@ -5,18 +5,17 @@ Where every block has one run, all stand in one row. Pauses longer than the long
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 
-from assay.records import Judged, Results, VerdictState, worst
+from assay.records import Results, VerdictState
 from assay.report import words
 from assay.report.charts.dots import EXCLUDED, named, shapes
 from assay.report.charts.figure import Figure, Panel, Table
 from assay.report.charts.roles import Roles, roles
 from assay.report.charts.theme import Row, Spec, frame, rows_of, series_colours, ticks
 from assay.report.quantities import DASH, Scale, scale_for, show
+from assay.report.schedule import Bar, bars_of, block_of, reasons, took
 
 NAME = "schedule"
 ROOM, MOST_ROW, LEAST_ROW = 620, 30, 5
@@ -26,27 +25,8 @@ NAMED = 12
 """Most blocks that have their number at the axis."""
 LETTER = 5.8
 """Pixels of a letter in a bar."""
-REASONS = 5
-"""Reasons that the caption names; the table has them all."""
 KEY = 22
 """Pixels between two names of the key, besides their letters."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Bar:
-    """One run: its row, from when to when (s since its row began), why it does not count for which measures."""
-
-    judged: Judged
-    row: int
-    start: float
-    end: float
-    excluded: Mapping[str, str]
-    state: VerdictState | None
-
-    @property
-    def is_hollow(self) -> bool:
-        """Whether the run counts for no measure."""
-        return not self.judged.verdicts or set(self.judged.verdicts) <= set(self.excluded)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,67 +67,10 @@ def figure(results: Results) -> Figure | None:
     )
 
 
-def bars_of(results: Results) -> tuple[Bar, ...]:
-    """The runs in rows, those of a row in the order in which they began."""
-    excluded = _excluded(results)
-    alone = len({_block(judged) for judged in results.runs}) == len({judged.run.trial.id for judged in results.runs})
-    rows: dict[tuple[int, int], list[Judged]] = {}
-    for judged in sorted(results.runs, key=_block):
-        rows.setdefault((0, 0) if alone else _block(judged), []).append(judged)
-    longest = max(_took(judged) for judged in results.runs)
-    found = []
-    for row, here in enumerate(rows.values()):
-        in_order = sorted(here, key=lambda judged: (judged.run.started_utc, judged.id))
-        for judged, start in zip(in_order, _starts(in_order, longest), strict=True):
-            states = [verdict.state for verdict in judged.verdicts.values()]
-            found.append(
-                Bar(
-                    judged=judged,
-                    row=row,
-                    start=start,
-                    end=start + _took(judged),
-                    excluded=excluded.get(judged.id, {}),
-                    state=worst(states) if states else None,
-                )
-            )
-    return tuple(found)
-
-
-def _block(judged: Judged) -> tuple[int, int]:
-    return judged.run.trial.sitting, judged.run.trial.block
-
-
-def _starts(here: Sequence[Judged], longest: float) -> list[float]:
-    """When each run of a row began (s since the first), long pauses cut."""
-    starts = [0.0]
-    for before, after in itertools.pairwise(here):
-        pause = (_at(after.run.started_utc) - _at(before.run.started_utc)).total_seconds() - _took(before)
-        starts.append(starts[-1] + _took(before) + min(max(pause, 0.0), longest))
-    return starts
-
-
-def _at(text: str) -> datetime:
-    return datetime.fromisoformat(text)
-
-
-def _took(judged: Judged) -> float:
-    """Seconds from the start to the end of a run."""
-    return max(0.0, (_at(judged.run.ended_utc) - _at(judged.run.started_utc)).total_seconds())
-
-
-def _excluded(results: Results) -> dict[str, dict[str, str]]:
-    """Run -> measure -> why it does not count."""
-    found: dict[str, dict[str, str]] = {}
-    for cell in results.cells:
-        for run, why in cell.excluded.items():
-            found.setdefault(run, {})[cell.measure] = why
-    return found
-
-
 def _names(results: Results, bars: Sequence[Bar]) -> dict[str, float]:
     """Name of each row -> its number, from 1."""
     rows = {bar.row: bar.judged.run.trial for bar in bars}
-    if len(rows) == 1 and len({_block(bar.judged) for bar in bars}) > 1:
+    if len(rows) == 1 and len({block_of(bar.judged) for bar in bars}) > 1:
         return {"all": 1.0}
     several = len(results.plan.sittings) > 1
     return {
@@ -226,7 +149,7 @@ def _bars(x: Spec, y: Spec) -> Spec:
             "y2": {"field": "q"},
             "fill": {"condition": {"test": hollow, "value": "transparent"}, **series_colours()},
             "fillOpacity": {"value": 0.2},
-            "stroke": {"condition": {"test": hollow, "value": "var(--muted)"}, **series_colours()},
+            "stroke": series_colours(),
             "tooltip": {"field": "t", "type": "nominal"},
         },
     }
@@ -246,14 +169,13 @@ def _marks(x: Spec, y: Spec) -> Spec:
     """The mark of each run's worst verdict, or of one that does not count."""
     domain, paths = shapes()
     solid = [state.value for state in VerdictState if state not in words.HOLLOW]
-    grey: Spec = {"test": f"datum.d === '{EXCLUDED}'", "value": "var(--muted)"}
     return {
         "mark": {"type": "point", "size": {"expr": f"datum.d === '{EXCLUDED}' ? 60 : 34"}, "strokeWidth": 1.4, "xOffset": 10},
         "encoding": {
             "x": x,
             "y": {**y, "field": "m"},
             "shape": {"field": "d", "type": "nominal", "legend": None, "scale": {"domain": domain, "range": paths}},
-            "stroke": {"condition": grey, **series_colours()},
+            "stroke": series_colours(),
             "fill": {"condition": {"test": f"indexof({solid}, datum.d) < 0", "value": "transparent"}, **series_colours()},
         },
     }
@@ -281,31 +203,9 @@ def _caption(results: Results, bars: Sequence[Bar]) -> str:
         "Each bar is a run from its start to its end, in the order that was drawn.",
         f"Marks: the verdict on {results.experiment.measures[0].name}." if results.experiment.measures else "",
         f"{words.count(missing, 'trial')} of {len(results.plan.trials):,} not run." if missing else "",
-        *_reasons(results, bars),
+        *reasons(results, bars),
     ]
     return " ".join(part for part in parts if part)
-
-
-def _reasons(results: Results, bars: Sequence[Bar]) -> list[str]:
-    """`Not counted: 0009/1 (partial: client 3 was lost)`, the same reasons together."""
-    found: dict[tuple[str, str], list[str]] = {}
-    for bar in bars:
-        by_reason: dict[str, list[str]] = {}
-        for measure, why in bar.excluded.items():
-            by_reason.setdefault(why, []).append(measure)
-        for why, measures in by_reason.items():
-            everything = len(measures) >= len(results.experiment.measures)
-            where = "" if everything else f" for {measures[0]}" if len(measures) == 1 else f" for {len(measures)} measures"
-            found.setdefault((why, where), []).append(bar.judged.id)
-    if not found:
-        return []
-    said = [f"{_few(runs)}{where} ({why})" for (why, where), runs in found.items()]
-    more = f"; {len(said) - REASONS} more reasons in the table" if len(said) > REASONS else ""
-    return [f"Not counted: {'; '.join(said[:REASONS])}{more}."]
-
-
-def _few(runs: Sequence[str]) -> str:
-    return ", ".join(runs) if len(runs) <= 4 else f"{', '.join(runs[:3])} and {len(runs) - 3} more"
 
 
 HEAD = ("run", "levels", "block", "started (UTC)", "took", "outcome", "worst verdict", "not counted")
@@ -323,7 +223,7 @@ def _cells(bar: Bar) -> tuple[str, ...]:
         words.levels(run.trial.levels) or "all the same",
         str(run.trial.block + 1),
         run.started_utc[:19].replace("T", " "),
-        show(_took(bar.judged) * 1e9, "ns"),
+        show(took(bar.judged) * 1e9, "ns"),
         run.outcome.value,
         bar.state.value if bar.state else DASH,
         "; ".join(said) or run.error or "",

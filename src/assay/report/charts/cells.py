@@ -195,8 +195,23 @@ def _labels(axis: _Axis, group: Group, means: Sequence[Row]) -> list[Row]:
         at, value = float(mean["p"]), float(mean["v"])
         if name and (name not in ends or at >= ends[name][0]):
             ends[name] = (at, value, axis.roles.colour_index(cell.levels))
+    for name, (value, colour) in _uncounted(axis, group).items():
+        ends.setdefault(name, (0.0, value, colour))
     placed = end_labels([(name, end[1]) for name, end in ends.items()], 0, axis.top / axis.scale.divisor, 0.09)
     return [{"v": placed[name], "n": name, "s": str(end[2])} for name, end in ends.items()]
+
+
+def _uncounted(axis: _Axis, group: Group) -> dict[str, tuple[float, int]]:
+    """By name of the series: the mean of the last cell's runs and its colour, for series of which no run counts."""
+    means = {
+        axis.roles.name(cell.levels): (
+            axis.figure(sum(dot.value for dot in here) / len(here)),
+            axis.roles.colour_index(cell.levels),
+        )
+        for cell, here in group
+        if here
+    }
+    return {name: mean for name, mean in means.items() if name}
 
 
 def _lying(axis: _Axis, group: Group, title: str) -> Panel:

@@ -15,6 +15,8 @@ HEIGHT = 232
 ROW = 62
 """Pixels of a row where the levels have no order to lie along an axis."""
 EXCLUDED = "excluded"
+CROWDED = 80
+"""Runs in one panel above which their marks are smaller."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,18 +98,19 @@ def _marks(plot: Plot, place: Spec, figure: Spec, way: Way) -> list[Spec]:
     tip: Spec = {"field": "t", "type": "nominal"}
     states, paths = shapes()
     solid = [state.value for state in VerdictState if state not in words.HOLLOW]
+    sizes = (30, 20) if len(plot.runs) > CROWDED else (56, 34)
     dot: Spec = {
         "data": rows_of(plot.runs),
         "mark": {
             "type": "point",
-            "size": {"expr": f"datum.d === '{EXCLUDED}' ? 56 : 34"},
-            "strokeWidth": 1.4,
-            "opacity": 0.85,
+            "size": {"expr": f"datum.d === '{EXCLUDED}' ? {sizes[0]} : {sizes[1]}"},
+            "strokeWidth": 1.4 if sizes[1] > 20 else 1.1,
+            "opacity": {"expr": f"datum.d === '{EXCLUDED}' ? 0.6 : 0.85"},
         },
         "encoding": {
             flat: {**place, "field": "p"},
             tall: {**figure, "field": "v"},
-            "stroke": {"condition": {"test": f"datum.d === '{EXCLUDED}'", "value": "var(--muted)"}, **series_colours()},
+            "stroke": series_colours(),
             "fill": {"condition": {"test": f"indexof({solid}, datum.d) < 0", "value": "transparent"}, **series_colours()},
             "shape": {"field": "d", "type": "nominal", "legend": None, "scale": {"domain": states, "range": paths}},
             "tooltip": tip,
