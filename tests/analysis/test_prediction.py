@@ -49,7 +49,9 @@ def lookup(**of):
         return of.get(f"{lab}_{measure.partition('.')[0]}") or Refusal(found=f"{measure!r} in {lab!r}", expected="a measure")
 
     return Laboratory(
-        samples=lambda lab, _which: of.get(lab) or Refusal(found=f"{lab!r}", expected="a notebook"), capacities=capacity
+        texts=lambda name: of.get(name.replace(".", "_")) or Refusal(found=f"{name!r}", expected="a table"),
+        samples=lambda lab, _which: of.get(lab) or Refusal(found=f"{lab!r}", expected="a notebook"),
+        capacities=capacity,
     )
 
 
@@ -224,6 +226,43 @@ def test_busy_hours_widen_the_interval():
     hours = 'operations = { read = ["400 /s", "1200 /s"], write = ["600 /s", "1200 /s"] }'
     several = asked(FILE.format(production=hours, new=""), new=samples(NEW))
     assert several.utilisation[0] < one.utilisation[0] < one.utilisation[2] < several.utilisation[2]
+
+
+DAY = "hour,read,write\n09:00,700,200\n10:00,800,900\n11:00,2000,100\n12:00,100,1.2 kIOPS\n03:00,0.5,0\n"
+
+
+def test_the_busiest_hour_of_a_day_is_that_of_each_resource():
+    production = 'operations = "day.csv"'
+    text = FILE.format(production=production, new="").replace("processors = 2", 'processors = 2\ndevice_read = "100 MB/s"')
+    new = with_devices(samples(NEW, spread=0.0))
+    found = asked(text, new=new, day_csv=DAY)
+    processor, device = found.uses
+    assert processor.hours == ("12:00",), "writes take most of a processor"
+    assert processor.utilisation[1] == pytest.approx((100 * 100e-6 + 1200 * 540e-6) / 2, rel=0.01)
+    assert device.hours == ("11:00",), "reads take most of the device"
+    assert device.utilisation[1] == pytest.approx(2000 * 8192 / 100e6, rel=0.01)
+    assert "in its busiest hour 12:00." in words.answer(found)
+    two = asked(text.replace(production, f"{production}\nbusiest = 2"), new=new, day_csv=DAY)
+    assert two.uses[0].hours == ("10:00", "12:00")
+    assert two.uses[0].utilisation[0] < processor.utilisation[0]
+
+
+@pytest.mark.parametrize(
+    ("day", "more", "said"),
+    [
+        (None, "", "a table"),
+        ("hour,read\n", "", "a line for each hour"),
+        ("hour,read,read\n1,2,3\n", "", "a line for each hour"),
+        ("hour,read\n09:00,1,2\n", "", "as in the first line"),
+        ("hour,read\n09:00,many\n", "", "operations a second, such as 900"),
+        (DAY, "busiest = 9", "how many of the 5 hours count"),
+        (DAY, "busiest = true", "how many of the 5 hours count"),
+    ],
+)
+def test_a_mistake_of_a_day_is_told(day, more, said):
+    text = FILE.format(production=f'operations = "day.csv"\n{more}', new="")
+    told = mistakes(text, new=samples(NEW), day_csv=day)
+    assert any(said in expected for _, _, expected in told), told
 
 
 def test_a_utilisation_alone_is_bounded_by_the_operations_that_grow_least_and_most():

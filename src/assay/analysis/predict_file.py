@@ -9,12 +9,12 @@ from pathlib import Path as FilePath
 from assay.analysis import predict_values as values_of
 from assay.analysis.predict_machine import Capacities, capacities
 from assay.analysis.predict_platform import Lookup, platform, table
+from assay.analysis.predict_profile import Texts, production
 from assay.analysis.predict_question import Capacity, Production, Question
 from assay.document import Document, Point, load, one_of
 from assay.errors import UsageError
 
 TOP = ("title", "question", "production", "machine", "old", "new", "multiplier")
-PRODUCTION = ("operations", "used", "processors", "mix")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,6 +23,7 @@ class Laboratory:
 
     samples: Lookup
     capacities: Capacities
+    texts: Texts
 
 
 def read(path: FilePath, laboratory: Laboratory) -> Question:
@@ -39,7 +40,7 @@ def parse(text: str, file: str, laboratory: Laboratory) -> Question:
     """The question of a text. Raises InputErrors with every mistake."""
     document = load(text, file)
     values = values_of.known(document, (), document.values, TOP)
-    done = production(document, values.get("production"))
+    done = production(document, values.get("production"), laboratory.texts)
     tables = {name: table(document, (name,), values[name], laboratory.samples) for name in ("new", "old") if name in values}
     new, old = tables.get("new"), tables.get("old")
     there = capacities(document, values.get("machine"), new, laboratory.capacities)
@@ -58,22 +59,6 @@ def parse(text: str, file: str, laboratory: Laboratory) -> Question:
     all_measured(document, there, done)
     document.refuse_if_wrong()
     return question
-
-
-def production(document: Document, told: object) -> Production:
-    """What is done now: operations/s, or how busy its machine is."""
-    path = ("production",)
-    values = values_of.table(document, path, told, PRODUCTION, "[production], what is done there")
-    if isinstance(told, dict) and ("operations" in values) == ("used" in values):
-        found = "both operations and used" if "used" in values else "neither operations nor used"
-        document.wrong(path, found, 'one of them: operations = { read = "900 /s" }, or used = "8 % to 12 %"', Point.KEY)
-    counted = "used" in values or "processors" in values
-    return Production(
-        operations=values_of.rates(document, (*path, "operations"), values["operations"]) if "operations" in values else {},
-        used=values_of.shares(document, (*path, "used"), values["used"]) if "used" in values else None,
-        processors=values_of.count(document, (*path, "processors"), values) if counted else 1,
-        mix=values_of.mix(document, (*path, "mix"), values["mix"]) if "mix" in values else None,
-    )
 
 
 def fits_together(document: Document, values: Mapping[str, object], done: Production) -> None:

@@ -55,6 +55,10 @@ class Production:
     """Share of all its processors, from and to."""
     processors: int
     """Of the machine that is so busy."""
+    hours: tuple[str, ...] = ()
+    """The names of the hours, where a table has them."""
+    busiest: int | None = None
+    """So many of the hours count, those in which most of a resource is used; None: all."""
     mix: Mapping[str, float] | None = None
     """Operation -> share of all, where no more than that is known beside `used`."""
 

@@ -26,9 +26,10 @@ def _busy(found: Prediction) -> str:
     use = found.first
     low, middle, high = map(percent, use.utilisation)
     kind = "" if found.question.multiplier else "90 % interval "  # of what the file says, all is in the range
+    when = f", in its busiest hour{'s' if len(use.hours) > 1 else ''} {', '.join(use.hours)}" if use.hours else ""
     if use.capacity.is_processors:
-        return f"Production will keep {middle} of {use.capacity.said} busy ({kind}{low} to {high})."
-    return f"Production will use {middle} of {use.capacity.said} ({kind}{low} to {high})."
+        return f"Production will keep {middle} of {use.capacity.said} busy ({kind}{low} to {high}){when}."
+    return f"Production will use {middle} of {use.capacity.said} ({kind}{low} to {high}){when}."
 
 
 def percent(share: float) -> str:

@@ -41,6 +41,8 @@ class Use:
     """So many machines keep each at BUSY or below: at the middle and at the upper end; None where no number does."""
     background: float
     """The share that is used with no operation."""
+    hours: tuple[str, ...] = ()
+    """The hours that counted, where they have names."""
 
     @property
     def times(self) -> float:
@@ -126,7 +128,15 @@ def use(question: Question, capacity: Capacity) -> Use:
         slowdown=_three([slowdown(capacity.servers, one) for one in utilisation]),
         servers=(servers(utilisation[1]), servers(utilisation[2])),
         background=capacity.platform.found.background / capacity.amount[1] if capacity.platform else 0.0,
+        hours=named_hours(question, capacity),
     )
+
+
+def named_hours(question: Question, capacity: Capacity) -> tuple[str, ...]:
+    """The names of the hours that counted."""
+    if not question.production.hours or capacity.platform is None:
+        return ()
+    return tuple(question.production.hours[hour] for hour in hours(question, capacity.platform))
 
 
 def servers(utilisation: float) -> int | None:
@@ -139,15 +149,21 @@ def servers(utilisation: float) -> int | None:
 def of_rates(question: Question, capacity: Capacity) -> Range:
     """The utilisation of a resource of the new machine from the operations/s of production."""
     assert capacity.platform is not None
-    used = carried(capacity.platform.found, hours(question, capacity.platform.demand))
+    used = carried(capacity.platform.found, list(hours(question, capacity.platform).values()))
     return quantiles(used / amounts(capacity.amount, len(used)))
 
 
-def hours(question: Question, demand: Demand) -> list[list[float]]:
-    """The busy hours of production: the rates of all operations that were measured, one row an hour."""
-    operations = question.production.operations
-    count = max(len(rates) for rates in operations.values())
-    return [[_at(operations.get(name, (0.0,)), hour) for name in demand.operations] for hour in range(count)]
+def hours(question: Question, platform: Platform) -> dict[int, list[float]]:
+    """The hours of production that count, by their place: the rates of all operations that were measured."""
+    production, demand = question.production, platform.demand
+    count = max(len(rates) for rates in production.operations.values())
+    every = {hour: [_at(production.operations.get(name, (0.0,)), hour) for name in demand.operations] for hour in range(count)}
+
+    def use_in(hour: int) -> float:
+        return sum(each * rate for each, rate in zip(platform.found.each, every[hour], strict=True))
+
+    chosen = sorted(every, key=use_in, reverse=True)[: production.busiest or count]
+    return {hour: every[hour] for hour in sorted(chosen)}
 
 
 def _at(rates: Sequence[float], hour: int) -> float:

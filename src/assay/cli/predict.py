@@ -37,7 +37,17 @@ def laboratory(beside: Path) -> predict_file.Laboratory:
     return predict_file.Laboratory(
         samples=lambda lab, which: measured(beside, lab, which),
         capacities=lambda lab, which, measure, where: capacity(beside, (lab, which), measure, where),
+        texts=lambda name: text_of(beside / name),
     )
+
+
+def text_of(path: Path) -> str | Refusal:
+    """The text of a file beside the one that was given."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "no text in UTF-8"
+        return Refusal(found=f"{path} ({why})", expected="a table of comma-separated values")
 
 
 def measured(beside: Path, lab: str, which: str | None) -> Sequence[demand.Sample] | Refusal:
@@ -119,6 +129,7 @@ def of_use(use: Use) -> dict[str, object]:
         "utilisation": interval(use.utilisation),
         "slowdown": interval(use.slowdown),
         "servers": {"likely": use.servers[0], "at_upper_end": use.servers[1]},
+        "hours": list(use.hours),
         "new": None if use.capacity.platform is None else of_platform(use.capacity.platform),
     }
 
