@@ -10,8 +10,22 @@ from pathlib import Path
 from typing import Any
 
 from assay.records import Bound, Estimate, Observations, Results, Severity, State
-from assay.report import answer, bundle, costs, facts, forest, headlines, ladders, lead, listing, selection, steady, words
-from assay.report.charts import blocks, curves, latency, limits, scaling, spread, theme, timeline, tornado
+from assay.report import (
+    answer,
+    bundle,
+    costs,
+    facts,
+    forest,
+    galleries,
+    headlines,
+    ladders,
+    lead,
+    listing,
+    selection,
+    steady,
+    words,
+)
+from assay.report.charts import blocks, theme
 from assay.report.charts import forest as comparisons
 from assay.report.charts import ladder as rungs
 from assay.report.charts.figure import Drawn, Figure
@@ -21,24 +35,6 @@ from assay.report.quantities import number, show, show_range
 HERE = Path(__file__).parent
 FEW = 4
 """Doubts that are told at once even where none speaks against a figure."""
-SIDE_BY_SIDE = 3
-"""Most runs whose timelines stand beside each other."""
-LATENCY = (
-    "So many percent of the operations took at most so long; both axes are logarithmic, and a line ends where fewer than {}"
-    " operations were slower. Runs of the same levels are merged."
-)
-TIMELINE = (
-    "One representative run of each compared level: the run nearest to the estimate of the first measure."
-    " Where the application's line leaves the device's, memory is at work. Phases too short for a few samples are left out."
-)
-FACTORS = (
-    "What each factor does to a measure, the largest effect on top; below it how far two factors change each other's effect."
-    " All effects of the experiment were held together (Holm)."
-)
-LIMITS = (
-    "How far the load used each part that its data passed, in one representative run of each compared level. A device that is"
-    " busy all the time may still do more at once; declared limits are those that the audit held the figures against."
-)
 Load = Callable[[str], Observations]
 
 
@@ -56,9 +52,9 @@ def render(results: Results, load: Load, pictures: Pictures) -> str:
     found = selection.groups(results)
     looked_at = selection.representatives(results, found)
     measures = tuple(listing.measures(results))
-    galleries = tuple(gallery(results, remembered, found, pictures))
+    kinds = galleries.galleries(results, remembered, found, pictures)
     ran = blocks.figure(results)
-    shown = (*(one.figure for one in measures), ran, *(one for *_, list_ in galleries for one in list_))
+    shown = (*(one.figure for one in measures), ran, *(one for kind in kinds for one in kind.figures))
     drawn = any(one and one.panels for one in shown)
     observed = [(judged, remembered(judged.id)) for judged in looked_at]
     context: dict[str, object] = {
@@ -74,7 +70,7 @@ def render(results: Results, load: Load, pictures: Pictures) -> str:
         "forest": comparisons.figure(results),
         "measures": measures,
         "bare": not results.comparisons and not any(one.figure and one.figure.seen for one in measures),
-        "galleries": galleries,
+        "galleries": kinds,
         "steady": steady.steady(results),
         "tables": pictures.tables,
         "schedule": ran,
@@ -118,76 +114,24 @@ def told(doubts: Sequence[answer.Doubt]) -> int:
     return shown if len(doubts) - shown > 2 else len(doubts)
 
 
-def gallery(
-    results: Results, load: Load, found: Sequence[selection.Group], pictures: Pictures
-) -> Sequence[tuple[str, str, str, tuple[Figure, ...]]]:
-    """The charts that need observations: (id, name, what it is, figures)."""
-    shown = [(judged, load(judged.id)) for judged in selection.representatives(results, found)[:SIDE_BY_SIDE]]
-    return (
-        (
-            "factors",
-            "Which factors matter",
-            FACTORS,
-            tornado.figures(results),
-        ),
-        (
-            "scaling",
-            "Over the number at work",
-            scaling.LEDE,
-            scaling.figures(results, pictures.scaled),
-        ),
-        (
-            "curves",
-            "Over the number of objects",
-            "How the time of one operation grows as objects are added, with the number of clients that were at work.",
-            curves.figures(results, pictures.curves),
-        ),
-        (
-            "latency",
-            "Latency",
-            LATENCY.format(latency.BEYOND),
-            latency.figures(results, selection.merged(found), load),
-        ),
-        (
-            "latency-over-time",
-            "Latency over time",
-            spread.LEDE,
-            spread.figures(shown),
-        ),
-        (
-            "timeline",
-            "Over time",
-            TIMELINE,
-            timeline.figures(shown),
-        ),
-        (
-            "limits",
-            "What limits it",
-            LIMITS,
-            limits.figures(shown),
-        ),
-    )
-
-
 def figures(results: Results, load: Load, pictures: Pictures) -> tuple[Figure, ...]:
     """All figures of the page, in its order."""
     remembered = functools.cache(load)
     found = selection.groups(results)
     observed = [(judged, remembered(judged.id)) for judged in selection.representatives(results, found)]
     measured = [one.figure for one in listing.measures(results)]
-    others = [one for *_, list_ in gallery(results, remembered, found, pictures) for one in list_]
+    others = [one for kind in galleries.galleries(results, remembered, found, pictures) for one in kind.figures]
     whole = (comparisons.figure(results), rungs.figure(ladders.ladders(observed)), *measured, *others, blocks.figure(results))
     return tuple(one for one in whole if one is not None)
 
 
 def sections(context: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     """The entries of the navigation: what is there, in order."""
-    galleries = [(id_, name) for id_, name, _, list_ in context["galleries"] if list_]
     entries = [
         ("answer", "The answer", True),
         ("bytes", "Where the bytes went", context["ladders"]),
         ("measures", "Measures", context["measures"] and not context["bare"]),
-        *((id_, name, True) for id_, name in galleries),
+        *((kind.id, kind.name, kind.figures) for kind in context["galleries"]),
         ("steady", "Within the trials", context["steady"]),
         ("verdicts", "Verdicts and findings", context["results"].runs),
         ("schedule", "Schedule", context["schedule"]),

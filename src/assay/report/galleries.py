@@ -1,0 +1,62 @@
+"""The charts that need observations or the analysis, kind by kind: what a section is called, what it shows, its figures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from assay.records import Observations, Results
+from assay.report import selection
+from assay.report.charts import curves, latency, limits, scaling, spread, timeline, tornado
+from assay.report.charts.figure import Figure
+from assay.report.inputs import Pictures
+
+SIDE_BY_SIDE = 3
+"""Most runs whose timelines stand beside each other."""
+LATENCY = (
+    "So many percent of the operations took at most so long; both axes are logarithmic, and a line ends where fewer than {}"
+    " operations were slower. Runs of the same levels are merged."
+)
+TIMELINE = (
+    "One representative run of each compared level: the run nearest to the estimate of the first measure."
+    " Where the application's line leaves the device's, memory is at work. Phases too short for a few samples are left out."
+)
+FACTORS = (
+    "What each factor does to a measure, the largest effect on top; below it how far two factors change each other's effect."
+    " All effects of the experiment were held together (Holm)."
+)
+LIMITS = (
+    "How far the load used each part that its data passed, in one representative run of each compared level. A device that is"
+    " busy all the time may still do more at once; declared limits are those that the audit held the figures against."
+)
+OBJECTS = "How the time of one operation grows as objects are added, with the number of clients that were at work."
+Load = Callable[[str], Observations]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gallery:
+    """One section; without figures it is left out."""
+
+    id: str
+    name: str
+    lede: str
+    figures: tuple[Figure, ...]
+
+
+def galleries(results: Results, load: Load, found: Sequence[selection.Group], pictures: Pictures) -> tuple[Gallery, ...]:
+    """All sections in the order of the page."""
+    shown = [(judged, load(judged.id)) for judged in selection.representatives(results, found)[:SIDE_BY_SIDE]]
+    percentiles = latency.figures(results, selection.merged(found), load)
+    return (
+        _gallery("factors", "Which factors matter", FACTORS, tornado.figures(results)),
+        _gallery("scaling", "Over the number at work", scaling.LEDE, scaling.figures(results, pictures.scaled)),
+        _gallery("curves", "Over the number of objects", OBJECTS, curves.figures(results, pictures.curves)),
+        _gallery("latency", "Latency", LATENCY.format(latency.BEYOND), percentiles),
+        _gallery("latency-over-time", "Latency over time", spread.LEDE, spread.figures(shown)),
+        _gallery("timeline", "Over time", TIMELINE, timeline.figures(shown)),
+        _gallery("limits", "What limits it", LIMITS, limits.figures(shown)),
+    )
+
+
+def _gallery(id_: str, name: str, lede: str, figures: tuple[Figure, ...]) -> Gallery:
+    return Gallery(id=id_, name=name, lede=lede, figures=figures)
