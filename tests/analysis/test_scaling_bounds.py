@@ -34,7 +34,7 @@ def test_the_knee_and_the_saturation_of_the_named_device_are_told():
     found = bounded(*system())
     (knee,) = of(ScalingKind.KNEE, found)
     assert knee.at.low <= KNEE <= knee.at.high
-    assert "from there on the 20 MB/s written to loop0 bound the rate" in knee.statement
+    assert "from there on the 20 MB/s written to loop0 set the bound, 2,4" in knee.statement
     (full,) = of(ScalingKind.SATURATION, found)
     assert "the use of the 20 MB/s written to loop0 reaches 90 % at" in full.statement
     true = next(n for n in range(1, 17) if throughput(n) * DEVICE >= 0.9)

@@ -47,6 +47,7 @@ from assay.statistics.contrast import interval
 from assay.statistics.crossing import Band, crossings
 from assay.statistics.mean_interval import arithmetic_mean, geometric_mean
 from assay.statistics.welch_ratio import welch_ratio
+from assay.units import Unit
 
 FAR_BELOW = 0.7
 """A curve that is below this share of its bound at twice the knee is held back by something that is not among the resources."""
@@ -183,12 +184,13 @@ def knee_said(curve: Along, lowest: Bound, knee: Estimate) -> str:
             f"not in the measured range, 1 to {most}."
         )
     reached = max(map(fmean, curve.rates.values())) / lowest.rate.value
+    most_done = measures.with_unit(lowest.rate.value, Unit(lowest.rate.unit))
     beyond = most >= 2 * knee.value and reached < FAR_BELOW
     held = "; something that is not listed holds it back" if beyond else ""
     over = "; what was above it was not lasting, since what is moved after the clock counts here" if reached > 1.1 else ""
     return (
-        f"{head} the knee is at {told(knee)} {what}: from there on {lowest.use.said} bound the rate, of which bound "
-        f"{measures.percent(reached)} were reached{held}{over}."
+        f"{head} the knee is at {told(knee)} {what}: from there on {lowest.use.said} set the bound, {most_done}, "
+        f"of which {measures.percent(reached)} were reached{held}{over}."
     )
 
 
