@@ -13,6 +13,13 @@ DRAWN = """() => [...document.querySelectorAll('.chart')].map(chart => [
 SKETCHED = "() => [...document.querySelectorAll('.drawn svg, .rungs svg')].map(one => one.querySelectorAll('rect').length)"
 REACHED = """() => { window.reached = []; document.addEventListener('focusin', event => window.reached.push(event.target)); }"""
 EXPECTED = """() => [...document.querySelectorAll('a[href], summary, [tabindex="0"]')].filter(one => one.checkVisibility())"""
+PAPER = 690
+"""Pixels between the margins of a page of A4."""
+BEYOND = """() => [...document.querySelectorAll('table, .said *, .chart, .drawn')].filter(one => {
+  if (!one.checkVisibility()) return false;
+  const around = one.closest('.measure, figure, section').getBoundingClientRect();
+  return one.getBoundingClientRect().right > around.right + 2 || one.getBoundingClientRect().left < around.left - 2;
+}).map(one => one.caption?.textContent ?? one.className)"""
 CONTRAST = """() => {
   const light = colour => {
     const [r, g, b] = colour.match(/[\\d.]+/g).map(part => part / 255).map(
@@ -100,6 +107,10 @@ def test_on_paper_short_tables_are_unfolded_and_the_navigation_is_gone(seen):
     assert seen.page.locator("#m-1 table").is_visible()
     assert seen.page.locator("#m-1 .chart svg").is_visible()
     assert not seen.page.locator("#schedule table").is_visible(), "a long table stays folded"
+    seen.page.set_viewport_size({"width": PAPER, "height": 1000})
+    beyond = seen.page.evaluate(BEYOND)
+    seen.page.set_viewport_size({"width": seen.width, "height": 1000})
+    assert beyond == []
     seen.page.emulate_media(media="screen")
     seen.page.wait_for_function(f"{unfolded} === 0")
 
