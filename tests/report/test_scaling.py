@@ -1,5 +1,7 @@
 """The picture of a rate over clients: points, law, bounds and marks are where they belong, and the same stands in its table."""
 
+import csv
+import io
 import itertools
 import json
 from dataclasses import replace
@@ -45,8 +47,7 @@ def rows(figure, field):
     for layer in figure.panels[0].spec["layer"]:
         text = layer.get("data", {}).get("values", "")
         if isinstance(text, str) and field in text.partition("\n")[0].split(","):
-            head, *lines = text.strip().split("\n")
-            found.append([dict(zip(head.split(","), line.split(","), strict=False)) for line in lines])
+            found.append(list(csv.DictReader(io.StringIO(text))))
     return found
 
 
