@@ -154,12 +154,13 @@ def test_a_doubtful_comparison_says_why():
     assert reasons.why(results, one, None) == ()
 
 
-@pytest.mark.parametrize(("low", "high"), [(0.98, 1.03), (0.7, 1.2), (0.2, 6.0), (0.01, 90.0)])
+@pytest.mark.parametrize(("low", "high"), [(0.98, 1.03), (0.96, 1.12), (0.7, 1.2), (0.2, 6.0), (0.01, 90.0)])
 def test_labels_of_the_axis_keep_apart(low, high):
     results = fixture.results()
     ratio = replace(results.comparisons[0].ratio, low=low, high=high)
     axis = forest.axis(replace(results, comparisons=(replace(results.comparisons[0], ratio=ratio),)))
     places = [at for at, _ in axis.ticks]
     assert len(places) >= 3
+    assert len({label for _, label in axis.ticks}) == len(places)
     assert all(after - before >= 13.9 for before, after in itertools.pairwise(places))
     assert any(label == "1" for _, label in axis.ticks)

@@ -83,7 +83,10 @@ def axis(results: Results) -> Axis | None:
     return Axis(
         low=low,
         high=high,
-        ticks=tuple((_place(mark, low, high), f"×{NARROW}{mark:.2g}" if mark != 1 else "1") for mark in _marks(low, high)),
+        ticks=tuple(
+            (_place(mark, low, high), f"×{NARROW}{mark:{'.3g' if mark > 1 else '.2g'}}" if mark != 1 else "1")
+            for mark in _marks(low, high)
+        ),
         one=_place(1.0, low, high),
         matter_left=_place(max(low, 1 / (1 + matters)), low, high),
         matter_right=_place(min(high, 1 + matters), low, high),
