@@ -21,7 +21,7 @@ WIDTH = 640
 """Pixels across one panel."""
 SCALE = 2
 """Pixels of a PNG per pixel of the chart."""
-LINE = 120
+LINE = 112
 """Characters of a line of the caption."""
 
 
