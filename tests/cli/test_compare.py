@@ -62,5 +62,5 @@ def test_what_an_operation_uses_is_told_in_words_and_in_numbers():
     load = next(one for one in told["resources"] if one["resource"] == "load_cpu")
     assert load["operations"]["random_write"]["value"] == pytest.approx(90e-6, rel=0.01)
     assert load["background"] is None
-    assert {bound["processors"] for bound in told["bounds"]} == {4}
+    assert {bound["because"] for bound in told["bounds"]} == {"the 4 processors of the host"}
     assert used(()) == ""

@@ -7,12 +7,13 @@ count as they do in cells: finished, in their last attempt, and not INVALID for 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from assay.analysis import quantities
+from assay.analysis.capacities import amounts
 from assay.analysis.counting import Load, last_attempts, why_invalid, why_not_run
 from assay.analysis.resources import RESOURCES, watched
-from assay.records import Estimate, Judged, Observations, Phase, Results, Value
+from assay.records import Estimate, Experiment, Judged, Observations, Phase, Results, Value
 from assay.statistics.service_demand import CONFIDENCE, Demands, Point, Unknown, demands, highest_rate, quantiles
 
 STEP = 0.01
@@ -34,8 +35,8 @@ class Sample:
     """Operation -> operations/s over the phase."""
     used: Mapping[str, float]
     """Resource -> units/s, of those that were measured."""
-    processors: float | None = None
-    """How many the host had, where that was watched."""
+    there_is: Mapping[str, tuple[str, float]] = field(default_factory=dict)
+    """Resource -> how much there was of it, in words and in units/s, where that is known."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,7 +79,8 @@ def samples(results: Results, load: Load) -> tuple[Sample, ...]:
     """Every measured phase of every run that counts."""
     last, told = last_attempts(results.runs), quantities.telling(results.experiment)
     counted = (judged for judged in results.runs if why_not_run(judged, last) is None and not is_invalid(judged))
-    return tuple(sample for judged in counted for sample in of_run(judged, load(judged.id), told))
+    asked = results.experiment
+    return tuple(sample for judged in counted for sample in of_run((asked, judged), load(judged.id), told))
 
 
 def is_invalid(judged: Judged) -> bool:
@@ -86,8 +88,9 @@ def is_invalid(judged: Judged) -> bool:
     return bool(judged.verdicts) and all(why_invalid(verdict) for verdict in judged.verdicts.values())
 
 
-def of_run(judged: Judged, seen: Observations, told: quantities.Told) -> Iterator[Sample]:
-    """The samples of one run."""
+def of_run(of: tuple[Experiment, Judged], seen: Observations, told: quantities.Told) -> Iterator[Sample]:
+    """The samples of one run of an experiment."""
+    experiment, judged = of
     trial = {path: told(path, level) for path, level in judged.run.trial.levels.items()}
     looked_at = watched(judged.run, seen)
     for phase in judged.run.phases:
@@ -98,12 +101,8 @@ def of_run(judged: Judged, seen: Observations, told: quantities.Told) -> Iterato
         used = {name: one.used(phase, looked_at) for name, one in RESOURCES.items()}
         mix = ", ".join((*(f"{path} = {level}" for path, level in trial.items()), phase.name))
         known = {name: value for name, value in used.items() if value is not None}
-        yield Sample(run=judged.id, mix=mix, levels=levels, rates=done, used=known, processors=processors(phase, seen))
-
-
-def processors(phase: Phase, seen: Observations) -> float | None:
-    """How many processors the host had at the most."""
-    return max((value for series in seen.over_time(phase.name, "cpu", "cpus") for value in series.value), default=None)
+        there_is = {name: (said, amount) for name, said, amount in amounts(experiment, judged.run, phase, seen)}
+        yield Sample(run=judged.id, mix=mix, levels=levels, rates=done, used=known, there_is=there_is)
 
 
 def rates(phase: Phase) -> dict[str, float]:

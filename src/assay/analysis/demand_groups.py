@@ -31,7 +31,8 @@ class Bound:
     measured: float
     """Operations/s of all kinds, the mean over trials."""
     at_most: Estimate
-    processors: float
+    because: str
+    """What is used up there, in words."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,18 +68,26 @@ def of_all(seen: Sequence[Sample]) -> tuple[Demand, ...]:
 
 
 def bounds(seen: Sequence[Sample]) -> Iterator[Bound]:
-    """For each mix the rate at which the host's processors are used up."""
-    found = demand(seen, "cpu")
+    """For each mix the rate at which the first resource is used up, of those of which is known how much there is."""
+    names = dict.fromkeys(name for one in seen for name in one.there_is)
+    found = {name: demand(seen, name) for name in names}
     for mix in dict.fromkeys(one.mix for one in seen):
-        trials = [one for one in seen if one.mix == mix and "cpu" in one.used]
-        count = min((one.processors for one in trials if one.processors), default=None)
-        if count is None:
-            continue
-        means = {name: sum(one.rates.get(name, 0.0) for one in trials) / len(trials) for name in found.operations}
-        total = sum(means.values())
-        bound = at_most(found, count, {name: rate / total for name, rate in means.items()})
-        if bound is not None:
-            yield Bound(mix=mix, measured=total, at_most=bound, processors=count)
+        trials = [one for one in seen if one.mix == mix]
+        every = [one for name in names if (one := bound(found[name], trials)) is not None]
+        if every:
+            yield min(every, key=lambda one: one.at_most.value)
+
+
+def bound(found: Demand, trials: Sequence[Sample]) -> Bound | None:
+    """The bound of one mix by one resource, where its operations use any of it."""
+    known = [one for one in trials if found.resource in one.used and found.resource in one.there_is]
+    if not known:
+        return None
+    means = {name: sum(one.rates.get(name, 0.0) for one in known) / len(known) for name in found.operations}
+    said, amount = min((one.there_is[found.resource] for one in known), key=lambda one: one[1])
+    total = sum(means.values())
+    most = at_most(found, amount, {name: rate / total for name, rate in means.items()}) if total else None
+    return None if most is None else Bound(mix=trials[0].mix, measured=total, at_most=most, because=said)
 
 
 def mixing(results: Results) -> bool:
@@ -122,7 +131,7 @@ def bound_rows(found: Sequence[Group]) -> tuple[tuple[str, ...], ...]:
             human(bound.measured, Unit.PER_S),
             human(bound.at_most.value, Unit.PER_S),
             f"{human(bound.at_most.low or 0.0, Unit.PER_S)} to {human(bound.at_most.high or 0.0, Unit.PER_S)}",
-            f"{bound.processors:g} processors",
+            bound.because,
         )
         for group in found
         for bound in group.bounds

@@ -1,7 +1,6 @@
 """What of each resource is used at each number of clients, and how much of it there is: the evidence below a curve.
 
-How much there is, is known of processors, of devices with a declared limit (of the target, or of the experiment's [limits]), and
-of the way to a server that says what it carries. Trials count as in the cells of the measure.
+Trials count as in the cells of the measure.
 """
 
 from __future__ import annotations
@@ -9,27 +8,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from assay import links
+from assay.analysis.capacities import amounts
 from assay.analysis.counting import Load, measure_of, unit_of
-from assay.analysis.demand import processors
 from assay.analysis.resources import RESOURCES, watched
 from assay.analysis.scale_up import RATES
 from assay.analysis.scaling import LEAST_PLACES, counts, curves
 from assay.errors import AssayError
-from assay.records import Cell, Direction, Experiment, Factor, Judged, Observations, Phase, Run, Value
-from assay.units import Unit, human
+from assay.records import Cell, Experiment, Factor, Judged, Value
 
 MOST_READ = 200
 """So many runs are read, those of the first blocks: the evidence of thousands would take longer than it is worth."""
-LIMITS: Mapping[tuple[Direction, str], str] = {
-    (Direction.READ, "bytes_per_s"): "device_read",
-    (Direction.WRITE, "bytes_per_s"): "device_write",
-    (Direction.READ, "ops_per_s"): "device_reads",
-    (Direction.WRITE, "ops_per_s"): "device_writes",
-}
-"""Which resource a declared limit is one of."""
-WIRE = ("network_in", "network_out")
-WIRE_FACT = "target.server.limit_bytes_per_s"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,33 +110,3 @@ def shares(
         used = RESOURCES[resource].used(phase, seen)
         if used is not None and amount > 0:
             yield resource, said, used / amount
-
-
-def amounts(experiment: Experiment, run: Run, phase: Phase, seen: Observations) -> Iterator[tuple[str, str, float]]:
-    """(resource, what there is in words, how much) of everything whose amount is known."""
-    count = processors(phase, seen)
-    if count is not None:
-        yield "cpu", f"the {count:g} processors of the host" if count != 1 else "the processor of the host", count
-    for place in run.places:
-        for limit in place.limits:
-            for kind, unit in (("bytes_per_s", Unit.BYTES_PER_S), ("ops_per_s", Unit.PER_S)):
-                most = getattr(limit, kind)
-                if most and (limit.direction, kind) in LIMITS:
-                    name = LIMITS[limit.direction, kind]
-                    way = RESOURCES[name].said.removesuffix(" the device")
-                    yield name, f"the {human(most, unit)} {way} {limit.device}", float(most)
-    yield from declared(experiment, run)
-    wire = seen.fact(WIRE_FACT)
-    if wire is not None and wire.isdigit():
-        for name in WIRE:
-            yield name, f"the {human(int(wire), Unit.BYTES_PER_S)} {RESOURCES[name].said}", float(wire)
-
-
-def declared(experiment: Experiment, run: Run) -> Iterator[tuple[str, str, float]]:
-    """The [limits] of the experiment on the lowest device of a place: links, one way each."""
-    lowest = {f"{place.host}.{place.devices[-1]}" for place in run.places if place.devices and not place.limits}
-    for name, text in experiment.limits.items():
-        capacity = links.capacity(text)
-        if isinstance(capacity, float) and name in lowest:
-            for resource in ("device_read", "device_write"):
-                yield resource, f"the {text} of {name}, {RESOURCES[resource].said}", capacity
