@@ -33,7 +33,7 @@ def ran(tmp_path_factory):
         ('duration = "4 s"', 'duration = "400 ms"\nquiesce = "0 s"'),
         ('"16 MiB"', '"1 MiB"'),
         ('"512 MiB"', '"64 MiB"'),
-        ("repeats = 5", 'repeats = 3\nobservers = ["block", "cpu"]'),
+        ("repeats = 5", 'repeats = 3\nobservers = ["block"]'),
         ("[1, 2, 3, 4, 6, 8, 12]", "[1, 6]"),
     ):
         assert was in text

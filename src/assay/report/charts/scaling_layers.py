@@ -233,7 +233,7 @@ def _mark(drawing: Drawing, curve: Scaled, one: Scaling) -> Row:
         "n": f"{called(one)} {one.at.value:.3g}",
         "s": _series(drawing, curve),
         "t": one.statement,
-        "r": int(one.at.value > 0.7 * drawing.most),
+        "r": int(one.at.value > 0.6 * drawing.most),
     }
 
 
