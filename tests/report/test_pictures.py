@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from assay.errors import UsageError
 from assay.records import Observations, Series, State
 from assay.report import limits, page, picture, schedule
-from assay.report.charts import blocks, forest, ladder, spread, theme
+from assay.report.charts import blocks, forest, ladder, spread, strips, theme
 from report import fixture
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -142,6 +142,34 @@ def test_a_limit_that_could_not_be_held_against_is_left_out(results):
         if one.phase == "cold.read"
     )
     assert [link.name for link in cold.links] == ["processors", "vda"]
+
+
+# ------------------------------------------------------------------------------------------ the layers over time
+
+
+def layers(results, phase, aside=0.0):
+    """The strips of a phase as title -> names of lines; devices write this share of what they read beside it."""
+    judged = next(one for one in results.runs if one.id == "0006/1")
+    here = next(one for one in judged.run.phases if one.name == phase)
+    seen = [one for one in fixture.loader(results)("0006/1").series if one.phase == phase]
+    own = [one for one in seen if one.metric == "read_bytes"]
+    seen += [replace(one, metric="write_bytes", value=array("d", [aside * value for value in one.value])) for one in own]
+    return {strip.title: [name for name, _ in strip.lines] for strip in strips.strips(here, seen)}
+
+
+def test_all_layers_stand_on_one_axis_from_the_application_down(results):
+    found = layers(results, "cold.read")
+    assert list(found) == ["throughput", "page cache", "network", "processors"]
+    assert found["throughput"] == ["application read", "vda read"]
+    assert found["page cache"] == ["files cached", "dirty", "writeback"]
+    assert found["network"] == ["eth0 received"]
+    assert list(layers(results, "spool.main")) == ["operations per second", "page cache", "devices", "processors"]
+
+
+def test_a_device_that_hardly_moved_is_shown_in_the_direction_of_the_load_and_not_in_the_other(results):
+    assert "vda read" in layers(results, "warm.read")["throughput"], "that it did nothing is what the picture is for"
+    assert "vda write" not in layers(results, "cold.read", aside=0.005)["throughput"]
+    assert "vda write" in layers(results, "cold.read", aside=0.05)["throughput"]
 
 
 # ------------------------------------------------------------------------------------------ latency over time

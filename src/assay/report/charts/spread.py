@@ -78,7 +78,8 @@ def map_of(judged: Judged, phase: Phase, seen: Observations, operation: str) -> 
     merged = max(1, math.ceil(count / MOST))
     if count < LEAST:
         return None
-    edges = [phase.start_ns + native * merged * step for step in range(math.ceil(count / merged) + 1)]
+    whole = max(1, round((last - phase.start_ns) / (native * merged)))  # a piece of less than half a step belongs to the last one
+    edges = [*(phase.start_ns + native * merged * step for step in range(whole)), last]
     steps = tuple(_between(found, before, after) for before, after in itertools.pairwise(edges))
     if sum(sum(step.values()) for step in steps) < FEWEST:
         return None
@@ -158,7 +159,7 @@ def _rows(one: Map) -> Iterator[tuple[str, ...]]:
         yield (
             one.judged.id,
             words.levels(one.judged.run.trial.levels) or "all the same",
-            f"{first * one.width:.3g} to {min(one.seconds, (first + len(part)) * one.width):.3g}",
+            f"{first * one.width:.3g} to {one.seconds if first + every >= len(one.steps) else (first + every) * one.width:.3g}",
             f"{sum(counts.values()):,.0f}",
             *(show(quantile(counts, share), "ns") for share in (0.5, 0.99)),
             show(max(counts), "ns") if counts else DASH,
@@ -206,7 +207,7 @@ def _cells(one: Map, ends: tuple[Sequence[float], Sequence[float]], x: Spec, y: 
     width = round(one.width, 6)
     whole = {
         "x": f"datum.c * {width}",
-        "z": f"min({round(one.seconds, 4)}, (datum.c + 1) * {width})",
+        "z": f"datum.c === {len(one.steps) - 1} ? {round(one.seconds, 4)} : (datum.c + 1) * {width}",
         "l": f"{json.dumps([round(end) for end in ends[0]])}[datum.b]",
         "h": f"{json.dumps([round(end) for end in ends[1]])}[datum.b]",
         "t": f"format(datum.x, '.2f') + ' s: ' + {json.dumps(SAID)}[datum.k] + ' took at most '"

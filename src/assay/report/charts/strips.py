@@ -12,6 +12,8 @@ from assay.records import Phase, Series
 STEPS = 120
 """Most points of a line; longer series are averaged over so many equal steps of time."""
 
+ASIDE = 0.01
+"""Share of the most moved by a device below which the other direction is left out: reads of metadata during writes."""
 GAUGED = 4
 """Looks at a gauge below which its line says nothing of a course."""
 
@@ -46,7 +48,7 @@ def strips(phase: Phase, series: Sequence[Series]) -> tuple[Strip, ...]:
     moved = _operations(phase, series, "bytes")
     made = []
     if any(value for _, points in moved for _, value in points):
-        named = tuple((f"application {name}", points) for name, points in moved)
+        named = tuple((f"application {name}", points) for name, points in moved if any(value for _, value in points))
         made.append(Strip(title="throughput", unit="bytes/s", lines=named + devices))
     else:
         made.append(Strip(title="operations per second", unit="1/s", lines=_operations(phase, series, "count")))
@@ -105,10 +107,16 @@ def _network(phase: Phase, series: Sequence[Series]) -> Lines:
     return tuple((f"{one.subject.removeprefix('interface:')} {ways[one.metric]}", rate(phase, [one])) for one in moved)
 
 
+def _rise(one: Series) -> float:
+    return one.value[-1] - one.value[0] if len(one.at_ns) > 1 else 0.0
+
+
 def _devices(phase: Phase, series: Sequence[Series]) -> Lines:
-    """Bytes per second of each device in each direction in which it moved anything."""
+    """Bytes per second of each device, in the load's own direction always, in the other one where it is worth a line."""
     counters = [one for one in series if one.layer == "block" and one.metric in ("read_bytes", "write_bytes")]
-    moved = [one for one in counters if len(one.at_ns) > 1 and one.value[-1] > one.value[0]]
+    ways = {f"{way.value}_bytes" for way in phase.directions.values()}
+    most = max((_rise(one) for one in counters), default=0.0)
+    moved = [one for one in counters if _rise(one) > (0.0 if one.metric in ways else ASIDE * most)]
     return tuple(
         (f"{one.subject.removeprefix('device:')} {one.metric.removesuffix('_bytes')}", rate(phase, [one])) for one in moved
     )
