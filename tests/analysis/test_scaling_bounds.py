@@ -57,6 +57,12 @@ def test_a_knee_beyond_the_numbers_is_not_claimed():
     (knee,) = of(ScalingKind.KNEE, found)
     assert knee.at is None
     assert re.search(r"the knee would be at 3\.9\d* \(.*\) clients: not in the measured range, 1 to 3", knee.statement)
+    assert re.search(r"written to loop0, of which 6\d(\.\d)? % were used", knee.statement)
+    assert of(ScalingKind.SATURATION, found) == [], "the knee says it"
+
+
+def test_without_a_knee_the_fullest_resource_is_told():
+    found = bounded(*system(numbers=(2, 3)))
     (full,) = of(ScalingKind.SATURATION, found)
     assert full.at is None
     assert "loop0 stays below 90 % up to 3 clients" in full.statement

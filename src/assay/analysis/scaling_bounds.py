@@ -68,10 +68,13 @@ class Bound:
 def bounded(experiment: Experiment, runs: Sequence[Judged], cells: Sequence[Cell], load: Load) -> tuple[Scaling, ...]:
     """Saturation of named resources, the knee of every curve, and how far each objective is kept."""
     found = along(experiment, runs, cells, load)
-    return (
-        *(one for curve in found for one in (*saturated(curve), *knees(curve))),
-        *kept(experiment, cells),
-    )
+    return (*(one for curve in found for one in of_curve(curve)), *kept(experiment, cells))
+
+
+def of_curve(curve: Along) -> tuple[Scaling, ...]:
+    """What is used up, and the knee; that nothing is used up is only said where there is no knee, which says it as well."""
+    full, knee = tuple(saturated(curve)), tuple(knees(curve))
+    return (*full, *knee) or tuple(unsaturated(curve))
 
 
 # ------------------------------------------------------------------------------------------------- bounds
@@ -105,19 +108,27 @@ def fastest(curve: Along) -> int:
 
 
 def saturated(curve: Along) -> Iterator[Scaling]:
-    """The number from which on each resource that is used up is; where none is, the one that is fullest and how full."""
-    tables = {use.resource: table for use in curve.uses if len(table := bands(use)) >= LEAST_PLACES}
-    if not tables:
-        return
-    names = {use.resource: use.said for use in curve.uses}
-    full = [name for name, table in tables.items() if max(band.value for band in table) >= FULL_SHARE]
-    for name in full or [max(tables, key=lambda name: max(band.value for band in tables[name]))]:
-        table = tables[name]
-        passed = [one for one in crossings(table, FULL_SHARE) if one.rising]
-        span = (table[0].at, table[-1].at)
-        at = passage(passed[0], span, "means joined by lines") if passed else None
-        said = f"{curve.measure}{where(curve.within)}: the use of {names[name]} {fullness(table, at, last(curve.factor))}"
-        yield scaling_of(curve, (ScalingKind.SATURATION, names[name]), at, f"{said}.")
+    """The number from which on each resource is used up that is."""
+    for use in curve.uses:
+        table = bands(use)
+        if len(table) >= LEAST_PLACES and max(band.value for band in table) >= FULL_SHARE:
+            yield saturation(curve, use, table)
+
+
+def unsaturated(curve: Along) -> Iterator[Scaling]:
+    """How full the fullest resource is, of those that are watched."""
+    watched = [use for use in curve.uses if len(bands(use)) >= LEAST_PLACES]
+    if watched:
+        most = max(watched, key=fullest)
+        yield saturation(curve, most, bands(most))
+
+
+def saturation(curve: Along, use: Use, table: Sequence[Band]) -> Scaling:
+    """Where one resource is used up, or how far it is from that."""
+    passed = [one for one in crossings(table, FULL_SHARE) if one.rising]
+    at = passage(passed[0], (table[0].at, table[-1].at), "means joined by lines") if passed else None
+    said = f"{curve.measure}{where(curve.within)}: the use of {use.said} {fullness(table, at, last(curve.factor))}"
+    return scaling_of(curve, (ScalingKind.SATURATION, use.said), at, f"{said}.")
 
 
 def bands(use: Use) -> list[Band]:
@@ -179,9 +190,10 @@ def knee_said(curve: Along, lowest: Bound, knee: Estimate) -> str:
     head = f"{curve.measure}{where(curve.within)}:"
     if not 1 <= knee.value <= most:
         side = f"below one of {what}" if knee.value < 1 else f"at {told(knee)} {what}"
+        most_used = measures.percent(fullest(lowest.use))
         return (
-            f"{head} by what one alone does and by {lowest.use.said}, the knee would be {side}: "
-            f"not in the measured range, 1 to {most}."
+            f"{head} by what one alone does and by {lowest.use.said}, of which {most_used} were used, "
+            f"the knee would be {side}: not in the measured range, 1 to {most}."
         )
     reached = max(map(fmean, curve.rates.values())) / lowest.rate.value
     most_done = measures.with_unit(lowest.rate.value, Unit(lowest.rate.unit))
@@ -192,6 +204,11 @@ def knee_said(curve: Along, lowest: Bound, knee: Estimate) -> str:
         f"{head} the knee is at {told(knee)} {what}: from there on {lowest.use.said} set the bound, {most_done}, "
         f"of which {measures.percent(reached)} were reached{held}{over}."
     )
+
+
+def fullest(use: Use) -> float:
+    """The largest mean share of a resource that was used at any number."""
+    return max(fmean(point.share for point in points) for points in use.points.values())
 
 
 def scaling_of(curve: Along, what: tuple[ScalingKind, str], at: Estimate | None, said: str) -> Scaling:
