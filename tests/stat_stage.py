@@ -106,6 +106,13 @@ def failing(told, operation=None):
     }
 
 
+def verdict(told, operation=None):
+    """The verdict, where the machine's other work alone makes it INVALID the next better one: that taints what is sound."""
+    found = (told["measures"][operation] if operation else told)["verdict"]
+    mine = {finding["severity"] for finding in failing(told, operation).values()}
+    return "TAINTED" if found == "INVALID" and "invalidates" not in mine else found
+
+
 def is_noise(rule):
     return rule in NOISE or rule.startswith("N")
 

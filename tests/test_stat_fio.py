@@ -16,7 +16,7 @@ from typing import NamedTuple
 import jsonschema
 import pytest
 
-from stat_stage import failed, loop_disk, root, stat
+from stat_stage import failed, loop_disk, root, stat, verdict
 
 EXAMPLES = Path("/usr/share/doc/fio/examples")
 DOCS = Path(__file__).parent.parent / "docs"
@@ -133,7 +133,7 @@ def test_jobs_on_a_file_are_what_they_say(disk, schema, example):
     told = run(disk, schema, example)
     assert set(failed(told)) <= example.may
     if not failed(told):
-        assert told["verdict"] in ("SOUND", "BOUNDED", "TAINTED", "UNVERIFIED")
+        assert verdict(told) in ("SOUND", "BOUNDED", "TAINTED", "UNVERIFIED")
 
 
 @names(LYING)
