@@ -58,10 +58,10 @@ def test_the_bound_is_the_speed_of_the_disk_over_the_record(ran, tmp_path):
     assert mean / used == pytest.approx(SPEED / RECORD, rel=0.12), "the phase is short: its edges count"
 
 
-def test_saturation_and_knee_are_told_of_the_named_disk(ran):
+def test_the_knee_is_told_of_the_named_disk(ran):
     done = ran.run("sql", "--lab", "lab", "--json", "SELECT kind, statement FROM scaling")
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
     said = json.dumps(told)
-    assert "the use of the 16 MB/s read from loop" in said
+    assert "the 16 MB/s read from loop" in said
     assert "knee" in said
