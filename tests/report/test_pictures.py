@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from assay.errors import UsageError
 from assay.records import Observations, Series, State
-from assay.report import limits, page, picture, schedule
+from assay.report import limits, page, picture, schedule, selection
 from assay.report.charts import blocks, forest, ladder, spread, strips, theme
 from report import fixture
 
@@ -142,6 +142,32 @@ def test_a_limit_that_could_not_be_held_against_is_left_out(results):
         if one.phase == "cold.read"
     )
     assert [link.name for link in cold.links] == ["processors", "vda"]
+
+
+def test_no_part_near_its_limit_is_said(results):
+    judged = next(one for one in results.runs if one.id == "0006/1")
+    (chain,) = (one for one in limits.chains([(judged, fixture.loader(results)("0006/1"))]) if one.phase == "warm.read")
+    assert chain.nearest.used < limits.NEAR
+    assert "no part was near its limit" in limits.sentence(chain)
+
+
+def test_the_first_representatives_differ_in_the_compared_level_alone(results):
+    """Two targets, three numbers of clients, here as text, so that they make panels."""
+    named = {1: "one", 2: "two", 4: "four"}
+    factors = (results.experiment.factors[0], replace(results.experiment.factors[1], levels=tuple(named.values())))
+
+    def renamed(levels):
+        return {**levels, "clients": named[levels["clients"]]}
+
+    runs = tuple(
+        replace(one, run=replace(one.run, trial=replace(one.run.trial, levels=renamed(one.run.trial.levels))))
+        for one in results.runs
+    )
+    cells = tuple(replace(one, levels=renamed(one.levels)) for one in results.cells)
+    made = replace(results, experiment=replace(results.experiment, factors=factors), runs=runs, cells=cells)
+    first, second, *_ = selection.representatives(made, selection.groups(made))
+    assert first.run.trial.levels["clients"] == second.run.trial.levels["clients"]
+    assert {first.run.trial.levels["target"], second.run.trial.levels["target"]} == {"ext4", "xfs"}
 
 
 # ------------------------------------------------------------------------------------------ the layers over time

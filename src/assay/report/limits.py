@@ -16,6 +16,8 @@ from assay.report.charts.strips import value_at
 from assay.report.quantities import share
 
 ROOFLINE = "L04"
+NEAR = 0.5
+"""From which share on a part is said to be near its limit: where all have more than half left, none of them is."""
 TICKS_NS = 1e6
 """The kernel counts the time in which a device had a request in milliseconds (io_ticks of /proc/diskstats)."""
 
@@ -112,4 +114,6 @@ def _limit(measure: str, one: Finding) -> tuple[str, str]:
 def sentence(chain: Chain) -> str:
     """Which part was nearest to its limit."""
     where = ", ".join(part for part in (chain.phase, chain.levels, f"run {chain.run}") if part)
+    if chain.nearest.used < NEAR:
+        return f"{where}: no part was near its limit, {chain.nearest.name} the most, {share(chain.nearest.used)}."
     return f"{where}: nearest to its limit is {chain.nearest.name}, {share(chain.nearest.used)} ({chain.nearest.what})."

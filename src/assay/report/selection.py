@@ -51,10 +51,15 @@ def _distance(cell: Cell, judged: Judged) -> float:
 
 
 def representatives(results: Results, found: Sequence[Group]) -> tuple[Judged, ...]:
-    """One run for each compared level and panel, at the highest level of the factor along the axis."""
+    """One run for each compared level and panel, at the highest level of the factor along the axis.
+
+    Those that differ in nothing but the compared level stand beside each other: the first few are a fair comparison.
+    """
     parts = roles(results.experiment)
     highest = _highest(parts, found)
     kept = [group for group in found if parts.along is None or group.levels.get(parts.along.path) == highest]
+    panels = list(dict.fromkeys(parts.panel_levels(group.levels) for group in kept))
+    kept.sort(key=lambda group: panels.index(parts.panel_levels(group.levels)))
     return tuple(group.representative for group in kept[:REPRESENTATIVES])
 
 

@@ -23,9 +23,9 @@ ROOM, MOST_ROW, LEAST_ROW = 620, 30, 5
 EDGES = 78
 NAMED = 12
 """Most blocks that have their number at the axis."""
-LETTER = 5.8
-"""Pixels of a letter in a bar."""
-KEY = 22
+LETTER, BOLD_LETTER = 5.8, 7.4
+"""Pixels of a letter in a bar, and of one in the key."""
+KEY = 14
 """Pixels between two names of the key, besides their letters."""
 
 
@@ -191,7 +191,7 @@ def _key(parts: Roles) -> list[Spec]:
         levels = {parts.series.path: level}
         name = f"■ {parts.name(levels)}"
         rows.append({"k": round(at), "n": name, "s": str(parts.colour_index(levels))})
-        at += LETTER * len(name) + KEY
+        at += BOLD_LETTER * len(name) + KEY
     mark: Spec = {"type": "text", "align": "left", "x": {"expr": "datum.k"}, "y": -12, "fontWeight": 600, "fontSize": 12}
     return [{"data": rows_of(rows), "mark": mark, "encoding": {"text": {"field": "n"}, "color": series_colours()}}]
 

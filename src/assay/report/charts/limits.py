@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator, Sequence
 
 from assay.records import Judged, Observations
 from assay.report.charts.figure import Drawn, Figure, Table
 from assay.report.charts.matrix import Style, text
-from assay.report.limits import Chain, Link, chains, sentence
+from assay.report.limits import NEAR, Chain, Link, chains, sentence
 from assay.report.quantities import share
 
 WIDE, LEFT = 360, 2
 """Pixels of a bar that is wholly used, and on both sides of it."""
 OVER = 1.0
 """Above it a bar is red and full; the figure beside it says how far."""
-ROW, BAR, HEAD = 40, 11, 26
+ROW, BAR, LINE, GAP = 40, 11, 18, 20
+LETTERS = 52
+"""Letters of a line above a chain."""
 INK, RIGHT = Style(fill="--ink"), Style(anchor="end", fill="--ink", weight=600)
 BOLD = Style(fill="--ink", weight=600)
 
@@ -36,7 +39,7 @@ def _figure(phase: str, here: Sequence[Chain]) -> Figure:
         panels=(),
         drawn=Drawn(
             width=WIDE + 2 * LEFT,
-            height=sum(HEAD + ROW * len(chain.links) + 12 for chain in here),
+            height=sum(LINE * len(_head(chain)) + ROW * len(chain.links) + GAP for chain in here),
             inside="".join(_chains(here)),
             description=" ".join(sentence(chain) for chain in here),
         ),
@@ -53,27 +56,36 @@ def _figure(phase: str, here: Sequence[Chain]) -> Figure:
 
 def _said(here: Sequence[Chain]) -> str:
     """`Nearest to its limit: vda`, once where it is the same in all runs."""
-    if len({chain.nearest.name for chain in here}) == 1:
-        return f"Nearest to its limit: {here[0].nearest.name}."
-    said = (f"{chain.nearest.name} ({chain.levels or chain.run})" for chain in here)
+    names = [chain.nearest.name if chain.nearest.used >= NEAR else "none" for chain in here]
+    if set(names) == {"none"}:
+        return "No part was near its limit."
+    if len(set(names)) == 1:
+        return f"Nearest to its limit: {names[0]}."
+    said = (f"{name} ({chain.levels or chain.run})" for name, chain in zip(names, here, strict=True))
     return f"Nearest to its limit: {', '.join(said)}."
 
 
 def _chains(here: Sequence[Chain]) -> Iterator[str]:
     y = 0
     for chain in here:
-        head = " · ".join(part for part in (chain.levels, f"run {chain.run}") if part)
-        yield text(LEFT, y + 14, head, BOLD)
-        foot = y + HEAD + ROW * len(chain.links)
+        for line in _head(chain):
+            yield text(LEFT, y + 14, line, BOLD)
+            y += LINE
+        foot = y + ROW * len(chain.links)
         full = LEFT + WIDE
-        yield f'<line x1="{full}" x2="{full}" y1="{y + HEAD}" y2="{foot - 6}" stroke="var(--axis)" stroke-dasharray="2 3"/>'
+        yield f'<line x1="{full}" x2="{full}" y1="{y}" y2="{foot - 6}" stroke="var(--axis)" stroke-dasharray="2 3"/>'
         for place, link in enumerate(chain.links):
-            yield from _link(link, y + HEAD + ROW * place, is_nearest=link is chain.nearest)
-        y = foot + 12
+            yield from _link(link, y + ROW * place, is_nearest=link is chain.nearest)
+        y = foot + GAP
+
+
+def _head(chain: Chain) -> list[str]:
+    """Levels and run, in lines."""
+    return textwrap.wrap(" · ".join(part for part in (chain.levels, f"run {chain.run}") if part), LETTERS)
 
 
 def _link(link: Link, y: int, *, is_nearest: bool) -> Iterator[str]:
-    colour = "--alarm" if link.used > OVER else "--gold" if is_nearest else "--s5"
+    colour = "--alarm" if link.used > OVER else "--gold" if is_nearest and link.used >= NEAR else "--s5"
     long = max(1.0, WIDE * min(link.used, OVER))
     yield text(LEFT, y + 14, link.name, INK) + text(LEFT + WIDE, y + 14, share(link.used), RIGHT)
     # names and what was used stand in one line: letters are 6.6 pixels wide on average
