@@ -100,6 +100,7 @@ def test_where_nothing_is_compared_the_figure_itself_is_told():
     alone = lead.lead(replace(results, cells=(one,)))
     assert re.match(r"cold read, throughput: \d+\D?MB/s \(95 % interval ", alone.said)
     assert "over 6 combinations of levels" in lead.lead(results).said
+    assert "in one run" not in alone.said
 
 
 def test_a_designed_experiment_opens_with_the_factor_that_matters_most():

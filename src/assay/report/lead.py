@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from assay.measures import label_of, percent
+from assay.measures import percent
 from assay.measures.text import PART
 from assay.records import (
     Cell,
@@ -43,6 +43,8 @@ SENTENCE = re.compile(r"\. (?=[A-Z])")
 """Between two sentences."""
 COUNTED_IN = "with the INVALID runs counted in"
 """How the note begins that the table has, too."""
+DRAIN = ", drain of "
+"""From here on a label has the run's own figures."""
 CARRY_OVER = "W07"
 """Disturbed by what an earlier trial left, or by others."""
 
@@ -138,7 +140,8 @@ def _measured(results: Results, measure: Measure, cells: Sequence[Cell]) -> Lead
         for judged in results.runs
         if measure.name in judged.verdicts and any(judged.id in cell.values for cell in cells)
     ]
-    label = label_of([verdict.label for verdict in verdicts]).partition(";")[0]
+    labels = [verdict.label.partition(PART)[0].partition(DRAIN)[0] for verdict in verdicts]
+    label = max(dict.fromkeys(labels), key=labels.count, default="")
     amount = _amount(found[0]) if len(found) == 1 else _range(found, f"over {len(found)} combinations of levels")
     return Lead(
         said=f"{named(measure)}: {amount}" + (f": {label}" if label else ""),
