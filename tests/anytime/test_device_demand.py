@@ -1,7 +1,8 @@
 """Bytes and requests of a device, measured at two mixes, say what a third one takes of it: really, on a disk of known speed.
 
 Every phase runs for real on a loop device. What the kernel counted of it does not depend on how fast others leave it, so this
-may run beside other tests; an interval of 90 % misses at times, so a series whose test fails is repeated once.
+may run beside other tests; an interval of 90 % misses at times, so a series whose test fails is repeated, as is one of so few
+operations that its mixes are alike by chance.
 """
 
 import json
@@ -15,6 +16,7 @@ from assay_process import Bench
 
 SHIPPED = Path(__file__).parents[2] / "experiments"
 RECORD = 8192
+TRIES = 3
 BYTES = ("device_read", "device_write")
 
 
@@ -38,16 +40,20 @@ def told(tmp_path_factory):
         assert was in text
         text = text.replace(was, now)
     (home / "short.toml").write_text(text)
-    for attempt in range(2):
+    found = {}
+    for attempt in range(TRIES):
         done = bench.run("run", home / "short.toml", "--lab", f"lab-{attempt}")
         assert done.returncode == 0, done.stderr
         load = (SHIPPED / "predictions" / "mail_store.toml").read_text().replace('"lab"', f'"lab-{attempt}"')
         (home / "load.toml").write_text(load)
         done = bench.run("predict", home / "load.toml", "--json")
+        if "do not tell the operations apart" in done.stderr:
+            continue
         assert done.returncode == 0, done.stderr
         found = json.loads(done.stdout)
         if all(one["met"] for name in BYTES for one in found["resources"][name]["new"]["holdouts"]):
             break
+    assert found, "too few operations in each of the tries"
     return found
 
 
@@ -62,9 +68,9 @@ def test_a_direct_read_moves_its_record_and_writes_nothing_to_speak_of(told):
     assert demand_of(told, "device_operations", "random_read")["value"] == pytest.approx(1, abs=0.2)
 
 
-def test_a_durable_write_takes_its_record_and_a_journal(told):
-    assert RECORD * 0.95 < demand_of(told, "device_write", "random_write")["value"] < 4 * RECORD
-    assert demand_of(told, "device_operations", "random_write")["value"] > 1
+def test_a_durable_write_takes_its_record_and_hardly_more(told):
+    assert RECORD * 0.95 < demand_of(told, "device_write", "random_write")["value"] < 2 * RECORD
+    assert demand_of(told, "device_operations", "random_write")["value"] > 0.95
     assert any("random_write_flush" in one or "flush is part of random_write" in one for one in told["assumptions"])
 
 
