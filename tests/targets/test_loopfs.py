@@ -218,5 +218,19 @@ def test_a_device_that_is_taken_in_between_is_left_alone(undo, scratch, monkeypa
         HOST.run(["losetup", "-d", taken])
 
 
+def test_an_image_that_could_not_be_detached_is_not_attached_a_second_time(undo, scratch):
+    """As after a teardown that somebody kept from its end: two devices on one image would write over each other."""
+    given = setting(undo, scratch, filesystem="ext4", size=16 * MIB)
+    TARGET.install(HOST, given)
+    (image,) = scratch.glob(".assay-*/*.img")
+    kept = HOST.run(["losetup", "-f", "--show", str(image)]).stdout.strip()
+    try:
+        with pytest.raises(BusyError, match=f"attached to {kept} still"):
+            TARGET.prepare(HOST, given)
+        assert leftovers(scratch)[1] == [f"{kept.removeprefix('/dev/')} {image}"]
+    finally:
+        HOST.run(["losetup", "-d", kept])
+
+
 def test_limits_in_words():
     assert TARGET.limits({"limit.read_bytes_per_s": 5, "size": 3}) == ("read bytes per s 5",)

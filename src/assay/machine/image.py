@@ -11,7 +11,7 @@ import re
 from typing import Literal
 
 from assay.catalogue import Host, Undo
-from assay.errors import EvidenceError, RefusedError, TrialError
+from assay.errors import BusyError, EvidenceError, RefusedError, TrialError
 from assay.machine.stack import backing_file
 
 MIB = 1 << 20
@@ -80,10 +80,11 @@ def attach(host: Host, undo: Undo, image: str, *, direct_io: Literal["on", "off"
     """Attach the image to a free loop device, which is written down first; its kernel name.
 
     Another process may take the device between the look and the attach: then the next free one is tried. Raises RefusedError
-    where loop devices may not be used or direct I/O does not really switch on.
+    where loop devices may not be used or direct I/O does not really switch on, BusyError where the image is attached already.
     """
     if not host.is_root():
         raise RefusedError("found that we are not root; expected root to attach a loop device: run as root or use kind directory")
+    _refuse_attached(host, image)
     for _ in range(ATTACH_TRIES):
         device = host.run(["losetup", "-f"]).stdout.strip()
         undo.add("loop", device=device, image=image)
@@ -102,6 +103,15 @@ def attach(host: Host, undo: Undo, image: str, *, direct_io: Literal["on", "off"
 def direct_io(host: Host, loop: str) -> bool:
     """What the kernel says of the loop device: whether it goes past the page cache of its image."""
     return host.read(f"/sys/block/{loop}/loop/dio").strip() == "1"
+
+
+def _refuse_attached(host: Host, image: str) -> None:
+    """Two devices on one image write over each other: one that somebody keeps from being detached leaves no room for another."""
+    users = [name for name in host.list("/sys/block") if name.startswith("loop") and backing_file(host, name) == image]
+    if users:
+        raise BusyError(
+            f"found {image} attached to /dev/{' and /dev/'.join(users)} still; expected it free: end the processes that use it"
+        )
 
 
 def _prove_direct(host: Host, undo: Undo, loop: str, image: str, wanted: str) -> None:
