@@ -16,8 +16,8 @@ from assay.analysis.resources import RESOURCES, watched
 from assay.records import Estimate, Experiment, Judged, Observations, Phase, Results, Value
 from assay.statistics.service_demand import CONFIDENCE, Demands, Point, Unknown, demands, highest_rate, quantiles
 
-STEP = 0.01
-"""Rates whose ratio varies by no more than this share go together."""
+STEP = 0.05
+"""Rates whose ratio varies by no more than this share go together: the last flushes of a short phase may be missing."""
 BESIDE = ("flush", "writeback")
 """Ends of the names of operations that belong to those before them."""
 METHOD = "non-negative least squares over mixes, bootstrap of trials"
