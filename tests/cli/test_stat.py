@@ -8,15 +8,16 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import jsonschema
 import pytest
 
-from assay.cli import stat_words
+from assay.cli import stat_shown, stat_words
 from assay.cli.gate import Gate
 from assay.errors import InputErrors
 from assay.fleet.reported import commands, result_file, script_of
-from assay.records import Durability, Tier
+from assay.records import Durability, State, Tier
 from assay_process import Bench
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -169,6 +170,14 @@ def test_the_block_is_short_and_the_verdict_leads(bench):
     assert re.match(r"assay: (SOUND|BOUNDED|TAINTED|INVALID|UNVERIFIED): ", lines[0])
     assert "the tool said nothing" in done.stderr
     assert done.stdout == ""
+
+
+def test_the_call_that_would_have_told_is_named():
+    advice = "Not there, and how to get it: tracepoints: flushes: root, and the experiment (assay stat --observe tracepoints)"
+    unknown = SimpleNamespace(state=State.UNVERIFIED, advice=advice)
+    assert stat_shown.asked_how(unknown) == " To know: assay stat --observe tracepoints"
+    assert stat_shown.asked_how(SimpleNamespace(state=State.FAIL, advice=advice)) == ""
+    assert stat_shown.asked_how(SimpleNamespace(state=State.UNVERIFIED, advice=None)) == ""
 
 
 def test_nothing_that_moved_is_no_figure(bench):

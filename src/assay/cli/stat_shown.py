@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from assay import measures
@@ -21,6 +22,8 @@ LEAST_BYTES = 4 << 20
 LEAST_NETWORK_BYTES = 1 << 20
 NOTHING = "no figure: less was seen to be read or written than any program reads of its libraries, and it reports none"
 SHORTENED = 170
+OBSERVED_BY = re.compile(r"assay stat --observe \w+")
+"""In the advice of a finding: how to get what is missing (measures/sources.py)."""
 
 
 def block(told: Told) -> list[str]:
@@ -209,7 +212,13 @@ def rule_lines(told: Told) -> Iterator[str]:
             continue
         said.add(finding.rule)
         text = finding.advice if finding.state is State.FAIL and finding.advice else finding.statement
-        yield line(finding.rule, f"{finding.name}: {shortened(text)}")
+        yield line(finding.rule, f"{finding.name}: {shortened(text)}{asked_how(finding)}")
+
+
+def asked_how(finding: Finding) -> str:
+    """The call that would have told, where a rule is unverified for want of it."""
+    call = OBSERVED_BY.search(finding.advice or "") if finding.state is State.UNVERIFIED else None
+    return f" To know: {call[0]}" if call else ""
 
 
 def unknown(told: Told, verdict: Verdict) -> Iterator[Finding]:

@@ -78,8 +78,16 @@ SOURCES = (
     Source(keys="lab.*", words="the lab's own account of its processor time", way="nothing: every lab keeps it"),
     Source(keys="cpu.*", words="processor counters of the host", way="/proc/stat and /proc/PID/schedstat (observer cpu)"),
     Source(keys="pressure.*", words="pressure: time for which all waited", way="/proc/pressure (observer pressure)"),
-    Source(keys="foreign.*", words="what every process of the machine did", way="/proc of the host (observer processes)"),
-    Source(keys="placement.*", words="where the load ran", way="/sys/devices/system (see `assay catalogue`)"),
+    Source(
+        keys="foreign.*",
+        words="what every process of the machine did",
+        way="/proc of the host (observer processes; assay stat --observe processes)",
+    ),
+    Source(
+        keys="placement.*",
+        words="where the load ran",
+        way="/sys/devices/system (observer placement; assay stat --observe placement)",
+    ),
     Source(keys="kernel.messages", words="what the kernel logged", way="root, and /dev/kmsg (observer kernel_log)"),
     Source(keys="clock.*", words="the host's wall clock against the time since it was booted", way="/proc/stat (observer clock)"),
     Source(keys="network.*", words="TCP and interfaces of the host", way="/proc/net of the namespace in which the load runs"),
