@@ -232,5 +232,17 @@ def test_an_image_that_could_not_be_detached_is_not_attached_a_second_time(undo,
         HOST.run(["losetup", "-d", kept])
 
 
+def test_an_image_in_memory_is_refused_before_anything_is_made(undo, scratch):
+    HOST.run(["mount", "-t", "tmpfs", "none", str(scratch)])
+    try:
+        (mistake,) = TARGET.check(HOST, setting(undo, scratch, filesystem="ext4", size=16 * MIB))
+        assert (
+            mistake
+            == f"found tmpfs at {scratch}; expected a file system on a device, that tells where an image lies: mend `scratch`"
+        )
+    finally:
+        HOST.run(["umount", str(scratch)])
+
+
 def test_limits_in_words():
     assert TARGET.limits({"limit.read_bytes_per_s": 5, "size": 3}) == ("read bytes per s 5",)

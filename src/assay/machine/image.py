@@ -12,13 +12,15 @@ from typing import Literal
 
 from assay.catalogue import Host, Undo
 from assay.errors import BusyError, EvidenceError, RefusedError, TrialError
-from assay.machine.stack import backing_file
+from assay.machine.stack import backing_file, mount_of
 
 MIB = 1 << 20
 BLOCK = 4096
 ATTACH_TRIES = 20
 SPARE = 1.1
 """An image must fit with this much to spare: a full file system below would slow every write down."""
+IN_MEMORY = ("tmpfs", "ramfs")
+"""Without a device below, and without FIEMAP: neither proof can be given there."""
 
 Kind = Literal["written", "sparse"]
 
@@ -33,6 +35,10 @@ def no_room(host: Host, directory: str, size_bytes: int) -> tuple[str, ...]:
     """What stands against an image of this size in a directory: it is not there, not ours to write, or too small."""
     if host.run(["test", "-d", directory, "-a", "-w", directory], check=False).status != 0:
         return (f"found no directory at {directory} that we may write; expected one for the image: mend `scratch`",)
+    if (kind := mount_of(host, directory).filesystem) in IN_MEMORY:
+        return (
+            f"found {kind} at {directory}; expected a file system on a device, that tells where an image lies: mend `scratch`",
+        )
     free, wanted = free_bytes(host, directory), int(size_bytes * SPARE)
     return () if free >= wanted else (f"found {free} bytes free in {directory}; expected {wanted}: the image and 10 % to spare",)
 

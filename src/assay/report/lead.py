@@ -26,6 +26,7 @@ from assay.records import (
     ScalingKind,
     Severity,
     State,
+    Tier,
     Verdict,
     VerdictState,
     worst,
@@ -160,7 +161,8 @@ def _unmasked(results: Results, measure: Measure, cells: Sequence[Cell], where: 
     what = f"{named(measure)}: {amount}" + (f" {where}" if where else "")
     if not lies:
         return Lead(said=f"{what} does not count: {_disturbed(invalid)}", state=VerdictState.INVALID)
-    return Lead(said=f"{what} is no {words.claim(measure.claim)}: {_really(lies)}", state=VerdictState.INVALID)
+    fault = "cannot be believed" if measure.claim.tier is Tier.AS_IS else f"is no {words.claim(measure.claim)}"
+    return Lead(said=f"{what} {fault}: {_really(lies)}", state=VerdictState.INVALID)
 
 
 def accuses(finding: Finding) -> bool:
