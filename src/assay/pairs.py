@@ -45,9 +45,7 @@ class Answer:
 
 def values(case: ComparisonCase) -> dict[int, float]:
     """The values that the comparison stands on."""
-    counted = (
-        (run.trial.id, case.verdicts.get(run.id)) for run, _ in (*case.baseline, *case.candidate)
-    )
+    counted = ((run.trial.id, case.verdicts.get(run.id)) for run, _ in (*case.baseline, *case.candidate))
     return {trial: verdict.value for trial, verdict in counted if verdict is not None and verdict.value is not None}
 
 
