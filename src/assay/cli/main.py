@@ -22,8 +22,11 @@ def main() -> None:
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is signal.SIG_DFL:
             signal.signal(number, signal.default_int_handler)
-    from assay.cli.verbs import INTERRUPTED, app
-
+    try:
+        from assay.cli.verbs import INTERRUPTED, app
+    except KeyboardInterrupt:
+        print("assay: interrupted before it had begun", file=sys.stderr)
+        sys.exit(128 + signal.SIGINT)
     try:
         app(["--gate=on" if word == "--gate" else word for word in sys.argv[1:]])
     except SystemExit as end:

@@ -103,7 +103,7 @@ def weigh(
     ] = Gate.OFF,
     progress: ProgressOption = ProgressMode.AUTO,
 ) -> None:
-    """Weigh the lab: its cost, how often its rules are right, how often it tells equals apart.
+    """Weigh the lab: its cost, and how often it is right.
 
     Alone, in some seconds: the processor time of a look of each observer, the engine's own loop, the start of 16 clients.
     The audit takes about eight minutes a round; what this user or machine cannot run is skipped with the reason."""
