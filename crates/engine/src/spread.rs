@@ -39,7 +39,8 @@ impl Spread {
 
     /// Notes the counts so far, when `passed` ticks have gone by.
     pub fn note(&mut self, passed: u64, tallies: &[Tally]) {
-        if self.noted.len() == MOST {
+        // More than once where looks are so rare that every number is even.
+        while self.noted.len() >= MOST {
             self.stride *= 2;
             self.noted.retain(|(at, _)| at % self.stride == 0);
         }
@@ -170,6 +171,16 @@ mod tests {
         assert_eq!(spread.at(1, 0).len(), 1);
         assert_eq!(spread.at(3, 0).len(), 2);
         assert_eq!((spread.due(0), spread.due(310)), (100, 400));
+    }
+
+    #[test]
+    fn looks_at_even_intervals_only_are_bounded_too() {
+        let mut spread = Spread::new(100);
+        for time in 1..=1_000 {
+            spread.note(time * 2_200, &tally(&[5]));
+        }
+        assert!(spread.noted.len() <= MOST);
+        assert!(spread.noted.len() >= MOST / 2);
     }
 
     proptest! {
