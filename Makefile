@@ -12,7 +12,7 @@ BUNDLE := src/assay/report/static/vega.js
 RUST := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
 
 # Tests that have the machine to themselves: what they hold hangs on its speed, its quiet or its caches. All others run beside each other.
-ALONE := $(addprefix tests/,controls/test_controls.py engine/test_load.py test_experiments.py test_known_disk.py \
+ALONE := $(addprefix tests/,controls/test_controls.py engine/test_load.py fleet/test_watch_files.py test_experiments.py test_known_disk.py \
   test_quick.py test_service_demand.py test_sittings.py test_stat_observed.py test_stat_traps.py workloads/test_backup_read.py)
 # What takes longest begins first.
 FIRST := $(addprefix tests/,controls/test_no_false_alarms.py anytime/test_controls_of_window.py test_crash.py test_wheel.py \
