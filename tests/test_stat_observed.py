@@ -13,7 +13,7 @@ from stat_stage import PYTHON, SIZE, cold, dd, failed, loop_disk, neighbour, roo
 
 pytestmark = root
 SERVES = """
-import os, socket
+import os, socket, time
 server = socket.create_server(("127.0.0.1", 0))
 with open("pid", "w") as file:
     file.write(str(os.getpid()))
@@ -24,6 +24,7 @@ while True:
     with open("data", "rb") as file, client:
         while piece := file.read(1 << 20):
             client.sendall(piece)
+            time.sleep(0.02)  # so that a fetch lasts long enough for shares of processor time, on the fastest machine, too
 """
 FETCHES = """
 import socket, time
@@ -93,7 +94,7 @@ def test_tracepoints_tell_whose_the_flushes_were(disk):
     told = stat(disk.parent, *words, before=("--observe", "tracepoints"))
     (disk.parent / "out").unlink()
     assert "own processes sent" in finding(told, "D02")["statement"]
-    assert "tracepoints beside it included" in finding(told, "E04")["statement"]
+    assert finding(told, "E04")["state"] == "pass"
 
 
 @needs_tracing
