@@ -16,7 +16,7 @@ from assay.analysis.scaling import LEAST_PLACES, counts, curves
 from assay.errors import AssayError
 from assay.records import Cell, Experiment, Factor, Judged, Value
 
-MOST_READ = 200
+MOST_READ = 100
 """So many runs are read, those of the first blocks: the evidence of thousands would take longer than it is worth."""
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import json
 from pathlib import Path
 
@@ -29,7 +28,7 @@ def write_report(folder: Path, results: Results) -> Path:
     from assay.report import page
 
     path, results = folder / REPORT, readable(results)
-    load = functools.cache(notebook.load(folder))
+    load = notebook.remembered(folder)
     page.write(results, load, path, pictures(folder, results, load))
     return path
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import webbrowser
 from pathlib import Path
 
@@ -111,7 +110,7 @@ def _write(folder: Path, results: Results, out: Path | None, fmt: str) -> Path:
     else:
         from assay.report import page
 
-        load = functools.cache(notebook.load(folder))
+        load = notebook.remembered(folder)
         page.write(results, load, path, pictures(folder, results, load))
     return path
 
@@ -120,6 +119,6 @@ def _write_chart(folder: Path, results: Results, chart: str, out: Path | None) -
     from assay.report import picture
 
     path = out or folder / f"{chart}.png"
-    load = functools.cache(notebook.load(folder))
+    load = notebook.remembered(folder)
     picture.write(results, load, pictures(folder, results, load), chart, path)
     return path
