@@ -139,13 +139,13 @@ def test_chill_says_who_is_in_the_way(undo, scratch):
 
 @pytest.mark.parametrize("filesystem", FILESYSTEMS)
 def test_a_mount_namespace_that_keeps_the_file_system_warm_is_told(undo, scratch, filesystem, monkeypatch):
-    monkeypatch.setattr(filesystems, "PATIENCE_S", 0.2)
     given = setting(undo, scratch, filesystem=filesystem, size=SIZES[filesystem], image="sparse", direct_io=False)
     place = TARGET.prepare(HOST, given)
     elsewhere = ["unshare", "--mount", "--propagation", "private", "sh", "-c", "echo here; cat"]
     with subprocess.Popen(elsewhere, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as keeper:
         assert keeper.stdout.readline() == b"here\n"
-        with pytest.raises(BusyError, match="another mount namespace"):
+        with monkeypatch.context() as hurried, pytest.raises(BusyError, match="another mount namespace"):
+            hurried.setattr(filesystems, "PATIENCE_S", 0.2)
             TARGET.chill(HOST, place)
         assert Path(place.address).is_dir()
         keeper.communicate()
