@@ -5,7 +5,8 @@ Trials count as in the cells of the measure.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import functools
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from assay.analysis.capacities import amounts
@@ -14,10 +15,15 @@ from assay.analysis.resources import RESOURCES, watched
 from assay.analysis.scale_up import RATES
 from assay.analysis.scaling import LEAST_PLACES, counts, curves
 from assay.errors import AssayError
-from assay.records import Cell, Experiment, Factor, Judged, Value
+from assay.records import Cell, Experiment, Factor, Judged, Observations, Phase, Run, Value
 
 MOST_READ = 100
 """So many runs are read, those of the first blocks: the evidence of thousands would take longer than it is worth."""
+
+Operation = tuple[str, str]
+"""Workload and operation."""
+Shares = tuple[tuple[str, str, float], ...]
+"""Of each resource: its name, what there is of it in words, the share that was used."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,12 +65,14 @@ def along(experiment: Experiment, runs: Sequence[Judged], cells: Sequence[Cell],
     if not counted:
         return ()
     early = sorted(runs, key=lambda judged: judged.run.trial.block)[:MOST_READ]
-    by_id = {judged.id: judged for judged in early}
-    return tuple(one for factor in counted for one in of_factor(experiment, factor, cells, (by_id, load)))
+    by_id = {judged.id: judged.run for judged in early}
+    # Several measures are figures of one run: its evidence is read once.
+    uses = functools.cache(lambda run: shares(experiment, by_id[run], load) if run in by_id else {})
+    return tuple(one for factor in counted for one in of_factor(experiment, factor, cells, uses))
 
 
 def of_factor(
-    experiment: Experiment, factor: Factor, cells: Sequence[Cell], evidence: tuple[Mapping[str, Judged], Load]
+    experiment: Experiment, factor: Factor, cells: Sequence[Cell], uses: Callable[[str], Mapping[Operation, Shares]]
 ) -> Iterator[Along]:
     """The curves over one factor."""
     for measure, within, places in curves(factor, cells):
@@ -75,7 +83,7 @@ def of_factor(
         names: dict[str, str] = {}
         for number, cell in places:
             for run, rate in cell.values.items():
-                for resource, said, share in shares(experiment, (asked.workload, asked.operation), evidence, run):
+                for resource, said, share in uses(run).get((asked.workload, asked.operation), ()):
                     found.setdefault(resource, {}).setdefault(number, []).append(Point(rate=rate, share=share))
                     names[resource] = said
         yield Along(
@@ -91,22 +99,25 @@ def of_factor(
         )
 
 
-def shares(
-    experiment: Experiment, of: tuple[str, str], evidence: tuple[Mapping[str, Judged], Load], run: str
-) -> Iterator[tuple[str, str, float]]:
-    """(resource, what there is of it, share that was used) of the phase of one run in which an operation was done."""
-    by_id, load = evidence
-    if run not in by_id:
-        return
-    judged = by_id[run]
-    phase = next((one for one in judged.run.phases if one.workload == of[0] and of[1] in one.operations), None)
-    if phase is None:
-        return
+def shares(experiment: Experiment, run: Run, load: Load) -> Mapping[Operation, Shares]:
+    """What one run used, by operation that is measured; empty where its evidence cannot be read."""
+    phases: dict[Operation, Phase] = {}
+    for measure in experiment.measures:
+        done = (one for one in run.phases if one.workload == measure.workload and measure.operation in one.operations)
+        if (phase := next(done, None)) is not None:
+            phases[measure.workload, measure.operation] = phase
+    if not phases:
+        return {}
     try:
-        seen = watched(judged.run, load(run))
+        seen = watched(run, load(run.id))
     except AssayError:
-        return
-    for resource, said, amount in amounts(experiment, judged.run, phase, seen):
+        return {}
+    return {asked: tuple(of_phase(experiment, run, phase, seen)) for asked, phase in phases.items()}
+
+
+def of_phase(experiment: Experiment, run: Run, phase: Phase, seen: Observations) -> Iterator[tuple[str, str, float]]:
+    """The shares that were used of each resource in one phase."""
+    for resource, said, amount in amounts(experiment, run, phase, seen):
         used = RESOURCES[resource].used(phase, seen)
         if used is not None and amount > 0:
             yield resource, said, used / amount

@@ -46,7 +46,7 @@ def pictures(folder: Path, results: Results, load: notebook.Load) -> Pictures:
     chosen = [judged for group in selection.merged(selection.groups(results)) for judged in group if _changes_names(judged.run)]
     found = analysis.curves(sorted(chosen, key=lambda judged: judged.id), load)
     made = [_curve(runs[one.run], one) for one in found]
-    used = tables(groups(results, notebook.load(folder)))
+    used = tables(groups(results, load))
     return Pictures(
         curves=tuple(one for one in made if one is not None),
         tables=tuple(Listed(title=title, head=head, rows=rows) for title, head, rows in used),

@@ -6,7 +6,7 @@ Pure: a result is a message as docs/engine-protocol.md has it. Times are made re
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
@@ -200,18 +200,9 @@ def curves(answer: Answer) -> Iterator[Series]:
     """Count, bytes, summed latency and spread of the latencies of each operation over time, cumulative."""
     for name, found in answer.result["operations"].items():
         points = found["checkpoints"]
+        at_ns = array("q", map(answer.at, points["at_ns"]))
         for metric, unit in METRICS.items():
-            yield Series(
-                phase=answer.phase,
-                source=SOURCE,
-                layer="application",
-                host=answer.host,
-                subject=answer.subject,
-                metric=f"{name}.{metric}",
-                unit=unit,
-                at_ns=array("q", [answer.at(at) for at in points["at_ns"]]),
-                value=array("d", points[metric]),
-            )
+            yield over_time(answer, (f"{name}.{metric}", unit), at_ns, points[metric])
         yield from spread(answer, name, found.get("spread") or {"at_ns": ()})
 
 
@@ -219,19 +210,26 @@ def spread(answer: Answer, name: str, found: Mapping[str, Any]) -> Iterator[Seri
     """How many latencies fell into each band over time, cumulative; none of a phase that was too short for two looks."""
     if len(found["at_ns"]) < 2:
         return
-    at_ns = array("q", [answer.at(at) for at in found["at_ns"]])
+    at_ns = array("q", map(answer.at, found["at_ns"]))
     for place, upper_ns in enumerate(found["upper_ns"]):
-        yield Series(
-            phase=answer.phase,
-            source=SOURCE,
-            layer="application",
-            host=answer.host,
-            subject=answer.subject,
-            metric=f"{name}.band_{upper_ns}_ns",
-            unit="count",
-            at_ns=at_ns,
-            value=array("d", [row[place] for row in found["count"]]),
-        )
+        counts = [row[place] for row in found["count"]]
+        yield over_time(answer, (f"{name}.band_{upper_ns}_ns", "count"), at_ns, counts)
+
+
+def over_time(answer: Answer, what: tuple[str, str], at_ns: array[int], values: Sequence[float]) -> Series:
+    """One client's values of something (metric, unit)."""
+    metric, unit = what
+    return Series(
+        phase=answer.phase,
+        source=SOURCE,
+        layer="application",
+        host=answer.host,
+        subject=answer.subject,
+        metric=metric,
+        unit=unit,
+        at_ns=at_ns,
+        value=array("d", values),
+    )
 
 
 def histograms(answer: Answer) -> Iterator[Histogram]:

@@ -9,7 +9,7 @@ from enum import Enum
 
 from assay.records import VerdictState
 from assay.report import words
-from assay.report.charts.theme import Row, Spec, end_text, frame, rows_of, series_colours, ticks
+from assay.report.charts.theme import Row, Spec, end_text, frame, name_ticks, rows_of, series_colours, ticks
 
 HEIGHT = 232
 ROW = 62
@@ -64,12 +64,7 @@ def lying(plot: Plot, names: Sequence[str]) -> tuple[Spec, int]:
         "type": "quantitative",
         "scale": {"domain": [-0.45, len(names) - 0.3], "reverse": True, "nice": False, "zero": False},
         "axis": {
-            **ticks(range(len(names))),
-            "labelExpr": f"{json.dumps(list(names))}[datum.value]",
-            "title": None,
-            "grid": False,
-            "labelFontSize": 12,
-            "labelColor": "var(--ink)",
+            **name_ticks(names),
             "labelLimit": 130,
         },
     }

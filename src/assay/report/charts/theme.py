@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import re
 from collections.abc import Mapping, Sequence
 
@@ -140,6 +141,18 @@ def end_text(rows: Sequence[Row], y: Spec, colours: Spec | None = None) -> Spec:
 def ticks(values: Sequence[float]) -> Spec:
     """An axis with exactly these ticks: Vega thins named ticks down to the count unless the count is theirs."""
     return {"values": list(values), "tickCount": len(values)}
+
+
+def name_ticks(names: Sequence[str | Sequence[str]]) -> Spec:
+    """An axis of rows that have names (of one line or several) in the place of numbers, the first at 0."""
+    return {
+        **ticks(range(len(names))),
+        "labelExpr": f"{json.dumps(list(names))}[datum.value]",
+        "title": None,
+        "grid": False,
+        "labelFontSize": 12,
+        "labelColor": "var(--ink)",
+    }
 
 
 def room(longest: str) -> Spec:

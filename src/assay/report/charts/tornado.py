@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ from assay.records import Conclusion, DesignKind, FactorEffect, Results, Sensiti
 from assay.report import words
 from assay.report.charts.dots import named
 from assay.report.charts.figure import Figure, Panel, Table
-from assay.report.charts.theme import Row, Spec, frame, rows_of, ticks
+from assay.report.charts.theme import Row, Spec, frame, name_ticks, rows_of, ticks
 from assay.report.quantities import NARROW
 
 NAME = "tornado-"
@@ -166,12 +165,7 @@ def _spec(axis: _Axis, rows: Sequence[Row], names: Sequence[Sequence[str]], heig
         "type": "quantitative",
         "scale": {"domain": [-0.6, len(rows) - 0.4], "reverse": True, "nice": False, "zero": False},
         "axis": {
-            **ticks(range(len(rows))),
-            "labelExpr": f"{json.dumps(list(names))}[datum.value]",
-            "title": None,
-            "grid": False,
-            "labelFontSize": 12,
-            "labelColor": "var(--ink)",
+            **name_ticks(names),
             "labelLimit": 190,
             "labelLineHeight": 13,
             "labelOffset": -7,
