@@ -52,6 +52,7 @@ SHORT: Mapping[str, str] = {
     "W06": "too few periods",
     "W07": "device busy before the start",
     "W08": "clock changed or set",
+    "W11": "on the throttle's credit",
 }
 """Rule -> what it found, where its name does not say so."""
 MOST = 3

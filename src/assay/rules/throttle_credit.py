@@ -1,0 +1,125 @@
+"""Finds figures on a throttled disk that are of the throttle's credit: it ended before the declared speed was in force.
+
+A block throttle gives out slices of 100 ms. What fits into the first ones passes at the speed of the disk below. Evidence: the
+requests and bytes that the limited device had while the clock ran, whoever sent them, over what the limit lets through in that
+time. A journal's writes count as the load's own do, so merged or buffered operations are held against it as well. The
+counters are read up to some ten ms before and after the clock, when nothing of the load is under way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from assay import measures
+from assay.catalogue import Case, Rule, TrialCase
+from assay.findings import found
+from assay.records import Bound, Finding, Limit, Reading, Scope, Severity, Span, State
+from assay.units import Unit
+
+RATES = ("ops_per_s", "bytes_per_s")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Passed:
+    """What passed a limited device in one direction, against its limit."""
+
+    limit: Limit
+    amount: float
+    """Requests or bytes."""
+    per_s: float
+    """What the limit lets through."""
+    seconds: float
+    unit: Unit
+
+    @property
+    def share(self) -> float:
+        """Of what the limit lets through in this time; above 1 on credit."""
+        return self.amount / (self.per_s * self.seconds)
+
+
+def applies(case: Case) -> str | None:
+    """Trials on a device with a declared throttle."""
+    assert isinstance(case, TrialCase)
+    return None if any(place.limits for place in case.run.places) else "no disk of this trial has a declared limit"
+
+
+def check(case: Case) -> Finding:
+    """The direction and kind of which most was used."""
+    assert isinstance(case, TrialCase)
+    most = max(used(case), key=lambda one: one.share, default=None)
+    if most is None:
+        return found(RULE, case, State.UNVERIFIED, "What passed the limited device while the clock ran is not known.")
+    told = f"{measures.with_unit(most.per_s, most.unit)} of {most.limit.device} let through in {lasted(most)}"
+    observed = {"share": most.share, "seconds": most.seconds, "passed": most.amount}
+    if most.share <= case.thresholds["share"]:
+        said = f"Of what the declared {told} {measures.percent(most.share)} was used."
+        return found(RULE, case, State.PASS, said, observed=observed)
+    times = measures.percent(most.share) if most.share < 2 else f"{most.share:.2g} times"
+    said = f"Of what the declared {told} {times} was used: on credit, before the limit was in force."
+    return found(
+        RULE,
+        case,
+        State.FAIL,
+        said,
+        observed=observed,
+        threshold={"share": case.thresholds["share"]},
+        bound=bound(case, most),
+        relabel=f"on the throttle's credit: {times} of what {most.limit.device} lets through in {lasted(most)}",
+        evidence=(f"device:{most.limit.device}", "declared limit"),
+    )
+
+
+def bound(case: TrialCase, most: Passed) -> Bound | None:
+    """A rate is at most what was measured; with nothing on credit it would have taken `share` times as long."""
+    kind = measures.figure_kind(case.measure.figure)
+    if case.measure.figure not in RATES or case.value is None or kind is None:
+        return None
+    return Bound(low=case.value / most.share, high=case.value, unit=kind.unit)
+
+
+def lasted(most: Passed) -> str:
+    """For how long the clock ran, as read: `6.04 ms`."""
+    return measures.with_unit(1e9 * most.seconds, Unit.NANOSECONDS)
+
+
+def used(case: TrialCase) -> Iterator[Passed]:
+    """Each limit of the trial's devices with what passed it while the clock ran."""
+    seconds = (case.phase.end_ns - case.phase.start_ns) / 1e9
+    for limit in (limit for place in case.run.places for limit in place.limits):
+        seen = [one for one in case.observations.readings if is_of(one, case, limit)]
+        if not seen or seconds <= 0:
+            continue
+        for per_s, unit, amount in (
+            (limit.ops_per_s, Unit.PER_S, sum(one.operations or 0 for one in seen)),
+            (limit.bytes_per_s, Unit.BYTES_PER_S, sum(one.bytes or 0 for one in seen)),
+        ):
+            if per_s:
+                yield Passed(limit=limit, amount=amount, per_s=per_s, seconds=seconds, unit=unit)
+
+
+def is_of(reading: Reading, case: TrialCase, limit: Limit) -> bool:
+    """Whether a reading is of the limited device, in the limit's direction, while the clock ran."""
+    ours = reading.phase == case.phase.name and reading.span is Span.CLOCK and reading.subject == f"device:{limit.device}"
+    return ours and reading.direction is limit.direction
+
+
+RULE = Rule(
+    id="W11",
+    name="throttle-credit",
+    scope=Scope.TRIAL,
+    severity=Severity.QUALIFIES,
+    part="regime",
+    needs=(),
+    applies=applies,
+    check=check,
+    alternatives=(
+        "The throttle was lifted or set anew while the clock ran: the facts before and after tell (C01, L06).",
+        "A control group beside the root has no rule of its own (v1), and something there wrote to this disk (N03).",
+    ),
+    advice="Let each phase run for two seconds or longer (duration, or more work): of one slice of 100 ms little is left then.",
+    sources=(
+        "Linux blk-throttle: slices of 100 ms",
+        "measured: 110 requests in 6 ms, 9 times the 2,000 a second that 3 s keep to",
+    ),
+)
