@@ -115,6 +115,20 @@ def test_a_server_is_named_with_its_processes_data_and_address(undo, tmp_path):
     assert plain.from_plain(Place, plain.to_plain(place)) == place
 
 
+def test_the_address_of_a_server_may_be_in_a_file_that_prepare_wrote(undo, tmp_path):
+    given = setting(
+        undo,
+        tmp_path,
+        prepare=shell("echo 127.0.0.1 > '{scratch}/address'; echo {scratch}"),
+        server__pid_file="{scratch}/pid",
+        server__address="{scratch}/address",
+    )
+    assert TARGET.prepare(HOST, given).server.address == "127.0.0.1"
+    (tmp_path / "address").unlink()
+    with pytest.raises(TrialError, match=r"found no address in .*/address"):
+        TARGET.prepare(HOST, setting(undo, tmp_path, path="/tmp", server__pid_file="p", server__address=f"{tmp_path}/address"))
+
+
 def test_without_processes_there_is_no_server(undo, tmp_path):
     assert TARGET.prepare(HOST, setting(undo, tmp_path, path="{scratch}")).server is None
     given = setting(undo, tmp_path, path="/tmp", server__data=("/var",), server__address="{adress}")

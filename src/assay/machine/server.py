@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 
 from assay.catalogue import Host
-from assay.errors import AssayError
+from assay.errors import AssayError, TrialError
 from assay.records import Server
 
 MOST_FILES = 1024
@@ -50,6 +50,16 @@ def _text(host: Host, path: str) -> str:
         return host.read(path)
     except OSError:
         return ""
+
+
+def address(host: Host, told: str) -> str:
+    """An address as it is told, or what the file holds that is told instead. Raises TrialError where that cannot be read."""
+    if not told.startswith("/"):
+        return told
+    found = _text(host, told).strip()
+    if not found:
+        raise TrialError(f"found no address in {told}; expected the file in which prepare leaves it (server.address)")
+    return found
 
 
 def data_files(host: Host, server: Server) -> tuple[str, ...]:

@@ -72,12 +72,12 @@ def prepare(host: Host, setting: Setting) -> Place:
         devices=stack(host, path),
         filesystem=mount_of(host, path).filesystem,
         private={**private, "values": tuple((key, known[key]) for key in sorted(known))},
-        server=_server(setting.knobs, known),
+        server=_server(host, setting.knobs, known),
     )
 
 
-def _server(knobs: Mapping[str, Value], values: Mapping[str, str]) -> Server | None:
-    """The server that the file names; None where it names none."""
+def _server(host: Host, knobs: Mapping[str, Value], values: Mapping[str, str]) -> Server | None:
+    """The server that the file names; None where it names none. Raises TrialError where its address cannot be read."""
     if not any(knobs.get(name) for name in PROCESSES):
         return None
     pid_file, cgroup, address = (
@@ -87,7 +87,7 @@ def _server(knobs: Mapping[str, Value], values: Mapping[str, str]) -> Server | N
         pid_file=pid_file,
         cgroup=cgroup,
         data=tuple(_filled(knobs, "server.data", values)),
-        address=address,
+        address=server.address(host, address) if address else None,
         requests=tuple(_filled(knobs, "server.requests", values)),
     )
 
@@ -179,7 +179,11 @@ TARGET = Target(
         Knob(name="server.pid_file", kind=KnobKind.TEXT, help="file with the process id of the server behind the directory"),
         Knob(name="server.cgroup", kind=KnobKind.TEXT, help="control group of the server's processes, below /sys/fs/cgroup"),
         Knob(name="server.data", kind=KnobKind.TEXTS, default=(), help="the server's data files, or directories of them"),
-        Knob(name="server.address", kind=KnobKind.TEXT, help="IP address by which its clients reach the server"),
+        Knob(
+            name="server.address",
+            kind=KnobKind.TEXT,
+            help="IP address by which its clients reach the server, or a file that holds it",
+        ),
         _step_knob("server.requests", "argument list that prints how many requests the server has answered"),
         Knob(name="variables.*", kind=KnobKind.TEXT, help="free values for {variables.NAME}; each can be a factor"),
     ),
