@@ -8,6 +8,7 @@ import pytest
 from assay.measures import answer, sentence
 from assay.records import Comparison, Conclusion, Estimate, Severity, State, VerdictState
 from assay.report import forest, headlines, reasons
+from assay.report.charts import forest as comparisons
 from report import fixture
 
 
@@ -164,3 +165,16 @@ def test_labels_of_the_axis_keep_apart(low, high):
     assert len({label for _, label in axis.ticks}) == len(places)
     assert all(after - before >= 13.9 for before, after in itertools.pairwise(places))
     assert any(label == "1" for _, label in axis.ticks)
+
+
+def test_a_ratio_beyond_the_axis_is_an_arrow_and_no_dot_at_its_edge():
+    results = fixture.results()
+    far = replace(results.comparisons[0], ratio=replace(results.comparisons[0].ratio, value=232.0, low=182.0, high=296.0))
+    near = replace(results.comparisons[1], ratio=replace(results.comparisons[1].ratio, value=2.0, low=1.9, high=2.1))
+    made = replace(results, comparisons=(far, near))
+    rows = [row for group in forest.ratios(made) for row in group.rows]
+    assert [(row.before, row.after, row.outside) for row in rows] == [(False, True, True), (False, False, False)]
+    drawn = comparisons.figure(made).drawn.inside
+    assert (drawn.count("<circle"), drawn.count("<path")) == (1, 1)
+    assert "beyond the axis" in comparisons.figure(made).caption
+    assert "beyond the axis" not in comparisons.figure(replace(results, comparisons=(near,))).caption

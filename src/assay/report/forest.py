@@ -32,7 +32,12 @@ class Ratio:
     left: float
     right: float
     at: float
-    clipped: bool
+    before: bool
+    """Whether the interval goes on to the left of the axis."""
+    after: bool
+    """Whether it goes on to the right of it."""
+    outside: bool
+    """Whether the ratio itself is not on the axis."""
     state: VerdictState
     why: str
     rules: str
@@ -103,6 +108,13 @@ def _marks(low: float, high: float) -> list[float]:
     return sorted([1.0, *kept, *(1 / step for step in kept)])
 
 
+def caption(groups: Iterable[Ratios], matters: float) -> str:
+    """How the rows are read; `matters` is a share."""
+    beyond = any(row.before or row.after for group in groups for row in group.rows)
+    said = f"Ratio with its interval on a logarithmic axis. Shaded: differences under {100 * matters:g} %, which do not matter."
+    return said + (" An arrow stands for what goes on beyond the axis." if beyond else "")
+
+
 def ratios(results: Results) -> tuple[Ratios, ...]:
     """The comparisons by measure, in the experiment's order."""
     span = axis(results)
@@ -138,7 +150,9 @@ def _ratio(results: Results, span: Axis, one: Comparison) -> Ratio:
         left=span.place(low),
         right=span.place(high),
         at=span.place(one.ratio.value),
-        clipped=low < span.low or high > span.high,
+        before=low < span.low,
+        after=high > span.high,
+        outside=not span.low <= one.ratio.value <= span.high,
         state=verdict.state if verdict else VerdictState.UNVERIFIED,
         why="; ".join(causes),
         rules=" ".join(dict.fromkeys(re.findall(r"\((\w+)\)", " ".join(causes)))),

@@ -102,6 +102,7 @@ def opening(results: Results) -> dict[str, object]:
         "ratios": forest.ratios(results),
         "axis": forest.axis(results),
         "matters": results.experiment.matters_share,
+        "ratios_said": forest.caption(forest.ratios(results), results.experiment.matters_share),
         "requirements": answer.requirements(results),
         "started": min((judged.run.started_utc for judged in results.runs), default="")[:16].replace("T", " "),
     }

@@ -29,8 +29,7 @@ def figure(results: Results) -> Figure | None:
     return Figure(
         name=NAME,
         title="Every comparison",
-        caption="Ratio with its interval on a logarithmic axis. Shaded: differences under"
-        f" {100 * results.experiment.matters_share:g} %, which do not matter.",
+        caption=forest.caption(groups, results.experiment.matters_share),
         panels=(),
         drawn=Drawn(
             width=NAMES + TRACK + FIGURES + SAID + 3 * GAP,
@@ -66,11 +65,20 @@ def _row(row: Ratio, y: float) -> Iterator[str]:
     left, right = _x(row.left), _x(row.right)
     yield text(NAMES - 6, y + 4, row.condition, PLAIN)
     yield f'<rect x="{left:.1f}" y="{y - 1.5}" width="{max(2.0, right - left):.1f}" height="3" rx="1.5" fill="{colour}"/>'
-    yield f'<circle cx="{_x(row.at):.1f}" cy="{y}" r="4.5" fill="{inner}" stroke="{colour}" stroke-width="2"/>'
+    if not row.outside:
+        yield f'<circle cx="{_x(row.at):.1f}" cy="{y}" r="4.5" fill="{inner}" stroke="{colour}" stroke-width="2"/>'
+    yield from _arrows(row, y, colour)
     yield text(_x(100) + GAP, y + 4, row.text, BOLD) + text(_x(100) + GAP + 48, y + 4, row.interval, QUIET)
     yield text(
         _x(100) + 2 * GAP + FIGURES, y + 4, f"{row.comparison.conclusion.value} · {row.state.value}", BOLD if matters else QUIET
     )
+
+
+def _arrows(row: Ratio, y: float, colour: str) -> Iterator[str]:
+    """Heads of arrows at the ends of the axis, for what goes on beyond them."""
+    for shown, at, back in ((row.before, 0, 8), (row.after, 100, -8)):
+        if shown:
+            yield f'<path d="M{_x(at):.1f} {y}l{back} -5v10z" fill="{colour}"/>'
 
 
 def _x(percent: float) -> float:
