@@ -7,6 +7,8 @@ import pytest
 from assay.records import Direction, EngineCost, Limit, LoadTotal, Severity, State
 from assay.rules.no_limiter import RULE
 from audit.case_builder import SECOND, Made, case_of, gauge, progress
+from server_cases import counted, fact
+from server_cases import gauge as server_gauge
 
 SECONDS = 10.0
 
@@ -59,6 +61,33 @@ def test_a_rate_that_changed_was_held_back_by_what_changed():
 
 def test_what_nobody_watched_is_unverified():
     assert RULE.check(case(device_s=None)).state is State.UNVERIFIED
+
+
+def behind(*, line_bytes_per_s=None, thread_s=0.0):
+    """A load whose thread and device rest, and a server of which its busiest thread and the way to it were seen."""
+    one = case()
+    seen, thread = one.observations, server_gauge(SECONDS, "busiest_thread_ns", (0.0, thread_s * SECOND))
+    facts = () if line_bytes_per_s is None else (fact("limit_bytes_per_s", str(line_bytes_per_s)),)
+    sent = counted(SECONDS, "L4", "write", 90_000_000)
+    there = replace(seen, readings=(*seen.readings, sent), series=(*seen.series, thread), facts=(*seen.facts, *facts))
+    return RULE.check(replace(one, observations=there))
+
+
+@pytest.mark.parametrize(
+    ("seen", "state"),
+    [
+        ({"line_bytes_per_s": 10_000_000}, State.PASS),
+        ({"line_bytes_per_s": 20_000_000}, State.FAIL),
+        ({}, State.FAIL),
+        ({"thread_s": 9.0}, State.PASS),
+        ({"thread_s": 2.0}, State.FAIL),
+    ],
+)
+def test_a_server_and_the_way_to_it_are_watched_too(seen, state):
+    found = behind(**seen)
+    assert found.state is state
+    assert ("the way to the server for" in found.statement) == ("line_bytes_per_s" in seen)
+    assert "the server's busiest thread for" in found.statement
 
 
 def test_a_known_limit_is_told_by_others():

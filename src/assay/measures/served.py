@@ -6,6 +6,8 @@ from assay.measures import ladder
 from assay.records import Direction, Observations, Phase, Run, Rung, Server, Span
 
 LAYER = "server"
+LINK_FACT = "target.server.limit_bytes_per_s"
+"""The least that a link or a shaper on the way to the server lets pass each way."""
 
 
 def server(run: Run) -> Server | None:
@@ -24,6 +26,20 @@ def over_network(phase: Phase, observations: Observations, direction: Direction)
     """L4 as the clients see it: what the server sent for reads, what it received for writes; headers and others included."""
     way = Direction.WRITE if direction is Direction.READ else Direction.READ
     return ladder.passed(phase, observations, Rung.SERVER_NIC, way)
+
+
+def fuller_way(phase: Phase, observations: Observations) -> float | None:
+    """Bytes/s in the direction in which more passed the server's interfaces, headers included; None where nobody counted them."""
+    seconds = (phase.end_ns - phase.start_ns) / 1e9
+    both = (ladder.passed(phase, observations, Rung.SERVER_NIC, way) for way in (Direction.READ, Direction.WRITE))
+    moved = [step.raw_bytes for step in both if step is not None]
+    return max(moved) / seconds if moved and seconds > 0 else None
+
+
+def link_share(phase: Phase, observations: Observations) -> float | None:
+    """How full the slowest known part of the way to the server was, in the fuller direction; None where no speed is known."""
+    rate, limit = fuller_way(phase, observations), observations.fact(LINK_FACT)
+    return rate / int(limit) if rate is not None and limit is not None and limit.isdigit() and int(limit) else None
 
 
 def below_client(run: Run, phase: Phase, observations: Observations) -> ladder.Step | None:

@@ -9,21 +9,19 @@ from assay import measures
 from assay.applicability import servers_only
 from assay.catalogue import Case, Rule, TrialCase
 from assay.findings import found, held_back
-from assay.measures import ladder, served
-from assay.records import Direction, Finding, Rung, Scope, Severity, State, Tier
+from assay.measures import served
+from assay.records import Finding, Scope, Severity, State, Tier
 from assay.units import Unit
 
 
 def check(case: Case) -> Finding:
     """How full the slowest known part of the way was, and how much was sent again."""
     assert isinstance(case, TrialCase)
-    rate = fuller(case)
+    rate = served.fuller_way(case.phase, case.observations)
     if rate is None:
         return found(RULE, case, State.UNVERIFIED, "What passed the server's interfaces is not known.")
     again = sent_again(case)
-    limit, name = (case.observations.fact(f"target.server.{key}") for key in ("limit_bytes_per_s", "limit"))
-    known = limit is not None and limit.isdigit()
-    used = rate / int(limit) if known and limit else None
+    used, name = served.link_share(case.phase, case.observations), case.observations.fact("target.server.limit")
     observed = {"bytes_per_s": rate, "used_share": used, "sent_again_share": again, "limit": name}
     if used is not None and used >= case.thresholds["used_share"]:
         said = f"{name} was {measures.percent(used)} full ({measures.with_unit(rate, Unit.BYTES_PER_S)}, headers included)"
@@ -40,14 +38,6 @@ def check(case: Case) -> Finding:
         f"{name} was {measures.percent(used)} full" if used is not None else "No link and no shaper is on the way to the server"
     )
     return found(RULE, case, State.PASS, f"{said}: the network was not the limit.", observed=observed)
-
-
-def fuller(case: TrialCase) -> float | None:
-    """Bytes a second in the direction in which more passed, headers included; None where nobody counted them."""
-    seconds = (case.phase.end_ns - case.phase.start_ns) / 1e9
-    both = (ladder.passed(case.phase, case.observations, Rung.SERVER_NIC, way) for way in (Direction.READ, Direction.WRITE))
-    moved = [step.raw_bytes for step in both if step is not None]
-    return max(moved) / seconds if moved and seconds > 0 else None
 
 
 def sent_again(case: TrialCase) -> float | None:

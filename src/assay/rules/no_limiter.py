@@ -1,7 +1,8 @@
 """Finds steady rates for which no limit can be named: no processor of the load, no device was busy, and still it went no faster.
 
 Evidence: what the load's threads ran or stood ready to, and for how long each device had something to do (`io_ticks`), both over
-the clock; the rate in both halves of it. One after the other they may fill the time, so their shares are added. Where that is
+the clock; the same of a server's busiest thread, and how full the way to it was, where the target names one; the rate in both
+halves of the time. One after the other they may fill it, so their shares are added. Where that is
 not most of the time, and the rate stayed as it was, something held it back that no counter here shows: a lock, one thread
 behind another, a sleep, another machine. A device that was busy may do more at a greater depth all the same, so busy devices
 prove no limit; idle ones prove that they were none.
@@ -14,7 +15,7 @@ from collections.abc import Iterator
 from assay import measures
 from assay.catalogue import Case, Rule, TrialCase
 from assay.findings import found, knob
-from assay.measures import cost, ladder
+from assay.measures import cost, ladder, served
 from assay.records import Client, Finding, Scope, Severity, State
 
 PARTS = 2
@@ -40,10 +41,11 @@ def check(case: Case) -> Finding:
         said = "Whether anything was at its limit is not known: it ran for too short, or nobody watched threads and devices."
         return found(RULE, case, State.UNVERIFIED, said, threshold={**case.thresholds})
     device, most = max(devices.items(), key=lambda item: item[1])
-    accounted, spread = min(1.0, max(threads) + most), range_share(case)
-    observed = {"thread_share": max(threads), **devices, "range_share": spread}
-    told = f"a thread of the load was at work for {measures.percent(max(threads))} of the time, {device} for"
-    told = f"{told} {measures.percent(most)}"
+    in_turn = {device: most, **dict(server_side(case))}
+    accounted, spread = min(1.0, max(threads) + sum(in_turn.values())), range_share(case)
+    observed = {"thread_share": max(threads), **devices, **in_turn, "range_share": spread}
+    others = ", ".join(f"{name} for {measures.percent(share)}" for name, share in in_turn.items())
+    told = f"a thread of the load was at work for {measures.percent(max(threads))} of the time, {others}"
     if accounted >= case.thresholds["busy_share"] or spread is None or spread > case.thresholds["range_share"]:
         said = f"{told[:1].upper()}{told[1:]}."
         return found(RULE, case, State.PASS, said, observed=observed, threshold={**case.thresholds})
@@ -57,6 +59,16 @@ def busy_devices(case: TrialCase) -> Iterator[tuple[str, float]]:
     for series in case.observations.over_time(case.phase.name, "block", "io_ticks"):
         ticks_ns = ladder.rise(series, case.phase.start_ns, case.phase.end_ns) * 1e6
         yield series.subject.partition(":")[2], min(1.0, ticks_ns / lasted) if lasted > 0 else 0.0
+
+
+def server_side(case: TrialCase) -> Iterator[tuple[str, float]]:
+    """For which share of the clock the busiest thread of a named server ran or stood ready, and how full the way to it was."""
+    busiest = served.rose(case.phase, case.observations, "busiest_thread_ns")
+    if busiest is not None:
+        yield "the server's busiest thread", min(1.0, busiest / (case.phase.end_ns - case.phase.start_ns))
+    link = served.link_share(case.phase, case.observations)
+    if link is not None:
+        yield "the way to the server", min(1.0, link)
 
 
 def busy(case: TrialCase, client: Client) -> float | None:
