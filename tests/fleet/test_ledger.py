@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.errors import RefusedError, UsageError
+from assay.errors import RefusedError, TrialError, UsageError
 from assay.fleet.hosts.local import Local
 from assay.fleet.ledger import Entry, Ledger, default_directory, in_order
 from assay.fleet.undoing import process_state
@@ -157,6 +157,56 @@ def test_what_cannot_be_undone_stays_with_the_reason(tmp_path):
     assert left.state == "left"
     assert "stuck" in left.reason
     assert len(ledger.orphans(HOST)) == 1
+
+
+def fill(ledger, noted, folder):
+    """Write down directories until there is no room."""
+    while True:
+        path = str(folder / f".assay-{len(noted)}")
+        ledger.add("directory", path=path, marker="m")
+        noted.append(path)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to mount a file system that is soon full")
+def test_what_cannot_be_written_down_as_a_whole_is_refused_and_the_rest_stays_readable(tmp_path):
+    """One page of room: the line that crosses its end is cut there by the kernel, without an error."""
+    place = tmp_path / "l"
+    place.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4k,mode=0700", "tmpfs", str(place)], check=True)
+    ledger, noted = Ledger(place), []
+    try:
+        with pytest.raises(OSError, match="No space left"):
+            fill(ledger, noted, tmp_path)
+        (file,) = list(place.glob("*.jsonl"))
+        lines = file.read_text().splitlines()
+        assert [json.loads(line)["details"]["path"] for line in lines] == noted
+        ledger.undo("directory", path=noted[0])
+        assert [cleaned.state for cleaned in ledger.unwind()] == ["gone"] * (len(noted) - 1)
+        ledger.close()
+        assert list(place.iterdir()) == []
+    finally:
+        ledger.close()
+        subprocess.run(["umount", str(place)], check=True)
+
+
+@pytest.mark.parametrize("name", ["plain", "[brackets]", "a*b?", "back\\slash"])
+def test_the_marker_outlives_all_else_in_a_directory_of_any_name(tmp_path, name):
+    """A removal that is stopped where only the marker is left can be taken up again, for the directory is still ours."""
+
+    class Stopped(Local):
+        def run(self, argv, **more):
+            if argv[0] == "rm":
+                raise TrialError("stopped")
+            return super().run(argv, **more)
+
+    path = tmp_path / name / ".assay-1"
+    (path / "sub").mkdir(parents=True)
+    for file in (path / marks.MARKER, path / "sub" / marks.MARKER, path / "data"):
+        file.write_text("m")
+    with pytest.raises(TrialError, match="stopped"):
+        marks.remove(Stopped(), str(path), "m")
+    assert [found.name for found in path.iterdir()] == [marks.MARKER]
+    assert marks.remove(HOST, str(path), "m")
 
 
 def test_a_file_is_removed_only_from_a_marked_directory(tmp_path):

@@ -8,6 +8,7 @@ lines, only ever appended and synced: `{"n":1,"host":"local","boot":"…","kind"
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import json
 import os
@@ -147,7 +148,7 @@ class Ledger:
     def _undo(self, entry: Entry) -> None:
         assert self._file is not None
         undo_one(self._host, entry.kind, entry.details)
-        _append(self._file.descriptor, {"struck": entry.n})
+        _strike(self._file.descriptor, entry)
         self._file.entries.remove(entry)
 
     def _opened(self) -> _Open:
@@ -196,8 +197,19 @@ def _boot(host: Host) -> str:
 
 
 def _append(descriptor: int, line: dict[str, object]) -> None:
-    os.write(descriptor, json.dumps(line, sort_keys=True, separators=(",", ":")).encode() + b"\n")
+    """Write a line durably. Raises OSError where there is no room for all of it, and then leaves nothing of it."""
+    data = json.dumps(line, sort_keys=True, separators=(",", ":")).encode() + b"\n"
+    before = os.fstat(descriptor).st_size
+    if os.write(descriptor, data) < len(data):  # a file system that fills up within a line says no more than that
+        os.ftruncate(descriptor, before)
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     os.fsync(descriptor)
+
+
+def _strike(descriptor: int, entry: Entry) -> None:
+    """Strike out what was undone. Where there is no room for that, the entry is found gone by whoever reads the file next."""
+    with contextlib.suppress(OSError):
+        _append(descriptor, {"struck": entry.n})
 
 
 def _entries(descriptor: int) -> tuple[Entry, ...]:
@@ -229,7 +241,7 @@ def _attempt(host: Host, descriptor: int, entry: Entry) -> Cleaned:
         done = not stale and undo_one(host, entry.kind, entry.details)
     except (AssayError, OSError, KeyError) as error:
         return Cleaned(entry=entry, state="left", reason=str(error))
-    _append(descriptor, {"struck": entry.n})
+    _strike(descriptor, entry)
     return Cleaned(entry=entry, state="undone" if done else "gone")
 
 

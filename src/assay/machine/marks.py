@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+import re
 import secrets
 
 from assay.catalogue import Host, Undo
@@ -55,7 +56,8 @@ def remove(host: Host, path: str, marker: str) -> bool:
     if mounted:
         raise RefusedError(f"found {', '.join(mounted)} still mounted; expected nothing mounted below {path}: unmount it")
     keep = posixpath.join(path, MARKER)
-    host.run(["find", path, "-xdev", "-mindepth", "1", "-not", "-path", keep, "-delete"])
+    pattern = re.sub(r"[][*?\\]", r"\\\g<0>", keep)  # find(1) takes a pattern, so that brackets of a name must be escaped
+    host.run(["find", path, "-xdev", "-mindepth", "1", "-not", "-path", pattern, "-delete"])
     host.run(["rm", "-f", "--", keep])
     host.run(["rmdir", "--", path])
     return True
