@@ -134,6 +134,33 @@ def test_a_break_even_of_which_nothing_is_known_is_not_told(interval, text):
     assert text in lead.lead(replace(fixture.results(), scaling=(found,))).more
 
 
+def growth(kind, measure, statement, at=None):
+    return Scaling(
+        kind=kind, measure=measure, factor="clients", within={}, at=at, lowest=1, highest=4, statement=f"{measure} {statement}"
+    )
+
+
+def test_a_compared_count_opens_with_how_the_figure_grows_not_with_each_number():
+    results = fixture.results()
+    sample = next(one for one in results.comparisons if one.measure == RATE and one.conclusion is Conclusion.MATTERS)
+    compared = tuple(
+        replace(sample, factor="clients", baseline=1, candidate=n, within={}, ratio=replace(sample.ratio, value=float(n)))
+        for n in (2, 3, 4, 6)
+    )
+    at = Estimate(value=3.3, low=3.1, high=3.5, confidence=0.95, unit="", n=0, method="joined")
+    kept = growth(ScalingKind.OBJECTIVE, "spool.list.latency_p99_ns", "<= 50 ms is kept up to 3.3 clients.", at)
+    law = growth(ScalingKind.LAW, RATE, "grows in proportion up to 4 clients.")
+    counted = replace(
+        results, comparisons=compared, scaling=(law, kept), experiment=replace(results.experiment, compare="clients")
+    )
+    told = lead.lead(counted)
+    assert told.said.startswith(
+        "spool create, operations per second grows in proportion up to 4 clients; clients = 6 is faster, 6.00"
+    )
+    assert "clients = 2" not in told.said
+    assert "spool list, latency, 99th percentile <= 50 ms is kept up to 3.3 clients" in told.more
+
+
 def test_one_order_everywhere_is_no_break_even():
     results = fixture.results()
     mine = tuple(replace(one, conclusion=Conclusion.MATTERS) for one in results.comparisons if one.measure == RATE)

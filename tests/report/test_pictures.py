@@ -170,7 +170,30 @@ def test_the_first_representatives_differ_in_the_compared_level_alone(results):
     assert {first.run.trial.levels["target"], second.run.trial.levels["target"]} == {"ext4", "xfs"}
 
 
+def test_of_many_levels_the_first_the_last_and_one_between_are_drawn_beside_each_other(results):
+    factor = replace(results.experiment.factors[1], levels=tuple(range(1, 8)))
+    made = replace(results, experiment=replace(results.experiment, factors=(factor,), compare="clients"))
+    runs = [
+        replace(results.runs[0], run=replace(one.run, trial=replace(one.run.trial, id=level, levels={"clients": level})))
+        for level, one in zip(factor.levels, results.runs, strict=False)
+    ]
+    assert [one.run.trial.levels["clients"] for one in selection.beside(made, runs, 3)] == [1, 4, 7]
+    assert len(selection.beside(made, runs[:3], 3)) == 3
+    assert selection.beside(made, [], 3) == ()
+
+
 # ------------------------------------------------------------------------------------------ the layers over time
+
+
+def test_a_share_of_processor_time_over_a_few_milliseconds_is_no_point(results):
+    """Looks at 1 s, 2 s and 2.004 s: one tick of the kernel's clock is all of the last 4 ms."""
+    judged = next(one for one in results.runs if one.id == "0006/1")
+    here = next(one for one in judged.run.phases if one.name == "cold.read")
+    sample = next(one for one in fixture.loader(results)("0006/1").series if one.phase == here.name and one.layer == "cpu")
+    at = array("q", [1_000_000_000 * second for second in range(1, 6)] + [5_004_000_000])
+    looked = replace(sample, metric="system_share", at_ns=at, value=array("d", [0.1] * 5 + [1.0]))
+    (strip,) = (one for one in strips.strips(here, [looked]) if one.title == "processors")
+    assert [value for _, value in strip.lines[0][1]] == [0.1] * 5
 
 
 def layers(results, phase, aside=0.0):

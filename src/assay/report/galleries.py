@@ -18,7 +18,7 @@ LATENCY = (
     " operations were slower. Runs of the same levels are merged."
 )
 TIMELINE = (
-    "One representative run of each compared level: the run nearest to the estimate of the first measure."
+    "One representative run of {}: the run nearest to the estimate of the first measure."
     " Where the application's line leaves the device's, memory is at work. Phases too short for a few samples are left out."
 )
 FACTORS = (
@@ -26,7 +26,7 @@ FACTORS = (
     " All effects of the experiment were held together (Holm)."
 )
 LIMITS = (
-    "How far the load used each part that its data passed, in one representative run of each compared level. A device that is"
+    "How far the load used each part that its data passed, in one representative run of {}. A device that is"
     " busy all the time may still do more at once; declared limits are those that the audit held the figures against."
 )
 OBJECTS = "How the time of one operation grows as objects are added, with the number of clients that were at work."
@@ -45,7 +45,10 @@ class Gallery:
 
 def galleries(results: Results, load: Load, found: Sequence[selection.Group], pictures: Pictures) -> tuple[Gallery, ...]:
     """All sections in the order of the page."""
-    shown = [(judged, load(judged.id)) for judged in selection.representatives(results, found)[:SIDE_BY_SIDE]]
+    looked_at = selection.representatives(results, found)
+    beside = selection.beside(results, looked_at, SIDE_BY_SIDE)
+    shown = [(judged, load(judged.id)) for judged in beside]
+    which = "each compared level" if len(beside) == len(looked_at) else f"{len(beside)} combinations of levels, named above it"
     percentiles = latency.figures(results, selection.merged(found), load)
     return (
         _gallery("factors", "Which factors matter", FACTORS, tornado.figures(results)),
@@ -53,8 +56,8 @@ def galleries(results: Results, load: Load, found: Sequence[selection.Group], pi
         _gallery("curves", "Over the number of objects", OBJECTS, curves.figures(results, pictures.curves)),
         _gallery("latency", "Latency", LATENCY.format(latency.BEYOND), percentiles),
         _gallery("latency-over-time", "Latency over time", spread.LEDE, spread.figures(shown)),
-        _gallery("timeline", "Over time", TIMELINE, timeline.figures(shown)),
-        _gallery("limits", "What limits it", LIMITS, limits.figures(shown)),
+        _gallery("timeline", "Over time", TIMELINE.format(which), timeline.figures(shown)),
+        _gallery("limits", "What limits it", LIMITS.format(which), limits.figures(shown)),
     )
 
 

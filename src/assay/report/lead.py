@@ -109,11 +109,19 @@ def _answered(results: Results, measure: Measure, cells: Sequence[Cell]) -> Lead
     lines = [line for line in headlines.lines(results, measure) if line.size]
     if not lines:
         return _measured(results, measure, cells)
+    if (law := _law(results, measure)) and len(lines) > 1:
+        return Lead(said=f"{_worded(results, law)}; {_clause(lines[-1])}", state=worst(line.state for line in lines))
     decided = sorted((line for line in lines if line.conclusion is not Conclusion.UNDECIDED), key=_weight)
     told = [_sentence(line) for line in (decided or lines)[:MOST_LINES]]
     told += [f"{len(decided or lines) - MOST_LINES} more below"] if len(decided or lines) > MOST_LINES else []
     told += [f"undecided {_places(line)}" for line in lines if decided and line.conclusion is Conclusion.UNDECIDED]
     return Lead(said=f"{named(measure)}: {'; '.join(told)}", state=worst(line.state for line in decided or lines))
+
+
+def _law(results: Results, measure: Measure) -> Scaling | None:
+    """How the figure grows over the compared count, where that count is all that varies: one curve says more than its points."""
+    asked = (one for one in results.scaling if one.kind is ScalingKind.LAW and one.measure == measure.name and not one.within)
+    return next((one for one in asked if one.factor == results.experiment.compare), None)
 
 
 def _weight(line: headlines.Line) -> int:
@@ -128,9 +136,14 @@ def _places(line: headlines.Line) -> str:
 
 def _sentence(line: headlines.Line) -> str:
     """`xfs is slower, 0.60 times the rate of ext4 at clients = 1 (95 % interval 0.54 to 0.68)`."""
-    told = " ".join(part for part in (", ".join(part for part in (line.said, line.size) if part), line.where) if part)
     notes = [part for part in line.note.split(PART) if part and not part.startswith(COUNTED_IN)]
-    return PART.join([told + (f" ({line.sure})" if line.sure else ""), *notes])
+    return PART.join([_clause(line), *notes])
+
+
+def _clause(line: headlines.Line) -> str:
+    """The sentence without its notes."""
+    told = " ".join(part for part in (", ".join(part for part in (line.said, line.size) if part), line.where) if part)
+    return told + (f" ({line.sure})" if line.sure else "")
 
 
 def _measured(results: Results, measure: Measure, cells: Sequence[Cell]) -> Lead:
@@ -203,8 +216,9 @@ def _range(found: Sequence[Estimate], where: str) -> str:
 
 
 def _decided(results: Results, measure: Measure) -> Iterator[str]:
-    """Requirements, break-even and saturation, a sentence each."""
+    """Requirements, up to where they are kept, break-even and saturation, a sentence each."""
     yield from _required(results)
+    yield from (_worded(results, one) for one in results.scaling if one.kind is ScalingKind.OBJECTIVE and one.at is not None)
     for one in results.scaling:
         what = one.factor.rpartition(".")[2]
         if one.kind is ScalingKind.BREAK_EVEN and one.measure == measure.name:

@@ -63,6 +63,20 @@ def representatives(results: Results, found: Sequence[Group]) -> tuple[Judged, .
     return tuple(group.representative for group in kept[:REPRESENTATIVES])
 
 
+def beside(results: Results, looked_at: Sequence[Judged], most: int) -> tuple[Judged, ...]:
+    """Of the representatives those that are drawn beside each other, at most so many: they differ in the compared level alone.
+
+    Of more levels than that the first and the last are among them, and the others lie evenly between.
+    """
+    parts = roles(results.experiment)
+    panels = [parts.panel_levels(judged.run.trial.levels) for judged in looked_at]
+    alike = [judged for judged, panel in zip(looked_at, panels, strict=True) if panel == panels[0]]
+    pool = alike if len(alike) > 1 else list(looked_at)
+    if len(pool) <= most:
+        return tuple(pool)
+    return tuple(pool[round(place * (len(pool) - 1) / (most - 1))] for place in range(most))
+
+
 def _highest(parts: Roles, found: Sequence[Group]) -> Value:
     if parts.along is None:
         return None

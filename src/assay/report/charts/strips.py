@@ -14,6 +14,8 @@ STEPS = 120
 
 ASIDE = 0.01
 """Share of the most moved by a device below which the other direction is left out: reads of metadata during writes."""
+SHORT_NS = 100_000_000
+"""Shares of processor time over less than this are left out: one tick of the kernel's clock (10 ms) may be all of it."""
 GAUGED = 4
 """Looks at a gauge below which its line says nothing of a course."""
 
@@ -155,7 +157,12 @@ def _gauges(phase: Phase, series: Sequence[Series], layer: str, metrics: tuple[s
         for one in series:
             if (one.layer, one.metric, one.subject) != (layer, metric, "") or not len(one.at_ns):
                 continue
-            kept = [index for index, at in enumerate(one.at_ns) if at >= phase.start_ns]
+            least = SHORT_NS if layer == "cpu" else 0
+            kept = [
+                index
+                for index, at in enumerate(one.at_ns)
+                if at >= phase.start_ns and (not index or at - one.at_ns[index - 1] >= least)
+            ]
             every = max(1, -(-len(kept) // STEPS))
             groups = [kept[index : index + every] for index in range(0, len(kept), every)]
             points = [
