@@ -39,6 +39,19 @@ def test_a_run_comes_back_as_it_was(lab):
     assert names == {"run.json", "facts.json", "manifest.json", *parquet}
 
 
+def test_only_a_folder_that_this_call_made_is_withdrawn(lab):
+    """What an earlier call made may hold what its user put there meanwhile."""
+    with create(lab) as first:
+        first.withdraw()
+    assert not first.folder.exists()
+    with create(lab) as second:
+        pass
+    (second.folder / "notes.md").write_text("seen on Monday")
+    with create(lab) as again:
+        again.withdraw()
+    assert (second.folder / "notes.md").read_text() == "seen on Monday"
+
+
 def test_evidence_without_records_comes_back_empty(lab):
     with create(lab) as kept:
         kept.add(made.run(kept.plan.trials[0]), type(made.observations())())

@@ -139,8 +139,8 @@ class Store:
             index.put_live(self.database, row)
 
     def withdraw(self) -> None:
-        """Remove the folder where it holds no run: what was asked was wrong from the start."""
-        if not read.attempts(self.folder):
+        """Remove the folder where this call made it and it holds no run: what was asked was wrong from the start."""
+        if not self.resumed and not read.attempts(self.folder):
             shutil.rmtree(self.folder, ignore_errors=True)
 
     def close(self) -> None:
