@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from assay.records import Direction, Observations, Rung, VerdictState
+from assay.records import Direction, Observations, Rung, Severity, State, VerdictState
 from assay.report.ladder import ladders
 from assay.report.sketch import WIDE, sketch
 from report import fixture
@@ -76,3 +76,46 @@ def test_nothing_is_drawn_wider_than_the_picture(run):
         placed = sketch(one).placed
         assert all(step.width + step.late <= WIDE * 1.001 for step in placed)
         assert [step.bar for step in placed] == sorted(step.bar for step in placed)
+
+
+def with_verdict(run, phase, **changes):
+    """The run with every finding on the measures of a phase changed."""
+    names = [name for name in run.verdicts if name.startswith(phase.partition(".")[0] + ".")]
+    changed = {
+        name: replace(one, state=VerdictState.TAINTED, findings=tuple(replace(each, **changes) for each in one.findings))
+        for name, one in run.verdicts.items()
+        if name in names
+    }
+    return replace(run, verdicts={**run.verdicts, **changed})
+
+
+@pytest.mark.parametrize(
+    ("part", "severity", "accused"),
+    [
+        ("load", Severity.QUALIFIES, False),
+        ("noise", Severity.INVALIDATES, False),
+        ("tier", Severity.NOTES, False),
+        ("tier", Severity.QUALIFIES, True),
+        ("durability", Severity.INVALIDATES, True),
+    ],
+)
+def test_only_a_doubt_about_the_bytes_is_an_alarm_in_the_ladder(run, part, severity, accused):
+    doubted = with_verdict(run, "cold.read", state=State.FAIL, part=part, severity=severity)
+    assert ladder_of(doubted, "cold.read").accused is accused
+
+
+def test_operations_without_bytes_beside_others_have_no_ladder_of_the_devices_requests(run):
+    """Lists among creates that write: the device serves both, and 10,000 % of 24 lists says nothing of lists."""
+    seen = fixture.loader(fixture.results(1))(run.id)
+    dump = next(one for one in run.run.phases if one.name == "dump.write")
+    mixed = replace(
+        dump,
+        operations=("write", "list"),
+        directions={"write": Direction.WRITE, "list": Direction.METADATA},
+        clients=tuple(
+            replace(one, operations=(*one.operations, replace(one.operations[0], operation="list", bytes=0, count=24)))
+            for one in dump.clients
+        ),
+    )
+    both = replace(run, run=replace(run.run, phases=(mixed,)))
+    assert [one.direction for one in ladders(both, seen)] == ["write"]

@@ -6,7 +6,20 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from assay.measures import ladder as rungs
-from assay.records import Direction, Judged, Observations, Phase, Reading, Rung, Span, Verdict, VerdictState
+from assay.records import (
+    Direction,
+    Finding,
+    Judged,
+    Observations,
+    Phase,
+    Reading,
+    Rung,
+    Severity,
+    Span,
+    State,
+    Verdict,
+    VerdictState,
+)
 from assay.report import words
 from assay.report.quantities import share, show
 
@@ -29,6 +42,8 @@ _NAMES: dict[Rung, str] = {
 }
 OPERATIONS = "operations"
 """The direction of ladders that count operations, not bytes."""
+ACCUSING = ("tier", "durability", "regime")
+"""Parts of a claim that speak of where the bytes are."""
 _DEVICES = (Rung.UPPER_DEVICE, Rung.LOWEST_DEVICE)
 _REMOTE = (Rung.CLIENT_NIC, Rung.SERVER_NIC, Rung.SERVER_PROCESS, Rung.SERVER_CACHE)
 """Rungs that the bytes pass only where the target is on another host; otherwise their counters hold others' traffic."""
@@ -69,6 +84,8 @@ class Ladder:
     """What the full width of the picture stands for, as a share of what the application moved: 1 or more."""
     foot: tuple[str, ...]
     verdict: Verdict | None
+    accused: bool
+    """Whether a rule says that these bytes are not where they are claimed to be: then what is missing is an alarm."""
     sentence: str
     """The picture in words, for those who do not see it."""
 
@@ -82,10 +99,15 @@ class _Rung:
 
 
 def ladders(judged: Judged, observations: Observations) -> tuple[Ladder, ...]:
-    """One ladder for each measured phase and direction in which the application moved bytes, or operations."""
+    """One ladder for each measured phase and direction in which the application moved bytes, or operations.
+
+    Beside operations that move bytes those that do not have none: no device tells whose requests it served.
+    """
     made = []
     for phase in judged.run.phases:
-        for direction in dict.fromkeys(phase.directions.values()) if phase.measured else ():
+        ways = list(dict.fromkeys(phase.directions.values())) if phase.measured else []
+        moved = any(rungs.asked_bytes(phase, observations, way) for way in ways if way is not Direction.METADATA)
+        for direction in (way for way in ways if not (moved and way is Direction.METADATA)):
             one = _ladder(judged, phase, direction, observations)
             if one is not None:
                 made.append(one)
@@ -111,9 +133,14 @@ def _ladder(judged: Judged, phase: Phase, direction: Direction, seen: Observatio
         steps=steps,
         full=max(1.0, *((one.amount + one.late) / total for one in shown)),
         foot=tuple(_foot(phase, seen.readings, metadata=metadata)),
-        verdict=_verdict(judged, phase, operations),
+        verdict=(verdict := _verdict(judged, phase, operations)),
+        accused=verdict is not None and any(map(_accuses, verdict.findings)),
         sentence="; ".join(f"{step.name} {step.detail}: {step.amount}, {step.part}".replace(" :", ":") for step in steps),
     )
+
+
+def _accuses(one: Finding) -> bool:
+    return one.state is State.FAIL and one.severity is not Severity.NOTES and one.part in ACCUSING
 
 
 def _rungs(judged: Judged, phase: Phase, direction: Direction) -> tuple[Rung, ...]:
@@ -203,7 +230,7 @@ def _remark(one: _Rung, above: float, part: float, direction: Direction) -> str:
             where = "still in memory when the clock stopped" if one.rung in _DEVICES else "went no further"
         return f"{share(lost)} {where}"
     if -lost > LOSS and one.rung in _DEVICES:
-        return f"{share(-lost)} more: journal, read-ahead or others' traffic"
+        return f"{share(-lost)} more: {'journal' if direction is Direction.WRITE else 'read-ahead'} or others' traffic"
     return ""
 
 

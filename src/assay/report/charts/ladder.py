@@ -35,7 +35,7 @@ def figure(shown: Ladders | None) -> Figure | None:
     return Figure(
         name=NAME,
         title="Where the bytes went",
-        caption="Full width is what the application counted; what is missing below was answered, or is still held, above."
+        caption="100 % is what the application counted; what is missing below was answered, or is still held, above."
         " Pale with a dashed edge: came after the clock had stopped.",
         panels=(),
         drawn=Drawn(
