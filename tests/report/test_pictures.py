@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import UsageError
-from assay.records import Observations, Series, State
+from assay.records import Direction, Limit, Observations, Rung, Series, Span, State
 from assay.report import limits, page, picture, schedule, selection
 from assay.report.charts import blocks, forest, ladder, spread, strips, theme
 from report import fixture
@@ -142,6 +142,27 @@ def test_a_limit_that_could_not_be_held_against_is_left_out(results):
         if one.phase == "cold.read"
     )
     assert [link.name for link in cold.links] == ["processors", "vda"]
+
+
+def test_a_limit_that_the_audit_holds_nothing_against_is_held_against_the_devices_own_count(results):
+    """Creates under 2,000 writes/s: the rule needs bytes, the device counted its requests; hardly any reads are left out."""
+    judged = next(one for one in results.runs if one.id == "0006/1")
+    seen = fixture.loader(results)("0006/1")
+    place = judged.run.places[0]
+    limit = Limit(device="vda", direction=Direction.WRITE, ops_per_s=2000)
+    limited = replace(place, limits=(limit, replace(limit, direction=Direction.READ)))
+    sample = next(one for one in seen.readings if one.rung is Rung.LOWEST_DEVICE)
+    counted = [
+        replace(sample, phase="spool.main", direction=way, span=Span.CLOCK, bytes=4096 * n, operations=n)
+        for way, n in ((Direction.WRITE, 12_200), (Direction.READ, 3))
+    ]
+    others = tuple(one for one in seen.readings if (one.phase, one.rung) != ("spool.main", Rung.LOWEST_DEVICE))
+    run = replace(judged, run=replace(judged.run, places=(limited,)))
+    found = limits.chains([(run, replace(seen, readings=(*others, *counted)))])
+    (spool,) = (one for one in found if one.phase == "spool.main")
+    assert [(one.name, one.what) for one in spool.links] == [("vda", "of the declared 2,000/s writes")]
+    assert spool.nearest.used == pytest.approx(1.0, abs=0.01)
+    assert "nearest to its limit is vda" in limits.sentence(spool)
 
 
 def test_no_part_near_its_limit_is_said(results):

@@ -27,7 +27,8 @@ FACTORS = (
 )
 LIMITS = (
     "How far the load used each part that its data passed, in one representative run of {}. A device that is"
-    " busy all the time may still do more at once; declared limits are those that the audit held the figures against."
+    " busy all the time may still do more at once; declared limits are those that the audit held the figures against, or that"
+    " the device's own count stands against."
 )
 OBJECTS = "How the time of one operation grows as objects are added, with the number of clients that were at work."
 Load = Callable[[str], Observations]

@@ -1,23 +1,30 @@
 """The chain of limits of a run: how far its load used the processors, the devices, and what was declared or is a link's speed.
 
-Nothing is judged here: shares of declared limits are those that the rule of the roofline (L04) found.
+Nothing is judged here: shares of declared limits are those that the rule of the roofline (L04) found. Where it held
+nothing against a device's limit (creates have no bytes to hold against it), the device's own counters stand for the load.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from assay import measures
-from assay.records import Finding, Judged, Measure, Observations, Phase, State
+from assay.measures import ladder
+from assay.records import Direction, Finding, Judged, Limit, Measure, Observations, Phase, State
 from assay.report import words
 from assay.report.charts.strips import value_at
 from assay.report.quantities import share
+from assay.units import Unit
 
 ROOFLINE = "L04"
 NEAR = 0.5
 """From which share on a part is said to be near its limit: where all have more than half left, none of them is."""
+PROCESSORS = "user and system time"
+SEEN = 0.005
+"""A limit of which less was used is left out: that of reads beside writes."""
+_NOUNS = {Direction.READ: ("read", "reads"), Direction.WRITE: ("written", "writes")}
 TICKS_NS = 1e6
 """The kernel counts the time in which a device had a request in milliseconds (io_ticks of /proc/diskstats)."""
 
@@ -53,13 +60,18 @@ def chains(observed: Sequence[tuple[Judged, Observations]]) -> tuple[Chain, ...]
             phase=phase.name,
             run=judged.id,
             levels=words.levels(judged.run.trial.levels),
-            links=(*_processors(judged, phase, seen), *_devices(judged, phase, seen), *_declared(judged, phase)),
+            links=(
+                *_processors(judged, phase, seen),
+                *_devices(judged, phase, seen),
+                *(held := tuple(_declared(judged, phase))),
+                *_counted(judged, phase, seen, {link.name for link in held}),
+            ),
         )
         for judged, seen in observed
         for phase in judged.run.phases
         if phase.measured
     )
-    return tuple(chain for chain in made if len(chain.links) > 1)
+    return tuple(chain for chain in made if any(link.what != PROCESSORS for link in chain.links))
 
 
 def _processors(judged: Judged, phase: Phase, seen: Observations) -> Iterator[Link]:
@@ -70,9 +82,7 @@ def _processors(judged: Judged, phase: Phase, seen: Observations) -> Iterator[Li
         measure = Measure(workload=phase.workload, operation=operation or "", figure=f"@{clock.host}.cpu_share")
         found = measures.value(judged.run, seen, measure)
         if found is not None and found.value is not None:
-            yield Link(
-                name=f"processors of {clock.host}" if several else "processors", what="user and system time", used=found.value
-            )
+            yield Link(name=f"processors of {clock.host}" if several else "processors", what=PROCESSORS, used=found.value)
 
 
 def _devices(judged: Judged, phase: Phase, seen: Observations) -> Iterator[Link]:
@@ -94,6 +104,29 @@ def _declared(judged: Judged, phase: Phase) -> Iterator[Link]:
             found += [link for one in verdict.findings if (link := _held(name, one))]
     for same in dict.fromkeys((link.name, link.what) for link in found):
         yield max((link for link in found if (link.name, link.what) == same), key=lambda link: link.used)
+
+
+def _counted(judged: Judged, phase: Phase, seen: Observations, held: Collection[str]) -> Iterator[Link]:
+    """What passed a device, by its own counters, of the limits that it was given and that L04 held nothing against."""
+    limits = [limit for place in judged.run.places for limit in place.limits if limit.device not in held]
+    seconds = (phase.end_ns - phase.start_ns) / 1e9
+    for limit in limits if seconds > 0 else ():
+        own = replace(seen, readings=tuple(one for one in seen.readings if one.subject == f"device:{limit.device}"))
+        step = ladder.highest_device(phase, own, limit.direction)
+        for link in _shares(limit, step, seconds) if step else ():
+            if link.used >= SEEN:
+                yield link
+
+
+def _shares(limit: Limit, step: ladder.Step, seconds: float) -> Iterator[Link]:
+    """The shares of a limit in bytes and of one in requests."""
+    moved, done = _NOUNS.get(limit.direction, ("moved", "requests"))
+    if limit.bytes_per_s:
+        what = f"of the declared {measures.with_unit(limit.bytes_per_s, Unit.BYTES_PER_S)} {moved}"
+        yield Link(name=limit.device, what=what, used=step.bytes / seconds / limit.bytes_per_s)
+    if limit.ops_per_s:
+        what = f"of the declared {measures.with_unit(limit.ops_per_s, Unit.PER_S)} {done}"
+        yield Link(name=limit.device, what=what, used=step.operations / seconds / limit.ops_per_s)
 
 
 def _held(measure: str, one: Finding) -> Link | None:
