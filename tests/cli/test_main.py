@@ -3,8 +3,12 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+import typer
+
+from assay.cli.options import finish
 
 LOOKING = (
     "plan",
@@ -73,3 +77,26 @@ def test_heavy_libraries_are_not_imported_for_help():
     code = f"import sys, assay.cli.main, assay.cli.verbs; print(sorted({heavy} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    ("place", "told"),
+    [
+        ("/no/such/folder/page.html", "assay: found /no/such/folder/page.html: No such file or directory"),
+        ("/", "assay: found /: Is a directory"),
+        ("/dev/full", "assay: found No space left on device"),
+    ],
+)
+def test_what_the_system_refuses_is_told_in_words(place, told, capsys):
+    with pytest.raises(typer.Exit) as ended:
+        finish(lambda: Path(place).write_text("page"))
+    assert ended.value.exit_code == 1
+    assert capsys.readouterr().err.startswith(told)
+
+
+def test_a_reader_that_has_enough_is_no_mistake():
+    def broken():
+        raise BrokenPipeError
+
+    with pytest.raises(BrokenPipeError):
+        finish(broken)

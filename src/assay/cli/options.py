@@ -29,12 +29,21 @@ WhichArgument = Annotated[str | None, typer.Argument(help="Which experiment of t
 
 
 def finish(call: Callable[[], int]) -> NoReturn:
-    """End with the status of a verb; every known error is told in words."""
+    """End with the status of a verb; every known error is told in words, and what the system refused (a full disk).
+
+    A reader that has enough, a broken pipe, is left to the library that reads the words of the call.
+    """
     try:
         status = call()
     except AssayError as error:
         print(f"assay: {error}", file=sys.stderr)
         status = error.exit_status
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        where = "" if error.filename is None else f"{error.filename}: "
+        print(f"assay: found {where}{error.strerror or error}; expected permission and room there", file=sys.stderr)
+        status = AssayError.exit_status
     except KeyboardInterrupt:
         status = INTERRUPTED
     raise typer.Exit(status)
