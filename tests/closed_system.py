@@ -45,8 +45,8 @@ LIMIT = Limit(device="loop0", direction=Direction.WRITE, bytes_per_s=SPEED)
 PLACE = Place(target="disk", host="local", kind=EndpointKind.DIRECTORY, address="/", devices=("loop0", "vda"), limits=(LIMIT,))
 
 
-def system(noise=0.01, seed=1, numbers=NUMBERS, requirements=(), moved=RECORD, scale=1.0):
-    """An experiment over numbers of clients with its runs, its cells and the evidence of each run."""
+def system(noise=0.01, seed=1, numbers=NUMBERS, requirements=(), moved=RECORD, scale=1.0, *, late=0.0):
+    """An experiment over numbers of clients with runs, cells and evidence; `late`: the share that is written after the clock."""
     draw = np.random.default_rng(seed)
     measures = tuple(Measure(workload="mix", operation="random_write", figure=name.split(".", 2)[2]) for name in (RATE, LATENCY))
     asked = replace(
@@ -66,14 +66,18 @@ def system(noise=0.01, seed=1, numbers=NUMBERS, requirements=(), moved=RECORD, s
         latency = n / rate * 1e9 * math.exp(noise * draw.standard_normal())
         runs.append(made.judged(run, {RATE: rate, LATENCY: latency}))
         bytes_per_s = rate * moved * math.exp(noise / 3 * draw.standard_normal())
-        seen[runs[-1].id] = evidence(rate, bytes_per_s)
+        seen[runs[-1].id] = evidence(rate, bytes_per_s, late)
     return asked, runs, cells(asked, plan, runs, seen.get), seen.get
 
 
-def evidence(rate, bytes_per_s):
+def evidence(rate, bytes_per_s, late=0.0):
     busy = rate * CORE / 2 * S
-    loop = replace(written(round(2 * bytes_per_s), Span.CLOCK), subject="device:loop0", rung=Rung.UPPER_DEVICE)
+    clocked = written(round(2 * bytes_per_s * (1 - late)), Span.CLOCK)
+    loop, after = (
+        replace(one, subject="device:loop0", rung=Rung.UPPER_DEVICE)
+        for one in (clocked, written(round(2 * bytes_per_s * late), Span.DRAIN))
+    )
     return Observations(
         series=(rising("cpu", "user_ns", busy), rising("cpu", "system_ns", busy), gauge("cpus", float(PROCESSORS))),
-        readings=(loop, replace(loop, subject="device:vda", rung=Rung.LOWEST_DEVICE, bytes=1)),
+        readings=(loop, after, replace(loop, subject="device:vda", rung=Rung.LOWEST_DEVICE, bytes=1)),
     )

@@ -69,6 +69,30 @@ def test_a_straight_line_says_nothing_of_more():
     assert "nothing follows for more" in one.statement
 
 
+@pytest.mark.parametrize(
+    ("numbers", "contention", "said"),
+    [
+        (
+            NUMBERS,
+            0.2,
+            r"flattens: 16 clients together do 4(\.0\d)? times what 1 client does, as if (19|20)(\.\d)? % of the work were done",
+        ),
+        ((4, 8, 16, 32), 0.2, r"flattens: 32 clients together do 1\.7\d times what 4 clients do"),
+        (NUMBERS, 1.3, r"falls: 16 clients together do no more than 0\.7\d times what 1 client does\."),
+    ],
+)
+def test_a_curve_that_flattens_is_told_by_what_was_measured(numbers, contention, said):
+    factors = (Factor(path="clients", levels=numbers),)
+    (one,) = answered(lambda levels: usl(levels["clients"], contention=contention), factors=factors).scaling
+    assert re.search(said, one.statement), one.statement
+
+
+def test_what_is_in_flight_has_a_name_of_its_own():
+    factors = (Factor(path="spool.depth", levels=NUMBERS),)
+    (one,) = answered(lambda levels: usl(levels["spool.depth"], contention=0.2), factors=factors).scaling
+    assert re.search("16 requests in flight together do .* times what 1 request in flight does", one.statement)
+
+
 def both(path, arms, numbers=NUMBERS):
     factors = (Factor(path="target", levels=("old", "new")), Factor(path="clients", levels=numbers))
     return {"factors": factors, "compare": path, "value": lambda levels: arms[levels["target"]](levels["clients"])}
@@ -97,11 +121,33 @@ def test_no_break_even_is_made_up():
 
 
 @pytest.mark.parametrize(
+    ("gap", "said"),
+    [
+        (1.001, r"the two are not told apart at any number from 1 to 16 clients: a break-even is neither shown nor excluded"),
+        (
+            1.012,
+            r"new is above old from 1 to 16 clients by the means, but not beyond noise at [\d, ]+: a break-even there is neither",
+        ),
+    ],
+)
+def test_noise_neither_shows_nor_excludes_a_break_even(gap, said):
+    arms = {"old": lambda n: usl(n, one=100), "new": lambda n: usl(n, one=100 * gap)}
+    statements = []
+    for seed in range(12):
+        asked = both("target", arms)
+        found = of(ScalingKind.BREAK_EVEN, answered(asked.pop("value"), seed=seed, **asked))
+        assert not any("no break-even in that range" in one.statement for one in found)
+        assert all(one.at is None for one in found if "can be told" in one.statement)
+        statements += [one.statement for one in found]
+    assert any(re.search(said, one) for one in statements), statements
+
+
+@pytest.mark.parametrize(
     ("each", "said"),
     [
         (0.15, r"reaches 90 % at (6|7)(\.\d+)? \((6|7)(\.\d+)? to 7\.\d+\) clients"),
         (0.02, r"stays below 90 % up to 16 clients \(3\d(\.\d)? % at most\)"),
-        (0.95, r"is 90 % or more already at 1 clients"),
+        (0.95, r"is 90 % or more already with 1 client"),
     ],
 )
 def test_where_a_share_is_used_up(each, said):

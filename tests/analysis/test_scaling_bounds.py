@@ -79,7 +79,16 @@ def test_a_rate_far_below_every_bound_is_held_back_by_something_else():
     halved = {one.id: evidence(one.verdicts[RATE].value, one.verdicts[RATE].value * RECORD) for one in slowed}
     table = cells(asked, made.plan(asked, 5), slowed, halved.get)
     (knee,) = of(ScalingKind.KNEE, bounded(asked, slowed, table, halved.get))
-    assert "something that is not listed holds it back" in knee.statement
+    assert knee.at is None, "the resources that are known do not make this curve bend"
+    assert "something that is not listed here (a lock, a journal, a queue) holds it back: 16 clients do 900/s" in knee.statement
+    assert "would let through 2,0" in knee.statement
+    assert "would have their knee at 3." in knee.statement
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_system_of_nothing_but_its_resources_is_held_back_by_nothing_else(seed):
+    (knee,) = of(ScalingKind.KNEE, bounded(*system(noise=0.05, seed=seed)))
+    assert "holds it back" not in knee.statement
 
 
 def test_no_knee_is_told_where_one_alone_is_slower_than_its_share():
@@ -95,9 +104,26 @@ def test_no_knee_is_told_where_one_alone_is_slower_than_its_share():
 
 
 def test_what_is_still_written_after_the_clock_counts():
-    found = bounded(*system(scale=3.0))
+    found = bounded(*system(scale=3.0, late=0.8))
     (knee,) = of(ScalingKind.KNEE, found)
     assert "what was above it was not lasting" in knee.statement
+
+
+def test_one_alone_that_takes_all_leaves_no_knee():
+    (knee,) = of(ScalingKind.KNEE, bounded(*system(scale=6.0, late=0.9)))
+    assert knee.at is None
+    assert re.search(
+        r"1 client alone already uses 1\d\d % of the 20 MB/s written to loop0: there is no knee from 1 to 16", knee.statement
+    )
+
+
+def test_a_limit_that_was_not_in_force_bounds_nothing():
+    """A throttle gives credit at first: in a short trial more passes it while the clock runs than it allows."""
+    found = bounded(*system(scale=3.0))
+    (credit,) = of(ScalingKind.SATURATION, found)
+    assert credit.at is None
+    assert re.search(r"(29|30)\d % of the 20 MB/s written to loop0 passed while the clock ran", credit.statement)
+    assert of(ScalingKind.KNEE, found) == [], "what held it back is not known"
 
 
 @pytest.mark.parametrize(

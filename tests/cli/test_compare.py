@@ -1,13 +1,18 @@
 import json
+from dataclasses import replace
 
 import pytest
 
 import cli_notebook
 import mix_cases
 from assay.analysis.demand_groups import groups
-from assay.cli.compare import compare, plainly, used
+from assay.cli.compare import compare, plainly, shown, told, used
 from assay.cli.gate import Gate
+from assay.cli.judging import current
 from assay.errors import UsageError
+from assay.notebook import read as notebook
+from assay.plain import to_plain
+from assay.records import Scaling, ScalingKind
 
 
 @pytest.fixture(scope="module")
@@ -23,6 +28,16 @@ def test_the_answer_with_interval_and_conclusion(lab, capsys):
     compare(lab, "a-mail", as_json=True, gate=Gate.OFF)
     found = json.loads(capsys.readouterr().out)
     assert found["comparisons"][0]["conclusion"] == "different and matters"
+    assert found["scaling"] == []
+
+
+def test_how_it_scales_is_told_where_nothing_else_is_compared(lab):
+    """One system over a number of clients: the answer is the curve's."""
+    said = "spool.create.ops_per_s grows in proportion up to 8 clients."
+    law = Scaling(kind=ScalingKind.LAW, measure="m", factor="clients", within={}, at=None, lowest=1, highest=8, statement=said)
+    results = replace(current(notebook.choose(lab, "a-mail")), comparisons=(), scaling=(law,))
+    assert said in shown(results)
+    assert told(results)["scaling"] == [{**to_plain(law), "kind": "law"}]
 
 
 def test_unjudged_runs_are_judged_in_memory_and_nothing_is_written(tmp_path, capsys):

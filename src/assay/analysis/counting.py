@@ -12,6 +12,9 @@ from assay.units import Unit
 
 Load = Callable[[str], Observations]
 
+MOST_READ = 100
+"""So many runs have their evidence read for what they used: that of thousands would take longer than it is worth."""
+
 ADDITIVE = frozenset({Unit.SHARE, Unit.COUNT})
 """Figures that may be zero and are averaged as they are; all others are averaged as logarithms."""
 
@@ -66,6 +69,11 @@ def count(runs: Sequence[Judged], measure: Measure, load: Load) -> Count:
         if reason is not None:
             excluded[judged.id] = reason
     return Count(values=values, invalid=invalid, excluded=excluded)
+
+
+def early(runs: Iterable[Judged]) -> list[Judged]:
+    """The runs of the first blocks, at most MOST_READ; a block holds every combination once."""
+    return sorted(runs, key=lambda judged: judged.run.trial.block)[:MOST_READ]
 
 
 def last_attempts(runs: Iterable[Judged]) -> Mapping[int, int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from assay.analysis.counting import Load
+from assay.analysis.counting import Load, early
 from assay.analysis.demand import Demand, Sample, at_most, demand, rates, samples
 from assay.analysis.predict_words import each, interval, linear
 from assay.analysis.resources import PROCESSORS, RESOURCES
@@ -15,8 +15,6 @@ from assay.units import Unit, human
 
 MIXED = 0.1
 """Shares of an operation that differ by more than this between levels make a factor one that varies the mix."""
-MOST_READ = 200
-"""So many runs are read."""
 NOT_THESE = 0.5
 """A mix that is off by more than this share says that what is used has little to do with these operations."""
 HEAD = ("arm", "resource", "operation", "each uses", "90 % interval", "a sum of operations?")
@@ -52,8 +50,7 @@ def groups(results: Results, load: Load) -> tuple[Group, ...]:
     """
     if results.experiment.design is not None or not mixing(results):  # a design changes what an operation is, not how many
         return ()
-    early = sorted(results.runs, key=lambda judged: judged.run.trial.block)[:MOST_READ]
-    seen, compared = samples(replace(results, runs=tuple(early)), load), results.experiment.compare
+    seen, compared = samples(replace(results, runs=tuple(early(results.runs))), load), results.experiment.compare
     levels = list(dict.fromkeys(sample.levels.get(compared) for sample in seen)) if compared else []
     arms = [(compared, level, [one for one in seen if one.levels.get(compared or "") == level]) for level in levels]
     if not arms or any(not mixed([one.rates for one in arm]) for _, _, arm in arms):

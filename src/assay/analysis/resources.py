@@ -32,6 +32,8 @@ class Resource:
     """Whether something of it is used with no operation, too."""
     shown: bool = True
     """Whether tables have it; a sum of others is only there to be asked for."""
+    clocked: Used | None = None
+    """Units/s without what passed after the clock, where some does."""
 
 
 def host_processor(phase: Phase, observations: Observations) -> float | None:
@@ -83,12 +85,12 @@ _DEVICE = Rung.LOWEST_DEVICE
 OPPOSITE: Mapping[Direction, Direction] = {Direction.READ: Direction.WRITE, Direction.WRITE: Direction.READ}
 
 
-def _passed(direction: Direction, figure: str) -> Used:
+def _passed(direction: Direction, figure: str, spans: tuple[Span, ...] = (Span.CLOCK, Span.DRAIN)) -> Used:
     """What passed the device, what was still to be written after the phase as well."""
 
     def used(phase: Phase, observations: Observations) -> float | None:
-        spans = [ladder.passed(phase, observations, _DEVICE, direction, span) for span in (Span.CLOCK, Span.DRAIN)]
-        step = ladder.both(*spans)
+        steps = [ladder.passed(phase, observations, _DEVICE, direction, span) for span in spans]
+        step = ladder.both(*steps) if len(steps) > 1 else steps[0]
         return None if step is None else getattr(step, figure) * 1e9 / (phase.end_ns - phase.start_ns)
 
     return used
@@ -116,6 +118,7 @@ def _all(*parts: Used) -> Used:
 
 _READ, _WRITTEN = (_passed(way, "bytes") for way in (Direction.READ, Direction.WRITE))
 _READS, _WRITES = (_passed(way, "operations") for way in (Direction.READ, Direction.WRITE))
+_WRITTEN_CLOCKED, _WRITES_CLOCKED = (_passed(Direction.WRITE, each, (Span.CLOCK,)) for each in ("bytes", "operations"))
 _IN, _OUT = (_wired(way) for way in (Direction.READ, Direction.WRITE))
 
 
@@ -131,6 +134,11 @@ def _requests(name: str, said: str, used: Used, *, shown: bool = True) -> Resour
     return Resource(name=name, said=said, unit="requests", used=used, rate=Unit.PER_S, shown=shown)
 
 
+def _late(resource: Resource, clocked: Used) -> Resource:
+    """A resource of which some is used after the clock, too."""
+    return replace(resource, clocked=clocked)
+
+
 RESOURCES: Mapping[str, Resource] = {
     one.name: one
     for one in (
@@ -138,10 +146,10 @@ RESOURCES: Mapping[str, Resource] = {
         _processors("load_cpu", "processors, of the load itself", load_processor),
         _processors("server_cpu", "processors, of the server", server_processor, idles=True),
         _bytes("device_read", "read from the device", _READ),
-        _bytes("device_write", "written to the device", _WRITTEN),
+        _late(_bytes("device_write", "written to the device", _WRITTEN), _WRITTEN_CLOCKED),
         _bytes("device_bytes", "read from and written to the device", _all(_READ, _WRITTEN), shown=False),
         _requests("device_reads", "reads of the device", _READS, shown=False),
-        _requests("device_writes", "writes of the device", _WRITES, shown=False),
+        _late(_requests("device_writes", "writes of the device", _WRITES, shown=False), _WRITES_CLOCKED),
         _requests("device_operations", "requests to the device", _all(_READS, _WRITES)),
         Resource(name="device_busy", said="time of the device", unit="seconds", used=device_busy),
         _bytes("network_in", "over the network into the server", _IN, idles=True),

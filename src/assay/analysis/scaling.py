@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from assay import measures
 from assay.analysis.counting import measure_of, unit_of
 from assay.analysis.scale_up import RATES
-from assay.measures import words
+from assay.analysis.scaling_words import FULL_SHARE, counted, fullness, growth, led, passed, where
 from assay.records import Cell, Comparison, Estimate, Experiment, Factor, Scaling, ScalingKind, Value
 from assay.statistics.contrast import interval
 from assay.statistics.crossing import Band, Crossing, crossings
@@ -21,22 +21,17 @@ from assay.statistics.scaling_law import LEAST_LEVELS, Law, Point, laws, peak_in
 from assay.statistics.welch_ratio import welch_ratio
 from assay.units import Unit
 
-FULL_SHARE = 0.9
-"""So much of a resource counts as used up: rule L02 takes the same."""
 LEAST_PLACES = 2
 LEAST_EACH = 3
 """Trials at each number: fewer bear no interval (S02)."""
-STRAIGHT = 0.95
-"""A curve that reaches this share of a straight line at its end is one, for whoever decides by it."""
 CONFIDENCE = 0.95
 
 
 def scaling(experiment: Experiment, cells: Sequence[Cell], comparisons: Sequence[Comparison]) -> tuple[Scaling, ...]:
     """All answers, by kind and in the order of the cells; none without a factor that counts something."""
-    counted = [factor for factor in experiment.factors if counts(factor)]
     return tuple(
         one
-        for factor in counted
+        for factor in filter(counts, experiment.factors)
         for found in (
             grown(experiment, factor, cells),
             evened(experiment, factor, comparisons),
@@ -77,7 +72,6 @@ def grown(experiment: Experiment, factor: Factor, cells: Sequence[Cell]) -> Iter
         best = laws(points)[0]
         peak = bracketed(points, best) if best.name == "usl" else None
         span = (float(along[0][0]), float(along[-1][0]))
-        what = factor.path.rpartition(".")[2]
         yield Scaling(
             kind=ScalingKind.LAW,
             measure=measure,
@@ -86,7 +80,7 @@ def grown(experiment: Experiment, factor: Factor, cells: Sequence[Cell]) -> Iter
             at=peak,
             lowest=span[0],
             highest=span[1],
-            statement=f"{measure}{where(within)} {growth(best, peak, span, what)}.",
+            statement=f"{measure}{where(within)} {growth(best, peak, span, counted(factor.path))}.",
         )
 
 
@@ -116,25 +110,6 @@ def falls(points: Sequence[Point]) -> bool:
     return most < max(of_number) and interval(ratio, CONFIDENCE)[1] < 0
 
 
-def growth(law: Law, peak: Estimate | None, span: tuple[float, float], what: str) -> str:
-    """How the curve runs from its first to its last number."""
-    last = law.at(span[1]) / law.at(1.0) / span[1]
-    if peak is not None:
-        return f"peaks at {told(peak)} {what} and falls beyond"
-    if law.name == "clipped" and last < STRAIGHT:
-        bend = max(span[0], law.ceiling / law.one)
-        return (
-            f"grows in proportion up to about {bend:.2g} {what} and is flat from there to {span[1]:g}, the most that was measured"
-        )
-    if law.name == "linear" or last >= STRAIGHT:
-        return f"grows in proportion up to {span[1]:g} {what}: what limits it was not reached, and nothing follows for more"
-    serial = f", as if {measures.percent(law.contention)} of the work went one after the other" if law.contention else ""
-    return (
-        f"flattens: {span[1]:g} {what} do {measures.percent(last)} of {span[1]:g} times what one does{serial}; "
-        f"a peak is not in the measured range, {span[0]:g} to {span[1]:g}"
-    )
-
-
 # ----------------------------------------------------------------------------------------------- break-even
 
 
@@ -158,19 +133,15 @@ def break_even(
 ) -> Scaling:
     """One answer: the number at which the lead changes, or who leads at every number."""
     bands = [band(number, one.ratio) for number, one in along if one.ratio is not None]
-    passed = crossings(bands)
-    base, what = along[0][1].baseline, factor.path.rpartition(".")[2]
+    found, arms, what = crossings(bands), (arm[0], along[0][1].baseline), counted(factor.path)
     span = (float(along[0][0]), float(along[-1][0]))
-    at = passage(passed[0], span, "ratios paired by block, joined by lines") if len(passed) == 1 else None
-    both = f"{measure}{where(arm[1])}, {arm[0]} against {base}:"
-    if not passed:
-        side = "above" if bands[0].value > 0 else "below"
-        said = f"{both} {arm[0]} is {side} {base} everywhere from {span[0]:g} to {span[1]:g} {what}: no break-even in that range."
-    elif at is None:
-        said = f"{both} the order changes {len(passed)} times from {span[0]:g} to {span[1]:g} {what}: noise, or no simple answer."
+    at = passage(found[0], span, "ratios paired by block, joined by lines") if len(found) == 1 and is_sure(found[0]) else None
+    if not found:
+        said = led(arms, bands, what)
+    elif len(found) == 1:
+        said = passed(arms, found[0], at, what)
     else:
-        side = "above" if passed[0].rising else "below"
-        said = f"{both} break-even at {told(at)} {what}; beyond it {arm[0]} is {side} {base}."
+        said = f"the order changes {len(found)} times from {span[0]:g} to {span[1]:g} {what}: noise, or no simple answer"
     return Scaling(
         kind=ScalingKind.BREAK_EVEN,
         measure=measure,
@@ -179,8 +150,13 @@ def break_even(
         at=at,
         lowest=span[0],
         highest=span[1],
-        statement=said,
+        statement=f"{measure}{where(arm[1])}, {arm[0]} against {arms[1]}: {said}.",
     )
+
+
+def is_sure(one: Crossing) -> bool:
+    """Whether the interval of a passage ends anywhere within the measured range; else noise alone may have made it."""
+    return one.low is not None or one.high is not None
 
 
 def band(number: int, ratio: Estimate) -> Band:
@@ -201,9 +177,9 @@ def filled(experiment: Experiment, factor: Factor, cells: Sequence[Cell]) -> Ite
         if not shares or len(estimates) < LEAST_PLACES or any(one.low is None for _, one in estimates):
             continue
         bands = [Band(at=float(number), low=one.low or 0.0, value=one.value, high=one.high or 0.0) for number, one in estimates]
-        passed = [one for one in crossings(bands, FULL_SHARE) if one.rising]
+        risen = [one for one in crossings(bands, FULL_SHARE) if one.rising]
         span = (float(along[0][0]), float(along[-1][0]))
-        at = passage(passed[0], span, "means joined by lines") if passed else None
+        at = passage(risen[0], span, "means joined by lines") if risen else None
         yield Scaling(
             kind=ScalingKind.SATURATION,
             measure=measure,
@@ -212,22 +188,8 @@ def filled(experiment: Experiment, factor: Factor, cells: Sequence[Cell]) -> Ite
             at=at,
             lowest=span[0],
             highest=span[1],
-            statement=f"{measure}{where(within)} {fullness(bands, at, factor.path.rpartition('.')[2])}.",
+            statement=f"{measure}{where(within)} {fullness(bands, at, counted(factor.path))}.",
         )
-
-
-def fullness(bands: Sequence[Band], at: Estimate | None, what: str) -> str:
-    """Where a share reaches nine tenths, in words."""
-    full = measures.percent(FULL_SHARE)
-    if at is not None:
-        return f"reaches {full} at {told(at)} {what}"
-    if bands[0].value >= FULL_SHARE:
-        return f"is {full} or more already at {bands[0].at:g} {what}"
-    most = max(band.value for band in bands)
-    return f"stays below {full} up to {bands[-1].at:g} {what} ({measures.percent(most)} at most): if it saturates, then beyond"
-
-
-# ---------------------------------------------------------------------------------------------------- words
 
 
 def passage(one: Crossing, span: tuple[float, float], method: str) -> Estimate:
@@ -239,13 +201,3 @@ def passage(one: Crossing, span: tuple[float, float], method: str) -> Estimate:
 def estimate(value: float, low: float, high: float, n: int, method: str) -> Estimate:
     """A number of clients with its interval."""
     return Estimate(value=value, low=low, high=high, confidence=CONFIDENCE, unit=Unit.NONE.value, n=n, method=method)
-
-
-def told(at: Estimate) -> str:
-    """`5.2 (4.3 to 6.8)`."""
-    return f"{at.value:.3g} ({at.low:.3g} to {at.high:.3g})"
-
-
-def where(levels: Mapping[str, Value]) -> str:
-    """` at target = ext4`; nothing where no other factor varies."""
-    return f" at {', '.join(f'{path} = {words.level(level)}' for path, level in levels.items())}" if levels else ""

@@ -1,12 +1,14 @@
-"""What bounds a curve over a number of clients, from what was used at each number; and until where an objective is kept.
+"""What bounds a curve over a number of clients, from what was used at each number.
 
 With D = what one operation uses of a resource, as a share of all there is of it, and Z + R(1) = 1 / X(1) of one client alone, who
 waits for nobody: X(N) <= min(N X(1), 1 / D_max), the asymptotic bounds of operational analysis. The two meet at the knee N* =
-1 / (D_max X(1)). D is that of the number with the highest rate, with whatever else the machine did then. A resource is saturated
-where nine tenths of it are used. All of it is said of the numbers that were measured, and of no others.
+1 / (D_max X(1)). D is that of the number with the highest rate, with whatever else the machine did then. If no resource takes
+more than D_max, X(N) >= N / (1 / X(1) + (N - 1) D_max), the lower bound of balanced jobs: a curve below it is held back by
+something else. A resource is saturated where nine tenths of it are used. All of it is said of the numbers that were measured, and
+of no others.
 
 References: Denning and Buzen, The operational analysis of queueing network models, ACM Computing Surveys 10 (1978); Lazowska,
-Zahorjan, Graham, Sevcik, Quantitative System Performance, 1984, ch. 5.
+Zahorjan, Graham, Sevcik, Quantitative System Performance, 1984, ch. 5 (balanced jobs: 5.4).
 """
 
 from __future__ import annotations
@@ -17,29 +19,22 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from assay import measures
-from assay.analysis.counting import Load, measure_of
+from assay.analysis.counting import Load
 from assay.analysis.scaling import (
     CONFIDENCE,
-    FULL_SHARE,
     LEAST_EACH,
     LEAST_PLACES,
-    counts,
-    curves,
     estimate,
-    fullness,
     passage,
-    told,
-    where,
 )
+from assay.analysis.scaling_objective import kept
 from assay.analysis.scaling_use import Along, Use, along
+from assay.analysis.scaling_words import FULL_SHARE, counted, fullness, so_many, told, where
 from assay.records import (
     Cell,
     Estimate,
     Experiment,
-    Factor,
     Judged,
-    Requirement,
-    RequirementKind,
     Scaling,
     ScalingKind,
 )
@@ -49,8 +44,10 @@ from assay.statistics.mean_interval import arithmetic_mean, geometric_mean
 from assay.statistics.welch_ratio import welch_ratio
 from assay.units import Unit
 
-FAR_BELOW = 0.7
-"""A curve that is below this share of its bound at twice the knee is held back by something that is not among the resources."""
+HELD = 0.9
+"""A curve below this share of what the resources let through at the least is held back by something that is not among them."""
+OVER = 1.1
+"""A limit of which more than this share was used while the clock ran was not in force: a throttle gives credit at first."""
 BOUND_METHOD = "utilisation law, geometric mean with t interval"
 KNEE_METHOD = "asymptotic bounds, Welch's t on logarithms"
 
@@ -90,7 +87,7 @@ def bound(curve: Along, use: Use) -> Bound | None:
     """The bound of one resource; None where too few trials tell, or nothing is used of it."""
     number = fastest(curve)
     points = use.points.get(number, ())
-    if len(points) < LEAST_EACH or min(point.share for point in points) <= 0:
+    if len(points) < LEAST_EACH or min(point.share for point in points) <= 0 or on_credit(use):
         return None
     mean = geometric_mean([point.rate / point.share for point in points], CONFIDENCE)
     rate = Estimate(
@@ -111,8 +108,29 @@ def saturated(curve: Along) -> Iterator[Scaling]:
     """The number from which on each resource is used up that is."""
     for use in curve.uses:
         table = bands(use)
-        if len(table) >= LEAST_PLACES and max(band.value for band in table) >= FULL_SHARE:
+        if on_credit(use):
+            yield scaling_of(curve, (ScalingKind.SATURATION, use.said), None, credit(curve, use))
+        elif len(table) >= LEAST_PLACES and max(band.value for band in table) >= FULL_SHARE:
             yield saturation(curve, use, table)
+
+
+def on_credit(use: Use) -> bool:
+    """Whether at some number more was used while the clock ran than there is: then its limit bounds nothing here."""
+    return most_clocked(use) > OVER
+
+
+def most_clocked(use: Use) -> float:
+    """The largest mean share at any number, of what passed while the clock ran."""
+    return max(fmean(point.clocked for point in points) for points in use.points.values())
+
+
+def credit(curve: Along, use: Use) -> str:
+    """That nothing follows from a limit that was not in force."""
+    passed = measures.percent(most_clocked(use))
+    return (
+        f"{curve.measure}{where(curve.within)}: {passed} of {use.said} passed while the clock ran, more than this limit allows"
+        " (a throttle gives credit in short trials; or it is told wrongly): no saturation and no knee follow from it."
+    )
 
 
 def unsaturated(curve: Along) -> Iterator[Scaling]:
@@ -127,7 +145,7 @@ def saturation(curve: Along, use: Use, table: Sequence[Band]) -> Scaling:
     """Where one resource is used up, or how far it is from that."""
     passed = [one for one in crossings(table, FULL_SHARE) if one.rising]
     at = passage(passed[0], (table[0].at, table[-1].at), "means joined by lines") if passed else None
-    said = f"{curve.measure}{where(curve.within)}: the use of {use.said} {fullness(table, at, last(curve.factor))}"
+    said = f"{curve.measure}{where(curve.within)}: the use of {use.said} {fullness(table, at, counted(curve.factor))}"
     return scaling_of(curve, (ScalingKind.SATURATION, use.said), at, f"{said}.")
 
 
@@ -145,15 +163,28 @@ def bands(use: Use) -> list[Band]:
 
 
 def knees(curve: Along) -> Iterator[Scaling]:
-    """The knee of one curve, where one client alone was measured and a resource has a bound."""
+    """The knee of one curve, where one alone was measured and a resource has a bound; none where a limit was not in force."""
     found, first = bounds(curve), min(curve.rates)
-    if not found or first != 1 or len(curve.rates[first]) < LEAST_EACH:
+    if not found or first != 1 or len(curve.rates[first]) < LEAST_EACH or any(map(on_credit, curve.uses)):
         return
-    knee = knee_of(curve, found[0])
-    above = more_than_alone(curve)
-    inside = first <= knee.value <= max(curve.rates) and above is None
-    said = knee_said(curve, found[0], knee) if above is None else no_knee(curve, above)
-    yield scaling_of(curve, (ScalingKind.KNEE, found[0].use.said), knee if inside else None, said)
+    knee, above = knee_of(curve, found[0]), more_than_alone(curve)
+    held = held_back(curve, knee) if above is None else None
+    inside = first <= knee.value <= max(curve.rates) and above is None and held is None
+    if above is not None:
+        said = no_knee(curve, above)
+    else:
+        said = knee_said(curve, found[0], knee) if held is None else held_said(curve, (found[0], knee), held)
+    head = f"{curve.measure}{where(curve.within)}:"
+    yield scaling_of(curve, (ScalingKind.KNEE, found[0].use.said), knee if inside else None, f"{head} {said}.")
+
+
+def held_back(curve: Along, knee: Estimate) -> tuple[int, float] | None:
+    """The number that is farthest below what the resources let through at the least, and that rate; None where none is."""
+    alone = fmean(curve.rates[1])
+    least = {number: number * alone / (1 + (number - 1) / knee.value) for number in curve.rates}
+    number = min(least, key=lambda one: fmean(curve.rates[one]) / least[one])
+    low = len(curve.rates[number]) >= LEAST_EACH and fmean(curve.rates[number]) < HELD * least[number]
+    return (number, least[number]) if low else None
 
 
 def more_than_alone(curve: Along) -> int | None:
@@ -168,10 +199,9 @@ def more_than_alone(curve: Along) -> int | None:
 
 def no_knee(curve: Along, number: int) -> str:
     """Why there is no knee where one alone is held back by what others do not meet."""
-    what = last(curve.factor)
     return (
-        f"{curve.measure}{where(curve.within)}: {number} {what} do more than {number} times what one alone does, so one alone"
-        " does not say what one takes (it was disturbed, or the machine went idle between its operations): no knee is told."
+        f"{so_many(number, counted(curve.factor))} do more than {number} times what one alone does, so one alone"
+        " does not say what one takes (it was disturbed, or the machine went idle between its operations): no knee is told"
     )
 
 
@@ -185,25 +215,39 @@ def knee_of(curve: Along, lowest: Bound) -> Estimate:
 
 
 def knee_said(curve: Along, lowest: Bound, knee: Estimate) -> str:
-    """Where the knee is and what follows, in a sentence."""
-    what, most = last(curve.factor), max(curve.rates)
-    head = f"{curve.measure}{where(curve.within)}:"
-    if not 1 <= knee.value <= most:
-        side = f"below one of {what}" if knee.value < 1 else f"at {told(knee)} {what}"
+    """Where the knee is and what follows."""
+    what, most = counted(curve.factor), max(curve.rates)
+    if knee.value < 1:
+        used = measures.percent(fmean(point.share for point in lowest.use.points.get(1, lowest.use.points[lowest.at])))
+        return f"{so_many(1, what)} alone already uses {used} of {lowest.use.said}: there is no knee from 1 to {most}"
+    if knee.value > most:
         most_used = measures.percent(fullest(lowest.use))
         return (
-            f"{head} by what one alone does and by {lowest.use.said}, of which {most_used} were used, "
-            f"the knee would be {side}: not in the measured range, 1 to {most}."
+            f"by what one alone does and by {lowest.use.said}, of which {most_used} were used, "
+            f"the knee would be at {told(knee)} {what}: not in the measured range, 1 to {most}"
         )
     reached = max(map(fmean, curve.rates.values())) / lowest.rate.value
-    most_done = measures.with_unit(lowest.rate.value, Unit(lowest.rate.unit))
-    beyond = most >= 2 * knee.value and reached < FAR_BELOW
-    held = "; something that is not listed holds it back" if beyond else ""
-    over = "; what was above it was not lasting, since what is moved after the clock counts here" if reached > 1.1 else ""
+    over = "; what was above it was not lasting, since what is moved after the clock counts here" if reached > OVER else ""
     return (
-        f"{head} the knee is at {told(knee)} {what}: from there on {lowest.use.said} set the bound, {most_done}, "
-        f"of which {measures.percent(reached)} were reached{held}{over}."
+        f"the knee is at {told(knee)} {what}: from there on {lowest.use.said} set the bound, "
+        f"{in_rate(lowest, lowest.rate.value)}, of which {measures.percent(reached)} were reached{over}"
     )
+
+
+def held_said(curve: Along, of: tuple[Bound, Estimate], held: tuple[int, float]) -> str:
+    """That something holds the curve back which is not among the resources, so that their knee is not its own."""
+    (lowest, knee), (number, least), what = of, held, counted(curve.factor)
+    done = in_rate(lowest, fmean(curve.rates[number]))
+    return (
+        f"something that is not listed here (a lock, a journal, a queue) holds it back: {so_many(number, what)} do {done}, where "
+        f"what one alone does and {lowest.use.said} would let through {in_rate(lowest, least)} at the least. These alone would "
+        f"have their knee at {told(knee)} {what}; it is not the one of this curve"
+    )
+
+
+def in_rate(lowest: Bound, value: float) -> str:
+    """A rate in the unit of the curve."""
+    return measures.with_unit(value, Unit(lowest.rate.unit))
 
 
 def fullest(use: Use) -> float:
@@ -224,64 +268,3 @@ def scaling_of(curve: Along, what: tuple[ScalingKind, str], at: Estimate | None,
         highest=float(max(curve.rates)),
         statement=said,
     )
-
-
-# ------------------------------------------------------------------------------------------------- objective
-
-
-def kept(experiment: Experiment, cells: Sequence[Cell]) -> Iterator[Scaling]:
-    """Up to which number each bound that is required of a figure is kept."""
-    for factor in experiment.factors:
-        for requirement in experiment.requirements if counts(factor) else ():
-            if requirement.kind is not RequirementKind.NOT_WORSE_THAN:
-                of_it = [cell for cell in cells if cell.measure == requirement.measure]
-                yield from objective(experiment, factor, requirement, of_it)
-
-
-def objective(experiment: Experiment, factor: Factor, requirement: Requirement, cells: Sequence[Cell]) -> Iterator[Scaling]:
-    """The same along one factor, for each combination of the others."""
-    for measure, within, places in curves(factor, cells):
-        estimates = [(number, cell.estimate) for number, cell in places if cell.estimate is not None]
-        known = [(number, one) for number, one in estimates if one.low is not None and one.high is not None]
-        if len(known) < LEAST_PLACES or len(known) < len(places):
-            continue
-        sign = 1 if requirement.kind is RequirementKind.AT_MOST else -1
-        table = [over(number, one, (requirement.bound, sign)) for number, one in known]
-        passed, span, what = crossings(table), (table[0].at, table[-1].at), last(factor.path)
-        at = passage(passed[0], span, "means joined by lines") if len(passed) == 1 and passed[0].rising else None
-        yield Scaling(
-            kind=ScalingKind.OBJECTIVE,
-            measure=measure,
-            factor=factor.path,
-            within=within,
-            at=at,
-            lowest=span[0],
-            highest=span[1],
-            about=requirement.text,
-            statement=f"{measure_of(experiment, measure).name}{where(within)} {requirement.text} {keeping(table, at, what)}.",
-        )
-
-
-def over(number: int, one: Estimate, bound: tuple[float, int]) -> Band:
-    """By how much a figure is worse than what is required; below 0 it is kept."""
-    low, value, high = sorted(
-        bound[1] * ((end if end is not None else one.value) - bound[0]) for end in (one.low, one.value, one.high)
-    )
-    return Band(at=float(number), low=low, value=value, high=high)
-
-
-def keeping(table: Sequence[Band], at: Estimate | None, what: str) -> str:
-    """Until where an objective is kept, in words."""
-    first, end = table[0], table[-1]
-    if at is not None:
-        return f"is kept up to {told(at)} {what}"
-    if all(band.value <= 0 for band in table):
-        return f"is kept at all numbers from {first.at:g} to {end.at:g} {what}: where it ends is not in the measured range"
-    if all(band.value > 0 for band in table):
-        return f"is kept at none of the numbers from {first.at:g} to {end.at:g} {what}"
-    return f"is kept at some numbers from {first.at:g} to {end.at:g} {what} and not at others: no simple answer"
-
-
-def last(path: str) -> str:
-    """What a factor counts."""
-    return path.rpartition(".")[2]

@@ -10,20 +10,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from assay.analysis.capacities import amounts
-from assay.analysis.counting import Load, measure_of, unit_of
+from assay.analysis.counting import Load, early, measure_of, unit_of
 from assay.analysis.resources import RESOURCES, watched
 from assay.analysis.scale_up import RATES
 from assay.analysis.scaling import LEAST_PLACES, counts, curves
 from assay.errors import AssayError
 from assay.records import Cell, Experiment, Factor, Judged, Observations, Phase, Run, Value
 
-MOST_READ = 100
-"""So many runs are read, those of the first blocks: the evidence of thousands would take longer than it is worth."""
-
 Operation = tuple[str, str]
 """Workload and operation."""
-Shares = tuple[tuple[str, str, float], ...]
-"""Of each resource: its name, what there is of it in words, the share that was used."""
+Shares = tuple[tuple[str, str, tuple[float, float]], ...]
+"""Of each resource: its name, what there is of it in words, the share that was used, and that while the clock ran."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,6 +29,9 @@ class Point:
 
     rate: float
     share: float
+    """What was moved after the clock counts, too."""
+    clocked: float
+    """The share of what there is while the clock runs; above 1 the limit was not in force."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,8 +64,7 @@ def along(experiment: Experiment, runs: Sequence[Judged], cells: Sequence[Cell],
     counted = [factor for factor in experiment.factors if counts(factor)]
     if not counted:
         return ()
-    early = sorted(runs, key=lambda judged: judged.run.trial.block)[:MOST_READ]
-    by_id = {judged.id: judged.run for judged in early}
+    by_id = {judged.id: judged.run for judged in early(runs)}
     # Several measures are figures of one run: its evidence is read once.
     uses = functools.cache(lambda run: shares(experiment, by_id[run], load) if run in by_id else {})
     return tuple(one for factor in counted for one in of_factor(experiment, factor, cells, uses))
@@ -83,8 +82,9 @@ def of_factor(
         names: dict[str, str] = {}
         for number, cell in places:
             for run, rate in cell.values.items():
-                for resource, said, share in uses(run).get((asked.workload, asked.operation), ()):
-                    found.setdefault(resource, {}).setdefault(number, []).append(Point(rate=rate, share=share))
+                for resource, said, (share, clocked) in uses(run).get((asked.workload, asked.operation), ()):
+                    point = Point(rate=rate, share=share, clocked=clocked)
+                    found.setdefault(resource, {}).setdefault(number, []).append(point)
                     names[resource] = said
         yield Along(
             measure=measure,
@@ -115,9 +115,13 @@ def shares(experiment: Experiment, run: Run, load: Load) -> Mapping[Operation, S
     return {asked: tuple(of_phase(experiment, run, phase, seen)) for asked, phase in phases.items()}
 
 
-def of_phase(experiment: Experiment, run: Run, phase: Phase, seen: Observations) -> Iterator[tuple[str, str, float]]:
+def of_phase(
+    experiment: Experiment, run: Run, phase: Phase, seen: Observations
+) -> Iterator[tuple[str, str, tuple[float, float]]]:
     """The shares that were used of each resource in one phase."""
     for resource, said, amount in amounts(experiment, run, phase, seen):
-        used = RESOURCES[resource].used(phase, seen)
-        if used is not None and amount > 0:
-            yield resource, said, used / amount
+        of = RESOURCES[resource]
+        used = of.used(phase, seen)
+        clocked = of.clocked(phase, seen) if of.clocked else used
+        if used is not None and clocked is not None and amount > 0:
+            yield resource, said, (used / amount, clocked / amount)

@@ -26,7 +26,7 @@ def compare(lab: Path, which: str | None, *, as_json: bool, gate: Gate) -> int:
     folder = notebook.choose(lab, which)
     results = current(folder)
     found = groups(results, notebook.load(folder))
-    if not results.comparisons and not found and not results.sensitivity:
+    if not (results.comparisons or found or results.sensitivity or results.scaling):
         raise UsageError(
             f"found nothing compared in {folder.name}; expected `compare` or `design` in the file and runs of two levels"
         )
@@ -43,6 +43,7 @@ def told(results: Results) -> dict[str, object]:
         "comparisons": to_plain(results.comparisons),
         "verdicts": to_plain(results.comparison_verdicts),
         "requirements": to_plain(results.requirements),
+        "scaling": to_plain(results.scaling),
         "sensitivity": to_plain(results.sensitivity),
     }
 
@@ -54,6 +55,7 @@ def shown(results: Results) -> str:
         effects_shown.answers(results),
         tables.comparison_table(results),
         tables.requirement_table(results),
+        "\n".join(one.statement for one in results.scaling),
         effects_shown.effects(results),
         differing(results),
         tables.reasons(results.comparison_verdicts.values()),

@@ -1,0 +1,114 @@
+"""Answers about a curve over a number of clients in words that need no manual: `8 clients together do 1.8 times what 1 does`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from assay import measures
+from assay.measures import words
+from assay.records import Estimate, Value
+from assay.statistics.crossing import Band, Crossing
+from assay.statistics.scaling_law import Law
+
+FULL_SHARE = 0.9
+"""So much of a resource counts as used up: rule L02 takes the same."""
+STRAIGHT = 0.95
+"""A curve that reaches this share of a straight line at its end is one, for whoever decides by it."""
+NOUNS: Mapping[str, str] = {"depth": "requests in flight"}
+"""What a factor counts, where its name is no plural."""
+
+
+def counted(path: str) -> str:
+    """What a factor counts: `clients`, `requests in flight`."""
+    name = path.rpartition(".")[2]
+    return NOUNS.get(name, name)
+
+
+def so_many(number: float, what: str) -> str:
+    """`1 client`, `8 clients`, `1 request in flight`."""
+    if number != 1:
+        return f"{number:g} {what}"
+    first, *rest = what.split(" ", 1)
+    return " ".join(("1", first.removesuffix("s"), *rest))
+
+
+def told(at: Estimate) -> str:
+    """`5.2 (4.3 to 6.8)`."""
+    return f"{at.value:.3g} ({at.low:.3g} to {at.high:.3g})"
+
+
+def where(levels: Mapping[str, Value]) -> str:
+    """` at target = ext4`; nothing where no other factor varies."""
+    return f" at {', '.join(f'{path} = {words.level(level)}' for path, level in levels.items())}" if levels else ""
+
+
+def growth(law: Law, peak: Estimate | None, span: tuple[float, float], what: str) -> str:
+    """How the curve runs from its first to its last number; nothing is said of fewer or more."""
+    together, times = law.at(span[1]) / law.at(span[0]), span[1] / span[0]
+    if peak is not None:
+        return f"peaks at {told(peak)} {what} and falls beyond"
+    if law.name == "clipped" and together / times < STRAIGHT:
+        bend = max(span[0], law.ceiling / law.one)
+        return (
+            f"grows in proportion up to about {bend:.2g} {what} and is flat from there to {span[1]:g}, the most that was measured"
+        )
+    if law.name == "linear" or together / times >= STRAIGHT:
+        return f"grows in proportion up to {span[1]:g} {what}: what limits it was not reached, and nothing follows for more"
+    first = f"{so_many(span[0], what)} {'does' if span[0] == 1 else 'do'}"
+    if together < 1:
+        return f"falls: {span[1]:g} {what} together do no more than {together:.2g} times what {first}"
+    waiting = f", as if {measures.percent(law.contention)} of the work were done by one at a time" if law.contention else ""
+    return (
+        f"flattens: {span[1]:g} {what} together do {together:.3g} times what {first}{waiting}; "
+        f"a peak is not in the measured range, {span[0]:g} to {span[1]:g}"
+    )
+
+
+def fullness(bands: Sequence[Band], at: Estimate | None, what: str) -> str:
+    """Where a share reaches nine tenths."""
+    full = measures.percent(FULL_SHARE)
+    if at is not None:
+        return f"reaches {full} at {told(at)} {what}"
+    if bands[0].value >= FULL_SHARE:
+        return f"is {full} or more already with {so_many(bands[0].at, what)}"
+    most = max(band.value for band in bands)
+    return (
+        f"stays below {full} up to {so_many(bands[-1].at, what)} ({measures.percent(most)} at most): if it saturates, then beyond"
+    )
+
+
+def led(arms: tuple[Value, Value], bands: Sequence[Band], what: str) -> str:
+    """Who leads where the order never changes by the means, and whether noise could be all of it; `arms`: candidate, baseline."""
+    side, span = ("above" if bands[0].value > 0 else "below"), f"from {bands[0].at:g} to {bands[-1].at:g} {what}"
+    unsure = [band.at for band in bands if band.low <= 0 <= band.high]
+    if not unsure:
+        return f"{arms[0]} is {side} {arms[1]} everywhere {span}: no break-even in that range"
+    if len(unsure) == len(bands):
+        return f"the two are not told apart at any number {span}: a break-even is neither shown nor excluded"
+    places = ", ".join(f"{at:g}" for at in unsure)
+    return (
+        f"{arms[0]} is {side} {arms[1]} {span} by the means, but not beyond noise at {places}: "
+        "a break-even there is neither shown nor excluded"
+    )
+
+
+def passed(arms: tuple[Value, Value], one: Crossing, at: Estimate | None, what: str) -> str:
+    """Where the order changes; without an interval that leaves out some of the range there is no answer."""
+    if at is None:
+        return f"by the means the order changes near {one.at:.3g} {what}, which noise alone can do: no break-even can be told"
+    sure = (
+        "" if one.low is not None and one.high is not None else " (noise does not exclude that it is out of the measured range)"
+    )
+    return f"break-even at {told(at)} {what}{sure}; beyond it {arms[0]} is {'above' if one.rising else 'below'} {arms[1]}"
+
+
+def keeping(table: Sequence[Band], at: Estimate | None, what: str) -> str:
+    """Until where an objective is kept."""
+    first, end = table[0], table[-1]
+    if at is not None:
+        return f"is kept up to {told(at)} {what}"
+    if all(band.value <= 0 for band in table):
+        return f"is kept at all numbers from {first.at:g} to {end.at:g} {what}: where it ends is not in the measured range"
+    if all(band.value > 0 for band in table):
+        return f"is kept at none of the numbers from {first.at:g} to {end.at:g} {what}"
+    return f"is kept at some numbers from {first.at:g} to {end.at:g} {what} and not at others: no simple answer"
