@@ -67,6 +67,12 @@ def test_the_arguments_say_what_it_is_about(words, operations):
     assert PARSER.operations(words.split()) == operations
 
 
+def test_records_without_their_result_are_not_those_of_a_call_before():
+    text = recorded("dd-9.1-write.txt")
+    with pytest.raises(EvidenceError, match="below the records"):
+        PARSER.parse(text + "".join(text.splitlines(keepends=True)[:2]))
+
+
 def test_it_knows_its_own():
     assert PARSER.recognises(("sudo", "dd", "if=a"), recorded("dd-9.1-read.txt"))
     assert not PARSER.recognises(("fio",), recorded("dd-9.1-read.txt"))

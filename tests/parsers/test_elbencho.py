@@ -72,6 +72,18 @@ def test_a_phase_that_did_not_end_is_refused():
         PARSER.parse(text[: text.index("---")])
 
 
+def test_a_phase_without_its_end_is_refused_and_not_replaced_by_an_earlier_one():
+    text = recorded("elbencho-3.1-10-mix.txt")
+    with pytest.raises(EvidenceError, match="end of the phase READ"):
+        PARSER.parse(text[: text.rindex("---")])
+
+
+@pytest.mark.parametrize("form", ["csv", "json"])
+def test_a_file_has_earlier_calls_that_are_not_of_this_one(form):
+    earlier, text = recorded(f"elbencho-3.1-10-tree.{form}"), recorded(f"elbencho-3.1-10-file.{form}")
+    assert PARSER.parse(earlier + text) == PARSER.parse(text)
+
+
 def test_it_knows_its_own_and_its_file():
     for ending in ("txt", "csv", "json"):
         assert PARSER.recognises(("elbencho", "-w"), recorded(f"elbencho-3.1-10-file.{ending}"))

@@ -83,6 +83,26 @@ def test_errors_of_jobs_are_counted():
     assert PARSER.parse(text)["write.errors"] == 1
 
 
+def test_a_damaged_last_report_is_not_replaced_by_the_one_before():
+    text = recorded("fio-3.33-text-polluted.txt")
+    before, line, after = text.rpartition("   READ: bw=")
+    for damaged in (f"{before}{line}x{after}", before):
+        with pytest.raises(EvidenceError, match="last report, without sums"):
+            PARSER.parse(damaged)
+
+
+def test_a_damaged_sum_of_one_side_is_not_left_out():
+    text = recorded("fio-3.33-text-grouped.txt")
+    with pytest.raises(EvidenceError, match=r"READ: bw=x.*head of a block"):
+        PARSER.parse(text.replace("READ: bw=", "READ: bw=x"))
+
+
+def test_a_call_without_its_report_is_refused():
+    text = recorded("fio-3.33-text-write.txt")
+    with pytest.raises(EvidenceError, match="last report, without sums"):
+        PARSER.parse(recorded("fio-3.33-text-randread.txt") + text[: text.index("groupid=")])
+
+
 def test_it_knows_its_own_and_its_file():
     assert PARSER.recognises(("fio", "job"), recorded("fio-3.33-text-write.txt"))
     assert not PARSER.recognises(("fio", "job"), recorded("fio-3.33-randread.json"))

@@ -44,6 +44,17 @@ def test_half_a_report_is_refused():
         PARSER.parse(text[: text.index("Summary")])
 
 
+def test_a_decimal_comma_in_the_csv_moves_no_cells():
+    with pytest.raises(EvidenceError):
+        PARSER.parse(recorded("ior-4.1.0-dev-write.csv").replace(".", ","))
+
+
+def test_a_second_run_without_its_summary_is_not_the_first():
+    text = recorded("ior-4.1.0-dev-posix.txt")
+    with pytest.raises(EvidenceError, match="Summary of all tests"):
+        PARSER.parse(text + text[: text.index("Summary")])
+
+
 def test_it_knows_its_own_and_its_file():
     assert PARSER.recognises(("mpirun", "-n", "2", "ior", "-w"), recorded("ior-4.1.0-dev-posix.txt"))
     assert PARSER.recognises(("ior",), recorded("ior-4.1.0-dev-write.csv"))

@@ -57,8 +57,50 @@ def test_operations_and_microseconds_have_their_own_figures():
 
 
 def test_a_run_that_failed_has_no_figures():
-    with pytest.raises(EvidenceError, match="without a whole result"):
+    with pytest.raises(EvidenceError, match=r"line 28, .1024 +64. in the output"):
         PARSER.parse(recorded("iozone-3.508-failed.txt"))
+
+
+MATRIX = "iozone-3.508-matrix.txt"
+ROW = "            1024     128    749714  16789959"
+DAMAGED = [
+    (ROW, "            1024     128    74x714  16789959", "line 32, .1024 +128 +74x714"),
+    (ROW, "            1024     128    749714\n  16789959", "line 33, .16789959"),
+    (ROW, "128    749714  16789959", "line 32, "),
+    (ROW, "            1024    2048    749714  16789959", "line 32, "),
+    (ROW, ROW.replace("749714", "      "), "columns have not the same rows"),
+    ("iozone test complete.", "Killed", "end of the table"),
+    ("kBytes/sec", "MBytes/sec", "unit: MBytes/sec"),
+    ("\tOutput is in kBytes/sec\n", "", "unit: none"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "told"), DAMAGED)
+def test_a_damaged_matrix_is_refused_with_what_was_found(old, new, told):
+    assert recorded(MATRIX).count(old) == 1
+    with pytest.raises(EvidenceError, match=f"{told}.*; expected iozone's whole table"):
+        PARSER.parse(recorded(MATRIX).replace(old, new))
+
+
+def test_a_damaged_excel_report_is_refused_where_the_table_was_not_kept():
+    text = recorded("iozone-3.508-excel.txt")
+    alone = text[: text.index("    kB  reclen")] + text[text.index("Excel output is below") :]
+    for old, new in (
+        ('"1024"   1643185', '"1024"   16?3185'),
+        ('"2048"   3999400', "3999400"),
+        (
+            '  "128"',
+            "",
+        ),
+    ):
+        with pytest.raises(EvidenceError):
+            PARSER.parse(alone.replace(old, new, 1))
+
+
+def test_of_two_runs_in_one_output_the_last_counts():
+    assert PARSER.parse(recorded("iozone-3.508-throughput-2-all.txt") + recorded(MATRIX)) == PARSER.parse(recorded(MATRIX))
+    with pytest.raises(EvidenceError, match="without a whole result"):
+        PARSER.parse(recorded(MATRIX) + recorded(MATRIX).partition("    kB  reclen")[0])
 
 
 def test_it_knows_its_own():

@@ -22,7 +22,19 @@ def test_another_result_is_an_error():
 
 
 def test_pages_are_added():
-    assert PARSER.parse(recorded(NAME) * 2)["search.count"] == 22
+    page = recorded(NAME).partition("\nreal")[0]
+    assert PARSER.parse(page + recorded(NAME))["search.count"] == 22
+
+
+def test_of_two_searches_with_a_time_each_the_last_counts():
+    assert PARSER.parse(recorded(NAME) * 2) == PARSER.parse(recorded(NAME))
+
+
+@pytest.mark.parametrize("lost", ["# numEntries: 11\n", "# numResponses: 12\n", "result: 0 Success\n"])
+def test_an_end_that_does_not_add_up_is_refused(lost):
+    assert lost in recorded(NAME)
+    with pytest.raises(EvidenceError, match="responses"):
+        PARSER.parse(recorded(NAME).replace(lost, ""))
 
 
 def test_without_an_answer_there_is_no_figure():

@@ -30,6 +30,12 @@ def test_a_report_without_its_summary_is_refused():
         PARSER.parse(text[: text.index("SUMMARY")])
 
 
+def test_a_summary_of_times_is_none_of_rates():
+    text = recorded("mdtest-4.1.0-dev.txt")
+    rows = text[text.index("   Operation ") : text.index("-- finished")].replace("44246.047", "11.000")
+    assert PARSER.parse(f"{text}\nSUMMARY time (in ms): (of 1 iterations)\n{rows}") == PARSER.parse(text)
+
+
 def test_it_knows_its_own():
     assert PARSER.recognises(("mpirun", "mdtest"), recorded("mdtest-4.1.0-dev.txt"))
     assert not PARSER.recognises(("ior",), recorded("mdtest-4.1.0-dev.txt"))

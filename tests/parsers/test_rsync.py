@@ -50,6 +50,12 @@ def test_what_happens_here():
     assert PARSER.operations(("rsync", "-a", "x", "y")) == ()
 
 
+def test_a_damaged_last_line_of_progress_is_not_replaced_by_one_before():
+    text = recorded("rsync-3.5.0-progress2.txt")
+    with pytest.raises(EvidenceError, match="line of progress"):
+        PARSER.parse(text.replace("186.85MB/s", "1x6.85MB/s"))
+
+
 def test_it_knows_its_own():
     assert PARSER.recognises(("rsync", "-av"), recorded("rsync-3.5.0-v.txt"))
     assert not PARSER.recognises(("cp",), recorded("rsync-3.5.0-v.txt"))

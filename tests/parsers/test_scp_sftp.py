@@ -37,6 +37,14 @@ def test_the_arguments_say_what_happens_here(words, operations):
     assert PARSER.operations(words.split()) == operations
 
 
+def test_a_file_that_was_not_done_or_cannot_be_read_is_not_left_out():
+    text = recorded("scp-9.2-two.txt")
+    for old, new in (("168.4MB/s", "1x8.4MB/s"), ("34.4MB/s", "x4.4MB/s"), ("100% 3072KB  34", " 99% 3072KB  34")):
+        assert text.count(old) == 1
+        with pytest.raises(EvidenceError, match=r"end of a file, 'f[12] "):
+            PARSER.parse(text.replace(old, new))
+
+
 def test_it_knows_its_own():
     assert PARSER.recognises(("scp", "a", "b:"), recorded("scp-9.2-one.txt"))
     assert not PARSER.recognises(("scp", "a", "b:"), recorded("scp-9.2-failed.txt"))

@@ -39,6 +39,11 @@ def test_a_strange_report_is_refused(old, new):
         PARSER.parse(text.replace(old, new))
 
 
+def test_of_two_runs_in_one_output_the_last_counts():
+    last = recorded("smallfile-3.2-git-delete.txt")
+    assert PARSER.parse(recorded("smallfile-3.2-git-create.txt") + last) == PARSER.parse(last)
+
+
 def test_it_knows_its_own_and_its_file():
     words = ("python3", "/opt/smallfile/smallfile_cli.py", "--output-json", "there.json")
     assert PARSER.recognises(words, recorded("smallfile-3.2-git-read.txt"))

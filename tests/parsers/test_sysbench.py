@@ -41,6 +41,11 @@ def test_half_a_report_is_refused():
             PARSER.parse(text[: text.index(end)])
 
 
+def test_prepare_and_run_in_one_output_are_not_mixed():
+    last = recorded("sysbench-1.0.20-rndrw.txt")
+    assert PARSER.parse(recorded("sysbench-1.0.20-prepare.txt") + last) == PARSER.parse(last)
+
+
 def test_it_knows_its_own():
     assert PARSER.recognises(("sysbench", "fileio", "run"), recorded("sysbench-1.0.20-rndrd.txt"))
     assert PARSER.recognises(("sysbench", "fileio", "prepare"), recorded("sysbench-1.0.20-prepare.txt"))

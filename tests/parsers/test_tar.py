@@ -39,6 +39,13 @@ def test_the_arguments_say_what_it_is_about(words, operations):
     assert PARSER.operations(words.split()) == operations
 
 
+def test_a_damaged_total_is_not_replaced_by_one_before():
+    text = "Total bytes written: 10240 (10KiB, 154MiB/s)\n"
+    assert PARSER.parse(text)["write.bytes"] == 10240
+    with pytest.raises(EvidenceError, match="Total bytes written: 2x"):
+        PARSER.parse(text + text.replace("10240", "2x480"))
+
+
 def test_it_knows_its_own():
     assert PARSER.recognises(("tar", "cf"), recorded("tar-1.34-totals-de.txt"))
     assert not PARSER.recognises(("tar", "cf"), recorded("tar-1.34-checkpoint-echo.txt"))

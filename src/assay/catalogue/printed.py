@@ -90,6 +90,16 @@ def lines(text: str) -> list[str]:
     return [line for line in whole if len(line) <= LONGEST_LINE]
 
 
+def last_run(rows: Sequence[str], begins: re.Pattern[str]) -> int:
+    """Where the last of several runs in one output begins, by the line that begins each; 0 where no such line was kept."""
+    return next((index for index in reversed(range(len(rows))) if begins.fullmatch(rows[index])), 0)
+
+
+def damaged(rows: Sequence[str], index: int) -> ValueError:
+    """To be raised where a line should be part of a result and is none: which one, and what it says."""
+    return ValueError(f"line {index + 1}, {rows[index].strip()[:80]!r}")
+
+
 def real_time(rows: Iterable[str]) -> Printed | None:
     """The last elapsed time that `time` printed, a shell's or GNU time's, also with -p and -v. None where there is none, or 0.
 

@@ -1,7 +1,8 @@
-"""bonnie++'s line of CSV, or its screen where there is no such line: rates, files per second and largest latencies.
+"""bonnie++'s line of CSV: rates, files per second and largest latencies; where there is none, the rates of its screen.
 
 `K` is 1,024 bytes, `m` and `g` its powers (bonnie++.8 of 2.00a, "Data volumes"); the CSV has KiB/s without a letter. `+++++`
-stands for less than 500 ms (the same page): too short for bonnie++ itself, so there is no figure.
+stands for less than 500 ms (the same page): too short for bonnie++ itself, so there is no figure. The screen says of files how
+many there were, not how many a second (seen in 2.00a: 2,048 where the CSV has 3,029), so they are only read out of the CSV.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ CSV = re.compile(r"1\.9[78],(?:[^,]{0,200},){45,51}[^,]{0,40}")
 IO = ("write_char", "write", "read_modify_write", "read_char", "read", "seek")
 FILES = ("create", "stat", "unlink", "create_random", "stat_random", "unlink_random")
 SCREEN_IO = re.compile(r".{0,20}\s(\d+[KMGT]?) (.{9}) (.{9}) (.{9}) (.{9}) (.{9}) (.{9})\s*")
-SCREEN_FILES = re.compile(r"\s*[\d:/]{1,20} (.{9}) (.{9}) (.{9}) (.{9}) (.{9}) (.{9})\s*")
-STARTED = re.compile(r"1\.9[78],2\.")
+STARTED = re.compile(r"[^,]{0,20}(?:,[^,]{0,200}){30}.*")
+"""What can only be a line of CSV, whole or not: its commas."""
 LATENCY = {"us": 1e3, "ms": 1e6, "s": 1e9}
 SUFFIXES = {"": 1, "k": KIB, "m": KIB**2, "g": KIB**3, "t": KIB**4}
 
@@ -33,7 +34,7 @@ def _told(text: str) -> Iterator[tuple[str, Printed]]:
     found = [row.split(",") for row in rows if CSV.fullmatch(row)]
     if not found:
         if any(STARTED.match(row) for row in rows):
-            raise ValueError("a CSV line that is damaged")  # what the screen shows is rounded, and wrong for few files
+            raise ValueError("a CSV line that is damaged")  # what the screen shows is rounded
         yield from _screen(rows)
     for fields in found:
         yield from _csv(fields)
@@ -59,16 +60,14 @@ def _measured(fields: Sequence[str], operation: str, first: int) -> bool:
 
 
 def _screen(rows: Sequence[str]) -> Iterator[tuple[str, Printed]]:
-    """The lines below the headings; a cell is a rate and a percentage, blank where nothing was measured."""
-    part: tuple[str, ...] = ()
+    """The line below the headings; a cell is a rate and a percentage, blank where nothing was measured."""
+    inside = False
     for row in rows:
-        if row.startswith("Version ") or "/sec %CP" in row:
-            part = IO if "Output" in row else FILES if "Create" in row else part
-            continue
-        match = (SCREEN_IO if part is IO else SCREEN_FILES).fullmatch(row.ljust(79)) if part else None
+        if row.startswith("Version "):
+            inside = "Output" in row
+        match = SCREEN_IO.fullmatch(row.ljust(79)) if inside and "/sec %CP" not in row else None
         if match:
-            cells = match.groups()[-6:]
-            for operation, cell in zip(part, cells, strict=True):
+            for operation, cell in zip(IO, match.groups()[-6:], strict=True):
                 yield from _rate(operation, (cell.split() or [""])[0], 1)
 
 

@@ -36,7 +36,10 @@ def operations(argv: Sequence[str]) -> tuple[str, ...]:
 
 
 def _told(text: str) -> Iterator[tuple[str, Printed]]:
-    """Lines of progress are passed over: each two lines of records are followed by one result, those of several may be mixed."""
+    """Lines of progress are passed over: each two lines of records are followed by one result, those of several may be mixed.
+
+    Records at the end that have no result are of a call whose rate nobody knows.
+    """
     records = 0
     for line in lines(text):
         records += bool(RECORDS.fullmatch(line))
@@ -44,6 +47,8 @@ def _told(text: str) -> Iterator[tuple[str, Printed]]:
         if match and records:
             records -= min(records, 2)
             yield from _figures(match, base)
+    if records:
+        raise ValueError("line of bytes copied below the records")
 
 
 def _figures(match: re.Match[str], base: int) -> Iterator[tuple[str, Printed]]:

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from assay.catalogue import Parser
-from assay.catalogue.printed import MIB, Printed, calls, exact, halves, lines, option, printed, values
+from assay.catalogue.printed import MIB, Printed, calls, exact, halves, last_run, lines, option, printed, values
 
 EXPECTED = "elbencho's table with FIRST DONE and LAST DONE, or the lines of its --csvfile or --jsonfile"
 PHASES = {"WRITE": "write", "READ": "read", "STAT": "stat", "STATDIRS": "stat_dir", "MKDIRS": "mkdir", "RMFILES": "unlink"} | {
@@ -42,10 +42,10 @@ def result_file(argv: Sequence[str]) -> str | None:
 
 
 def _told(text: str) -> Iterator[tuple[str, Printed]]:
-    """Files are added to at each call: of one operation the last phase counts."""
+    """Files are added to at each call: the last call counts, and of one operation its last phase."""
     rows = lines(text)
     found: dict[str, Mapping[str, Printed]] = {}
-    found.update((*_table(rows), *_json(rows), *_csv(rows)))
+    found.update((*_table(rows[last_run(rows, HEADER) :]), *_json(rows), *_csv(rows)))
     for operation, figures in found.items():
         yield from ((f"{operation}.{name}", figure) for name, figure in figures.items())
 
@@ -65,23 +65,28 @@ def _table(rows: Sequence[str]) -> Iterator[tuple[str, Mapping[str, Printed]]]:
             cells[match[2]] = match[4]
         elif match := LATENCY.fullmatch(row):
             cells["avg us"], cells["max us"] = match[2], match[3]
+    if cells:
+        raise ValueError(f"end of the phase {phase}")  # an earlier one would be taken for it
 
 
 def _json(rows: Sequence[str]) -> Iterator[tuple[str, Mapping[str, Printed]]]:
-    for row in rows:
-        if row.startswith('{"phase_type"'):
-            told: Mapping[str, Any] = json.loads(row)
+    phases: list[Mapping[str, Any]] = [json.loads(row) for row in rows if row.startswith('{"phase_type"')]
+    for told in phases:
+        if told["config"]["command"] == phases[-1]["config"]["command"]:
             cells = {str(key): str(value) for key, value in told["last_done"].items()}
             yield from _phase(str(told["phase_type"]), cells)
 
 
 def _csv(rows: Sequence[str]) -> Iterator[tuple[str, Mapping[str, Printed]]]:
     names: list[str] = []
+    phases: list[Mapping[str, str]] = []
     for cells in csv.reader(row for row in rows if row.startswith("ISO date,") or re.match(r"\d{4}-\d\d-\d\dT", row)):
         if cells[0] == "ISO date":
             names = cells
         elif len(cells) == len(names):
-            line = dict(zip(names, cells, strict=True))
+            phases.append(dict(zip(names, cells, strict=True)))
+    for line in phases:
+        if line["command"] == phases[-1]["command"]:
             last = {name.removesuffix(" [last]"): cell for name, cell in line.items() if name.endswith("[last]") and cell}
             mix = {f"{name.removeprefix('rwmix read ')} read": cell for name, cell in last.items() if name.startswith("rwmix")}
             latency = {name[-4:-1]: cell for name, cell in line.items() if name.startswith("IO lat us [") and cell}

@@ -8,6 +8,7 @@ gives the bins to merge. Source: fio 3.33, stat.c and HOWTO.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import re
@@ -52,18 +53,21 @@ def parse(text: str) -> Mapping[str, float]:
 
 
 def _report(text: str) -> Row:
-    """The first JSON object that is fio's; notes and tables may stand before and after it."""
-    decoder = json.JSONDecoder()
-    for match in re.finditer(r"^\{", text[:LONGEST], re.MULTILINE):
-        try:
-            found, _ = decoder.raw_decode(text, match.start())
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(found, dict) and "fio version" in found and isinstance(found.get("jobs"), list):
-            return found
-    raise EvidenceError(
-        f"found {len(text)} characters without a whole report of fio; expected the output of --output-format=json, not cut off"
-    )
+    """The last JSON object that is fio's (those before are of --status-interval, or of other calls), if nothing follows that was
+    cut off; notes and tables may stand before and after it.
+    """
+    kept, decoder, end = text[-LONGEST:], json.JSONDecoder(), 0
+    report: Row | None = None
+    for match in re.finditer(r"^\{", kept, re.MULTILINE):
+        if match.start() >= end:
+            with contextlib.suppress(ValueError, RecursionError):
+                found, end = decoder.raw_decode(kept, match.start())
+                report = found if isinstance(found.get("jobs"), list) and "fio version" in found else report
+    if report is None or '"fio version"' in kept[end:]:
+        raise EvidenceError(
+            f"found {len(text)} characters without a whole last report of fio; expected the output of --output-format=json"
+        )
+    return report
 
 
 def _groups(report: Row, jobs: Sequence[Row], side: str) -> Iterator[tuple[str, list[Row], Manner]]:

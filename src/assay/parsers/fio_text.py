@@ -46,8 +46,9 @@ def recognises(argv: Sequence[str], output: str) -> bool:
 
 def _told(text: str) -> Iterator[tuple[str, Printed]]:
     rows = lines(text)
-    sums = _sums(rows)
-    jobs = _jobs(rows)
+    report = rows[_last_report(rows) :]
+    sums = _sums(report)
+    jobs = _jobs(report)
     planned = (line for row in rows if (line := PLANNED.fullmatch(row)))
     manners = {line[1]: Manner(pattern=line[2], engine=line[3]) for line in planned}
     for side in ("read", "write"):
@@ -59,8 +60,22 @@ def _told(text: str) -> Iterator[tuple[str, Printed]]:
             yield from ((f"{names[group]}.{name}", figure) for name, figure in told.items())
 
 
+def _last_report(rows: Sequence[str]) -> int:
+    """Where the last report begins: the first job after the sums of the one before, which is intermediate (--status-interval) or
+    of another call. Raises ValueError where a call was begun that has no report.
+    """
+    begin, summed = 0, False
+    for index, row in enumerate(rows):
+        if PLANNED.fullmatch(row) or (JOB.fullmatch(row) and summed):
+            begin, summed = index, False
+        summed = summed or bool(SUM.fullmatch(row))
+    if not summed:
+        raise ValueError("last report, without sums")
+    return begin
+
+
 def _sums(rows: Sequence[str]) -> Mapping[tuple[str, str], Mapping[str, Printed]]:
-    """The sums of each group and side; of an intermediate report (--status-interval) the later counts."""
+    """The sums of each group and side of one report."""
     found: dict[tuple[str, str], Mapping[str, Printed]] = {}
     group = ""
     for row in rows:
@@ -76,17 +91,14 @@ def _sums(rows: Sequence[str]) -> Mapping[tuple[str, str], Mapping[str, Printed]
 
 
 def _jobs(rows: Sequence[str]) -> list[Job]:
-    """The blocks of the last report: an intermediate one ends with its sums, and the next begins anew."""
+    """The blocks of one report."""
     jobs: list[Job] = []
-    side, unit, summed = "", "", False
+    side, unit = "", ""
     for row in rows:
         _refuse_damaged(row)
         if head := JOB.fullmatch(row):
-            jobs = [] if summed else jobs
             jobs.append(Job(group=head[1], failed=int(head[2]) != 0))
-            side, unit, summed = "", "", False
-        elif GROUP.fullmatch(row):
-            summed = True
+            side, unit = "", ""
         elif jobs and (begun := SIDE.fullmatch(row)):
             side, unit = begun[1], ""
             jobs[-1].sides[side] = {"ops_per_s": _sized(begun[2], begun[3])}
@@ -100,7 +112,8 @@ def _jobs(rows: Sequence[str]) -> list[Job]:
 def _refuse_damaged(row: str) -> None:
     """A head that cannot be read would leave what follows it to the job, the side or the group before. Raises ValueError."""
     begun = ANY_SIDE.fullmatch(row)
-    for form, sign in ((JOB, "(groupid="), (GROUP, "Run status group"), (SIDE, "IOPS=" if begun and begun[1] != "trim" else "")):
+    side = "IOPS=" if begun and begun[1] != "trim" else ""
+    for form, sign in ((JOB, "(groupid="), (GROUP, "Run status group"), (SIDE, side), (SUM, " READ: "), (SUM, " WRITE: ")):
         if sign and sign in row and not form.fullmatch(row):
             raise ValueError(f"{row.strip()[:80]!r} as the head of a block")
 

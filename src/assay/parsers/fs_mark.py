@@ -1,7 +1,8 @@
 """fs_mark's table: files made per second, over all its iterations.
 
 `Files/sec` counts whole files created, written, synchronised as `-S` says, and closed (fs_mark 3.3, fs_mark.c); `Count` is the
-sum so far, `Size` bytes of one file. Time between system calls (App Overhead) and of deleting is not in it.
+sum so far, `Size` bytes of one file. Time between system calls (App Overhead) and of deleting is not in it. The figure is of all
+iterations (`-L`): where a line of them cannot be read, or is missing, there is none.
 """
 
 from __future__ import annotations
@@ -10,11 +11,16 @@ import re
 from collections.abc import Iterator, Sequence
 
 from assay.catalogue import Parser
-from assay.catalogue.printed import Printed, calls, exact, halves, lines, printed, together, values
+from assay.catalogue.printed import Printed, calls, damaged, exact, halves, last_run, lines, printed, together, values
 
-EXPECTED = "fs_mark's table with the columns FSUse%, Count, Size and Files/sec"
+EXPECTED = "fs_mark's table with the columns FSUse%, Count, Size and Files/sec, a line an iteration"
+CALL = re.compile(r"#\s+\S*fs_mark\s.*")
 HEADER = re.compile(r"FSUse%\s+Count\s+Size\s+Files/sec\s+App Overhead.*")
 ROW = re.compile(r"\s*\d{1,3}\s+(\d{1,15})\s+(\d{1,15})\s+([\d.]{1,20})\s+\d+(?:\s+\d+)*\s*")
+CELLS = re.compile(r"\s{3}.*|\W*(?:\d+\W+){2}.*")
+"""What below the header must be a line of it: what stands as far right, or begins with two numbers."""
+LOOPS = re.compile(r"\s-\w{0,3}L\s*(\d{1,9})\s")
+UNTIL_FULL = re.compile(r"\s-\w{0,3}F\w{0,3}\s")
 
 
 def recognises(argv: Sequence[str], output: str) -> bool:
@@ -23,9 +29,10 @@ def recognises(argv: Sequence[str], output: str) -> bool:
 
 
 def _told(text: str) -> Iterator[tuple[str, Printed]]:
+    """Of several runs in one output the last counts."""
     rows = lines(text)
-    begin = next((index for index, row in enumerate(rows) if HEADER.fullmatch(row)), len(rows))
-    found = [match for row in rows[begin:] if (match := ROW.fullmatch(row))]
+    begin = last_run(rows, CALL)
+    found = list(_iterations(rows, last_run(rows, HEADER), begin))
     if not found:
         return
     counts = [int(match[1]) for match in found]
@@ -35,6 +42,23 @@ def _told(text: str) -> Iterator[tuple[str, Printed]]:
     yield "create.ops_per_s", together((files, printed(match[3])) for files, match in zip(new, found, strict=True))
     yield "create.count", exact(counts[-1])
     yield "create.bytes", exact(sum(files * int(match[2]) for files, match in zip(new, found, strict=True)))
+
+
+def _iterations(rows: Sequence[str], header: int, begin: int) -> Iterator[re.Match[str]]:
+    """The lines below the last header; `begin` is where the last run begins with its own command line. Raises ValueError."""
+    if header < begin or not (rows and HEADER.fullmatch(rows[header])):
+        return
+    seen = 0
+    for index, row in enumerate(rows[header + 1 :], header + 1):
+        if match := ROW.fullmatch(row):
+            seen += 1
+            yield match
+        elif row.strip() and CELLS.fullmatch(row):
+            raise damaged(rows, index)
+    call = f"{rows[begin]} "
+    asked = LOOPS.search(call)
+    if CALL.fullmatch(rows[begin]) and not UNTIL_FULL.search(call) and 0 < seen != (expected := int(asked[1]) if asked else 1):
+        raise ValueError(f"number of iterations, {seen} of {expected}")
 
 
 PARSER = Parser(

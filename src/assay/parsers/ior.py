@@ -11,9 +11,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from assay.catalogue import Parser
-from assay.catalogue.printed import MIB, SECOND, Printed, calls, exact, file_option, halves, lines, printed, values
+from assay.catalogue.printed import MIB, SECOND, Printed, calls, exact, file_option, halves, last_run, lines, printed, values
 
 EXPECTED = "IOR's 'Summary of all tests', or its JSON or CSV, of one test"
+BEGUN = re.compile(r"IOR-\S{1,40}: MPI Coordinated Test of Parallel I/O\s*")
 COLUMNS = re.compile(r"Operation\s+Max\(MiB\)\s+Min\(MiB\)\s+Mean\(MiB\)\s.*")
 NUMBER = r"\d{1,15}\.\d{1,9}"
 ROW = re.compile(rf"(write|read)((?:\s+{NUMBER}){{9}})\s+\S+\s+\S+\s+\d+\s+\d+\s+\d+\s+(\d+)\s.*")
@@ -27,10 +28,12 @@ def recognises(argv: Sequence[str], output: str) -> bool:
 
 
 def _told(text: str) -> Iterator[tuple[str, Printed]]:
+    """Of several runs in one output the last counts."""
     if '"summary"' in text:
         yield from _json(text)
         return
-    rows = lines(text)
+    whole = lines(text)
+    rows = whole[last_run(whole, BEGUN) :]
     begin = next((index for index, row in enumerate(rows) if COLUMNS.fullmatch(row)), len(rows))
     seen: set[str] = set()
     for row in rows[begin:]:
@@ -72,8 +75,9 @@ def _csv(rows: Sequence[str]) -> Iterator[tuple[str, Printed]]:
     names = next((row.split(",") for row in rows if row.startswith(CSV)), [])
     seen: set[str] = set()
     for row in rows:
-        cells = dict(zip(names, row.split(","), strict=False))
-        if cells.get("access") in ("read", "write") and len(cells) == len(names):
+        told = row.split(",")
+        cells = dict(zip(names, told, strict=False))
+        if cells.get("access") in ("read", "write") and len(told) == len(names):
             _once(seen, cells["access"])
             yield f"{cells['access']}.bytes_per_s", printed(cells["bw(MiB/s)"], MIB)
             yield f"{cells['access']}.ops_per_s", printed(cells["IOPS"])

@@ -1,7 +1,8 @@
 """iozone's table, matrix, throughput lines and Excel report: the rate of each of its operations.
 
 Rates are in kB/s where 1 kB is 1,024 bytes, cut off and not rounded (iozone 3.508, iozone.c: bytes over seconds, as a whole
-number, shifted by 10 bits). `-O` prints operations per second, `-N` microseconds per operation.
+number, shifted by 10 bits). `-O` prints operations per second, `-N` microseconds per operation. A figure is of all cells of a
+column: where one of them cannot be read, or the table does not come to its end, there is none.
 """
 
 from __future__ import annotations
@@ -10,11 +11,30 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from assay.catalogue import Parser
-from assay.catalogue.printed import KIB, Printed, calls, exact, halves, lines, printed, together, total, values
+from assay.catalogue.printed import (
+    KIB,
+    Printed,
+    calls,
+    damaged,
+    exact,
+    halves,
+    last_run,
+    lines,
+    printed,
+    together,
+    total,
+    values,
+)
 
-EXPECTED = "iozone's table of kB and reclen, its lines 'Children see throughput', or its Excel reports"
+EXPECTED = "iozone's whole table of kB and reclen, its lines 'Children see throughput', or its Excel reports"
+BEGUN = re.compile(r"\s*Iozone: Performance Test of File I/O\s*")
+ENDED = "iozone test complete."
 HEADER = re.compile(r"\s+[kK]B\s+reclen\s.*")
 ROW = re.compile(r"\s+\d+\s+\d+(\s+\d+)+\s*")
+CELLS = re.compile(r"\s{8}.*|\W*(?:\d+\W+){2}.*")
+"""What below the header must be a row: what stands as far right as one, or begins with two numbers."""
+FARTHEST = 4
+"""Characters between the end of a figure and that of its heading: at most 1 in 3.508."""
 COLUMNS = (
     *("write", "rewrite", "read", "reread", "random_read", "random_write", "backward_read", "record_rewrite", "stride_read"),
     *("stdio_write", "stdio_rewrite", "stdio_read", "stdio_reread"),
@@ -47,8 +67,10 @@ REPORTS = dict(
         strict=True,
     )
 )
+EXCEL_HEADER = re.compile(r'\s+("\d+"\s*)+')
 EXCEL_ROW = re.compile(r'"(\d+)"((?:\s+\d+)+)\s*')
-UNITS = {"Output is in kBytes/sec": "rate", "operations per second": "ops", "microseconds per operation": "time"}
+UNITS = {"kbytes/sec": "rate", "operations per second.": "ops", "microseconds per operation.": "time"}
+UNIT = re.compile(r".{0,40}\bOutput is in (.{1,40}?)\s*")
 Cell = tuple[str, int, int, Printed]
 """Operation, kB of the file, kB of the record, what is printed."""
 
@@ -59,43 +81,77 @@ def recognises(argv: Sequence[str], output: str) -> bool:
 
 
 def _told(text: str) -> Iterator[tuple[str, Printed]]:
+    """Of several runs in one output the last counts."""
     rows = lines(text)
-    cells = tuple(_table(rows)) or tuple(_excel(rows))
-    what = next((name for words, name in UNITS.items() if any(words in row for row in rows)), "rate")
-    for operation in dict.fromkeys(cell[0] for cell in cells):
-        yield from _of_cells(operation, [cell for cell in cells if cell[0] == operation], what)
-    for row in rows:
+    begin = last_run(rows, BEGUN)
+    cells = tuple(_table(rows, begin)) or tuple(_excel(rows, begin))
+    matrices: dict[str, dict[tuple[int, int], Printed]] = {}
+    for operation, size, record, figure in cells:
+        matrices.setdefault(operation, {})[size, record] = figure
+    if len({tuple(matrix) for matrix in matrices.values()}) > 1 or sum(map(len, matrices.values())) < len(cells):
+        raise ValueError("cell: the columns have not the same rows")
+    for operation, matrix in matrices.items():
+        yield from _of_matrix(operation, matrix, _unit(rows[begin:]))
+    for row in rows[begin:]:
         seen = CHILDREN.fullmatch(row)
         if seen and seen[1] in GROUPS:
             yield f"{GROUPS[seen[1]]}.bytes_per_s", printed(seen[2], KIB)
 
 
-def _table(rows: Sequence[str]) -> Iterator[Cell]:
-    """The cells below the header; a column that was not measured is left blank, so the place says which it is."""
+def _unit(rows: Sequence[str]) -> str:
+    """What the cells count. Raises ValueError where iozone does not say it, or says another."""
+    told = [match[1] for row in rows if (match := UNIT.fullmatch(row))]
+    if len(told) != 1 or told[0].lower() not in UNITS:
+        raise ValueError(f"unit: {', '.join(told) or 'none'}")
+    return UNITS[told[0].lower()]
+
+
+def _table(rows: Sequence[str], begin: int) -> Iterator[Cell]:
+    """The cells between the header and the end; what others say there is passed over, what should be a row must be one."""
     ends: list[int] = []
-    for row in rows:
+    for index, row in enumerate(rows[begin:], begin):
         if HEADER.fullmatch(row):
             ends = [match.end() for match in re.finditer(r"\S+", row)][2:]
-        elif ends and ROW.fullmatch(row):
-            size, record, *figures = re.finditer(r"\d+", row)
-            for place, figure in enumerate(figures):
-                nearest = min(range(len(ends)), key=lambda index: abs(ends[index] - figure.end()))
-                column = place if len(figures) == len(COLUMNS) else nearest
-                yield COLUMNS[column], int(size[0]), int(record[0]), _cut(figure[0])
+        elif ends and row.strip() == ENDED:
+            return
+        elif ends and row.strip() and (ROW.fullmatch(row) or CELLS.fullmatch(row)):
+            try:
+                yield from _row(row, ends)
+            except ValueError:
+                raise damaged(rows, index) from None
+    if ends:
+        raise ValueError(f"end of the table ({ENDED!r})")
 
 
-def _excel(rows: Sequence[str]) -> Iterator[Cell]:
+def _row(row: str, ends: Sequence[int]) -> Iterator[Cell]:
+    """One row; a column that was not measured is left blank, so the place says which it is. Raises ValueError."""
+    if not ROW.fullmatch(row):
+        raise ValueError
+    size, record, *figures = re.finditer(r"\d+", row)
+    if not 0 < int(record[0]) <= int(size[0]):
+        raise ValueError
+    for place, figure in enumerate(figures):
+        off, nearest = min((abs(end - figure.end()), index) for index, end in enumerate(ends))
+        if off > FARTHEST and len(figures) != len(COLUMNS):
+            raise ValueError
+        column = place if len(figures) == len(COLUMNS) else nearest
+        yield COLUMNS[column], int(size[0]), int(record[0]), _cut(figure[0])
+
+
+def _excel(rows: Sequence[str], begin: int) -> Iterator[Cell]:
     """The cells of the reports of -R, where the table itself was not kept."""
-    operation, records = "", [0]
-    for row in rows:
-        report, line = REPORT.fullmatch(row), EXCEL_ROW.fullmatch(row)
-        if report:
-            operation = REPORTS.get(report[1], "")
-        elif operation and re.fullmatch(r'\s+("\d+"\s*)+', row):
+    operation, records = "", list[int]()
+    for index, row in enumerate(rows[begin:], begin):
+        line = EXCEL_ROW.fullmatch(row)
+        if report := REPORT.fullmatch(row):
+            operation, records = REPORTS.get(report[1], ""), []
+        elif operation and EXCEL_HEADER.fullmatch(row):
             records = [int(text) for text in re.findall(r"\d+", row)]
-        elif operation and line:
+        elif operation and line and len(line[2].split()) <= len(records):
             for record, figure in zip(records, line[2].split(), strict=False):
                 yield operation, int(line[1]), record, _cut(figure)
+        elif operation and '"' in row:
+            raise damaged(rows, index)
 
 
 def _cut(text: str) -> Printed:
@@ -103,18 +159,18 @@ def _cut(text: str) -> Printed:
     return Printed(value=printed(text).value, half=1.0)
 
 
-def _of_cells(operation: str, cells: Sequence[Cell], what: str) -> Iterator[tuple[str, Printed]]:
+def _of_matrix(operation: str, matrix: Mapping[tuple[int, int], Printed], what: str) -> Iterator[tuple[str, Printed]]:
     """One figure of an operation: one cell as it stands, of a matrix all bytes (or operations) over all times."""
-    count = exact(sum(size // record for _, size, record, _ in cells))
+    cells = matrix.items()
+    count = exact(sum(size // record for size, record in matrix))
     if what == "time":
-        weights: Mapping[int, float] = {index: size // record / count.value for index, (_, size, record, _) in enumerate(cells)}
-        mean = total(cell[3].times(1e3 * weights[index]) for index, cell in enumerate(cells))
+        mean = total(figure.times(1e3 * (size // record) / count.value) for (size, record), figure in cells)
         yield from [(f"{operation}.latency_mean_ns", mean)] if mean.value else []
     elif what == "ops":
-        yield f"{operation}.ops_per_s", together((size // record, figure) for _, size, record, figure in cells)
+        yield f"{operation}.ops_per_s", together((size // record, figure) for (size, record), figure in cells)
     else:
-        yield f"{operation}.bytes_per_s", together((size * KIB, figure.times(KIB)) for _, size, _, figure in cells)
-        yield f"{operation}.bytes", exact(sum(size for _, size, _, _ in cells) * KIB)
+        yield f"{operation}.bytes_per_s", together((size * KIB, figure.times(KIB)) for (size, _), figure in cells)
+        yield f"{operation}.bytes", exact(sum(size for size, _ in matrix) * KIB)
     yield f"{operation}.count", count
 
 

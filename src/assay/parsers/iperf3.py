@@ -12,9 +12,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from assay.catalogue import Parser
-from assay.catalogue.printed import KIB, SECOND, Printed, calls, exact, file_option, halves, lines, printed, values
+from assay.catalogue.printed import KIB, SECOND, Printed, calls, exact, file_option, halves, last_run, lines, printed, values
 
 EXPECTED = "the whole report of iperf3 -c (text, or the JSON of -J) that ended without an error"
+BEGUN = re.compile(r"Connecting to host .{1,300}")
 ROW = re.compile(
     r"\[\s*(\d{1,9}|SUM)\](?:\[([TR])X-C\])?\s+[\d.]+-([\d.]+)\s+sec\s+([\d.]+) ([KMGT]?)Bytes"
     r"\s+([\d.]+) ([KMGT]?)(bits|Bytes)/sec(.{0,80}?)\s+(sender|receiver)\s*"
@@ -29,10 +30,12 @@ def recognises(argv: Sequence[str], output: str) -> bool:
 
 
 def _told(text: str) -> Iterator[tuple[str, Printed]]:
+    """Of several runs in one output the last counts: with --logfile each is added."""
     if "{" in text and '"end"' in text:
         yield from _json(text)
         return
-    rows = lines(text)
+    whole = lines(text)
+    rows = whole[last_run(whole, BEGUN) :]
     if not any(row.startswith("Connecting to host") for row in rows) or not any(row.startswith("iperf Done") for row in rows):
         return
     reverse = any(row.startswith("Reverse mode") for row in rows)

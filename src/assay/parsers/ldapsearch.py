@@ -1,6 +1,7 @@
 """ldapsearch's count of entries, and `time`'s elapsed time around it; ldapsearch itself tells no time.
 
-`# numEntries` and `result: CODE` end its LDIF (OpenLDAP 2.5, clients/tools/ldapsearch.c); a code other than 0 is an error.
+`# numEntries` and `result: CODE` end its LDIF (OpenLDAP 2.5, clients/tools/ldapsearch.c); a code other than 0 is an error. Its
+`# numResponses` are the entries, the references and the results together, which proves that nothing is missing.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from assay.catalogue.printed import Printed, calls, exact, halves, lines, real_t
 
 EXPECTED = "ldapsearch's '# numEntries' (not with -LLL), or the elapsed time of time"
 ENTRIES = re.compile(r"# numEntries: (\d{1,15})")
+NUMBER = re.compile(r"# num([A-Z][A-Za-z]{1,30}): (\d{1,15})")
 RESULT = re.compile(r"result: (\d{1,4}) .{1,80}")
 
 
@@ -23,12 +25,18 @@ def recognises(argv: Sequence[str], output: str) -> bool:
 
 
 def _told(text: str) -> Iterator[tuple[str, Printed]]:
-    """Of a paged search each page ends with its own count."""
-    rows = lines(text)
+    """Of a paged search each page ends with its own count; of several searches with a time each the last counts."""
+    whole = lines(text)
+    timed = [index for index, row in enumerate(whole) if real_time([row])]
+    rows = whole[timed[-2] + 1 if len(timed) > 1 else 0 :]
     if any(row.startswith("# numEntries") and not ENTRIES.fullmatch(row) for row in rows):
         raise ValueError("a number of entries that is none")  # without such a line there were no entries
     counts = [int(match[1]) for row in rows if (match := ENTRIES.fullmatch(row))]
     codes = [int(match[1]) for row in rows if (match := RESULT.fullmatch(row))]
+    told = [(match[1], int(match[2])) for row in rows if (match := NUMBER.fullmatch(row))]
+    responses = sum(number for name, number in told if name == "Responses")
+    if responses != len(codes) + sum(number for name, number in told if name != "Responses"):
+        raise ValueError(f"part of {responses} responses")
     if codes:
         yield "search.count", exact(sum(counts))
         yield "search.errors", exact(sum(code != 0 for code in codes))

@@ -10,9 +10,10 @@ import re
 from collections.abc import Iterator, Sequence
 
 from assay.catalogue import Parser
-from assay.catalogue.printed import Printed, calls, halves, lines, printed, values
+from assay.catalogue.printed import Printed, calls, halves, last_run, lines, printed, values
 
 EXPECTED = "mdtest's 'SUMMARY rate (in ops/sec)'"
+BEGUN = re.compile(r"mdtest-\S{1,40} was launched with .{1,80}")
 HEADER = re.compile(r"SUMMARY rate(?: \(in ops/sec\))?:.*")
 NUMBER = r"(\d{1,15}\.\d{1,6})"
 ROW = re.compile(rf"\s+([A-Z][a-z]{{1,20}} [a-z]{{1,20}})\s+:?\s*{NUMBER}\s+{NUMBER}\s+{NUMBER}\s+{NUMBER}\s*")
@@ -37,11 +38,13 @@ def recognises(argv: Sequence[str], output: str) -> bool:
 
 
 def _told(text: str) -> Iterator[tuple[str, Printed]]:
-    rows = lines(text)
-    begin = next((index for index, row in enumerate(rows) if HEADER.fullmatch(row)), len(rows))
-    for row in rows[begin:]:
+    """Of several runs in one output the last counts; of its summaries that of rates, not of times."""
+    whole = lines(text)
+    inside = False
+    for row in whole[last_run(whole, BEGUN) :]:
         match = ROW.fullmatch(row)
-        if match and match[1] in OPERATIONS and float(match[4]) > 0:
+        inside = bool(HEADER.fullmatch(row)) or (inside and not row.startswith("SUMMARY "))
+        if inside and match and match[1] in OPERATIONS and float(match[4]) > 0:
             yield f"{OPERATIONS[match[1]]}.ops_per_s", printed(match[4])
 
 

@@ -19,6 +19,8 @@ TRANSFERRED = re.compile(rf"Total transferred file size: {GROUPED} bytes")
 PROGRESS = re.compile(
     rf"\s+{GROUPED}\s+\d{{1,3}}%\s+(\d{{1,12}}[.,]\d\d)([kMGT])B/s\s+\d+:\d\d:\d\d \(xfr#\d+, (?:to|ir)-chk=0/\d+\)\s*"
 )
+ANY_PROGRESS = re.compile(PROGRESS.pattern.replace("chk=0/", r"chk=\d+/"))
+SUMMARY = re.compile(r"total size is .{1,200}")
 NAMES = "sending incremental file list"
 
 
@@ -29,7 +31,11 @@ def recognises(argv: Sequence[str], output: str) -> bool:
 
 def _told(text: str) -> Iterator[tuple[str, Printed]]:
     """The bytes of files where they are told, else all that crossed; nothing where no file was copied."""
-    rows = lines(text)
+    whole = lines(text)
+    ends = [index for index, row in enumerate(whole) if SUMMARY.fullmatch(row)]
+    rows = whole[ends[-2] + 1 if len(ends) > 1 else 0 :]  # of several runs the last counts
+    if any("(xfr#" in row and not ANY_PROGRESS.fullmatch(row) for row in rows):
+        raise ValueError("line of progress that is damaged")
     if any(row.startswith("Total transferred file size:") and not TRANSFERRED.fullmatch(row) for row in rows):
         raise ValueError("an amount of files that is none")  # what crossed is another amount
     progress, sent, files = (

@@ -15,6 +15,8 @@ from assay.catalogue.printed import KIB, Printed, calls, copied, halves, lines, 
 EXPECTED = "scp's line of progress of a whole file (100%), which it prints on a terminal only"
 DONE = re.compile(r".{0,512}\s100%\s+(\d{1,9})([KMGTP]?)B?\s+([\d.]{1,12})([KMGTP]?)B/s\s+(?:\d+:)?\d\d:\d\d\s*")
 PREFIXES = " KMGTP"
+ANY = re.compile(r"\s*(\S.{0,511}?)\s+\S{0,3}%\s.*B/s.*")
+"""A line of progress of a file, whether done or not."""
 
 
 def recognises(argv: Sequence[str], output: str) -> bool:
@@ -24,10 +26,17 @@ def recognises(argv: Sequence[str], output: str) -> bool:
 
 def _told(text: str) -> Iterator[tuple[str, Printed]]:
     files = []
+    begun: dict[str, str] = {}
     for line in lines(text):
+        if "%" in line and (progress := ANY.fullmatch(line)):
+            begun[progress[1]] = line
         if match := DONE.fullmatch(line):
+            if progress:
+                del begun[progress[1]]
             size = printed(match[1], KIB ** PREFIXES.index(match[2] or " "))
             files.append((size, printed(match[3], KIB ** PREFIXES.index(match[4] or " "))))
+    if begun:
+        raise ValueError(f"end of a file, {next(iter(begun.values())).strip()[:80]!r}")
     if not files:
         return
     rate = together((size.value, speed) for size, speed in files)

@@ -12,9 +12,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from assay.catalogue import Parser
-from assay.catalogue.printed import MIB, SECOND, Printed, calls, exact, file_option, halves, lines, printed, values
+from assay.catalogue.printed import MIB, SECOND, Printed, calls, exact, file_option, halves, last_run, lines, printed, values
 
 EXPECTED = "smallfile's report with its operation and files/sec, or the JSON of --output-json"
+BEGUN = re.compile(r"\s*version : .{1,40}")
 ROW = re.compile(r"([A-Za-z][A-Za-z/ -]{2,60}) [:=]\s{1,8}([a-z-]{3,20}|\d[\d.e+-]{0,30})")
 RENAMED = {"delete": "unlink", "delete-renamed": "unlink_renamed", "swift-get": "swift_get", "swift-put": "swift_put"}
 OPERATIONS = (
@@ -32,7 +33,8 @@ def _told(text: str) -> Iterator[tuple[str, Printed]]:
     if '"filesPerSec"' in text:
         yield from _json(text)
         return
-    found = {match[1]: match[2] for row in lines(text) if (match := ROW.fullmatch(row.strip()))}
+    rows = lines(text)
+    found = {match[1]: match[2] for row in rows[last_run(rows, BEGUN) :] if (match := ROW.fullmatch(row.strip()))}
     if "files/sec" not in found:
         return
     name = _name(found["operation"])

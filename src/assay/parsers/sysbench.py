@@ -10,9 +10,10 @@ import re
 from collections.abc import Iterator, Sequence
 
 from assay.catalogue import Parser
-from assay.catalogue.printed import MIB, SECOND, Printed, calls, exact, halves, lines, printed, values
+from assay.catalogue.printed import MIB, SECOND, Printed, calls, exact, halves, last_run, lines, printed, values
 
 EXPECTED = "the report of sysbench 1.0's fileio (File operations, Throughput, total time)"
+BEGUN = re.compile(r"sysbench \d.{1,100}")
 ROW = re.compile(r"\s+([a-z0-9/, MiB()]{3,40}):\s+([\d.]+)s?\s*", re.IGNORECASE)
 PREPARED = re.compile(r"(\d+) bytes written in ([\d.]+) seconds \(([\d.]+) MiB/sec\)\.")
 SIDES = {"read": ("reads/s", "read, MiB/s"), "write": ("writes/s", "written, MiB/s")}
@@ -30,7 +31,9 @@ def recognises(argv: Sequence[str], output: str) -> bool:
 
 
 def _told(text: str) -> Iterator[tuple[str, Printed]]:
-    rows = lines(text)
+    """Of several runs in one output (prepare, run) the last counts."""
+    whole = lines(text)
+    rows = whole[last_run(whole, BEGUN) :]
     for row in rows:
         if prepared := PREPARED.fullmatch(row):
             yield "write.bytes", exact(int(prepared[1]))

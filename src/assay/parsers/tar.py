@@ -44,6 +44,8 @@ def _result(line: str) -> re.Match[str] | None:
 
 def _told(text: str) -> Iterator[tuple[str, Printed]]:
     for line in lines(text):
+        if line.startswith(tuple(SIDES)) and not _result(line):
+            raise ValueError(f"line {line[:80]!r}")  # one before it is of what was done until then (--totals=SIGNAL)
         if match := _result(line):
             rate = printed(match[4], 1024.0 ** " KMGTPE".index(match[5] or " "))
             for side in SIDES.get(match[1], ("read", "write")):
