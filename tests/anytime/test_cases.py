@@ -20,7 +20,7 @@ LOOKING = 'observers = ["environment", "process_io", "page_cache", "block", "dev
 SHORT = {
     "file_server_migration": {
         "repeats = 5": "repeats = 3",
-        "count = 150": "count = 50",
+        "count = 600": "count = 50",
         "xfs": "btrfs",
         'size = "320 MiB"': 'size = "128 MiB"',
         "clients = [1, 2, 4, 8]": "clients = [1]",
@@ -36,7 +36,8 @@ SHORT = {
     "directory_import": {
         '"disk.limit.write_ops_per_s" = ["2 kIOPS", "4 kIOPS"]\n': "",
         '"import.workers" = [1, 4]\n': "",
-        'size = "2 MiB"': 'size = "256 KiB"',
+        'size = "8 MiB"': 'size = "256 KiB"',
+        'duration = "2 s"': "ops = 100",
         'size = "128 MiB"': 'size = "32 MiB"',
     },
 }
