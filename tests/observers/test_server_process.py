@@ -17,12 +17,12 @@ SUBJECT = Subject(server=Server(pid_file="/run/pid"))
 NAMES = ("rchar", "wchar", "syscr", "syscw", "read_bytes", "write_bytes", "cancelled_write_bytes")
 
 
-def accounts(pid, *, threads=1, run=0, wait=0, cpus="0-3", **counters):
+def accounts(pid, *, threads=1, run=0, wait=0, cpus="0-3", parent=1, **counters):
     """The texts about one process."""
     told = {name: counters.get(name, 0) for name in NAMES}
     return {
         f"/proc/{pid}/io": "".join(f"{name}: {value}\n" for name, value in told.items()),
-        f"/proc/{pid}/status": f"Name:\tx\nCpus_allowed_list:\t{cpus}\n",
+        f"/proc/{pid}/status": f"Name:\tx\nPPid:\t{parent}\nCpus_allowed_list:\t{cpus}\n",
         **{f"/proc/{pid}/task/{pid + thread}/schedstat": f"{run} {wait} 3\n" for thread in range(threads)},
     }
 
@@ -57,6 +57,31 @@ def test_a_new_process_counts_from_nothing_and_an_ended_one_keeps_what_it_had():
     poll = snapshot(Edge.POLL, 5, accounts(10, write_bytes=10), accounts(30, write_bytes=500))
     found = clock([accounts(10, write_bytes=10)], [accounts(10, write_bytes=20), accounts(40, write_bytes=1)], [poll])
     assert moved(found, Rung.SERVER_CACHE, Direction.WRITE) == 10 + 500 + 1
+
+
+def test_what_an_ended_child_had_is_in_its_parents_account_and_counts_once():
+    """The kernel adds the account of a child to that of the process that waits for it, all of it (proc_pid_io(5))."""
+    first = [accounts(10, rchar=5), accounts(20, parent=10, rchar=1000)]
+    polls = [
+        snapshot(Edge.POLL, 5, accounts(10, rchar=5), accounts(20, parent=10, rchar=1400), accounts(21, parent=20, rchar=70)),
+        snapshot(Edge.POLL, 6, accounts(10, rchar=5), accounts(20, parent=10, rchar=1470)),
+    ]
+    assert moved(clock(first, [accounts(10, rchar=1475)], polls), Rung.SERVER_PROCESS, Direction.READ) == 470
+    ignored = clock(first, [accounts(10, rchar=7)], polls)
+    assert moved(ignored, Rung.SERVER_PROCESS, Direction.READ) == 472, "nobody waited for it, so nobody else has its account"
+
+
+@pytest.mark.parametrize("seen_by_then", [5, 1405])
+def test_a_child_that_ends_while_it_is_looked_at_is_counted_once(seen_by_then):
+    """It was listed and gone when its account was to be read, before or after its parent's; no reason to know nothing."""
+    child = {"/proc/20/io": {"error": "No such file or directory"}}
+    polls = [
+        snapshot(Edge.POLL, 5, accounts(10, rchar=5), accounts(20, parent=10, rchar=1400)),
+        snapshot(Edge.POLL, 6, accounts(10, rchar=seen_by_then), child),
+    ]
+    found = clock([accounts(10, rchar=5)], [accounts(10, rchar=1405)], polls)
+    assert found.missing == {}
+    assert moved(found, Rung.SERVER_PROCESS, Direction.READ) == 1400
 
 
 def test_processor_time_of_all_threads_and_of_the_busiest():

@@ -3,11 +3,15 @@
 Sources, for every process that the target names as its server and their children: /proc/PID/io, /proc/PID/status and
 /proc/PID/task/*/schedstat. `rchar` and `wchar` are rung L5; sockets are in them only where they are used by read and write,
 and io_uring is not. `read_bytes` is rung L6, what the server's own cache did not answer; `write_bytes` there is what it made
-dirty, which proves nothing of durability. A process that ends keeps what it had; one that begins counts from 0.
+dirty, which proves nothing of durability. A process that begins counts from 0; one that ends keeps what it had, which is in the
+account of the process that waited for it where that one is the server's, too (proc_pid_io(5)), and is not counted twice.
 """
 
 from __future__ import annotations
 
+import errno
+import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from assay.catalogue import Evidence, Host, Observer
@@ -27,7 +31,10 @@ COUNTERS = ("rchar", "wchar", "syscr", "syscw", "read_bytes", "write_bytes")
 KEYS = ("L5.read", "L5.write", "L6.read", "L6.write")
 METRICS = ("run_ns", "busiest_thread_ns", "cpus", "processes")
 SUBJECT = "server"
+GONE = tuple(map(os.strerror, (errno.ENOENT, errno.ESRCH)))
 Amounts = Mapping[str, int]
+Account = tuple[int, Amounts]
+"""The parent of a process, and its counters."""
 
 
 def available(host: Host) -> str | None:
@@ -54,7 +61,7 @@ def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], subject: Su
     if refused:
         return Evidence(missing=dict.fromkeys((*KEYS, *(f"server.{metric}" for metric in METRICS)), refused))
     origin = Origin(host=host_name, phase=phase, source="server_process:/proc/PID/io", layer="server")
-    sums = since_first([{str(pid): moved(one, pid) for pid in pids_of(one)} for one in seen])
+    sums = since_first([processes_of(one) for one in seen])
     return Evidence(readings=tuple(readings_of(origin, seen, sums)), series=tuple(series_of(origin, seen)))
 
 
@@ -62,7 +69,9 @@ def why_not(snapshots: Sequence[Snapshot], seen: Sequence[Snapshot]) -> str | No
     """Why nothing can be said of the server; None where it ran at every look and we may read its accounts."""
     if len(seen) < len(snapshots):
         return f"no process of the server was found at {len(snapshots) - len(seen)} of {len(snapshots)} looks"
-    closed = [path for one in seen for pid in pids_of(one) if text_of(one, path := f"/proc/{pid}/io") is None]
+    closed = [
+        path for one in seen for pid in pids_of(one) if not ended(one, path := f"/proc/{pid}/io") and text_of(one, path) is None
+    ]
     return f"{closed[0]}: not readable: run as root or as the server's user" if closed else None
 
 
@@ -72,23 +81,60 @@ def pids_of(snapshot: Snapshot) -> list[int]:
     return [int(pid) for pid in found] if isinstance(found, list | tuple) else []
 
 
-def moved(snapshot: Snapshot, pid: int) -> Amounts:
-    """The I/O counters of one process."""
-    path = f"/proc/{pid}/io"
-    found = named_numbers(text_of(snapshot, path) or "", path)
-    return {name: found.get(name, 0) for name in COUNTERS}
+def ended(snapshot: Snapshot, path: str) -> bool:
+    """Whether the process was gone when it was to be read: a server that forks has children that end between two readings."""
+    told = snapshot.raw.get(path)
+    return isinstance(told, Mapping) and told.get("error") in GONE
 
 
-def since_first(samples: Sequence[Mapping[str, Amounts]]) -> list[dict[str, int]]:
-    """The sums since the first look: what began later counts from 0, what ended keeps what it had."""
-    first, spent, result = samples[0], dict[str, dict[str, int]](), list[dict[str, int]]()
-    for sample in samples:
-        for who, amounts in sample.items():
-            start = first.get(who, {})
-            spent[who] = {name: rise(start.get(name, 0), amount, f"{name} of {who}") for name, amount in amounts.items()}
-        names = {name for amounts in spent.values() for name in amounts}
-        result.append({name: sum(amounts.get(name, 0) for amounts in spent.values()) for name in names})
-    return result
+def processes_of(snapshot: Snapshot) -> dict[int, Account | None]:
+    """The parent of each process (0 where that is not told) and its I/O counters; None of one that had just ended."""
+    found: dict[int, Account | None] = {}
+    for pid in pids_of(snapshot):
+        text = text_of(snapshot, path := f"/proc/{pid}/io")
+        counted = named_numbers(text or "", path)
+        parent = re.search(r"^PPid:\s*(\d+)", text_of(snapshot, f"/proc/{pid}/status") or "", re.MULTILINE)
+        amounts = {name: counted.get(name, 0) for name in COUNTERS}
+        found[pid] = (int(parent[1]) if parent else 0, amounts) if text is not None else None
+    return found
+
+
+def since_first(looks: Sequence[Mapping[int, Account | None]]) -> list[dict[str, int]]:
+    """The sums since the first look: what all that live have, and what is in nobody's account of those that ended."""
+    kept, before = dict.fromkeys(COUNTERS, 0), dict[int, Account]()
+    result: list[dict[str, int]] = []
+    for look in looks:
+        now = {pid: account for pid, account in look.items() if account is not None}
+        for pid in [*lost(before, now)]:
+            if pid in look:
+                now[pid] = before[pid]  # it ended after its parent's account was read, in which it is at the next look
+            else:
+                kept = {name: kept[name] + before[pid][1][name] for name in COUNTERS}
+        for pid in before.keys() & now.keys():
+            for name in COUNTERS:
+                rise(before[pid][1][name], now[pid][1][name], f"{name} of {pid}")
+        result.append({name: kept[name] + sum(amounts[name] for _, amounts in now.values()) for name in COUNTERS})
+        before = now
+    return [{name: total[name] - result[0][name] for name in COUNTERS} for total in result]
+
+
+def lost(before: Mapping[int, Account], after: Mapping[int, Account]) -> Iterator[int]:
+    """Of those that ended the ones whose account did not go to the next of their ancestors that lives.
+
+    It goes to who waits for them, which shows: that account then rose by theirs at least. It goes to nobody where their end is
+    ignored (SIGCHLD), or where they outlived their parent.
+    """
+    heirs: dict[int, list[int]] = {}
+    for pid in before.keys() - after.keys():
+        heir = before[pid][0]
+        while heir in before and heir not in after:
+            heir = before[heir][0]
+        heirs.setdefault(heir, []).append(pid)
+    for heir, gone in heirs.items():
+        owed = {name: sum(before[pid][1][name] for pid in gone) for name in COUNTERS}
+        past = before[heir][1] if heir in before else dict.fromkeys(COUNTERS, 0)
+        if heir not in after or any(after[heir][1][name] - past[name] < owed[name] for name in COUNTERS):
+            yield from gone
 
 
 def readings_of(origin: Origin, seen: Sequence[Snapshot], sums: Sequence[Amounts]) -> Iterator[Reading]:
