@@ -202,3 +202,9 @@ def test_a_stopped_job_stops_as_a_whole_and_goes_on(room):
 def test_the_result_that_a_tool_writes_to_a_file_is_read(room):
     seen, *_ = watched(room, "sh", "-c", "echo 42 > out.json", options=("--result", "out.json"))
     assert seen["result"] == "42\n"
+
+
+def test_a_result_that_an_earlier_call_left_is_not_this_ones(room):
+    (room / "out.json").write_text("41\n")
+    seen, *_ = watched(room, "false", options=("--result", "out.json"))
+    assert seen["result"] is None

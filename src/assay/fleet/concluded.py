@@ -63,11 +63,14 @@ def said(stage: Stage) -> tuple[Stream, Stream]:
 
 
 def result(stage: Stage) -> str | None:
-    """The text of the file into which the tool wrote its result; None where it wrote none, or data instead."""
+    """The text of the file into which the tool wrote its result; None where it wrote none (what an earlier call left there does
+    not count), or data instead.
+    """
     if stage.ask.result_file is not None:
         path = Path(stage.directory, stage.ask.result_file)
         with contextlib.suppress(OSError):
-            return stage.host.read(str(path)) if path.stat().st_size <= MOST_RESULT_BYTES else None
+            written = touched.identity(str(path)) != stage.result_was
+            return stage.host.read(str(path)) if written and path.stat().st_size <= MOST_RESULT_BYTES else None
     return None
 
 

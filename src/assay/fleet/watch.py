@@ -93,6 +93,7 @@ def _stage(host: Host, ask: Ask) -> tuple[Stage, dict[str, str]]:
             tees=(out, err),
             tree=tree.Tree(before=frozenset(tree.Tree().others())),
             inherited=inherited,
+            result_was=touched.identity(str(Path(directory, ask.result_file))) if ask.result_file is not None else None,
         ),
         missing,
     )

@@ -53,6 +53,8 @@ class Stage:
     tees: tuple[Tee, Tee]
     tree: Tree
     inherited: dict[str, bool]
+    result_was: touched.Identity | None = None
+    """The file into which the tool is to write its result, as it was before."""
 
 
 @dataclass(kw_only=True)
