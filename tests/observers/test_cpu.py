@@ -40,6 +40,12 @@ def test_a_thread_that_ends_keeps_what_it_had():
     assert list(the_series(parsed({}, waited, ended), "run_delay_ns", "pid:4242").value) == [0, 0, 700, 700]
 
 
+def test_a_thread_that_ends_between_its_two_texts_keeps_what_it_had():
+    waited = {"/proc/4242/task/4243/schedstat": bumped(r"\d+ (\d+) \d+", 700)}
+    ended = {"/proc/4242/task/4243/schedstat": lambda _: None}
+    assert list(the_series(parsed({}, waited, ended), "run_delay_ns", "pid:4242").value) == [0, 0, 700, 700]
+
+
 def test_a_small_step_back_of_idle_is_the_kernels_guess_and_a_large_one_a_reset():
     idle = r"(?m)^cpu (?: \d+){3} (\d+)"
     assert the_series(parsed({}, {STAT: bumped(idle, -3)}), "idle_ns").value[-1] == 0

@@ -124,12 +124,13 @@ def threads_of(snapshot: Snapshot, pid: int) -> Threads:
     """What each thread had so far; a thread that ended while it was being read is left out."""
     found: dict[str, tuple[int, int, int]] = {}
     prefix = f"/proc/{pid}/task/"
+    tells = text_of(snapshot, f"{prefix}{pid}/schedstat") is not None  # else this kernel has none of any thread
     for path in snapshot.raw:
         thread, _, name = path.removeprefix(prefix).partition("/")
-        stat = text_of(snapshot, path)
-        if not path.startswith(prefix) or name != "stat" or stat is None:
+        stat, scheduled = text_of(snapshot, path), text_of(snapshot, f"{prefix}{thread}/schedstat")
+        if not path.startswith(prefix) or name != "stat" or stat is None or (tells and scheduled is None):
             continue
-        words = (text_of(snapshot, f"{prefix}{thread}/schedstat") or "0 0 0").split()
+        words = (scheduled or "0 0 0").split()
         found[thread] = (sum(ticks_of(stat)), number(words[0], path), number(words[1], path))
     return found
 
