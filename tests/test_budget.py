@@ -67,8 +67,8 @@ def test_a_budget_that_is_not_used_up_leaves_the_repeats_as_they_are(bench):
 def test_repeats_end_when_the_interval_is_narrow_enough(bench):
     runs, news = conducted(bench, 'repeats = "until 10 %"\nbudget = "2 min"', sleep="0.3")
     (reason,) = reasons(news)
-    assert "every contrast is known to" in reason
-    assert 3 <= len({run["trial"]["id"] for run in runs}) < 30
+    assert "every figure is known to" in reason
+    assert 6 <= len({run["trial"]["id"] for run in runs}) < 30
 
 
 @pytest.mark.slow
@@ -86,3 +86,25 @@ def test_resume_asks_again_and_runs_nothing_where_it_was_enough(bench):
     after, news = conducted(bench, 'repeats = "until 10 %"\nbudget = "2 min"', "--resume", sleep="0.3")
     assert [run["trial"]["id"] for run in after] == [run["trial"]["id"] for run in before]
     assert len(reasons(news)) == 1
+
+
+BY_HAND = """
+compare = "system"
+repeats = "until 10 %"
+budget = "4 min"
+"""
+SYSTEM = """
+[factors.system]
+levels = ["old", "new"]
+change = "manual"
+"""
+
+
+@pytest.mark.slow
+def test_a_sitting_ends_when_two_like_it_would_be_precise(bench):
+    path = bench.home / "enough.toml"
+    path.write_text(TEXT.format(asked=BY_HAND, sleep="0.3") + SYSTEM)
+    done = bench.run("run", path, "--lab", "lab", "--json", "--progress", "json", "--sitting", "old")
+    assert done.returncode == 0, done.stderr
+    (reason,) = reasons([json.loads(line) for line in done.stderr.splitlines() if line.startswith("{")])
+    assert "a contrast of two sittings like this one is known to" in reason

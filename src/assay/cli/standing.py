@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from itertools import pairwise
 from pathlib import Path
@@ -11,7 +13,7 @@ from pathlib import Path
 from assay.analysis import cells, compare
 from assay.experiment.plan import Standing
 from assay.notebook import read as notebook
-from assay.records import Comparison, Experiment, Outcome, Precision, Run
+from assay.records import Change, Comparison, Experiment, Judged, Outcome, Precision, Results, Run
 
 SECOND_NS = 1_000_000_000
 
@@ -22,12 +24,14 @@ def standing(folder: Path, experiment: Experiment, sitting: int) -> Standing:
     blocks: dict[int, list[Run]] = defaultdict(list)
     for run in runs:
         blocks[run.trial.block].append(run)
-    ended = [block for block in blocks.values() if any(run.outcome is not Outcome.INTERRUPTED for run in block)]
+    ended = [number for number, block in blocks.items() if any(run.outcome is not Outcome.INTERRUPTED for run in block)]
+    now, before = widths(folder, sitting, max(ended, default=0)) if isinstance(experiment.repeats, Precision) else (None, None)
     return Standing(
         blocks_done=len(ended),
         elapsed_ns=worked_ns(runs),
-        longest_block_ns=max(map(worked_ns, ended), default=0),
-        half_width_share=half_width(folder, experiment) if isinstance(experiment.repeats, Precision) else None,
+        longest_block_ns=max((worked_ns(blocks[number]) for number in ended), default=0),
+        half_width_share=now,
+        half_width_before_share=before,
     )
 
 
@@ -44,18 +48,28 @@ def seconds(utc: str) -> float:
     return datetime.fromisoformat(utc).timestamp()
 
 
-def half_width(folder: Path, experiment: Experiment) -> float | None:
+def widths(folder: Path, sitting: int, last: int) -> tuple[float | None, float | None]:
+    """How precisely this sitting has its answers: with its last block, and without it."""
+    kept, load = notebook.results(folder), notebook.load(folder)
+    runs = [judged for judged in kept.runs if judged.run.trial.sitting == sitting]
+    earlier = [judged for judged in runs if judged.run.trial.block < last]
+    return half_width(kept, sitting, runs, load), half_width(kept, sitting, earlier, load)
+
+
+def half_width(kept: Results, sitting: int, runs: Sequence[Judged], load: notebook.Load) -> float | None:
     """The widest relative half width of the 95 % intervals that the answer rests on; None where one is still missing.
 
-    With a comparison these are its ratios, otherwise the cells' own figures.
+    With a comparison these are the ratios of this sitting, otherwise its cells' own figures. Where the arms of a comparison are
+    sittings, the cells' widths stand for the ratio of two that are as wide: times the root of two.
     """
-    kept = notebook.results(folder)
-    table = cells.cells(experiment, kept.plan, kept.runs, notebook.load(folder))
-    comparisons: tuple[Comparison, ...] = compare.comparisons(experiment, kept.plan, table, kept.runs)
-    estimates = [comparison.ratio for comparison in comparisons] if comparisons else [cell.estimate for cell in table]
-    widths = [
+    experiment, plan = kept.experiment, kept.plan
+    table = cells.cells(experiment, replace(plan, trials=tuple(t for t in plan.trials if t.sitting == sitting)), runs, load)
+    apart = [factor.path for factor in experiment.factors if factor.change is Change.MANUAL] == [experiment.compare]
+    found: tuple[Comparison, ...] = () if apart else compare.comparisons(experiment, plan, table, runs)
+    estimates = [one.ratio for one in found] if found else [cell.estimate for cell in table]
+    known = [
         (estimate.high - estimate.low) / 2 / estimate.value
         for estimate in estimates
         if estimate is not None and estimate.low is not None and estimate.high is not None and estimate.value
     ]
-    return max(widths) if widths and len(widths) == len(estimates) else None
+    return max(known) * (math.sqrt(2) if apart else 1) if known and len(known) == len(estimates) else None

@@ -14,7 +14,9 @@ from assay.statistics import effect_weights
 from assay.statistics.paired_power import LEVEL, POWER, Design, detectable, noncentrality, provable
 
 LEAST_BLOCKS = 3
-"""Precision is not asked about before: the interval of two pairs is no guide (STATISTICS 2.1)."""
+"""Fewer give no interval."""
+LEAST_PRECISE = 6
+"""Precision ends nothing before: the spread of a few blocks is no guide to that of more."""
 UNKNOWN_CVS = (0.01, 0.03, 0.10)
 """Where nothing is known of the spread, three cases are shown."""
 
@@ -87,7 +89,7 @@ def _blocks(experiment: Experiment, plan: Plan, block_ns: int) -> int:
 
 def _fewest(experiment: Experiment, blocks: int) -> int:
     """Blocks of each sitting after which the schedule can end at the earliest."""
-    return min(LEAST_BLOCKS, blocks) if isinstance(experiment.repeats, Precision) else blocks
+    return min(LEAST_PRECISE, blocks) if isinstance(experiment.repeats, Precision) else blocks
 
 
 def _block_ns(experiment: Experiment, told: History) -> int:

@@ -1,23 +1,19 @@
-"""The order of trials: complete randomised blocks, drawn from the seed before the first trial.
+"""The order of trials: complete randomised blocks, balanced over pairs of blocks, drawn from the seed before the first trial.
 
-Each block holds every combination of the automatic levels once, or every one of the design. The order within a block is a
-Fisher-Yates shuffle: for i from the last place down to 1, places i and floor(random() * (i + 1)) are exchanged, with Python's
-`random.Random` seeded by the text "SEED:SITTING:BLOCK". `random()` gives the same numbers on every version of Python, and a
-block's order does not depend on how many blocks are drawn.
+Each block holds every combination of the automatic levels once, or every one of the design, in the order that `balance` draws
+by Python's `random.Random`, seeded by texts that begin with "SEED:SITTING". `random()` gives the same numbers on every version
+of Python, and a block's order does not depend on how many blocks are drawn.
 """
 
 from __future__ import annotations
 
 import hashlib
 import itertools
-import random
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TypeVar
+from collections.abc import Iterator, Mapping
 
-from assay.experiment import design
+from assay.experiment import balance, design
 from assay.records import Change, Experiment, Factor, Trial, Value
 
-T = TypeVar("T")
 _SEED_BITS = 48
 """Seeds of trials are exact in JSON readers that know only doubles."""
 
@@ -38,15 +34,6 @@ def combinations(experiment: Experiment) -> tuple[Mapping[str, Value], ...]:
     return design.combinations(experiment, [factor for factor in experiment.factors if factor.change is Change.AUTOMATIC])
 
 
-def shuffled(items: Sequence[T], key: str) -> list[T]:
-    """The items in an order that follows from the key alone."""
-    order, source = list(items), random.Random(key)  # noqa: S311  an order, no secret
-    for last in range(len(order) - 1, 0, -1):
-        other = int(source.random() * (last + 1))
-        order[last], order[other] = order[other], order[last]
-    return order
-
-
 def trial_seed(seed: int, block: int) -> int:
     """The seed of a trial's data and offsets: the same within a block, so that the arms it pairs do the same work."""
     return int.from_bytes(hashlib.sha256(f"{seed}:{block}".encode()).digest()[:8], "big") >> (64 - _SEED_BITS)
@@ -61,7 +48,7 @@ def trials(experiment: Experiment, blocks: int) -> Iterator[Trial]:
         visit = visits.get(level, 0)
         visits[level] = visit + 1
         for block in range(blocks):
-            for levels in shuffled(every, f"{experiment.seed}:{sitting}:{block}"):
+            for levels in balance.ordered(every, f"{experiment.seed}:{sitting}", block):
                 place = next(position)
                 yield Trial(
                     id=place + 1,
