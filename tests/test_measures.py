@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay import measures
-from assay.measures import ladder, latency
+from assay.measures import foreign, ladder, latency
 from assay.records import (
     ABSOLUTE,
     Claim,
@@ -293,3 +293,14 @@ def test_evidence_keys(key, there):
 )
 def test_words(value, unit, text):
     assert measures.with_unit(value, unit) == text
+
+
+def test_no_bytes_at_some_rate_are_bytes_that_the_tool_does_not_tell():
+    """hdparm on a disk that is all but broken: `0 MB in 3.10 seconds = 300.10 kB/sec`."""
+    made = Made()
+    phase = replace(run_of(made).phases[0], values={"read.bytes": 0.0, "read.bytes_per_s": 307_302.4, "read.elapsed_ns": 3.1e9})
+    read = replace(checkpoints(0, [(0, 0), (1, 1), (2, 2)])[1], layer="process", metric="read_bytes")
+    seen = replace(observations_of(made), series=(read,))
+    assert list(foreign.denied(phase, seen, "read", 0.05)) == []
+    (words, share) = next(foreign.unseen(phase, "read", 1e6, (0.95, 0.95, 0.01)), ("", 1.0))
+    assert share == 1.0, words

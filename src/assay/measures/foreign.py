@@ -58,7 +58,7 @@ def told(phase: Phase, operation: str) -> Told | None:
     elapsed = phase.values.get(f"{operation}.elapsed_ns")
     return Told(
         rate=rate,
-        bytes=phase.values.get(f"{operation}.bytes"),
+        bytes=phase.values.get(f"{operation}.bytes") or None,  # hdparm prints 0 MB of what was less
         seconds=elapsed / 1e9 if elapsed else None,
         slack=phase.values.get(f"{operation}.{SLACK}", 0.0) / rate,
         slack_s=phase.values.get(f"{operation}.{TIME_SLACK}", 0.0) / 1e9,
