@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 
 from assay.catalogue import Host
 from assay.errors import BusyError, TrialError
-from assay.machine import cgroups, marks, own_file, throttle
+from assay.machine import cgroups, image, marks, own_file, throttle
 from assay.machine.stack import DELETED, backing_file, mounts
 
 PATIENCE_S = 5.0
@@ -70,6 +70,8 @@ def _loop(host: Host, details: Details) -> bool:
     name = posixpath.basename(details["device"])
     if backing_file(host, name) != details["image"].removesuffix(DELETED):
         return False
+    if "read_ahead_kb" in details:  # as it was found; an older ledger does not say
+        host.write(image.read_ahead(name), details["read_ahead_kb"])
     done = host.run(["losetup", "-d", details["device"]], check=False)
     deadline = time.monotonic() + PATIENCE_S
     while backing_file(host, name) == details["image"]:

@@ -19,6 +19,8 @@ BLOCK = 4096
 ATTACH_TRIES = 20
 SPARE = 1.1
 """An image must fit with this much to spare: a full file system below would slow every write down."""
+LEAST_READ_AHEAD_KB = 128
+"""What the kernel gives every device that is new (VM_READAHEAD_PAGES, include/linux/mm.h)."""
 IN_MEMORY = ("tmpfs", "ramfs")
 """Without a device below, and without FIEMAP: neither proof can be given there."""
 
@@ -93,11 +95,12 @@ def attach(host: Host, undo: Undo, image: str, *, direct_io: Literal["on", "off"
     _refuse_attached(host, image)
     for _ in range(ATTACH_TRIES):
         device = host.run(["losetup", "-f"]).stdout.strip()
-        undo.add("loop", device=device, image=image)
-        done = host.run(["losetup", f"--direct-io={direct_io}", device, image], check=False)
         name = posixpath.basename(device)
+        undo.add("loop", device=device, image=image, read_ahead_kb=host.read(read_ahead(name)).strip())
+        done = host.run(["losetup", f"--direct-io={direct_io}", device, image], check=False)
         if done.status == 0:
             _prove_direct(host, undo, name, image, direct_io)
+            _read_ahead_as_new(host, name)
             return name
         taken = backing_file(host, name) not in (None, image)
         undo.undo("loop", device=device, image=image)
@@ -109,6 +112,22 @@ def attach(host: Host, undo: Undo, image: str, *, direct_io: Literal["on", "off"
 def direct_io(host: Host, loop: str) -> bool:
     """What the kernel says of the loop device: whether it goes past the page cache of its image."""
     return host.read(f"/sys/block/{loop}/loop/dio").strip() == "1"
+
+
+def read_ahead(loop: str) -> str:
+    """Where the kernel keeps how far it reads ahead on a device, in KiB."""
+    return f"/sys/block/{loop}/queue/read_ahead_kb"
+
+
+def _read_ahead_as_new(host: Host, loop: str) -> None:
+    """A device that was used before keeps what was set then, and so would differ from the next one.
+
+    Newer kernels raise the least to what suits the disk below, whenever a limit of the queue is written (blk_apply_bdi_limits,
+    block/blk-settings.c of 6.18): writing one as it is changes nothing else.
+    """
+    host.write(read_ahead(loop), str(LEAST_READ_AHEAD_KB))
+    rotational = f"/sys/block/{loop}/queue/rotational"
+    host.write(rotational, host.read(rotational).strip())
 
 
 def _refuse_attached(host: Host, image: str) -> None:
