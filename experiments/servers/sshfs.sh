@@ -17,6 +17,7 @@ near=$(printf 'as%08xc' "$number")          # the clients' end of the link, in t
 far=$(printf 'as%08xs' "$number")           # the server's end
 
 fail() { echo "sshfs.sh: $1" >&2; exit 1; }
+case $dir in /*) ;; *) fail "found DIR $dir; expected an absolute path" ;; esac
 
 # Waits until the rest of the line succeeds, ten seconds at most.
 until_true() {
@@ -56,6 +57,7 @@ start() {  # RATE
   done
   test -c /dev/fuse || fail "found no /dev/fuse; expected a kernel with FUSE"
   mkdir -m 700 "$dir"
+  echo "$dir" > "$dir/made"                            # without it nothing is removed
   cp "$0" "$dir/new" && mv "$dir/new" "$dir/sshfs.sh"  # what undoes it stays with it, wherever this file may be then
   mkdir "$dir/data"
   network=$(free_network)
@@ -142,6 +144,7 @@ is_quiet() {
 }
 
 stop() {
+  grep -qsxF "$dir" "$dir/made" || return 0
   until_true is_quiet || fail "processes in $space or mounts below $dir do not end"
   ip link delete "$near" 2> /dev/null || true
   ip netns delete "$space" 2> /dev/null || true

@@ -25,6 +25,7 @@ def test_there_are_all_of_them() -> None:
         "known_disk",
         "memory_test",
         "metadata_all",
+        "network_demand",
         "one_gigabyte_a_second",
         "open_loop",
         "overwriters",
