@@ -1,10 +1,14 @@
 import json
+from dataclasses import replace
 
 import pytest
 
 import cli_notebook
+import notebook_records as made
 from assay.cli.show import show
 from assay.errors import UsageError
+from assay.notebook.store import Store
+from assay.records import Claim, Durability
 
 
 @pytest.fixture(scope="module")
@@ -41,3 +45,18 @@ def test_json_owns_its_stream(lab, capsys):
 def test_a_run_that_is_not_there(lab, run, words):
     with pytest.raises(UsageError, match=words):
         show(lab, "a-mail", run, as_json=False)
+
+
+def test_how_a_figure_was_made_is_said(tmp_path, capsys):
+    """The drain is in the figure, and the figure without it beside: nobody can tell from 500/s alone."""
+    asked = made.experiment()
+    (measure,) = asked.measures
+    claimed = replace(asked, measures=(replace(measure, claim=Claim(durability=Durability.STABLE_MEDIA)),))
+    with Store.create(tmp_path, claimed, made.plan(claimed), made.TEXT) as kept:
+        drained = replace(made.phase(), drain_ns=10**9)
+        kept.add(made.run(kept.plan.trials[0], phases=(drained,)), made.observations())
+    show(tmp_path, None, "1/1", as_json=False)
+    line = f"{made.RATE}: the drain of 1 s is charged; without that 1,000/s"
+    assert f"how it was counted:\n    {line}\n" in capsys.readouterr().out
+    show(tmp_path, None, "1/1", as_json=True)
+    assert json.loads(capsys.readouterr().out)["treatments"] == {made.RATE: line.removeprefix(f"{made.RATE}: ")}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from assay.errors import DamagedError, UsageError
 from assay.notebook import layout
 from assay.notebook import read as notebook
 from assay.plain import to_plain
-from assay.records import Experiment, Finding, Judged, Outcome, Phase, State, Verdict
+from assay.records import Experiment, Finding, Judged, Observations, Outcome, Phase, State, Verdict
 from assay.units import Unit
 
 
@@ -25,14 +26,28 @@ def show(lab: Path, which: str | None, run_id: str, *, as_json: bool) -> int:
     """Show a run of an experiment by today's rules. Raises UsageError naming the runs that there are, DamagedError."""
     folder = notebook.choose(lab, which)
     judged = find(folder, layout.run_id(*layout.split_run_id(run_id)))
-    levels = quantities.telling(notebook.read_plan(folder)[0])
-    print(json.dumps(plainly(judged), sort_keys=True) if as_json else told(readable.judged(judged, levels)))
+    experiment = notebook.read_plan(folder)[0]
+    treated = treatments(experiment, judged, notebook.observations(folder, judged.id))
+    levels = quantities.telling(experiment)
+    print(json.dumps(plainly(judged, treated), sort_keys=True) if as_json else told(readable.judged(judged, levels), treated))
     return 0
 
 
-def plainly(judged: Judged) -> dict[str, object]:
-    """A run with its verdicts, and what the load itself used in each phase (figures of `measures.costs`)."""
-    return {**to_plain(judged), "costs": {phase.name: measures.costs(phase) for phase in judged.run.phases}}
+def plainly(judged: Judged, treated: Mapping[str, str]) -> dict[str, object]:
+    """A run with its verdicts, how figures were made, and what the load itself used in each phase (`measures.costs`)."""
+    costs = {phase.name: measures.costs(phase) for phase in judged.run.phases}
+    return {**to_plain(judged), "treatments": dict(treated), "costs": costs}
+
+
+def treatments(experiment: Experiment, judged: Judged, seen: Observations) -> dict[str, str]:
+    """How each figure was made that is not simply what was done over the time in which it was; with what it was before."""
+    found: dict[str, str] = {}
+    for measure in experiment.measures:
+        figure = measures.value(judged.run, seen, measure) if measure.name in judged.verdicts else None
+        if figure is not None and figure.treatment is not None:
+            before = "" if figure.raw is None else f"; without that {with_unit(figure.raw, figure.unit)}"
+            found[measure.name] = f"{figure.treatment}{before}"
+    return found
 
 
 def find(folder: Path, run_id: str) -> Judged:
@@ -59,7 +74,7 @@ def whole(folder: Path, experiment: Experiment, judged: Judged) -> Judged:
     return replace(judged, courses=steady_state.courses(experiment, judged.run, seen))
 
 
-def told(judged: Judged) -> str:
+def told(judged: Judged, treated: Mapping[str, str]) -> str:
     """A run in words."""
     run = judged.run
     started = run.started_utc[:19].replace("T", " ")
@@ -69,7 +84,8 @@ def told(judged: Judged) -> str:
         head.rstrip(", "),
         f"error: {run.error}" if run.error else "",
         verdict_table(judged),
-        over_time(judged),
+        together("how it was counted:", treated),
+        together("over time:", {measure: course.statement for measure, course in judged.courses.items()}),
         tables.reasons(judged.verdicts.values()),
         doubts(findings),
         phase_table(run.phases),
@@ -97,12 +113,12 @@ def verdict_table(judged: Judged) -> str:
     return tables.table(("verdict", "measure", "value", "corrected", "tier"), rows, (2, 3)) if rows else ""
 
 
-def over_time(judged: Judged) -> str:
-    """How each rate and latency went over time, those of the same sentence in one line; empty where none has a course."""
-    said: dict[str, list[str]] = {}
-    for measure, course in judged.courses.items():
-        said.setdefault(course.statement, []).append(measure)
-    return "\n".join(("over time:", *(f"    {', '.join(names)}: {text}" for text, names in said.items()))) if said else ""
+def together(head: str, said: Mapping[str, str]) -> str:
+    """What is said of measures below a heading, those of the same sentence in one line; empty where nothing is."""
+    lines: dict[str, list[str]] = {}
+    for measure, text in said.items():
+        lines.setdefault(text, []).append(measure)
+    return "\n".join((head, *(f"    {', '.join(names)}: {text}" for text, names in lines.items()))) if lines else ""
 
 
 def with_unit(value: float | None, unit: str) -> str:

@@ -60,11 +60,6 @@ def moved(phase: Phase, observations: Observations, direction: Direction) -> lad
     return ladder.passed(phase, observations, Rung.SERVER_CACHE, direction)
 
 
-def put_on_device(phase: Phase, observations: Observations) -> ladder.Step | None:
-    """What the device of the target's file system wrote under the clock, without the drain; others' writes included."""
-    return ladder.highest_device(phase, observations, Direction.WRITE)
-
-
 def flushes(phase: Phase, observations: Observations) -> float | None:
     """How many flushes that device completed under the clock."""
     step = ladder.highest_device(phase, observations, Direction.FLUSH, Span.CLOCK)
