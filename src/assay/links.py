@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import cast
 
@@ -14,7 +14,7 @@ from assay.units import Refusal, Unit, attempt
 
 WRITTEN = re.compile(
     r"\s*(?:(?P<count>\d{1,4})\s*[x×*]\s*)?(?P<name>[A-Za-z0-9](?:[A-Za-z0-9./ -]*?[A-Za-z0-9])?)"
-    r"(?:\s*[x×](?P<lanes>\d{1,4}))?(?:\s+MTU\s+(?P<mtu>\d{3,5}))?\s*",
+    r"(?:\s*[x×](?P<lanes>\d{1,4}))?(?:[\s,]+MTU[\s=]*(?P<mtu>\d{3,5}))?\s*",
     re.IGNORECASE | re.ASCII,
 )
 """`2GFC`, `2 x 2GFC`, `PCIe 3.0 x4`, `1 GbE MTU 9000`."""
@@ -26,14 +26,34 @@ ALIASES: Mapping[str, str] = {
     "1000baset": "1gbe",
     "gbe": "1gbe",
     "gige": "1gbe",
+    "gigabit": "1gbe",
     "gigabitethernet": "1gbe",
-    "2.5gbaset": "2.5gbe",
-    "10gbaset": "10gbe",
-    "10gigabitethernet": "10gbe",
-    "ultra160": "u160",
-    "ultra320": "u320",
+    "pci": "pci32/33",
+    "pcix": "pcix64/133",
+    "pcix133": "pcix64/133",
+    "satai": "sata1",
+    "sataii": "sata2",
+    "sataiii": "sata3",
+    **dict.fromkeys(("sata1.5g", "sata150"), "sata1"),
+    **dict.fromkeys(("sata3g", "sata300"), "sata2"),
+    **dict.fromkeys(("sata6g", "sata600"), "sata3"),
+    "sas3g": "sas1",
+    "sas6g": "sas2",
+    "sas12g": "sas3",
 }
 """Other names of links, spelled as `_spelled` does."""
+SPELLINGS: tuple[tuple[str, str], ...] = (
+    (r"(?<=\dg)(?:b|bit)(?:/s)?(?=$|fc$|fib)", ""),
+    (r"(?:fibrechannel|fiberchannel)", "fc"),
+    (r"^fc(\d+)g?$", r"\1gfc"),
+    (r"^([\d.]+)g(?:ige|igabit|igabitethernet|bethernet|bitethernet|base-?[a-z]+\d*)$", r"\1gbe"),
+    (r"^1000base[a-z]+$", "1gbe"),
+    (r"^ultra(160|320)(?:scsi)?$", r"u\1"),
+    (r"^pciexpress", "pcie"),
+    (r"^((?:pcie|sata|sas)(?:gen)?)(\d)\.0$", r"\1\2"),
+    (r"gen", ""),
+)
+"""What people write, without spaces and hyphens, and what it is spelled as: `4 Gbit FC`, `FC 4Gb`, `10 GigE`, `PCIe 2.0`."""
 IN_FRAME, AROUND_FRAME = 52, 38
 """Bytes of a full Ethernet frame that IP, TCP and time stamps take; those of header, check sum, preamble and gap around it."""
 LEAST_MTU, MOST_MTU = 576, 9216
@@ -65,6 +85,8 @@ class Link:
     """Whether both directions have this capacity together; else each has it."""
     steps: tuple[str, ...] = ()
     """How the payload follows from the line, in words."""
+    has_frames: bool = False
+    """Whether it is Ethernet, whose frames have an MTU, and whose rates are told in bits."""
 
 
 @functools.cache
@@ -102,6 +124,7 @@ def find(text: str) -> Link | None:
         source=str(entry["source"]),
         shared=bool(entry.get("shared", False)),
         steps=tuple(_steps(count, baud, entry["coding"], frame)),
+        has_frames=_is_ethernet(entry),
     )
 
 
@@ -118,7 +141,9 @@ def _by_spelling() -> Mapping[str, str]:
 
 def _spelled(name: str) -> str:
     short = re.sub(r"[ -]", "", name.lower())
-    return re.sub(r"^((?:pcie|sata|sas)(?:gen)?)([0-9])\.0$", r"\1\2", short).replace("gen", "")
+    for written, meant in SPELLINGS:
+        short = re.sub(written, meant, short)
+    return short
 
 
 def _framed(entry: Mapping[str, object], mtu: str | None) -> tuple[float, float] | None:
@@ -126,9 +151,14 @@ def _framed(entry: Mapping[str, object], mtu: str | None) -> tuple[float, float]
     inside, wire = _pair(entry["frame"])
     if mtu is None:
         return inside, wire
-    if wire - inside != IN_FRAME + AROUND_FRAME or not LEAST_MTU <= int(mtu) <= MOST_MTU:
+    if not _is_ethernet(entry) or not LEAST_MTU <= int(mtu) <= MOST_MTU:
         return None
     return int(mtu) - IN_FRAME, int(mtu) + AROUND_FRAME
+
+
+def _is_ethernet(entry: Mapping[str, object]) -> bool:
+    inside, wire = _pair(entry["frame"])
+    return wire - inside == IN_FRAME + AROUND_FRAME
 
 
 def _steps(count: int, baud: float, coding: object, frame: tuple[float, float]) -> Iterator[str]:
@@ -138,7 +168,17 @@ def _steps(count: int, baud: float, coding: object, frame: tuple[float, float]) 
         data, line = _pair(coding)
         yield f"{data:g}b/{line:g}b coding leaves {100 * data / line:.3g} %"
     if frame[0] != frame[1]:
-        yield f"framing leaves {frame[0]:g} of {frame[1]:g} bytes"
+        mtu = f" (MTU {frame[0] + IN_FRAME:g})" if frame[1] - frame[0] == IN_FRAME + AROUND_FRAME else ""
+        yield f"framing leaves {frame[0]:g} of {frame[1]:g} bytes{mtu}"
+
+
+def near(text: str, others: Iterable[str] = ()) -> tuple[str, ...]:
+    """The names of links, and of others, that a text may mean, the likeliest first; none where it is like none."""
+    import difflib
+
+    spelled, known = _spelled(text.strip()), {_spelled(name): name for name in (*names(), *others)}
+    inside = [name for short, name in known.items() if len(spelled) > 2 and spelled in short]
+    return tuple(inside or (known[short] for short in difflib.get_close_matches(spelled, known, n=2)))
 
 
 def capacity(text: str) -> float | Refusal:
@@ -148,10 +188,8 @@ def capacity(text: str) -> float | Refusal:
         return link.payload_bytes_per_s
     rate = attempt(text, Unit.BYTES_PER_S)
     if isinstance(rate, Refusal):
-        import difflib
-
-        near = difflib.get_close_matches(text.strip().upper(), names(), n=1)
-        hint = f" (did you mean {near[0]!r}?)" if near else ""
+        meant = near(text)
+        hint = f" (did you mean {' or '.join(map(repr, meant))}?)" if meant else ""
         return Refusal(found=rate.found, expected=f'a link such as "1GbE", "2 x 2GFC" or "PCIe-3 x4"{hint}, or {rate.expected}')
     if rate == 0:
         return Refusal(found=repr(text), expected="a rate above 0")

@@ -181,6 +181,9 @@ def hint(name: str) -> str | None:
         small = "k" if prefix == "K" else prefix
         bits = f" or {small}bit{rate}" if rate else ""
         return f"{small}B{rate} (powers of 1,000), {prefix}iB{rate} (powers of 1,024){bits}"
+    per_second = re.sub(r"/sec(ond)?$", "", name) + "/s"
+    if any(per_second in table for table in UNITS.values()):
+        return per_second
     same = [known for table in UNITS.values() for known in table if known.lower() == name.lower() != ""]
     return same[0] if same else None
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from assay.cli.beside import beside
 from assay_process import Bench
 
 CHAINS = sorted((Path(__file__).parents[2] / "experiments" / "chains").glob("*.toml"))
@@ -48,6 +49,19 @@ def test_mistakes_are_told_with_their_places(bench, tmp_path):
     done = bench.run("size", wrong)
     assert done.returncode == 2
     assert [line.split(".toml:")[1].split(":")[0] for line in done.stderr.splitlines() if ".toml:" in line] == ["2", "5", "6"]
+
+
+def test_a_notebook_is_looked_for_beside_the_file_and_then_here(tmp_path, monkeypatch):
+    there, here = tmp_path / "chains", tmp_path / "here"
+    for place in (there, here):
+        place.mkdir()
+    monkeypatch.chdir(here)
+    assert beside(there / "chain.toml", "lab") == there / "lab"
+    (here / "lab").mkdir()
+    assert beside(there / "chain.toml", "lab") == Path("lab")
+    (there / "lab").mkdir()
+    assert beside(there / "chain.toml", "lab") == there / "lab"
+    assert beside(there / "chain.toml", str(here / "lab")) == here / "lab"
 
 
 @pytest.mark.parametrize("words", [("size", "missing.toml"), ("size", CHAINS[0], "--picture", "a.gif")])

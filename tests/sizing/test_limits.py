@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from assay.sizing.chain import Chain, Layout, Load, Measured, Part, Upgrade
 from assay.sizing.limits import LEAST_DISKS, limit, nominal, survives
 from assay.sizing.sized import size
-from assay.sizing.speeds import Speed, speed
+from assay.sizing.speeds import Speed, random_ops_per_s, speed
 
 TEXTS = (
     "2 x 2GFC",
@@ -63,6 +63,29 @@ def test_what_survives(layout, failed, lives):
     disks = part("8 x SATA 7200", layout=layout)
     assert survives(disks, failed) is lives
     assert (nominal(disks, failed).read_bytes_per_s > 0) is lives
+
+
+@pytest.mark.parametrize(
+    ("layout", "read", "random_reads", "random_writes"),
+    [
+        (Layout.RAID10, 4, 4, 4),
+        (Layout.RAID5, 7 * 7 / 8, 4, 7 / 4),
+        (Layout.RAID6, 7 * 6 / 8, 8 / (1 + 6 / 7), 7 / 6),
+    ],
+)
+def test_what_a_lost_disk_leaves(layout, read, random_reads, random_writes):
+    """In disks' worth. The mirror of the lost disk does the work of two; a read of lost data is one of all the others."""
+    left = nominal(part("8 x SATA 7200", layout=layout), failed=1)
+    each = random_ops_per_s(7200, 8.5)
+    assert left.read_bytes_per_s / 100e6 == pytest.approx(read)
+    assert left.read_ops_per_s / each == pytest.approx(random_reads)
+    assert left.write_ops_per_s / each == pytest.approx(random_writes)
+
+
+def test_a_spare_disk_counts_only_when_it_is_rebuilt():
+    spared, plain = part("9 x SATA 7200", layout=Layout.RAID5, standby=1), part("8 x SATA 7200", layout=Layout.RAID5)
+    assert nominal(spared) == nominal(plain)
+    assert nominal(spared, failed=1) == nominal(plain, failed=1)
 
 
 def test_one_that_stood_by_takes_the_place():

@@ -66,6 +66,47 @@ def test_a_measure_of_a_notebook_is_looked_up():
     assert asked == [("lab/x", "w.read.bytes_per_s")]
 
 
+def disks(more, name="disks"):
+    return PORT + f'[[part]]\nname = "{name}"\nspeed = "6 x SATA 7200"\nlayout = "RAID-10"\n{more}'
+
+
+def test_an_upgrade_keeps_what_it_does_not_tell():
+    """Twice the disks are twice the mirrors, and no stripe without them."""
+    found = sized(disks('upgrade = ["12 x SATA 7200", { speed = "12 x SATA 7200", layout = "raid0" }, "95 MB/s"]\n'))
+    assert [one.upgrade.layout.value for one in found.upgrades] == ["raid10", "raid0", "none"]
+    assert wording.upgrade_rows(found)[0][1] == "12 x SATA 7200, raid10"
+    spare = PORT.replace('"2GFC"', '"2 x 2GFC"\nstandby = 1\nupgrade = ["2 x 8GFC", "8GFC"]')
+    assert [one.upgrade.standby for one in sized(spare).upgrades] == [1, 0]
+
+
+def test_an_upgrade_that_the_layout_does_not_fit_is_a_mistake():
+    with pytest.raises(InputErrors, match=r"toml:11:1: found raid10 of 5; expected 2 disks or more, an even"):
+        read.parse(disks('upgrade = "5 x SATA 7200"\n'), "chain.toml", nowhere)
+    with pytest.raises(InputErrors, match="raid5 of 2; expected 3 disks or more besides 1 that stand by"):
+        read.parse(PORT.replace('"2GFC"', '"3 x SATA 7200"\nlayout = "raid5"\nstandby = 1'), "chain.toml", nowhere)
+
+
+def test_what_a_reader_must_know_of_the_figures_is_said():
+    told = " ".join(wording.remarks(sized(disks('measured = { read = "260 MB/s" }\nupgrade = "12 x SATA 7200"\n'))))
+    assert "disks counts as it was measured, its upgrades by their nominal speed" in told
+    assert "operation_size" not in told
+    random = PORT.replace('read = "125 MB/s"', 'random_reads = "900 /s"').replace("2GFC", "2 x 2GFC") + disks("")[len(PORT) :]
+    told = " ".join(wording.remarks(sized(random)))
+    assert "Random operations have no size here (operation_size), so they take nothing of port." in told
+    assert "only several streams get the sum of them (port)" in told
+
+
+@pytest.mark.parametrize(("price", "amount"), [("1200 EUR", 1200), ("1,200.50 EUR", 1200.5), ("12,000 EUR", 12000)])
+def test_prices(price, amount):
+    assert sized(PORT + f'price = "{price}"\n').price.amount == amount
+
+
+@pytest.mark.parametrize("price", ["1.200 EUR", "1,20 EUR", "1200", "€1200", "-5 EUR", "1200 Euro"])
+def test_what_may_be_another_price_elsewhere_is_none(price):
+    with pytest.raises(InputErrors, match="a price such as"):
+        sized(PORT + f'price = "{price}"\n')
+
+
 def test_nothing_limits_what_has_no_size():
     text = '[load]\nrandom_reads = "5 /s"\n[[part]]\nname = "port"\nspeed = "1GbE"\n'
     assert "operation_size" in wording.answer(sized(text))
@@ -118,6 +159,7 @@ measured = { notebook = "lab", write = "no.such" }
     ):
         assert part in told, told
     assert "chain.toml:4:1" in told
+    assert "chain.toml:17:8: found two parts named 'disks'" in told
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from assay.analysis.predict_platform import matches_levels
 from assay.analysis.predict_question import Holdout, Platform
 from assay.analysis.predict_values import Selection
 from assay.analysis.prediction import Prediction, Use, predict
+from assay.cli.beside import beside
 from assay.cli.judging import current
 from assay.cli.size import finite
 from assay.cli.tables import Row, table
@@ -27,22 +28,22 @@ SCHEMA = "assay.predict/1"
 
 def run(file: Path, *, as_json: bool) -> int:
     """Predict what the file asks and print the answer. Gives 0. Raises UsageError, InputErrors with every mistake of the file."""
-    found = predict(predict_file.read(file, laboratory(file.parent)))
+    found = predict(predict_file.read(file, laboratory(file)))
     print(json.dumps(document(found), indent=2) if as_json else text(found))
     return 0
 
 
-def laboratory(beside: Path) -> predict_file.Laboratory:
-    """Notebooks where the verb was called, or beside the file."""
+def laboratory(file: Path) -> predict_file.Laboratory:
+    """Notebooks and tables beside the file, or where the verb was called."""
     return predict_file.Laboratory(
-        samples=lambda lab, which: measured(beside, lab, which),
-        capacities=lambda lab, which, measure, where: capacity(beside, (lab, which), measure, where),
-        texts=lambda name: text_of(beside / name),
+        samples=lambda lab, which: measured(beside(file, lab), which),
+        capacities=lambda lab, which, measure, where: capacity((beside(file, lab), which), measure, where),
+        texts=lambda name: text_of(beside(file, name)),
     )
 
 
 def text_of(path: Path) -> str | Refusal:
-    """The text of a file beside the one that was given."""
+    """The text of a file that the given one names."""
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -50,21 +51,21 @@ def text_of(path: Path) -> str | Refusal:
         return Refusal(found=f"{path} ({why})", expected="a table of comma-separated values")
 
 
-def measured(beside: Path, lab: str, which: str | None) -> Sequence[demand.Sample] | Refusal:
+def measured(lab: Path, which: str | None) -> Sequence[demand.Sample] | Refusal:
     """The samples of an experiment."""
     try:
-        folder = folder_of(beside, lab, which)
+        folder = notebook.choose(lab, which)
         return demand.samples(current(folder), notebook.load(folder))
     except AssayError as error:
-        return Refusal(found=f"{lab!r}: {error}", expected="the directory of a notebook")
+        return Refusal(found=f"{str(lab)!r}: {error}", expected="the directory of a notebook")
 
 
-def capacity(beside: Path, of: tuple[str, str | None], measure: str, where: Selection) -> Estimate | Refusal:
+def capacity(of: tuple[Path, str | None], measure: str, where: Selection) -> Estimate | Refusal:
     """A measure of an experiment; over its cells the least: a machine is sized by what it surely does."""
     try:
-        results = current(folder_of(beside, *of))
+        results = current(notebook.choose(*of))
     except AssayError as error:
-        return Refusal(found=f"{of[0]!r}: {error}", expected="the directory of a notebook")
+        return Refusal(found=f"{str(of[0])!r}: {error}", expected="the directory of a notebook")
     told = quantities.telling(results.experiment)
     found = [
         cell.estimate
@@ -74,13 +75,8 @@ def capacity(beside: Path, of: tuple[str, str | None], measure: str, where: Sele
     known = [one for one in found if one is not None]
     if not known:
         names = ", ".join(sorted({cell.measure for cell in results.cells}))
-        return Refusal(found=f"{measure!r} in {of[0]!r}", expected=f"one of: {names or 'none, nothing was measured'}")
+        return Refusal(found=f"{measure!r} in {str(of[0])!r}", expected=f"one of: {names or 'none, nothing was measured'}")
     return min(known, key=lambda one: one.value)
-
-
-def folder_of(beside: Path, lab: str, which: str | None) -> Path:
-    """The folder of an experiment. Raises AssayError."""
-    return notebook.choose(Path(lab) if Path(lab).is_dir() else beside / lab, which)
 
 
 def text(found: Prediction) -> str:

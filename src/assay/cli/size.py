@@ -7,6 +7,7 @@ import math
 from dataclasses import dataclass
 from pathlib import Path
 
+from assay.cli.beside import beside
 from assay.cli.tables import Row, table
 from assay.errors import AssayError, RefusedError
 from assay.notebook import read as notebook
@@ -37,7 +38,7 @@ def run(request: Request) -> int:
     """
     if request.picture is not None:
         picture.check(request.picture)
-    sized = size(read.read(request.file, measured))
+    sized = size(read.read(request.file, lambda lab, measure: measured(beside(request.file, lab), measure)))
     if request.picture is not None:
         draw(sized, request.picture)
     print(json.dumps(document(sized), indent=2) if request.as_json else text(sized))
@@ -46,10 +47,10 @@ def run(request: Request) -> int:
     return 0
 
 
-def measured(lab: str, measure: str) -> float | Refusal:
+def measured(lab: Path, measure: str) -> float | Refusal:
     """The mean of a measure in a notebook, over its cells the least: a chain is sized by what it surely does."""
     try:
-        folders = notebook.folders(Path(lab))
+        folders = notebook.folders(lab)
         results = [notebook.results(folder) for folder in folders]
     except AssayError as error:
         return Refusal(found=f"{lab}: {error}", expected="the directory of a notebook")

@@ -2,7 +2,10 @@
 
 Random writes cost a layout several operations of its disks: 2 in mirrors, 4 with one parity, 6 with two (read old data and
 parity, write new ones): Patterson, Gibson, Katz, "A case for redundant arrays of inexpensive disks", SIGMOD 1988; two
-parities likewise.
+parities likewise. With a disk lost, what is spread evenly waits for the mirror that is left alone, so mirrors read half; a read
+of what was on the lost disk is one of all that its parity needs, so of n disks with p parities and f lost the random reads of
+n / (1 + f (n - p) / (n - f)) are left, half of them with one parity: Holland, Gibson, "Parity declustering for continuous
+operation in redundant disk arrays", ASPLOS 1992.
 """
 
 from __future__ import annotations
@@ -58,30 +61,53 @@ def _share(asked: float, limit: float | None) -> float:
     return asked / limit if limit else float("inf")
 
 
+@dataclass(frozen=True, kw_only=True)
+class Units:
+    """How many units' worth of a part is the user's, in bytes and in random operations."""
+
+    read: float = 0.0
+    write: float = 0.0
+    random_read: float = 0.0
+    random_write: float = 0.0
+
+
 def nominal(part: Part, failed: int = 0) -> Limit:
     """What the part should carry by its speed, with some of its units failed."""
-    speed = part.speed
-    active = max(0, min(speed.count - part.standby, speed.count - failed))
-    if not survives(part, failed):
-        active = 0
-    readers, writers = _at_work(part, active)
-    writes = None if speed.write_ops_per_s is None else active * speed.write_ops_per_s / WRITES.get(part.layout, 1)
+    speed, units = part.speed, at_work(part, failed)
     return Limit(
-        read_bytes_per_s=readers * speed.bytes_per_s,
-        write_bytes_per_s=writers * speed.bytes_per_s,
+        read_bytes_per_s=units.read * speed.bytes_per_s,
+        write_bytes_per_s=units.write * speed.bytes_per_s,
         shared=speed.shared,
-        read_ops_per_s=None if speed.read_ops_per_s is None else active * speed.read_ops_per_s,
-        write_ops_per_s=writes,
+        read_ops_per_s=None if speed.read_ops_per_s is None else units.random_read * speed.read_ops_per_s,
+        write_ops_per_s=None if speed.write_ops_per_s is None else units.random_write * speed.write_ops_per_s,
         is_disk=speed.is_disk,
     )
 
 
-def _at_work(part: Part, active: int) -> tuple[float, float]:
-    """Units whose bytes are the user's: in reads, in writes. Those with parity or a copy on them are not."""
+def at_work(part: Part, failed: int) -> Units:
+    """What is left of the units; a disk that stood by counts only when it is rebuilt, any other unit at once."""
     full = part.speed.count - part.standby
-    parity = PARITY.get(part.layout, 0)
-    readers = active * (full - parity) / full if full else 0.0
-    return readers, active / 2 if part.layout is Layout.RAID10 else readers
+    if not survives(part, failed):
+        return Units()
+    if part.layout is Layout.RAID10:
+        readers = full / 2 if failed else full
+        return Units(read=readers, write=full / 2, random_read=readers, random_write=full / WRITES[part.layout])
+    if part.layout in PARITY:
+        return of_parity(full, PARITY[part.layout], failed, WRITES[part.layout])
+    active = max(0, min(full, part.speed.count - failed))
+    return Units(read=active, write=active, random_read=active, random_write=active)
+
+
+def of_parity(full: int, parity: int, failed: int, writes: int) -> Units:
+    """The same of disks with parity: whole stripes in sequence, single reads and writes at random."""
+    left = full - failed
+    whole = left * (full - parity) / full
+    return Units(
+        read=whole,
+        write=whole,
+        random_read=full / (1 + failed * (full - parity) / left),
+        random_write=left / writes,
+    )
 
 
 def survives(part: Part, failed: int) -> bool:

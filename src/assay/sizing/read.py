@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path as FilePath
 
@@ -13,7 +13,7 @@ from assay.errors import UsageError
 from assay.sizing.chain import Chain, Layout, Load, Measured, Part, Price, Upgrade
 from assay.sizing.limits import LEAST_DISKS
 from assay.sizing.speeds import Speed, speed
-from assay.units import Refusal, Unit, attempt
+from assay.units import EXAMPLES, Refusal, Unit, attempt
 
 TOP = ("title", "question", "load", "part")
 ASKED = ("read", "write", "random_reads", "random_writes", "operation_size", "ldap")
@@ -24,7 +24,10 @@ MEASURED = ("read", "write", "operations", "notebook")
 PERIODS: Mapping[str, int] = {"h": 3600, "hour": 3600, "d": 86_400, "day": 86_400, "week": 604_800}
 """Seconds of the periods for which an amount may be told: `40 TB/week`."""
 _AMOUNT = re.compile(r"\s*(?P<amount>[^/]+?)\s*(?:/|\s+a\s+|\s+per\s+)\s*(?P<period>h|hour|d|day|week)\s*")
-_PRICE = re.compile(r"\s*(?P<amount>\d[\d,]*(?:\.\d+)?)\s*(?P<currency>[A-Z]{3})\s*")
+_PRICE = re.compile(r"\s*(?P<amount>(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d{1,2})?)\s*(?P<currency>[A-Z]{3})\s*", re.ASCII)
+"""`1200 EUR`, `1,200.50 EUR`; not `1.200 EUR`, nor `1,2 EUR`, which mean one thing here and another there."""
+MIRRORS = {"raid1": Layout.RAID10, "raid1+0": Layout.RAID10}
+"""Other names of layouts; hyphens, spaces and case do not matter."""
 
 Lookup = Callable[[str, str], float | Refusal]
 """(notebook, measure) -> its value in base units, or why there is none."""
@@ -66,7 +69,7 @@ class Reader:
             )
             parts = []
         made = tuple(part for at, each in enumerate(parts) if (part := self._part(("part", at), each)) is not None)
-        self._distinct(made)
+        self._distinct(parts)
         self._one_currency(made)
         return Chain(
             title=self._text((), values, "title", "A chain of parts"),
@@ -115,35 +118,42 @@ class Reader:
         if isinstance(table, dict) and not name and self.document.clean((*path, "name")):
             self.document.wrong(path, "a part without a name", 'name = "host port"', Point.KEY)
         carries = self._speed(path, values)
-        upgrades = values.get("upgrade", [])
-        listed = upgrades if isinstance(upgrades, list) else [upgrades]
-        made = tuple(one for at, each in enumerate(listed) if (one := self._upgrade((*path, "upgrade", at), each)) is not None)
         measured = self._measured((*path, "measured"), values.get("measured"))
         price = self._price((*path, "price"), values.get("price"))
         if carries is None:
             return None
-        layout, standby = self._layout(path, values, carries), self._standby(path, values, carries)
-        return Part(
+        standby = self._standby(path, values, carries)
+        part = Part(
             name=name,
             speed=carries,
-            layout=layout,
+            layout=self._layout(path, values, (carries, standby)),
             standby=standby,
             measured=measured,
             price=price,
-            upgrades=made,
         )
+        return replace(part, upgrades=tuple(self._upgrades((*path, "upgrade"), values.get("upgrade", []), part)))
 
-    def _upgrade(self, path: Path, table: object) -> Upgrade | None:
-        values = self._table(path, table, UPGRADE, "a table with a speed")
+    def _upgrades(self, path: Path, told: object, part: Part) -> Iterator[Upgrade]:
+        """What the part could be instead: a list, one of them, or only its speed."""
+        for at, each in enumerate(told if isinstance(told, list) else [told]):
+            one = self._upgrade((*path, at) if isinstance(told, list) else path, each, part)
+            if one is not None:
+                yield one
+
+    def _upgrade(self, path: Path, told: object, part: Part) -> Upgrade | None:
+        """One of them; layout and standby stay as they are where nothing else is told."""
+        table = {"speed": told} if isinstance(told, str) else told
+        if not isinstance(table, dict):
+            self.document.wrong(path, shown(table), 'a speed, or a table such as { speed = "10GbE", price = "900 EUR" }')
+            return None
+        values = self._known(path, table, UPGRADE)
         carries, price = self._speed(path, values), self._price((*path, "price"), values.get("price"))
         if carries is None:
             return None
-        return Upgrade(
-            speed=carries,
-            layout=self._layout(path, values, carries),
-            standby=self._standby(path, values, carries),
-            price=price,
-        )
+        standby = self._standby(path, values, carries, as_it_is=min(part.standby, carries.count - 1))
+        as_it_is = part.layout if carries.is_disk else Layout.NONE
+        layout = self._layout(path, values, (carries, standby), as_it_is=as_it_is)
+        return Upgrade(speed=carries, layout=layout, standby=standby, price=price)
 
     def _speed(self, path: Path, values: Mapping[str, object]) -> Speed | None:
         told = values.get("speed")
@@ -156,23 +166,26 @@ class Reader:
             return None
         return found
 
-    def _layout(self, path: Path, values: Mapping[str, object], carries: Speed) -> Layout:
-        told = values.get("layout", Layout.NONE.value)
-        place = (*path, "layout")
-        if told not in list(Layout):
+    def _layout(self, path: Path, values: Mapping[str, object], of: tuple[Speed, int], as_it_is: Layout = Layout.NONE) -> Layout:
+        """How so many disks, of which some stand by, share the data."""
+        told, place = values.get("layout", as_it_is.value), (*path, "layout")
+        plain = re.sub(r"[ -]", "", told.lower()) if isinstance(told, str) else ""
+        if plain not in (*Layout, *MIRRORS):
             self.document.wrong(place, shown(told), one_of([layout.value for layout in Layout], str(told)))
             return Layout.NONE
-        layout = Layout(str(told))
-        least = LEAST_DISKS.get(layout, 1)
+        layout = MIRRORS.get(plain) or Layout(plain)
+        (carries, standby), least = of, LEAST_DISKS.get(layout, 1)
+        active = carries.count - standby
         if layout is not Layout.NONE and not carries.is_disk:
             self.document.wrong(place, f"{layout.value} of what are no disks", "a layout only where the speed is one of disks")
-        elif carries.count < least or (layout is Layout.RAID10 and carries.count % 2):
+        elif active < least or (layout is Layout.RAID10 and active % 2):
             even = ", an even number" if layout is Layout.RAID10 else ""
-            self.document.wrong(place, f"{layout.value} of {carries.count}", f"{least} disks or more{even}")
+            spare = f" besides {standby} that stand by" if standby else ""
+            self.document.wrong(place, f"{layout.value} of {active}", f"{least} disks or more{even}{spare}, or another layout")
         return layout
 
-    def _standby(self, path: Path, values: Mapping[str, object], carries: Speed) -> int:
-        told = values.get("standby", 0)
+    def _standby(self, path: Path, values: Mapping[str, object], carries: Speed, as_it_is: int = 0) -> int:
+        told = values.get("standby", as_it_is)
         if not isinstance(told, int) or isinstance(told, bool) or not 0 <= told < carries.count:
             self.document.wrong(
                 (*path, "standby"), shown(told), f"a whole number from 0 to {carries.count - 1}: units that only stand by"
@@ -214,7 +227,7 @@ class Reader:
             return None
         match = _PRICE.fullmatch(told) if isinstance(told, str) else None
         if match is None:
-            self.document.wrong(path, shown(told), 'a price such as "1200 EUR"')
+            self.document.wrong(path, shown(told), 'a price such as "1200 EUR" or "1,200.50 EUR"')
             return None
         return Price(amount=float(match["amount"].replace(",", "")), currency=match["currency"])
 
@@ -224,14 +237,14 @@ class Reader:
         amount = attempt(match["amount"], Unit.BYTES) if match else None
         if match is not None and amount is not None and not isinstance(amount, Refusal):
             return float(Fraction(amount) / PERIODS[match["period"]])
-        return self._quantity(path, told, Unit.BYTES_PER_S)
+        return self._quantity(path, told, Unit.BYTES_PER_S, also='; or in a longer time: "40 TB/week", "5 TB/day", "240 GB/h"')
 
-    def _quantity(self, path: Path, told: object, unit: Unit) -> float:
+    def _quantity(self, path: Path, told: object, unit: Unit, also: str = "") -> float:
         if told is None:
             return 0.0
-        found = attempt(told, unit) if isinstance(told, str) else Refusal(found=shown(told), expected="a text with a unit")
+        found = attempt(told, unit) if isinstance(told, str) else Refusal(found=shown(told), expected=EXAMPLES[unit])
         if isinstance(found, Refusal):
-            self.document.wrong(path, found.found, found.expected)
+            self.document.wrong(path, found.found, found.expected + also)
             return 0.0
         return float(found)
 
@@ -260,10 +273,11 @@ class Reader:
                 self.document.wrong((*path, key), f"unknown key {key!r}", one_of(keys, key), Point.KEY)
         return values
 
-    def _distinct(self, parts: tuple[Part, ...]) -> None:
-        for at, part in enumerate(parts):
-            if part.name and part.name in {other.name for other in parts[:at]}:
-                self.document.wrong(("part",), f"two parts named {part.name!r}", "a name of its own for each part")
+    def _distinct(self, parts: Sequence[object]) -> None:
+        names = [part.get("name") if isinstance(part, dict) else None for part in parts]
+        for at, name in enumerate(names):
+            if name and name in names[:at]:
+                self.document.wrong(("part", at, "name"), f"two parts named {name!r}", "a name of its own for each part")
 
     def _one_currency(self, parts: tuple[Part, ...]) -> None:
         prices = [part.price for part in parts] + [one.price for part in parts for one in part.upgrades]

@@ -163,6 +163,8 @@ def _failure(chain: Chain, part: Part) -> Failure:
         why = "there is one of it: all stands still"
     elif not survives(part, 1):
         why = f"one of {part.speed.count} takes the data of all with it"
+    elif part.speed.is_disk:
+        why = f"its data is read from the others until {'the spare' if part.standby else 'a new one'} is rebuilt"
     elif part.standby:
         why = "one that stood by takes its place"
     else:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import functools
 import re
 import tomllib
@@ -11,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assay import links
-from assay.units import Refusal, Unit, attempt
+from assay.units import Refusal, Unit, attempt, hint
 
 WRITTEN = re.compile(r"\s*(?:(?P<count>\d{1,4})\s*[x×*]\s*)?(?P<name>\S.*?)\s*", re.DOTALL)
 EXAMPLE = 'a link ("2 x 2GFC", "1 GbE MTU 1500", "PCIe 2.0 x4"), disks ("6 x SATA 7200") or a rate of one direction ("95 MB/s")'
@@ -48,8 +47,10 @@ def speed(text: str) -> Speed | Refusal:
     if link is not None:
         return _of_link(text, link)
     written = WRITTEN.fullmatch(text)
-    if written is None or int(written["count"] or 1) == 0:
+    if written is None:
         return Refusal(found=repr(text), expected=EXAMPLE)
+    if int(written["count"] or 1) == 0:
+        return Refusal(found=repr(text), expected=f"1 or more of them: {EXAMPLE}")
     name, count = written["name"], int(written["count"] or 1)
     medium = next((known for known in media() if _plain(known) == _plain(name)), None)
     if medium is not None:
@@ -69,7 +70,7 @@ def _of_link(text: str, link: links.Link) -> Speed:
         is_disk=False,
         read_ops_per_s=None,
         write_ops_per_s=None,
-        steps=link.steps,
+        steps=(*link.steps, *((f"{link.payload_bytes_per_s * 8 / 1e6:.4g} Mbit/s",) if link.has_frames else ())),
         source=link.source,
     )
 
@@ -102,8 +103,7 @@ def random_ops_per_s(rpm: float, seek_ms: float) -> float:
 def _of_rate(text: str, count: int, name: str) -> Speed | Refusal:
     rate = attempt(name, Unit.BYTES_PER_S)
     if isinstance(rate, Refusal) or rate == 0:
-        near = difflib.get_close_matches(name.upper(), [*links.names(), *media()], n=1)
-        return Refusal(found=repr(text), expected=f"{EXAMPLE}{f'; did you mean {near[0]!r}?' if near else ''}")
+        return Refusal(found=repr(text), expected=f"{EXAMPLE}{_meant(name)}")
     return Speed(
         text=text.strip(),
         count=count,
@@ -117,8 +117,25 @@ def _of_rate(text: str, count: int, name: str) -> Speed | Refusal:
     )
 
 
-def _plain(name: str) -> str:
-    return re.sub(r"[ -]", "", name.lower()).replace("000", "k")
+def _meant(name: str) -> str:
+    """What somebody may have meant who wrote this, with what to write instead."""
+    framed = re.fullmatch(r"(.*?)[\s,]+MTU.*", name, re.IGNORECASE)
+    link = links.find(framed[1]) if framed else None
+    if link is not None:
+        least = f"an MTU from {links.LEAST_MTU} to {links.MOST_MTU}"
+        return f"; {least}" if link.has_frames else f"; {link.name} without an MTU, which only Ethernet has"
+    unit = re.fullmatch(r"[\d.,\s]+(.*)", name)
+    meant = hint(unit[1]) if unit else None
+    if meant is not None and unit is not None:
+        return f"; for {unit[1]!r} write {meant}"
+    near = links.near(name, media())
+    return f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
+
+
+def _plain(name: str) -> tuple[str, ...]:
+    """The words of a medium in any order: `15k SAS`, `SAS 15000 rpm` and `sas-15k` are one."""
+    text = re.sub(r"\b(?:disks?|drives?|hdds?)\b|rpm\b", "", name.lower().replace("7.2k", "7200").replace("5.4k", "5400"))
+    return tuple(sorted(re.findall(r"[a-z]+|\d+k?", re.sub(r"(?<=\d)000\b", "k", text))))
 
 
 def _number(value: object) -> float:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from assay.sizing.chain import Layout, Price
+from assay.sizing.chain import Layout, Measured, Price
 from assay.sizing.limits import Limit
 from assay.sizing.sized import Buying, Sized, Stage, bytes_of, ops_of
+from assay.sizing.speeds import Speed
 from assay.units import Unit, human
 
 PART_HEAD = ("part", "speed", "read", "write", "random reads", "random writes", "measured", "used")
@@ -63,7 +64,7 @@ def _part_row(stage: Stage, is_first: bool) -> tuple[str, ...]:  # noqa: FBT001 
     counts = stage.nominal
     return (
         stage.part.name,
-        stage.part.speed.text + (f", {stage.part.layout}" if stage.part.layout is not Layout.NONE else ""),
+        laid_out(stage.part.speed, stage.part.layout),
         human(counts.read_bytes_per_s, Unit.BYTES_PER_S),
         "shared" if counts.shared and not counts.is_disk else human(counts.write_bytes_per_s, Unit.BYTES_PER_S),
         _ops(counts.read_ops_per_s),
@@ -71,6 +72,11 @@ def _part_row(stage: Stage, is_first: bool) -> tuple[str, ...]:  # noqa: FBT001 
         _measured(stage),
         _percent(stage.used) + (" first" if is_first else ""),
     )
+
+
+def laid_out(speed: Speed, layout: Layout) -> str:
+    """`6 x SATA 7200, raid10`."""
+    return speed.text + (f", {layout}" if layout is not Layout.NONE else "")
 
 
 def _measured(stage: Stage) -> str:
@@ -106,7 +112,7 @@ def upgrade_rows(sized: Sized) -> tuple[tuple[str, ...], ...]:
     return tuple(
         (
             one.part,
-            one.upgrade.speed.text,
+            laid_out(one.upgrade.speed, one.upgrade.layout),
             _bought(one),
             one.then_first,
             money(one.upgrade.price),
@@ -153,15 +159,38 @@ def remarks(sized: Sized) -> Iterator[str]:
     """What a reader must know besides."""
     for stage in sized.stages:
         yield from (f"{one}: that figure is not used." for one in stage.impossible)
+    yield from of_upgrades(sized)
+    yield from of_load(sized)
     singles = [one.part for one in sized.failures if one.is_single]
     if singles:
         yield f"Single points of failure: {', '.join(singles)}."
     if any(stage.limit.is_disk for stage in sized.stages):
         yield (
-            "Disks do sequential and random work in turns, so their shares add up; a mixture costs seeks besides, and a degraded "
-            "RAID is read slower than told here. Classes of disks are guides: measure yours and say so with `measured`."
+            "Disks do sequential and random work in turns, so their shares add up; a mixture costs seeks besides, and so does "
+            "rebuilding a lost disk. Classes of disks are guides: measure yours and say so with `measured`."
         )
     yield "Nominal limits are the most that the line lets through; hosts, protocols and small records get less."
+
+
+def of_upgrades(sized: Sized) -> Iterator[str]:
+    """That a measured part is held against upgrades as their data sheets tell them."""
+    for stage in sized.stages:
+        if stage.part.upgrades and stage.part.measured != Measured(source=stage.part.measured.source):
+            yield (
+                f"{stage.part.name} counts as it was measured, its upgrades by their nominal speed: "
+                "they may buy less than told here."
+            )
+
+
+def of_load(sized: Sized) -> Iterator[str]:
+    """What of the load takes nothing here, and what one stream alone does not get."""
+    wires = [stage.part.name for stage in sized.stages if not stage.limit.is_disk]
+    if wires and ops_of(sized.chain.load) and not sized.chain.load.operation_bytes:
+        yield f"Random operations have no size here (operation_size), so they take nothing of {', '.join(wires)}."
+    several = [one.part for one in sized.stages if not one.limit.is_disk and one.part.speed.count - one.part.standby > 1]
+    if several:
+        names = ", ".join(one.name for one in several)
+        yield f"A single stream uses one of several units side by side: only several streams get the sum of them ({names})."
 
 
 def money(price: Price | None) -> str:
