@@ -27,6 +27,15 @@ def test_runs_are_judged_anew_and_kept(tmp_path, capsys):
     assert {one.verdicts["spool.create.ops_per_s"].state.value for one in kept.runs if one.verdicts} == {"SOUND"}
 
 
+def test_the_evidence_of_a_run_is_read_once(tmp_path, monkeypatch):
+    folder = read.choose(cli_notebook.lab(tmp_path / "lab", judged=False), "a-mail")
+    asked, through = [], read.through
+    monkeypatch.setattr(read, "through", lambda *what: (asked.append(what[-1]), through(*what))[1])
+    found = current(folder)
+    assert found.comparison_verdicts
+    assert sorted(asked) == sorted(one.id for one in found.runs if one.verdicts)
+
+
 def test_raw_data_stays_as_it_was(tmp_path, capsys):
     lab = cli_notebook.lab(tmp_path / "lab", judged=False)
     raw = {path: path.read_bytes() for path in lab.glob("*/trials/**/*") if path.is_file()}

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 
 from assay.analysis import cells, compare, require, scale_up, scaling, scaling_bounds, sensitivity, steady_state, troughs
-from assay.audit import judge
+from assay.audit import arms, judge
 from assay.errors import DamagedError
 from assay.notebook import read as notebook
 from assay.records import Experiment, Judged, Observations, Outcome, Results, Run
@@ -20,7 +21,7 @@ def current(folder: Path) -> Results:
     if kept.cells or not kept.runs:
         return kept
     try:
-        return answered(kept, notebook.load(folder))
+        return answered(kept, remembering(folder))
     except DamagedError:
         return judged_anew(folder)
 
@@ -28,7 +29,7 @@ def current(folder: Path) -> Results:
 def judged_anew(folder: Path) -> Results:
     """Verdicts, cells, comparisons, requirements, troughs and findings from the raw data; evidence that is damaged is named."""
     kept = notebook.results(folder, judge.ruleset())
-    load = notebook.load(folder)
+    load = remembering(folder)
     runs, damaged = [], dict(kept.damaged)
     for old in kept.runs:
         try:
@@ -37,6 +38,11 @@ def judged_anew(folder: Path) -> Results:
         except DamagedError as error:
             damaged[old.id] = str(error)
     return answered(replace(kept, runs=tuple(runs), damaged=damaged, ruleset=judge.ruleset()), load)
+
+
+def remembering(folder: Path) -> notebook.Load:
+    """The evidence of runs, kept for those asked for last: what a run is judged by, its comparisons ask for again."""
+    return lru_cache(judge.MOST_LOADED)(notebook.load(folder))
 
 
 def judged_run(experiment: Experiment, run: Run, observations: Observations) -> Judged:
@@ -54,12 +60,13 @@ def answered(bare: Results, load: notebook.Load) -> Results:
     experiment, plan, runs = bare.experiment, bare.plan, bare.runs
     table = cells.cells(experiment, plan, runs, load)
     comparisons = scale_up.scaled(experiment, compare.comparisons(experiment, plan, table, runs), runs, load)
+    verdicts = judge.judge_comparisons(experiment, plan, runs, comparisons, load)
     return replace(
         bare,
         cells=table,
         comparisons=comparisons,
-        comparison_verdicts=judge.judge_comparisons(experiment, plan, runs, comparisons, load),
-        requirements=require.requirements(experiment, table, comparisons, runs),
+        comparison_verdicts=verdicts,
+        requirements=require.requirements(experiment, table, comparisons, runs, lambda one: verdicts[arms.subject(one)].state),
         troughs=troughs.troughs(experiment, table, runs),
         scaling=(
             *scaling.scaling(experiment, table, comparisons),
