@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.frozen import dataclass, field
+from assay.frozen import altered, dataclass, field
 
 
 def itself(word):
@@ -53,6 +53,15 @@ def test_it_is_what_the_standard_library_makes(one, other):
     assert mine != its
     assert dataclasses.replace(mine, **other) == Ours(**{**one, **other})
     assert copy.deepcopy(mine) == pickle.loads(pickle.dumps(mine)) == mine
+
+
+@given(st.lists(fields_given, max_size=3), fields_given)
+def test_records_are_altered_as_the_standard_library_replaces(each, changes):
+    records = [Ours(**one) for one in each]
+    assert altered(Ours, records, **changes) == tuple(dataclasses.replace(one, **changes) for one in records)
+    assert records == [Ours(**one) for one in each]
+    with pytest.raises(TypeError, match="unknown"):
+        altered(Ours, records, nothing=1)
 
 
 def test_equal_records_have_one_hash():

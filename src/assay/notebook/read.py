@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from assay import plain
 from assay.errors import DamagedError, UsageError
 from assay.notebook import columns, files, layout
+from assay.notebook import verdicts as stored
 from assay.records import (
     Cell,
     Comparison,
@@ -234,13 +235,10 @@ def uncollected() -> Iterator[None]:
 def judgement(derived: Path, run: Run) -> Judged:
     """A run with its stored verdicts and courses by measure; none where there are none, or where they are damaged."""
     path = derived / "verdicts" / f"{run.trial.id:04d}-{run.attempt}.json"
-    with suppress(DamagedError, KeyError, TypeError, AttributeError):
-        found = files.read_json(path)
-        return Judged(
-            run=run,
-            verdicts={measure: plain.from_plain(Verdict, verdict) for measure, verdict in found["verdicts"].items()},
-            courses={measure: plain.from_plain(Course, course) for measure, course in found.get("courses", {}).items()},
-        )
+    with suppress(DamagedError, ValueError, RecursionError, KeyError, TypeError, AttributeError):
+        found, rest = stored.from_text(files.read_bytes(path).decode())
+        courses = {measure: plain.from_plain(Course, course) for measure, course in rest.get("courses", {}).items()}
+        return Judged(run=run, verdicts=found, courses=courses)
     return Judged(run=run, verdicts={})
 
 
