@@ -118,3 +118,32 @@ def test_nothing_in_common_and_one_notebook_twice_are_refused(tmp_path):
         across(first, f"{first}/", as_json=False, gate=Gate.OFF)
     with pytest.raises(UsageError, match=r"found nothing in common \(.*btrfs: only in"):
         across(first, lab(tmp_path / "b", levels=("btrfs",)), as_json=False, gate=Gate.OFF)
+
+
+def test_what_is_required_and_not_measured_fails_the_gate(tmp_path, capsys):
+    """A job whose file lost the measure, or a level of it, must not pass for that."""
+    both = made.experiment(measures=(made.RATE, made.LATENCY)).measures
+    tail = Requirement(measure=made.LATENCY, kind=RequirementKind.NOT_WORSE_THAN, bound=0.05, text="not worse than 5 %")
+    first = lab(tmp_path / "a", measures=both, requirements=(BOUND, tail))
+    for name, changed, where in (("b", {}, {}), ("c", {"levels": ("ext4",), "measures": both}, {"target": "xfs"})):
+        second = lab(tmp_path / name, **changed)
+        status, found = answer(capsys, first, second, gate=Gate.ON)
+        missing = [one for one in found["requirements"] if one["levels"] == {**where, "notebook": second}]
+        assert [one["measure"] for one in missing] == [made.LATENCY] if name == "b" else [made.RATE, made.LATENCY]
+        assert {(one["state"], one["verdict"]) for one in missing} == {("undecided", "UNVERIFIED")}
+        assert status == 4
+        assert answer(capsys, first, second)[0] == 0
+
+
+def test_what_a_tainted_comparison_meets_is_tainted_too(tmp_path, capsys):
+    _, found = answer(capsys, lab(tmp_path / "a"), lab(tmp_path / "b", machine="two"))
+    assert {(one["state"], one["verdict"]) for one in found["requirements"]} == {("met", "TAINTED")}
+
+
+def test_arms_that_stood_apart_are_not_called_drifting_and_trials_are_told_apart(tmp_path, capsys):
+    first, second = lab(tmp_path / "a"), lab(tmp_path / "b")
+    across(first, second, as_json=False, gate=Gate.OFF)
+    said = capsys.readouterr().out
+    assert "not interleaved (S04)" in said
+    assert "drifts" not in said
+    assert f"Trials of {second} are counted on after those of {first}: its trial 1 is 11 here" in said

@@ -21,9 +21,11 @@ from assay.records import (
     Plan,
     RequirementKind,
     RequirementResult,
+    RequirementState,
     Results,
     Trial,
     Value,
+    VerdictState,
 )
 
 MEANT = ("digest", "title", "question", "compare", "requirements", "measures", "factors")
@@ -145,6 +147,32 @@ def of_candidate(results: Sequence[RequirementResult], names: Names) -> tuple[Re
     """What is required of the candidate: a bound on a figure was asked of the baseline in its own time."""
     relative = RequirementKind.NOT_WORSE_THAN.value
     return tuple(one for one in results if one.text.startswith(relative) or one.levels.get(NOTEBOOK) == names[1])
+
+
+def unanswered(baseline: Results, candidate: Results, names: Names) -> tuple[RequirementResult, ...]:
+    """What the baseline's file requires and the candidate was not to measure: a measure, or levels at which it is required."""
+    return tuple(
+        RequirementResult(
+            measure=one.measure,
+            text=one.text,
+            levels={**levels, NOTEBOOK: names[1]},
+            estimate=None,
+            state=RequirementState.UNDECIDED,
+            verdict=VerdictState.UNVERIFIED,
+        )
+        for one in baseline.experiment.requirements
+        for levels in not_measured(one.measure, baseline, candidate)
+    )
+
+
+def not_measured(name: str, baseline: Results, candidate: Results) -> list[Mapping[str, Value]]:
+    """The levels at which the baseline has this measure and the candidate has not; one without levels where it never has it."""
+    measure = next((one for one in common(baseline.experiment, candidate.experiment) if one.name == name), None)
+    if measure is None:
+        return [{}]
+    wanted = [one for one in distinct(baseline.plan.trials) if one.get("workload", measure.workload) == measure.workload]
+    there = distinct(candidate.plan.trials)
+    return [levels for levels in wanted if levels not in there]
 
 
 # ---------------------------------------------------------------------------------------------- what they have not in common

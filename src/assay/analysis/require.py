@@ -4,11 +4,12 @@
 `not worse than x %` is a test of non-inferiority: where higher is better, met if the whole interval of the ratio candidate /
 baseline is at least 1 - x, not met if all of it is below; where lower is better, at most 1 + x
 (G. Piaggio et al., Reporting of noninferiority and equivalence randomized trials, JAMA 308 (2012), 2594-2604).
+What is met by a comparison is worth no more than the comparison: its verdict is the requirement's, too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from assay import measures
 from assay.analysis.counting import measure_of
@@ -26,9 +27,22 @@ from assay.records import (
     worst,
 )
 
+Trust = Callable[[Comparison], VerdictState]
+"""A comparison -> what the audit says of it; SOUND where it was not judged."""
+
+
+def unjudged(comparison: Comparison) -> VerdictState:
+    """Nothing against any comparison: what the runs say is left."""
+    del comparison
+    return VerdictState.SOUND
+
 
 def requirements(
-    experiment: Experiment, cells: Sequence[Cell], comparisons: Sequence[Comparison], runs: Sequence[Judged]
+    experiment: Experiment,
+    cells: Sequence[Cell],
+    comparisons: Sequence[Comparison],
+    runs: Sequence[Judged],
+    trusted: Trust = unjudged,
 ) -> tuple[RequirementResult, ...]:
     """Every requirement at every combination of levels (`not worse than`: at every one that is compared with the baseline)."""
     by_id = {judged.id: judged for judged in runs}
@@ -36,7 +50,7 @@ def requirements(
         result
         for requirement in experiment.requirements
         for result in (
-            relative(experiment, requirement, (cells, comparisons), by_id)
+            relative(experiment, requirement, (cells, comparisons, trusted), by_id)
             if requirement.kind is RequirementKind.NOT_WORSE_THAN
             else absolute(requirement, cells, by_id)
         )
@@ -61,11 +75,11 @@ def absolute(requirement: Requirement, cells: Sequence[Cell], runs: Mapping[str,
 def relative(
     experiment: Experiment,
     requirement: Requirement,
-    answers: tuple[Sequence[Cell], Sequence[Comparison]],
+    answers: tuple[Sequence[Cell], Sequence[Comparison], Trust],
     runs: Mapping[str, Judged],
 ) -> Iterator[RequirementResult]:
     """A bound on the ratio to the baseline, comparison by comparison; undecided where nothing is compared."""
-    cells, comparisons = answers
+    cells, comparisons, trusted = answers
     kind = measures.figure_kind(measure_of(experiment, requirement.measure).figure)
     lower_better = kind is not None and kind.better is measures.Better.LOWER
     bound = 1 + requirement.bound if lower_better else 1 - requirement.bound
@@ -74,7 +88,7 @@ def relative(
     for comparison in comparisons:
         if comparison.measure == requirement.measure:
             arms = [cell for cell in cells if cell.measure == comparison.measure and is_arm(cell, comparison)]
-            verdict = trust(runs, arms)
+            verdict = worst((trust(runs, arms), trusted(comparison)))
             yield RequirementResult(
                 measure=comparison.measure,
                 text=requirement.text,

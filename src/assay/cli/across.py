@@ -6,9 +6,9 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-from assay.analysis.across import Joined, Names, join, of_candidate
+from assay.analysis.across import Joined, Names, join, of_candidate, unanswered
 from assay.cli.compare import shown, told
-from assay.cli.gate import Gate, status
+from assay.cli.gate import UNMET, Gate, status
 from assay.cli.judging import answered, current
 from assay.errors import UsageError
 from assay.notebook import layout
@@ -21,17 +21,20 @@ def across(baseline: str, candidate: str, *, as_json: bool, gate: Gate) -> int:
     """Show the second notebook against the first; nothing is written.
 
     Each is a notebook, of which the experiment written to last is taken (of the second the same as of the first, where it
-    has that), or the folder of an experiment. Raises UsageError where the two have nothing in common.
+    has that), or the folder of an experiment. A gate fails where the second was not to measure what the first one's file
+    requires. Raises UsageError where the two have nothing in common.
     """
     folders = chosen(Path(baseline), Path(candidate))
     names: Names = (baseline.rstrip("/"), candidate.rstrip("/"))
-    joined = join(current(folders[0]), current(folders[1]), names)
+    first, second = (current(folder) for folder in folders)
+    joined, missing = join(first, second, names), unanswered(first, second, names)
     results = compared(joined, folders, names)
+    results = replace(results, requirements=(*results.requirements, *missing))
     if as_json:
         print(json.dumps(told(results) | {"notebooks": [str(folder) for folder in folders], "unlike": joined.unlike}))
     else:
-        print("\n\n".join(part for part in (shown(results), beside(joined)) if part))
-    return status(results, gate)
+        print("\n\n".join(part for part in (shown(results), numbered(joined, names), beside(joined)) if part))
+    return status(results, gate) or (UNMET if missing and gate is not Gate.OFF else 0)
 
 
 def chosen(baseline: Path, candidate: Path) -> tuple[Path, Path]:
@@ -68,6 +71,18 @@ def compared(joined: Joined, folders: tuple[Path, Path], names: Names) -> Result
         found = "; ".join(joined.unlike) or "no runs that count"
         raise UsageError(f"found nothing in common ({found}); expected a measure at the same levels in both notebooks")
     return replace(results, requirements=of_candidate(results.requirements, names))
+
+
+def numbered(joined: Joined, names: Names) -> str:
+    """How the trials of the second notebook are counted, which a reason may name; empty where it has no run."""
+    places = [(trial(run), trial(own)) for run, (side, own) in joined.origin.items() if side]
+    here, own = min(places, default=(0, 0))
+    return f"Trials of {names[1]} are counted on after those of {names[0]}: its trial {own} is {here} here" if places else ""
+
+
+def trial(run: str) -> int:
+    """The number of a run's trial."""
+    return int(run.partition("/")[0])
 
 
 def beside(joined: Joined) -> str:

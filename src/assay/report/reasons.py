@@ -80,6 +80,8 @@ def short(finding: Finding) -> str:
         words = "more than the factor differs" if differing else "a setting changed during a run"
     else:
         words = SHORT.get(finding.rule, finding.name.replace("-", " "))
+    if finding.rule == "S04" and "drift_p" not in finding.observed:
+        words = "not interleaved"
     if finding.rule == "S02" and finding.bound is None:
         words = "too few runs"
     return f"{words} ({finding.rule})"
