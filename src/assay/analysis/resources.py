@@ -2,7 +2,8 @@
 
 A device is the one that has a declared limit, else the lowest that can be seen. Of several interfaces the one through which most
 passed counts: what goes over a bridge and the card below it is seen at both. The network is the server's where that was watched
-(a loopback or a namespace of its own is one as well), else the client's, whose sent bytes go into the server.
+(a namespace of its own has one as well), else the client's, whose sent bytes go into the server; of a server behind the loopback
+only the sum of both ways is known.
 """
 
 from __future__ import annotations
@@ -82,6 +83,7 @@ def _per_s(phase: Phase, series: Series) -> float | None:
 
 
 _DEVICE = Rung.LOWEST_DEVICE
+LOOPBACK = "interface:lo"
 OPPOSITE: Mapping[Direction, Direction] = {Direction.READ: Direction.WRITE, Direction.WRITE: Direction.READ}
 
 
@@ -97,15 +99,28 @@ def _passed(direction: Direction, figure: str, spans: tuple[Span, ...] = (Span.C
 
 
 def _wired(direction: Direction) -> Used:
-    """Bytes/s into the server (READ) or out of it (WRITE) through the busiest interface, headers and others' traffic included."""
+    """Bytes/s into the server (READ) or out of it (WRITE) through the busiest interface, headers and others' traffic included.
+
+    None over the loopback: each packet passes it out and in, so which way it went cannot be told.
+    """
 
     def used(phase: Phase, observations: Observations) -> float | None:
         server = tuple(observations.rung(phase.name, Rung.SERVER_NIC, direction))
         found = server or tuple(observations.rung(phase.name, Rung.CLIENT_NIC, OPPOSITE[direction]))
-        most = max((reading.bytes or 0 for reading in found), default=None)
-        return None if most is None else most * 1e9 / (phase.end_ns - phase.start_ns)
+        return None if any(reading.subject == LOOPBACK for reading in found) else _most_a_second(found, phase)
 
     return used
+
+
+def _looped(phase: Phase, observations: Observations) -> float | None:
+    """Bytes/s both ways over the loopback, where the server is behind it: what it sent, since all of that it received as well."""
+    sent = observations.rung(phase.name, Rung.SERVER_NIC, Direction.WRITE)
+    return _most_a_second((reading for reading in sent if reading.subject == LOOPBACK), phase)
+
+
+def _most_a_second(found: Iterable[Reading], phase: Phase) -> float | None:
+    most = max((reading.bytes or 0 for reading in found), default=None)
+    return None if most is None else most * 1e9 / (phase.end_ns - phase.start_ns)
 
 
 def _all(*parts: Used) -> Used:
@@ -154,7 +169,7 @@ RESOURCES: Mapping[str, Resource] = {
         Resource(name="device_busy", said="time of the device", unit="seconds", used=device_busy),
         _bytes("network_in", "over the network into the server", _IN, idles=True),
         _bytes("network_out", "over the network out of the server", _OUT, idles=True),
-        _bytes("network", "over the network, both ways", _all(_IN, _OUT), idles=True, shown=False),
+        _bytes("network", "over the network, both ways", _all(_IN, _OUT, _looped), idles=True, shown=False),
     )
 }
 PROCESSORS = ("cpu", "load_cpu", "server_cpu")
