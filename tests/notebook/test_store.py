@@ -234,3 +234,15 @@ def test_a_damaged_plan_is_named(lab):
     plan_file.write_text(json.dumps({"schema": 1, "experiment": {"title": 3}}))
     with pytest.raises(DamagedError, match="Experiment"):
         Store.open(kept.folder)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to mount a file system that is soon full")
+def test_a_notebook_without_room_for_its_index_is_refused_in_words(tmp_path):
+    place = tmp_path / "full"
+    place.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=32k", "tmpfs", str(place)], check=True)
+    try:
+        with pytest.raises(RefusedError, match=r"found .*index\.sqlite not writable"):
+            create(place)
+    finally:
+        subprocess.run(["umount", str(place)], check=True)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from assay.notebook.files import cannot_write
 from assay.notebook.filesystem import is_network
 from assay.notebook.layout import INDEX, run_id
 from assay.records import Run, Verdict
@@ -35,14 +36,19 @@ class Overview:
 
 
 def connect(folder: Path) -> sqlite3.Connection:
-    """The index for its one writer, made anew where it cannot be used; never flushed, for it can be rebuilt."""
+    """The index for its one writer, made anew where it cannot be used; never flushed, for it can be rebuilt.
+
+    Raises RefusedError where it cannot be made: then there is no room for a run either.
+    """
     path = folder / INDEX
-    try:
+    with suppress(sqlite3.DatabaseError):
         return prepare(path, network=is_network(folder))
-    except sqlite3.DatabaseError:
+    try:
         for suffix in ("", "-wal", "-shm", "-journal"):
             path.with_name(path.name + suffix).unlink(missing_ok=True)
         return prepare(path, network=is_network(folder))
+    except (OSError, sqlite3.DatabaseError) as error:
+        raise cannot_write(path, error) from error
 
 
 def prepare(path: Path, *, network: bool) -> sqlite3.Connection:
