@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from assay import catalogue
-from assay.records import Severity, State
+from assay.records import Conclusion, Severity, State
 from comparison_cases import case
 
 RULE = catalogue.find("rules", "wide_interval")
@@ -29,6 +29,23 @@ def test_a_wide_interval_qualifies_and_is_the_bound():
     assert finding.bound is not None
     assert (finding.bound.low, finding.bound.high) == (wide.comparison.ratio.low, wide.comparison.ratio.high)
     assert finding.observed["half_width_share"] > finding.threshold["half_width_share"] == 0.025
+
+
+@pytest.mark.parametrize("times", [2.0, 0.4])
+def test_a_wide_interval_that_answers_all_the_same_passes(times):
+    noise = noisy(0.05)
+    decided = case("S02", lambda trial: noise(trial) * (times if trial.levels["target"] == "xfs" else 1.0))
+    assert decided.comparison.conclusion is Conclusion.MATTERS
+    finding = RULE.check(decided)
+    assert finding.observed["half_width_share"] > finding.threshold["half_width_share"]
+    assert (finding.state, finding.bound) == (State.PASS, None)
+    assert finding.statement.endswith("it answers: different and matters.")
+
+
+def test_an_answer_of_few_runs_is_still_of_few_runs():
+    decided = case("S02", lambda trial: 200.0 if trial.levels["target"] == "xfs" else 100.0 + trial.id, blocks=4)
+    assert decided.comparison.conclusion is Conclusion.MATTERS
+    assert RULE.check(decided).state is State.FAIL
 
 
 @pytest.mark.parametrize(("blocks", "bounded"), [(4, True), (3, True), (2, False), (1, False)])

@@ -1,7 +1,8 @@
-"""Finds comparisons whose interval is too wide for what matters, or that stand on too few runs.
+"""Finds comparisons whose interval is too wide for an answer, or that stand on too few runs.
 
-Evidence: the interval of the ratio. Its half width, as a share of the ratio, is held against half of what matters to the
-experiment; fewer than five pairs qualify a comparison whatever their spread, and fewer than three give no interval.
+Evidence: the interval of the ratio. Where it leaves the answer open, its half width, as a share of the ratio, is held against
+half of what matters to the experiment; a wide one that lies on one side of all that matters answers. Fewer than five pairs
+qualify a comparison whatever their spread, and fewer than three give no interval.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from assay import measures
 from assay.applicability import comparisons_only
 from assay.catalogue import Case, ComparisonCase, Rule
 from assay.findings import found
-from assay.records import Bound, Estimate, Finding, Scope, Severity, State
+from assay.records import Bound, Conclusion, Estimate, Finding, Scope, Severity, State
 
 ALTERNATIVES = (
     "Latencies with long pauses have heavy tails by nature: a median or a lower percentile has a narrower interval.",
@@ -35,12 +36,14 @@ def check(case: Case) -> Finding:
         statement = f"{n} pairs of runs count, and fewer than three give no interval: the ratio may be noise."
         return found(RULE, case, State.FAIL, statement, observed={"runs": n}, threshold=threshold)
     half = half_width(ratio.low, ratio.high)
-    wide, few = half > allowed, ratio.n < least
+    decided = case.comparison.conclusion is not Conclusion.UNDECIDED
+    wide, few = half > allowed and not decided, ratio.n < least
+    answers = decided and half > allowed and not few
     return found(
         RULE,
         case,
         State.FAIL if wide or few else State.PASS,
-        said(ratio, half, allowed, least),
+        said(ratio, half, allowed, least) + (f" Wide as it is, it answers: {case.comparison.conclusion}." if answers else ""),
         observed={"runs": ratio.n, "half_width_share": half},
         threshold=threshold,
         bound=Bound(low=ratio.low, high=ratio.high, unit="ratio") if wide or few else None,
