@@ -1,16 +1,19 @@
 """Every specification is valid Vega-Lite, rates begin at zero, labels do not overlap, doubtful runs are there."""
 
 import itertools
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import UsageError
-from assay.records import Factor
-from assay.report import markdown, page, picture
+from assay.records import Factor, Observations
+from assay.report import forest, markdown, page, picture
 from assay.report.charts import cells, dots, roles, theme
 from assay.report.charts.figure import end_labels
+from assay.report.inputs import Pictures
+from effect_cases import FULL, answered, planted
 from report import fixture
 
 
@@ -127,3 +130,32 @@ def test_markdown_has_the_answer_and_escapes(results):
     assert "| not met" in text or "| undecided" in text
     hostile = markdown.render(fixture.hostile("<script>alert(1)</script> | a"))
     assert "<script>" not in hostile
+
+
+def test_a_picture_alone_names_whose_figure_it_is_and_its_unit(results, figures):
+    rate = next(one for one in figures if one.name == "measure-spool.create.ops_per_s")
+    assert rate.title == "spool create: operations per second"
+    axes = [layer["encoding"]["y"].get("axis", {}) for layer in rate.panels[0].spec["layer"] if "y" in layer.get("encoding", {})]
+    assert "per second" in {axis.get("title") for axis in axes}
+    assert {axis.get("title") for axis in axes}.isdisjoint({"/s"})
+
+
+def test_levels_that_are_numbers_carry_their_factor_where_they_stand_in_rows(results):
+    alone = replace(results.experiment, factors=(Factor(path="spool.workers", levels=(1, 2)),), compare="spool.workers")
+    cell = replace(results.cells[0], levels={"spool.workers": 2})
+    assert cells._row_name(roles.roles(alone), cell) == "workers = 2"
+    text = replace(alone, factors=(Factor(path="target", levels=("ext4", "xfs")),), compare="target")
+    assert cells._row_name(roles.roles(text), replace(cell, levels={"target": "xfs"})) == "xfs"
+    row = replace(results.comparisons[0], factor="spool.workers", baseline=1, candidate=2, within={})
+    shown = [one for group in forest.ratios(replace(results, comparisons=(row,))) for one in group.rows]
+    assert [one.condition for one in shown] == ["workers = 2 against 1"]
+
+
+def test_the_picture_of_the_answer_stands_before_the_evidence(figures):
+    """Which factors matter and how it scales are what was asked; bytes and time are why it is believed."""
+    made = answered(FULL, (2, 2, 2), planted)
+    names = [one.name for one in page.figures(made, lambda _: Observations(), Pictures())]
+    assert names.index("tornado-spool.create.ops_per_s") < names.index("measure-spool.create.ops_per_s")
+    text = page.render(made, lambda _: Observations(), Pictures())
+    assert text.index('<section id="factors">') < text.index('<section id="measures">')
+    assert text.index('href="#factors"') < text.index('href="#measures"')

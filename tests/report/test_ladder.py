@@ -96,6 +96,7 @@ def with_verdict(run, phase, **changes):
         ("noise", Severity.INVALIDATES, False),
         ("tier", Severity.NOTES, False),
         ("tier", Severity.QUALIFIES, True),
+        ("regime", Severity.QUALIFIES, False),
         ("durability", Severity.INVALIDATES, True),
     ],
 )
@@ -119,3 +120,11 @@ def test_operations_without_bytes_beside_others_have_no_ladder_of_the_devices_re
     )
     both = replace(run, run=replace(run.run, phases=(mixed,)))
     assert [one.direction for one in ladders(both, seen)] == ["write"]
+
+
+def test_only_what_is_missing_is_an_alarm_not_a_journal_that_came_on_top(run):
+    seen = fixture.loader(fixture.results(1))(run.id)
+    assert [step.lost for step in ladder_of(run, "warm.read").steps] == [False, False, True, False, False]
+    more = tuple(replace(one, bytes=3 * (one.bytes or 0)) if one.rung is Rung.LOWEST_DEVICE else one for one in seen.readings)
+    lowest = ladder_of(run, "cold.read", replace(seen, readings=more)).steps[-1]
+    assert ("more: read-ahead or others' traffic" in lowest.remark, lowest.lost) == (True, False)

@@ -35,3 +35,11 @@ def test_a_measure_of_many_combinations_opens_with_one_line_of_them_all():
     assert "9 SOUND" in row.label
     few = Results(experiment=asked, plan=plan, runs=runs[:4], cells=told.cells[:4])
     assert len(listing.opening(few)) == 4
+
+
+def test_knobs_that_are_empty_are_not_told():
+    asked = made.experiment()
+    empty = replace(asked.targets[0], knobs={"size": 4096, "mount_options": (), "scratch": None})
+    told = dict(listing.again(Results(experiment=replace(asked, targets=(empty,)), plan=made.plan(asked), runs=()), None))
+    assert "size = 4,096" in told["Targets"]
+    assert "mount_options" not in told["Targets"]

@@ -110,7 +110,7 @@ def requirements(results: Results) -> tuple[Required, ...]:
     for one in results.requirements:
         found.setdefault((one.measure, one.text), []).append(one)
     return tuple(
-        Required(title=titles.get(measure, measure), text=text.replace("<=", "≤").replace(">=", "≥"), rows=tuple(rows))
+        Required(title=titles.get(measure, measure), text=words.bound(text), rows=tuple(rows))
         for (measure, text), rows in found.items()
     )
 

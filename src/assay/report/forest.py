@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from assay.measures import sentence
-from assay.records import Comparison, Results, VerdictState
+from assay.records import Comparison, Results, Value, VerdictState
 from assay.report import words
 from assay.report.headlines import subject
 from assay.report.quantities import NARROW
@@ -159,8 +159,12 @@ def _ratio(results: Results, span: Axis, one: Comparison) -> Ratio:
     )
 
 
+def _is_number(level: Value) -> bool:
+    return isinstance(level, int | float) and not isinstance(level, bool)
+
+
 def _named(one: Comparison) -> Iterable[str]:
     """Which arms, and under which conditions."""
-    yield f"{words.level(one.candidate)} to {words.level(one.baseline)}"
+    yield f"{sentence.candidate_of(one)} {'against' if _is_number(one.candidate) else 'to'} {words.level(one.baseline)}"
     if one.within:
         yield words.levels(one.within)

@@ -31,6 +31,8 @@ LIMITS = (
     " the device's own count stands against."
 )
 OBJECTS = "How the time of one operation grows as objects are added, with the number of clients that were at work."
+ANSWERS = ("factors", "scaling")
+"""Sections that show what was asked, where a design or a count was compared."""
 Load = Callable[[str], Observations]
 
 
@@ -42,6 +44,11 @@ class Gallery:
     name: str
     lede: str
     figures: tuple[Figure, ...]
+
+    @property
+    def answers(self) -> bool:
+        """Whether it is the picture of the answer: then it stands before the evidence."""
+        return self.id in ANSWERS
 
 
 def galleries(results: Results, load: Load, found: Sequence[selection.Group], pictures: Pictures) -> tuple[Gallery, ...]:

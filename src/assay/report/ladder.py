@@ -42,7 +42,7 @@ _NAMES: dict[Rung, str] = {
 }
 OPERATIONS = "operations"
 """The direction of ladders that count operations, not bytes."""
-ACCUSING = ("tier", "durability", "regime")
+ACCUSING = ("tier", "durability")
 """Parts of a claim that speak of where the bytes are."""
 _DEVICES = (Rung.UPPER_DEVICE, Rung.LOWEST_DEVICE)
 _REMOTE = (Rung.CLIENT_NIC, Rung.SERVER_NIC, Rung.SERVER_PROCESS, Rung.SERVER_CACHE)
@@ -64,6 +64,8 @@ class Step:
     """Share that came after the clock had stopped."""
     late_text: str
     remark: str
+    lost: bool
+    """Whether the remark is of bytes that did not come here, not of more than were asked for."""
     device: bool
     first_device: bool
 
@@ -198,6 +200,7 @@ def _steps(shown: Sequence[_Rung], total: float, unit: str, direction: Direction
                 late=one.late / total,
                 late_text=f"+ {_late(one.late, unit)} later" if one.late / total > 0.005 else "",
                 remark="" if blind or unit == "count" else _remark(one, above, part, direction),
+                lost=above - part > LOSS,
                 device=device,
                 first_device=device and not seen_device,
             )

@@ -193,14 +193,18 @@ def _group(title: str, rows: Sequence[VerdictRow], here: Sequence[tuple[str, Ver
 
 def _findings(here: Sequence[tuple[str, Verdict]]) -> tuple[FindingGroup, ...]:
     """Each rule's result once, in the words of the first run that has it; those that failed first."""
-    found: dict[tuple[str, State], list[tuple[str, Finding]]] = {}
+    found: dict[tuple[str, State], tuple[Finding, list[str]]] = {}
     for name, verdict in here:
         for finding in verdict.findings:
-            found.setdefault((finding.rule, finding.state), []).append((name, finding))
+            same = found.get(key := (finding.rule, finding.state))
+            if same is None:
+                found[key] = (finding, [name])
+            else:
+                same[1].append(name)
     order = [State.FAIL, State.UNVERIFIED, State.PASS, State.NOT_APPLICABLE]
     groups: dict[tuple[str, ...], list[Finding]] = {}
-    for same in sorted(found.values(), key=lambda pairs: (order.index(pairs[0][1].state), pairs[0][1].rule)):
-        groups.setdefault(tuple(name for name, _ in same), []).append(same[0][1])
+    for first, names in sorted(found.values(), key=lambda pair: (order.index(pair[0].state), pair[0].rule)):
+        groups.setdefault(tuple(names), []).append(first)
     return tuple(FindingGroup(runs=_named(names, len(here)), list=tuple(findings)) for names, findings in groups.items())
 
 
@@ -249,5 +253,7 @@ def again(results: Results, command: str | None) -> tuple[tuple[str, str], ...]:
 
 def _spec(name: str, kind: str, knobs: object) -> str:
     assert hasattr(knobs, "items")
-    said = ", ".join(f"{knob} = {words.level(value)}" for knob, value in knobs.items() if value is not None)
+    said = ", ".join(
+        f"{knob} = {words.level(value)}" for knob, value in knobs.items() if value is not None and words.level(value)
+    )
     return f"{name}: {kind}" + (f" ({said})" if said else "")

@@ -30,7 +30,7 @@ from assay.report.charts import forest as comparisons
 from assay.report.charts import ladder as rungs
 from assay.report.charts.figure import Drawn, Figure
 from assay.report.inputs import Pictures
-from assay.report.quantities import number, show, show_range
+from assay.report.quantities import NARROW, number, show, show_range
 
 HERE = Path(__file__).parent
 FEW = 4
@@ -121,8 +121,10 @@ def figures(results: Results, load: Load, pictures: Pictures) -> tuple[Figure, .
     found = selection.groups(results)
     observed = [(judged, remembered(judged.id)) for judged in selection.representatives(results, found)]
     measured = [one.figure for one in listing.measures(results)]
-    others = [one for kind in galleries.galleries(results, remembered, found, pictures) for one in kind.figures]
-    whole = (comparisons.figure(results), rungs.figure(ladders.ladders(observed)), *measured, *others, blocks.figure(results))
+    kinds = galleries.galleries(results, remembered, found, pictures)
+    answers, others = ([one for kind in kinds if kind.answers is first for one in kind.figures] for first in (True, False))
+    steps = rungs.figure(ladders.ladders(observed))
+    whole = (comparisons.figure(results), *answers, steps, *measured, *others, blocks.figure(results))
     return tuple(one for one in whole if one is not None)
 
 
@@ -130,9 +132,10 @@ def sections(context: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     """The entries of the navigation: what is there, in order."""
     entries = [
         ("answer", "The answer", True),
+        *((kind.id, kind.name, kind.figures) for kind in context["galleries"] if kind.answers),
         ("bytes", "Where the bytes went", context["ladders"]),
         ("measures", "Measures", context["measures"] and not context["bare"]),
-        *((kind.id, kind.name, kind.figures) for kind in context["galleries"]),
+        *((kind.id, kind.name, kind.figures) for kind in context["galleries"] if not kind.answers),
         ("steady", "Within the trials", context["steady"]),
         ("verdicts", "Verdicts and findings", context["results"].runs),
         ("schedule", "Schedule", context["schedule"]),
@@ -152,6 +155,7 @@ def _environment() -> Any:  # noqa: ANN401 - jinja2 is imported here only
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    made.filters |= {"unbroken": _unbroken}
     made.filters |= {"spec": _spec, "plain": _plain, "bound": _bound, "estimate": _estimate, "code": _code, "element": _element}
     made.globals |= {
         "shapes": words.SHAPES,
@@ -185,6 +189,11 @@ def _element(drawn: Drawn) -> object:
 
 def _plain(value: float | str | None) -> str:
     return number(value) if isinstance(value, int | float) else str(value)
+
+
+def _unbroken(text: str) -> str:
+    """Text that keeps numbers and percent signs in one line."""
+    return re.sub(r"(\d) %", rf"\1{NARROW}%", text)
 
 
 def _bound(value: Bound) -> str:

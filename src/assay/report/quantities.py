@@ -71,6 +71,11 @@ def after(label: str) -> str:
     return label if label in ("", "/s") else f"{NARROW}{label}"
 
 
+def axis_title(label: str) -> str:
+    """A unit as it stands alone at an axis: `/s` says little there."""
+    return "per second" if label == "/s" else label
+
+
 def show_range(low: float | None, high: float | None, unit: str) -> str:
     """An interval in one scale; one-sided where one end is missing; empty where both are."""
     if low is None and high is None:

@@ -15,6 +15,7 @@ __all__ = [
     "NOT_COUNTED",
     "REQUIREMENT_MARKS",
     "SHAPES",
+    "bound",
     "claim",
     "count",
     "figure",
@@ -76,6 +77,11 @@ def claim(one: Claim) -> str:
         *(part.value for part in (one.regime, one.durability, one.load, one.path) if part is not None),
     ]
     return ", ".join(parts)
+
+
+def bound(text: str) -> str:
+    """A requirement as it is printed: `≤ 50 ms`."""
+    return text.replace("<=", "≤").replace(">=", "≥")
 
 
 def count(number: int, noun: str) -> str:

@@ -11,7 +11,7 @@ from assay.report.charts import dots, heatmap
 from assay.report.charts.figure import Figure, Panel, Table, end_labels
 from assay.report.charts.roles import Roles, heading, in_order, nearest, positions, roles
 from assay.report.charts.theme import Row
-from assay.report.quantities import NARROW, Scale, after, in_scale, scale_for, show, show_range
+from assay.report.quantities import NARROW, Scale, after, axis_title, in_scale, scale_for, show, show_range
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,7 +58,7 @@ def figure(results: Results, measure: Measure) -> Figure | None:
     seen = "" if grid is None else f"In {axis.scale.label or 'numbers'}. {heatmap.SEEN}"
     return Figure(
         name=f"measure-{measure.name}",
-        title=words.figure(measure.figure),
+        title=words.measure(measure),
         caption=" ".join(part for part in (_caption(measure, cells, grid), seen, heatmap.named(troughs)) if part),
         panels=panels if len(values) > 1 else (),
         table=_table(shown, axis.scale, axis.roles),
@@ -102,8 +102,8 @@ class _Axis:
 
     def plot(self, means: Sequence[Row], runs: Sequence[Row]) -> dots.Plot:
         """All that is drawn in one panel."""
-        limits: list[Row] = [{"v": self.figure(one.bound), "t": f"required: {one.text}"} for one in self.bounds]
-        return dots.Plot(means=means, runs=runs, limits=limits, top=self.figure(self.top), unit=self.scale.label)
+        limits: list[Row] = [{"v": self.figure(one.bound), "t": f"required: {words.bound(one.text)}"} for one in self.bounds]
+        return dots.Plot(means=means, runs=runs, limits=limits, top=self.figure(self.top), unit=axis_title(self.scale.label))
 
 
 def _bounds(requirements: Iterable[Requirement], measure: Measure, largest: float) -> tuple[Requirement, ...]:
@@ -217,9 +217,18 @@ def _uncounted(axis: _Axis, group: Group) -> dict[str, tuple[float, int]]:
 def _lying(axis: _Axis, group: Group, title: str) -> Panel:
     """Levels without an order in rows, the figure to the right from zero."""
     means, runs = _rows(axis, group, {index: float(index) for index in range(len(group))}, 0.5)
-    names = [words.level(axis.roles.series_level(cell.levels)) if axis.roles.series else "" for cell, _ in group]
+    names = [_row_name(axis.roles, cell) for cell, _ in group]
     spec, height = dots.lying(axis.plot(means, runs), names)
     return Panel(heading=title, spec=spec, height=height, description=_described(group))
+
+
+def _row_name(parts: Roles, cell: Cell) -> str:
+    """The level; a number alone says little: `clients = 2`."""
+    if parts.series is None:
+        return ""
+    level = parts.series_level(cell.levels)
+    named = isinstance(level, int | float) and not isinstance(level, bool)
+    return (f"{parts.series.path.rpartition('.')[2]} = " if named else "") + words.level(level)
 
 
 def _described(group: Group) -> str:

@@ -64,7 +64,8 @@ def _row(row: Ratio, y: float) -> Iterator[str]:
     inner = colour if matters else "var(--paper)"
     left, right = _x(row.left), _x(row.right)
     yield text(NAMES - 6, y + 4, row.condition, PLAIN)
-    yield f'<rect x="{left:.1f}" y="{y - 1.5}" width="{max(2.0, right - left):.1f}" height="3" rx="1.5" fill="{colour}"/>'
+    if right > left or not row.outside:
+        yield f'<rect x="{left:.1f}" y="{y - 1.5}" width="{max(2.0, right - left):.1f}" height="3" rx="1.5" fill="{colour}"/>'
     if not row.outside:
         yield f'<circle cx="{_x(row.at):.1f}" cy="{y}" r="4.5" fill="{inner}" stroke="{colour}" stroke-width="2"/>'
     yield from _arrows(row, y, colour)

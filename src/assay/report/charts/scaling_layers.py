@@ -11,7 +11,7 @@ from assay.report.charts.figure import end_labels
 from assay.report.charts.roles import Roles
 from assay.report.charts.theme import Row, Spec, end_text, room, rows_of, series_colours, ticks
 from assay.report.inputs import Scaled
-from assay.report.quantities import Scale, in_scale
+from assay.report.quantities import Scale, axis_title, in_scale
 
 ABOVE = 1.08
 """How far the axis goes beyond the highest point at the least."""
@@ -62,7 +62,7 @@ class Drawing:
         return {
             "type": "quantitative",
             "scale": {"domain": [0, self.top], "nice": False},
-            "axis": {"title": self.scale.label or None, "format": ",~r", "minExtent": 42},
+            "axis": {"title": axis_title(self.scale.label) or None, "format": ",~r", "minExtent": 42},
         }
 
 
