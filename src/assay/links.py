@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import cast
 
+from assay import units
 from assay._core import parse_toml
 from assay.frozen import dataclass
 from assay.units import Refusal, Unit, attempt
@@ -188,7 +189,8 @@ def capacity(text: str) -> float | Refusal:
         return link.payload_bytes_per_s
     rate = attempt(text, Unit.BYTES_PER_S)
     if isinstance(rate, Refusal):
-        meant = near(text)
+        unit = re.fullmatch(r"[\d.,\s]+(.*)", text.strip())
+        meant = () if unit and units.hint(unit[1]) else near(text)
         hint = f" (did you mean {' or '.join(map(repr, meant))}?)" if meant else ""
         return Refusal(found=rate.found, expected=f'a link such as "1GbE", "2 x 2GFC" or "PCIe-3 x4"{hint}, or {rate.expected}')
     if rate == 0:

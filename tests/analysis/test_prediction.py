@@ -265,6 +265,62 @@ def test_a_mistake_of_a_day_is_told(day, more, said):
     assert any(said in expected for _, _, expected in told), told
 
 
+@pytest.mark.parametrize("day", [DAY.replace(",", ";"), DAY.replace(",", "\t"), "\ufeff" + DAY, DAY.replace("\n", "\n\n")])
+def test_a_day_as_spreadsheets_write_it(day):
+    text = FILE.format(production='operations = "day.csv"', new="")
+    found, plain = (asked(text, new=samples(NEW), day_csv=each) for each in (day, DAY))
+    assert found.uses[0].hours == plain.uses[0].hours == ("12:00",)
+    assert found.utilisation == plain.utilisation
+
+
+def test_a_cell_that_is_no_rate_is_told_with_its_line_in_the_table():
+    text = FILE.format(production='operations = "day.csv"', new="")
+    told = mistakes(text, new=samples(NEW), day_csv="hour,read,write\n\n09:00,1,2\n10:00,3,4e5\n")
+    assert [found for _, found, _ in told] == ["day.csv, line 4, cell 3 (write): '4e5'"]
+
+
+@pytest.mark.parametrize("share", ["8 to 12 %", "8-12 %", "8 % - 12 %", "8% to 12%", "8 – 12 %"])
+def test_ranges_as_people_write_them(share):
+    text = f'multiplier = 7\n[production]\nused = "{share}"\nprocessors = 2\n[machine]\nprocessors = 2\n'
+    assert asked(text).utilisation == pytest.approx((0.56, 0.70, 0.84))
+
+
+@pytest.mark.parametrize(
+    ("share", "multiplier", "said"),
+    [
+        ("20 %", "7", "More is asked than there is: it is not carried at all."),
+        (
+            "20 %",
+            "[4, 7]",
+            "so it is not carried; its lower end is at 80 %, where requests wait for each other: one takes 2.78 times",
+        ),
+        ("20 %", "[2, 9]", "so it is not carried; its lower end is at 40 %."),
+        (
+            "20 %",
+            "[3, 6]",
+            "one takes 5.26 times its service time (M/M/m), 1.56 at the lower end. At the upper end it is not carried",
+        ),
+        ("10 %", "[1, 11]", "busy (10 % to 110 %). At the upper end it is not carried at all. To stay"),
+        (
+            "10 %",
+            "[4, 8]",
+            "Its upper end is above 70 %, where requests wait for each other: one takes 1.56 (1.19 to 2.78) times",
+        ),
+    ],
+)
+def test_what_waiting_does_is_told_without_endless_times(share, multiplier, said):
+    text = f'multiplier = {multiplier}\n[production]\nused = "{share}"\nprocessors = 2\n[machine]\nprocessors = 2\n'
+    assert said in words.answer(asked(text))
+    assert "endless" not in words.answer(asked(text))
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "said"), [(1e-9, "bytes", "0"), (1.0, "requests", "1 request"), (2.0, "requests", "2 requests")]
+)
+def test_what_one_operation_uses_reads_as_people_write_it(value, unit, said):
+    assert words.in_unit(value, unit) == said
+
+
 def test_a_utilisation_alone_is_bounded_by_the_operations_that_grow_least_and_most():
     text = FILE.format(production=SHARE, new="") + '[old]\nnotebook = "old"\n'
     found = asked(text, old=samples(OLD, spread=0.0), new=samples(NEW, spread=0.0))
@@ -332,7 +388,10 @@ speed = 0
         (FILE.format(production='operations = { red = "9 /s" }', new=""), 3, "nobody measured"),
         (FILE.format(production=RATES, new='fit = { workload = "mix" }\nholdout = { phase = "mix" }'), 9, "fitted, too"),
         (FILE.format(production=RATES, new='holdout = { mix.read_share = "68 %" }'), 8, "no trial of that kind"),
+        (FILE.format(production=RATES, new='where = { target = "zfs" }'), 8, "no trial of that kind"),
+        (FILE.format(production=RATES, new='fit = { mix.read_share = "55 %" }'), 8, "no trial of that kind"),
         (FILE.format(production=RATES, new='fit = { mix.read_share = "50 %" }'), 7, "do not tell the operations apart"),
+        ('[production]\nused = "9"\nprocessors = 1\n[machine]\nprocessors = 1', 2, "nothing to carry it over"),
         (FILE.format(production=RATES, new='resource = "server_cpu"'), 7, "nothing was measured of it"),
         ("[production", 1, "the end of the line"),
         (FILE.format(production=f'{SHARE}\nmix = {{ read = "70 %" }}', new=""), 5, "shares of 70 % together"),
@@ -344,6 +403,20 @@ speed = 0
 def test_a_mistake_is_told_where_it_stands(text, line, found):
     told = mistakes(text, new=samples(NEW))
     assert any((where, found in said) == (line, True) for where, said, _ in told), told
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        (f'[production]\n{SHARE}\nmix = {{ read = "70 %", write = "20 %" }}\n[machine]\nprocessors = 1', [2, 4]),
+        (FILE.format(production=RATES, new='where = { target = "zfs" }').replace("[new]", 'network_in = "1GbE"\n[new]'), [9]),
+        (f'multiplier = 7\n[production]\n{SHARE}\n[machine]\nprocessors = 1\ndevice_read = "1GbE"', [7]),
+        ('[production]\noperations = "day.csv"\nbusiest = 3\n[new]\nnotebook = "new"\n[machine]\nprocessors = 2', [2]),
+    ],
+)
+def test_one_mistake_brings_no_others_with_it(text, lines):
+    """The first has two: nothing to carry the load over, and shares that are not all of it."""
+    assert [line for line, _, _ in mistakes(text, new=samples(NEW))] == lines
 
 
 def test_what_was_fitted_tests_no_fit():

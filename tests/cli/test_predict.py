@@ -34,7 +34,7 @@ def test_mistakes_are_told_with_their_places(bench, tmp_path):
     wrong.write_text('[production]\nused = "much"\n[new]\nnotebook = "nowhere"\n[machine]\nprocessors = 0\n')
     done = bench.run("predict", wrong)
     assert done.returncode == 2
-    assert [line.split(".toml:")[1].split(":")[0] for line in done.stderr.splitlines()] == ["1", "2", "4", "6"]
+    assert [line.split(".toml:")[1].split(":")[0] for line in done.stderr.splitlines()] == ["1", "2", "2", "4", "6"]
     assert bench.run("predict", "missing.toml").returncode == 2
 
 

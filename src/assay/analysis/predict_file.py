@@ -67,9 +67,10 @@ def fits_together(document: Document, values: Mapping[str, object], done: Produc
         document.wrong(("production", "operations"), "operations without [new]", "[new], a notebook with their demands")
     if done.operations and "multiplier" in values:
         document.wrong(("multiplier",), "a multiplier beside operations", "none: operations have demands of their own")
-    if done.used:
+    told = values.get("production")
+    if isinstance(told, dict) and "used" in told and "operations" not in told:
         of_a_share(document, values)
-    elif done.mix is not None:
+    elif done.operations and done.mix is not None:
         document.wrong(("production", "mix"), "a mix beside operations", "none: operations have rates of their own", Point.KEY)
 
 

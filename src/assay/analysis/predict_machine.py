@@ -50,10 +50,16 @@ def each(document: Document, values: Mapping[str, object], new: Table | None, me
         if name not in values:
             continue
         found = capacity(document, (*PATH, name), (RESOURCES[name], values[name]), measured)
-        if new is None:
+        if new is None and is_lacking(document):
             document.wrong((*PATH, name), f"{name} without [new]", "[new], a notebook where it was measured", Point.KEY)
-        elif found is not None:
+        elif new is not None and found is not None:
             yield replace(found, platform=of_other(document, new, name))
+
+
+def is_lacking(document: Document) -> bool:
+    """Whether [new] is what a capacity lacks: not where it is there and wrong, nor beside a load that needs none."""
+    production = document.values.get("production")
+    return "new" not in document.values and not (isinstance(production, dict) and "used" in production)
 
 
 def of_other(document: Document, new: Table, name: str) -> Platform | None:

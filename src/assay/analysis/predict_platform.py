@@ -49,6 +49,10 @@ def table(document: Document, path: Path, told: object, lookup: Lookup) -> Table
         return None
     where, fit, holdout = selections
     every = [renamed(one, called) for one in seen if matches(one, where)]
+    for key, asked, among in (("where", where, seen), ("fit", fit, every)):
+        if among and not any(matches(one, asked) for one in among):
+            document.wrong((*path, key), "no trial of that kind", kinds(among, asked))
+            return None
     held = [one for one in every if holdout and matches(one, holdout)]
     fitted = [one for one in every if matches(one, fit)] if fit else [one for one in every if one not in held]
     if any(one in held for one in fitted):
@@ -76,7 +80,8 @@ def samples(document: Document, path: Path, values: Mapping[str, object], lookup
         return None
     found = lookup(notebook, experiment)
     if isinstance(found, Refusal):
-        document.wrong((*path, "notebook"), found.found, found.expected)
+        which = "experiment" if experiment is not None and repr(experiment) in found.found else "notebook"
+        document.wrong((*path, which), found.found, found.expected)
         return None
     return found
 
@@ -102,7 +107,11 @@ def matches_levels(levels: Mapping[str, Value], selection: Selection) -> bool:
 def kinds(every: Sequence[Sample], selection: Selection) -> str:
     """What could have been selected, in words."""
     there = {name: dict.fromkeys(str(one.levels.get(name)) for one in every if name in one.levels) for name in selection}
-    return "; ".join(f"{name} {one_of(levels)}" for name, levels in there.items())
+    names = dict.fromkeys(name for one in every for name in one.levels)
+    told = (
+        f"{name} {one_of(levels)}" if levels else f"{one_of(names, name)}; nothing has a {name}" for name, levels in there.items()
+    )
+    return "; ".join(told)
 
 
 def platform(document: Document, table: Table, resource: str | None) -> Platform | None:

@@ -18,6 +18,9 @@ COLUMNS = "a table with a line of names (hour, then the operations) and a line f
 Texts = Callable[[str], str | Refusal]
 """The text of a file that the file names, or why it cannot be read."""
 Rates = Mapping[str, tuple[float, ...]]
+Line = tuple[int, tuple[str, ...]]
+"""The number of a line in its file, and its cells."""
+SEPARATORS = ",;\t"
 
 
 def production(document: Document, told: object, text_of: Texts) -> Production:
@@ -31,7 +34,7 @@ def production(document: Document, told: object, text_of: Texts) -> Production:
     return Production(
         operations=operations,
         hours=hours,
-        busiest=busiest(document, values, operations, by_default=1 if hours else None),
+        busiest=busiest(document, values, operations, by_default=1 if hours else None) if operations else None,
         used=values_of.shares(document, (*PATH, "used"), values["used"]) if "used" in values else None,
         processors=values_of.count(document, (*PATH, "processors"), values) if counted else 1,
         mix=values_of.mix(document, (*PATH, "mix"), values["mix"]) if "mix" in values else None,
@@ -59,29 +62,40 @@ def done(document: Document, told: object, text_of: Texts) -> tuple[tuple[str, .
     if isinstance(text, Refusal):
         document.wrong(path, text.found, text.expected)
         return (), {}
-    return of_table(document, path, [row for row in csv.reader(io.StringIO(text)) if any(cell.strip() for cell in row)])
+    return of_table(document, path, told, tuple(lines(text)))
 
 
-def of_table(document: Document, path: Path, rows: Sequence[Sequence[str]]) -> tuple[tuple[str, ...], Rates]:
-    """The same of a table of comma-separated values; every cell that is no rate is noted."""
-    names = [name.strip() for name in rows[0][1:]] if rows else []
+def lines(text: str) -> Iterator[Line]:
+    """The lines that are not empty, with their numbers; cells are parted by what parts the first line."""
+    first = next((line for line in text.splitlines() if line.strip()), "")
+    apart = max(SEPARATORS, key=first.count)
+    reader = csv.reader(io.StringIO(text.removeprefix("\ufeff")), delimiter=apart)
+    for row in reader:
+        if any(cell.strip() for cell in row):
+            yield reader.line_num, tuple(cell.strip() for cell in row)
+
+
+def of_table(document: Document, path: Path, file: str, rows: Sequence[Line]) -> tuple[tuple[str, ...], Rates]:
+    """The same of a table; every cell that is no rate is noted, with its line and which cell of it it is."""
+    names = rows[0][1][1:] if rows else ()
     if len(rows) <= 1 or not names or not all(names) or len(set(names)) < len(names):
-        document.wrong(path, f"{len(rows)} lines with {len(names)} operations, or names that are empty or twice there", COLUMNS)
+        twice = " (some are empty or there twice)" if names else ""
+        document.wrong(path, f"{file} with {len(rows)} lines and {len(names)} names of operations{twice}", COLUMNS)
         return (), {}
-    for place, row in enumerate(rows[1:], 2):
+    for line, row in rows[1:]:
         if len(row) != len(names) + 1:
-            document.wrong(path, f"{len(row)} cells in line {place}", f"{len(names) + 1}, as in the first line")
+            document.wrong(path, f"{file}, line {line}: {len(row)} cells", f"{len(names) + 1}, as in the first line")
             return (), {}
-    table = [list(cells(document, path, (place, row), names)) for place, row in enumerate(rows[1:], 2)]
-    return tuple(row[0].strip() for row in rows[1:]), dict(zip(names, zip(*table, strict=True), strict=True))
+    table = [list(cells(document, path, (f"{file}, line {line}", row), names)) for line, row in rows[1:]]
+    return tuple(row[0] for _, row in rows[1:]), dict(zip(names, zip(*table, strict=True), strict=True))
 
 
-def cells(document: Document, path: Path, line: tuple[int, Sequence[str]], names: Sequence[str]) -> Iterator[float]:
+def cells(document: Document, path: Path, line: tuple[str, Sequence[str]], names: Sequence[str]) -> Iterator[float]:
     """The rates of one hour: numbers of operations a second, or rates with their unit."""
-    for name, cell in zip(names, line[1][1:], strict=True):
-        found = rate(cell.strip())
+    for place, (name, cell) in enumerate(zip(names, line[1][1:], strict=True), 2):
+        found = rate(cell)
         if found is None:
-            document.wrong(path, f"{cell!r} for {name} in line {line[0]}", "operations a second, such as 900")
+            document.wrong(path, f"{line[0]}, cell {place} ({name}): {cell!r}", "operations a second, such as 900 or 1.2 kIOPS")
         yield found or 0.0
 
 

@@ -13,7 +13,8 @@ Selection = Mapping[str, tuple[str, ...]]
 SELECTION = 'a table that selects trials, such as { target = "ext4", workload = ["a", "b"] }'
 WHOLE = 0.005
 """Shares may be rounded by so much together."""
-_RANGE = re.compile(r"\s*(?P<low>.+?)\s+to\s+(?P<high>.+?)\s*")
+_RANGE = re.compile(r"\s*(?P<low>[\d.]+)\s*%?\s*(?:to|-|–)\s*(?P<high>[\d.]+\s*%)\s*")
+"""`8 % to 12 %`, `8-12 %`."""
 
 
 def table(document: Document, path: Path, told: object, keys: tuple[str, ...], expected: str) -> Mapping[str, object]:
@@ -71,7 +72,7 @@ def bounds(document: Document, path: Path, told: object) -> tuple[float, float] 
 def shares(document: Document, path: Path, told: object) -> tuple[float, float] | None:
     """`8 % to 12 %`, or one share."""
     match = _RANGE.fullmatch(told) if isinstance(told, str) else None
-    ends = (match["low"], match["high"]) if match else (told, told)
+    ends = (f"{match['low']} %", match["high"]) if match else (told, told)
     low, high = (attempt(end, Unit.SHARE) if isinstance(end, str) else None for end in ends)
     if not isinstance(low, float) or not isinstance(high, float) or not 0 < low <= high <= 1:
         document.wrong(path, shown(told), 'a share of all processors up to 100 %: "8 % to 12 %" or "10 %"')

@@ -16,6 +16,9 @@ USE_HEAD = ("resource", "there is", "used", "90 % interval", "times the service 
 DEMAND_HEAD = ("platform", "resource", "operation", "one uses", "90 % interval", "times the old one")
 HOLDOUT_HEAD = ("platform", "resource", "mix that was held out", "predicted", "90 % interval", "observed", "met")
 
+NEXT_TO_NOTHING = 0.0005
+"""Fewer bytes or requests an operation are none: what is left of a fit."""
+
 
 def answer(found: Prediction) -> str:
     """The first paragraph: how busy, what saturates first, what that does to response times, how many machines."""
@@ -50,12 +53,21 @@ def _first(found: Prediction) -> Iterator[str]:
 
 
 def _slow(found: Prediction) -> Iterator[str]:
-    busy = [one for one in found.utilisation if one > BUSY]
-    if busy:
-        which = "Above 70 %" if len(busy) > 1 else "Its upper end is above 70 %"
-        yield f"{which}, where requests wait for each other: one takes {_range(found.slowdown)} times its service time (M/M/m)."
-    if found.utilisation[2] >= 1:
-        yield "At 100 % it is not carried at all." if found.utilisation[1] >= 1 else "At the upper end it is not carried at all."
+    low, middle, high = found.utilisation
+    wait = "where requests wait for each other: one takes"
+    if low >= 1:
+        yield "More is asked than there is: it is not carried at all."
+    elif middle >= 1:
+        waits = f", {wait} {found.slowdown[0]:.3g} times its service time (M/M/m)" if low > BUSY else ""
+        yield f"More is asked than there is, so it is not carried; its lower end is at {percent(low)}{waits}."
+    elif high >= 1:
+        if middle > BUSY:
+            likely, least = f"{found.slowdown[1]:.3g} times its service time (M/M/m)", f"{found.slowdown[0]:.3g} at the lower end"
+            yield f"Above 70 %, {wait} {likely}, {least}."
+        yield "At the upper end it is not carried at all."
+    elif high > BUSY:
+        which = "Above 70 %" if middle > BUSY else "Its upper end is above 70 %"
+        yield f"{which}, {wait} {_range(found.slowdown)} times its service time (M/M/m)."
 
 
 def _range(one: Range) -> str:
@@ -164,7 +176,9 @@ def in_unit(value: float, unit: str) -> str:
     """Times as times, bytes as bytes, everything else as a number with its unit."""
     if unit.endswith("seconds"):
         return human(value * 1e9, Unit.NANOSECONDS)
-    return human(value, Unit.BYTES) if unit == "bytes" else f"{value:.3g} {unit}"
+    if abs(value) < NEXT_TO_NOTHING:
+        return "0"
+    return human(value, Unit.BYTES) if unit == "bytes" else f"{value:.3g} {unit if value != 1 else unit.removesuffix('s')}"
 
 
 def linear(one: Demand) -> str:

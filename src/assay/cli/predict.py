@@ -57,7 +57,13 @@ def measured(lab: Path, which: str | None) -> Sequence[demand.Sample] | Refusal:
         folder = notebook.choose(lab, which)
         return demand.samples(current(folder), notebook.load(folder))
     except AssayError as error:
-        return Refusal(found=f"{str(lab)!r}: {error}", expected="the directory of a notebook")
+        return refusal(lab, error)
+
+
+def refusal(lab: Path, error: AssayError) -> Refusal:
+    """What speaks against a notebook, as a mistake of the file that names it."""
+    found, _, expected = str(error).removeprefix("found ").partition("; expected ")
+    return Refusal(found=f"{found} in {str(lab)!r}", expected=expected or "the directory of a notebook")
 
 
 def capacity(of: tuple[Path, str | None], measure: str, where: Selection) -> Estimate | Refusal:
@@ -65,7 +71,7 @@ def capacity(of: tuple[Path, str | None], measure: str, where: Selection) -> Est
     try:
         results = current(notebook.choose(*of))
     except AssayError as error:
-        return Refusal(found=f"{str(of[0])!r}: {error}", expected="the directory of a notebook")
+        return refusal(of[0], error)
     told = quantities.telling(results.experiment)
     found = [
         cell.estimate
