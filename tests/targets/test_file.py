@@ -127,6 +127,43 @@ def test_a_name_that_is_taken_in_the_last_moment_is_left_alone(undo, base):
     assert (names(base), (base / "F").read_text()) == (["F"], "precious")
 
 
+@pytest.fixture
+def birthless(tmp_path):
+    """A file system that has no room for a time of birth and gives the inode of a removed file to the next one."""
+    image, point = tmp_path / "image", tmp_path / "birthless"
+    point.mkdir()
+    subprocess.run(["truncate", "-s", "8M", str(image)], check=True)
+    subprocess.run(["mkfs.ext4", "-q", "-I", "128", str(image)], check=True, capture_output=True)
+    subprocess.run(["mount", "-o", "loop", str(image), str(point)], check=True)
+    yield point
+    subprocess.run(["umount", str(point)], check=True)
+
+
+@ROOT
+def test_without_a_time_of_birth_nothing_that_took_our_place_is_removed_after_a_kill(undo, birthless):
+    """Neither by name nor by inode: the user removed what a killed lab had left, and put something else there."""
+    path = birthless / "F"
+    own_file.make(HOST, undo, str(path))
+    _, birth = identity(path)
+    assert birth in own_file.UNKNOWN_BIRTH
+    path.unlink()
+    path.write_text("important")
+    assert own_file.whose(HOST, str(path)) is Whose.OTHERS
+    undo.undo("own_file", path=str(path))
+    assert path.read_text() == "important"
+    assert names(birthless) == ["F", "lost+found"]
+
+
+@ROOT
+@pytest.mark.parametrize("keep", [False, True])
+def test_without_a_time_of_birth_it_is_made_and_removed_or_kept(undo, birthless, keep):
+    given = setting(undo, birthless, path=str(birthless / "F"), keep=keep)
+    place = TARGET.prepare(HOST, given)
+    (birthless / "F").write_bytes(b"x" * 4096)
+    TARGET.teardown(HOST, given, place)
+    assert names(birthless) == ([".F.assay-marker", "F", "lost+found"] if keep else ["lost+found"])
+
+
 def test_no_directory_and_no_space_are_refused(undo, base):
     assert "found no directory" in TARGET.check(HOST, setting(undo, base, path=str(base / "none" / "F")))[0]
     assert "10 % more" in TARGET.check(HOST, setting(undo, base, path=str(base / "F"), needs_bytes=1 << 60))[0]

@@ -1,7 +1,8 @@
 """A single file that is provably ours: a marker beside it names the very file that we made, by inode and time of birth.
 
 The name alone proves nothing: what we made may have been removed and another put in its place, even with the same inode. A
-file system that tells no time of birth proves a file only as long as the lab that made it lives.
+file system that tells no time of birth gives the inode of a removed file to the next one: there a second name of ours holds the
+inode as long as we are at work, so that no other file can have it, and one that was kept is not proved any more.
 """
 
 from __future__ import annotations
@@ -83,7 +84,8 @@ def make(host: Host, undo: Undo, path: str) -> None:
         )
     inode, birth = _identity(host, path)
     _write(host, path, Marker(token=token, inode=inode, birth=birth))
-    host.run(["rm", "-f", "--", made])
+    if birth not in UNKNOWN_BIRTH:
+        host.run(["rm", "-f", "--", made])
 
 
 def keep(host: Host, path: str) -> None:
@@ -91,6 +93,7 @@ def keep(host: Host, path: str) -> None:
     found = marker(host, path)
     if found is not None:
         _write(host, path, Marker(token=found.token, inode=found.inode, birth=found.birth, kept=True))
+        host.run(["rm", "-f", "--", _made(path, found.token)])
 
 
 def discard(host: Host, path: str) -> None:
@@ -105,7 +108,8 @@ def remove(host: Host, path: str, token: str) -> bool:
     own = found is not None and found.token == token
     if found is not None and own and found.kept:
         return False
-    known = (found.inode, found.birth) if found is not None and own else _identity(host, made)
+    born = found is not None and own and found.birth not in UNKNOWN_BIRTH
+    known = (found.inode, found.birth) if found is not None and born else _identity(host, made)
     gone = known != ("", "") and _identity(host, path) == known
     if gone:
         host.run(["rm", "-f", "--", path])
