@@ -10,6 +10,9 @@ import signal
 import sys
 
 STAT = "stat"
+GARBAGE = (50_000, 20, 100)
+"""Thresholds of the collector: all but nothing that a verb makes is garbage, and looking for it at Python's usual ones took a
+fifth of the time of a report on 2,000 trials."""
 
 
 def main() -> None:
@@ -19,6 +22,7 @@ def main() -> None:
         from assay.cli.stat import stat
 
         sys.exit(stat(sys.argv[2:]))
+    gc.set_threshold(*GARBAGE)
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is signal.SIG_DFL:
             signal.signal(number, signal.default_int_handler)

@@ -40,8 +40,10 @@ def report(
 def pictures(folder: Path, results: Results, load: notebook.Load) -> Pictures:
     """What the report shows besides the results: curves over the number of objects, what operations use.
 
-    Where there are very many runs, of some of them, the same ones of which latencies are merged.
+    Where there are very many runs, of some of them, the same ones of which latencies are merged. These are read last: what
+    `load` remembers of them is asked for again by the page.
     """
+    scaled = tuple(map(scaled_as, pictured(results.experiment, results.runs, results.cells, load)))
     runs = {judged.id: judged.run for judged in results.runs}
     chosen = [judged for group in selection.merged(selection.groups(results)) for judged in group if _changes_names(judged.run)]
     found = analysis.curves(sorted(chosen, key=lambda judged: judged.id), load)
@@ -50,7 +52,7 @@ def pictures(folder: Path, results: Results, load: notebook.Load) -> Pictures:
     return Pictures(
         curves=tuple(one for one in made if one is not None),
         tables=tuple(Listed(title=title, head=head, rows=rows) for title, head, rows in used),
-        scaled=tuple(map(scaled_as, pictured(results.experiment, results.runs, results.cells, load))),
+        scaled=scaled,
         command=f"assay run {folder / 'experiment.toml'}",
     )
 

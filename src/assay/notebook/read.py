@@ -38,8 +38,9 @@ if TYPE_CHECKING:
 
 Load = Callable[[str], Observations]
 
-MOST_REMEMBERED = 32
-"""Runs whose evidence stays in memory: 2.4 MB each where they have 200 series of 500 points."""
+MOST_REMEMBERED = 64
+"""Runs whose evidence stays in memory: 2.4 MB each where they have 200 series of 500 points. The pages of large notebooks show
+the evidence of about so many."""
 
 
 @dataclass(frozen=True, kw_only=True)
