@@ -23,15 +23,22 @@ def engine_path() -> Path:
 
 @contextmanager
 def own_ledger() -> Iterator[Ledger]:
-    """A ledger whose entries are all undone at the end. Raises TrialError naming what could not be."""
+    """A ledger whose entries are all undone at the end. Raises TrialError naming what could not be, also after an interrupt.
+
+    Where another error ends the work, that one goes through, and what could not be undone is told on standard error.
+    """
     ledger = Ledger()
     try:
         yield ledger
     finally:
-        left = [str(cleaned) for cleaned in ledger.unwind() if cleaned.state == "left"]
+        left = [f"{one.entry} ({one.reason})" for one in ledger.unwind() if one.state == "left"]
         ledger.close()
-        if left and sys.exc_info()[0] is None:
-            raise TrialError("could not be undone: " + "; ".join(left) + "; `assay doctor` tries again")
+        told = f"could not be undone: {'; '.join(left)}; `assay doctor` tries again"
+        reason = sys.exc_info()[1]
+        if left and isinstance(reason, KeyboardInterrupt | None):
+            raise TrialError(told if reason is None else f"interrupted, and {told}")
+        if left:
+            print(f"assay: {told}", file=sys.stderr)
 
 
 def observers(experiment: Experiment) -> tuple[catalogue.Observer, ...]:
