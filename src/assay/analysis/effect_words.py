@@ -33,7 +33,8 @@ def answer(measure: Measure, kind: DesignKind, effects: Sequence[FactorEffect], 
     strong = [one for one in own if one.conclusion is Conclusion.MATTERS]
     together = [one for one in pairs if one.conclusion is Conclusion.MATTERS]
     entangled = {step.factor for one in together for steps in (one.steps, *one.mixed_with) for step in steps}
-    first = [leading(own, strong, matters_share), *(f"{one.steps[0].factor} too: {told(one)}" for one in strong[1:])]
+    others = (f"{one.steps[0].factor} too: {told(one)}{average(one, entangled)}" for one in strong[1:])
+    first = [leading(own, strong, matters_share) + (average(strong[0], entangled) if strong else ""), *others]
     figure = measures.figure_kind(measure.figure)
     sentences = (
         f"{measure.name}: {'; '.join(first)}",
@@ -56,6 +57,11 @@ def foremost(effects: Sequence[FactorEffect]) -> list[FactorEffect]:
     return list(found.values())
 
 
+def average(one: FactorEffect, entangled: Collection[str]) -> str:
+    """That an effect is the average over the levels of another factor, on which it depends."""
+    return " on average" if one.steps[0].factor in entangled else ""
+
+
 def leading(own: Sequence[FactorEffect], strong: Sequence[FactorEffect], matters_share: float) -> str:
     """The beginning: the largest effect that matters, or that none is shown to."""
     if strong:
@@ -71,11 +77,7 @@ def rest(own: Sequence[FactorEffect], entangled: Collection[str]) -> list[str]:
     """
     found = []
     for conclusion, word in KINDS.items():
-        some = [
-            f"{one.steps[0].factor} {told(one)}{' on average' if one.steps[0].factor in entangled else ''}"
-            for one in own
-            if one.conclusion is conclusion
-        ]
+        some = [f"{one.steps[0].factor} {told(one)}{average(one, entangled)}" for one in own if one.conclusion is conclusion]
         if some and conclusion is not Conclusion.MATTERS:
             found.append(f"{word}: {'; '.join(some)}")
     return found
