@@ -8,6 +8,7 @@ import pytest
 import notebook_records as made
 from assay.analysis.cells import cells
 from assay.analysis.compare import comparisons
+from assay.analysis.summaries import ratio
 from assay.records import Change, Conclusion, Measure, Observations, Summary
 
 SHARE = Measure(workload="spool", operation="create", figure="@local.cpu_share")
@@ -69,6 +70,21 @@ def test_medians_apart_are_resampled_from_twenty_runs_on(blocks, there):
     assert (found.ratio.low is not None) == there
     assert (found.conclusion is Conclusion.MATTERS) == there
     assert "bootstrap" in found.ratio.method
+
+
+@pytest.mark.parametrize("paired", [True, False])
+@pytest.mark.parametrize("summary", [Summary.TOTAL, Summary.MEDIAN])
+def test_interval_and_p_value_never_disagree(summary, paired):
+    """Else a difference would be taken away by a test of something else, of which the sentence says nothing."""
+    draw, apart = np.random.default_rng(6), 0
+    for number in range(20):
+        logs = draw.normal(0, 0.05, (2, 20)) + np.where(draw.random((2, 20)) < 0.1, 0.5, 0.0)
+        first, second = np.exp(logs[0]), np.exp(logs[1] + 0.02 * number)
+        found = ratio(summary, first.tolist(), second.tolist(), paired=paired)
+        differs = not found.wide[0] <= 0 <= found.wide[1]
+        assert differs == (found.p_value <= 0.05)
+        apart += differs
+    assert 2 <= apart <= 18, "both must be there for the test to say anything"
 
 
 @pytest.mark.parametrize("summary", [Summary.TOTAL, Summary.MEDIAN])

@@ -22,7 +22,7 @@ from assay.records import Cell, Change, Comparison, Conclusion, Estimate, Experi
 from assay.statistics.contrast import Contrast, interval, p_value
 from assay.statistics.four_way import four_way
 from assay.statistics.mean_interval import LEAST
-from assay.statistics.paired_power import log_effect
+from assay.statistics.paired_power import POWER, noncentrality
 from assay.statistics.paired_ratio import paired_ratio
 from assay.statistics.welch_ratio import welch_ratio
 
@@ -233,7 +233,7 @@ def with_effects(comparison: Comparison, contrasts: Sequence[Contrast]) -> Compa
     if comparison.ratio is None or comparison.ratio.low is None:
         return comparison
     widest = max(contrasts, key=lambda found: found.standard_error)
-    effect = unit_effect(widest.n) * widest.standard_error * math.sqrt(widest.n / 2)
+    effect = shown_in_errors(max(1, round(widest.degrees))) * widest.standard_error
     return replace(
         comparison,
         detectable_share=math.expm1(effect),
@@ -242,6 +242,6 @@ def with_effects(comparison: Comparison, contrasts: Sequence[Contrast]) -> Compa
 
 
 @functools.cache
-def unit_effect(pairs: int) -> float:
-    """The log difference that so many pairs detect, for a standard deviation of 1 in each arm."""
-    return log_effect(pairs, 1.0) or math.inf
+def shown_in_errors(freedom: int) -> float:
+    """How many standard errors a difference must have to be shown with 80 % power, by so many degrees of freedom."""
+    return noncentrality(freedom, level=LEVEL, power=POWER)

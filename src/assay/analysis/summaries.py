@@ -15,10 +15,9 @@ from statistics import fmean, median
 from assay.analysis.counting import additive
 from assay.records import Measure, Summary
 from assay.statistics.contrast import p_value
-from assay.statistics.fieller import fieller
+from assay.statistics.fieller import fieller, p_of_one
 from assay.statistics.median_interval import median_interval, sign_test
-from assay.statistics.paired_ratio import paired_ratio
-from assay.statistics.resampled import resampled_ratio
+from assay.statistics.resampled import resampled_p, resampled_ratio
 from assay.statistics.welch_ratio import welch_ratio
 
 Edges = tuple[float, float]
@@ -91,10 +90,13 @@ def logs(found: Edges | None) -> Edges | None:
 
 
 def probability(summary: Summary, baseline: Sequence[float], candidate: Sequence[float], *, paired: bool) -> float:
-    """The probability of so large a difference where there is none: signs of pairs for the median, else t on logarithms."""
-    if summary is Summary.MEDIAN and paired:
+    """The probability of so large a difference where there is none, by the test that the interval is made of."""
+    if summary is Summary.TOTAL:
+        return p_of_one(baseline, candidate, paired=paired)
+    if paired:
         return sign_test([math.log(one) for one in ratios(baseline, candidate)])
-    return p_value((paired_ratio if paired else welch_ratio)(baseline, candidate))
+    found = resampled_p(baseline, candidate, median, paired=False)
+    return p_value(welch_ratio(baseline, candidate)) if found is None else found
 
 
 def hull(found: Sequence[Ratio]) -> Ratio:

@@ -106,8 +106,17 @@ def sure(one: Comparison) -> str:
         return ""
     _, low, high = digits(ratio)
     text = f"{percent(ratio.confidence)} interval {low} to {high}"
-    decided = one.conclusion in (Conclusion.EQUIVALENT, Conclusion.IMMATERIAL)
-    return f"{text}; {percent(one.matters_share)} would matter" if decided else text
+    if one.conclusion not in (Conclusion.EQUIVALENT, Conclusion.IMMATERIAL):
+        return text
+    if reaches_beyond(one):
+        return f"{text}; the 90 % one, which decides this, lies within the {percent(one.matters_share)} that would matter"
+    return f"{text}; {percent(one.matters_share)} would matter"
+
+
+def reaches_beyond(one: Comparison) -> bool:
+    """Whether the 95 % interval holds differences that would matter: two one-sided tests at 5 % look at the 90 % interval."""
+    ratio, margin = one.ratio, 1 + one.matters_share
+    return ratio is not None and ((ratio.low or 0.0) < 1 / margin or (ratio.high or math.inf) > margin)
 
 
 def note(one: Comparison) -> str:
@@ -145,11 +154,11 @@ def undecided(one: Comparison, ratio: Estimate) -> str:
 
 
 def unseen(limit: float | None) -> str:
-    """The smallest difference that could have been seen."""
+    """The difference that is seen in 80 of 100 such experiments: a smaller one less often, but not never."""
     if limit is None or not math.isfinite(limit):
         return "too few runs"
     least = percent(limit) if limit < 1 else f"a factor of {1 + limit:.2g}"
-    return f"a difference under {least} could not have been seen"
+    return f"a difference under {least} may have been missed"
 
 
 def missing(one: Comparison) -> str:

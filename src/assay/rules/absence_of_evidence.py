@@ -34,6 +34,8 @@ def check(case: Case) -> Finding:
         return of_requirement(case, ratio, asked)
     edges = f"the interval, {span(ratio)}"
     if case.comparison.conclusion in (Conclusion.EQUIVALENT, Conclusion.IMMATERIAL):
+        if sentence.reaches_beyond(case.comparison):
+            edges = f"the 90 % interval, which stands for them, lies within it (that of 95 % is {span(ratio)})"
         inside = (
             f"A difference of {measures.percent(case.comparison.matters_share)} is ruled out by two one-sided tests: {edges}."
         )

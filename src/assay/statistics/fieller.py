@@ -11,6 +11,8 @@ import math
 from collections.abc import Sequence
 from statistics import covariance, fmean, variance
 
+from assay.statistics.contrast import Contrast, p_value
+
 
 def fieller(
     baseline: Sequence[float], candidate: Sequence[float], confidence: float, *, paired: bool
@@ -34,3 +36,17 @@ def fieller(
         return None
     root = math.sqrt(max(middle**2 - outer * inner, 0.0))
     return (middle - root) / outer, (middle + root) / outer
+
+
+def p_of_one(baseline: Sequence[float], candidate: Sequence[float], *, paired: bool) -> float:
+    """The two-sided probability of means so far apart where their ratio is 1: at most 5 % where the 95 % interval leaves 1 out.
+
+    Raises ValueError for arms of fewer than two values, or pairs of which one lacks.
+    """
+    n = min(len(baseline), len(candidate))
+    if n < 2 or (paired and len(baseline) != len(candidate)):
+        raise ValueError(f"found {len(baseline)} and {len(candidate)} values; expected at least 2, as many in both where paired")
+    shared = covariance(baseline, candidate) / n if paired else 0.0
+    square = variance(baseline) / len(baseline) + variance(candidate) / len(candidate) - 2 * shared
+    difference, error = fmean(candidate) - fmean(baseline), math.sqrt(max(square, 0.0))
+    return p_value(Contrast(difference=difference, standard_error=error, degrees=n - 1, n=n, spread=0.0))
