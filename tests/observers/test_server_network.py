@@ -40,6 +40,19 @@ def test_in_its_own_namespace_all_but_the_loopback_count():
     assert list(the_series(found, "accepted_connections", "server").value) == [0, 100]
 
 
+def test_segments_sent_again_for_nothing_are_the_receivers_word():
+    looks = [snapshot(Edge.ARMED, 0, 1000), snapshot(Edge.LAST, 10**9, 51_000, again=2)]
+    said = [f"TcpExt: SyncookiesSent TCPDSACKRecv\nTcpExt: 0 {count}\nIpExt: A\nIpExt: 1\n" for count in (7, 9)]
+    told = [replace(one, raw={**one.raw, "netstat": text}) for one, text in zip(looks, said, strict=True)]
+    found = OBSERVER.parse("h", "p", told, SUBJECT)
+    assert list(the_series(found, "needless_segments", "server").value) == [0, 2]
+    assert found.missing == {}
+    assert "server.needless_segments" in OBSERVER.parse("h", "p", looks, SUBJECT).missing
+    torn = [replace(one, raw={**one.raw, "netstat": "TcpExt: x"}) for one in looks]
+    with pytest.raises(EvidenceError, match="expected"):
+        OBSERVER.parse("h", "p", torn, SUBJECT)
+
+
 def test_in_the_labs_namespace_the_loopback_alone_counts():
     assert {one.subject for one in readings(clock(own=True))} == {"interface:lo"}
 
@@ -75,6 +88,7 @@ def test_a_real_mebibyte_of_a_real_server(tmp_path):
     assert sent.subject == "interface:lo"
     assert the_series(found, "sent_segments", "server").value[-1] > 0
     assert the_series(found, "accepted_connections", "server").value[-1] >= 1
+    assert the_series(found, "needless_segments", "server").value[-1] >= 0
 
 
 def test_the_way_to_a_server(tmp_path):

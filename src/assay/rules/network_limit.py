@@ -27,9 +27,8 @@ def check(case: Case) -> Finding:
         said = f"{name} was {measures.percent(used)} full ({measures.with_unit(rate, Unit.BYTES_PER_S)}, headers included)"
         return limited(case, f"{said}: the network limited it.", f"limited by {name}", observed)
     if again is not None and again > case.thresholds["sent_again_share"]:
-        said = (
-            f"TCP sent {measures.percent(again)} of its segments again: the way to the server loses packets, and waits for them."
-        )
+        said = f"TCP had to send {measures.percent(again)} of its segments again: the way to the server loses packets"
+        said = f"{said}, and waits for them."
         return limited(case, said, "limited by a network that loses packets", observed)
     if used is None and case.observations.fact("target.server.route_kind") not in ("loopback", "virtual"):
         said = "How much the way to the server can carry is not known: its link tells no speed, and no shaper is on it."
@@ -41,9 +40,15 @@ def check(case: Case) -> Finding:
 
 
 def sent_again(case: TrialCase) -> float | None:
-    """The share of TCP segments that were sent again; None where too few were sent to tell."""
-    sent, again = (served.rose(case.phase, case.observations, name) for name in ("sent_segments", "retransmitted_segments"))
-    return again / sent if sent and again is not None and sent >= case.thresholds["least_segments"] else None
+    """The share of TCP segments that were sent again and had not arrived; None where too few were sent to tell.
+
+    Where processors are short acknowledgements come late: a segment is then sent again although its receiver has it, and says so.
+    """
+    names = ("sent_segments", "retransmitted_segments", "needless_segments")
+    sent, again, needless = (served.rose(case.phase, case.observations, name) for name in names)
+    if not sent or again is None or sent < case.thresholds["least_segments"]:
+        return None
+    return max(0.0, again - (needless or 0.0)) / sent
 
 
 def limited(case: TrialCase, said: str, label: str, observed: dict[str, float | str | None]) -> Finding:
@@ -69,13 +74,20 @@ RULE = Rule(
     severity=Severity.QUALIFIES,
     part="load",
     needs=(),
-    reads=("L4.read", "L4.write", "server.retransmitted_segments", "fact:target.server.limit_bytes_per_s"),
+    reads=(
+        "L4.read",
+        "L4.write",
+        "server.retransmitted_segments",
+        "server.needless_segments",
+        "fact:target.server.limit_bytes_per_s",
+    ),
     applies=servers_only,
     check=check,
     alternatives=(
         "The shaper is what is asked about (a slow line): then it is the system, and the figure is that of the line.",
         "A bond sends each connection over one of its links: that one is full while the sum is not.",
         "The counters hold the traffic of others too: look at their rate before the clock.",
+        "Late acknowledgements make TCP send again what has arrived; without DSACK (net.ipv4.tcp_dsack) nobody says so.",
     ),
     advice="Measure the same way with iperf3 on the same day, and tell the figure as a share of that; use a wider link, or more"
     " connections, where the storage behind it is the question.",
