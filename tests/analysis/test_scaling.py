@@ -11,10 +11,12 @@ import notebook_records as made
 from assay.analysis.cells import cells
 from assay.analysis.compare import comparisons
 from assay.analysis.scaling import scaling
+from assay.analysis.scaling_words import fullness, keeping, passed
 from assay.notebook import read as notebook
 from assay.notebook.store import Store
 from assay.plain import from_plain, to_plain
 from assay.records import Factor, Observations, Results, Scaling, ScalingKind
+from assay.statistics.crossing import Band, Crossing
 
 NUMBERS = (1, 2, 4, 8, 16)
 SHARE = "spool.create.@local.cpu_share"
@@ -146,6 +148,7 @@ def test_noise_neither_shows_nor_excludes_a_break_even(gap, said):
     ("each", "said"),
     [
         (0.15, r"reaches 90 % at (6|7)(\.\d+)? \((6|7)(\.\d+)? to 7\.\d+\) clients"),
+        (0.0564, r"reaches 90 % at 1[56](\.\d)? \(15\.\d to 16 or more\) clients"),
         (0.02, r"stays below 90 % up to 16 clients \(3\d(\.\d)? % at most\)"),
         (0.95, r"is 90 % or more already with 1 client"),
     ],
@@ -154,6 +157,19 @@ def test_where_a_share_is_used_up(each, said):
     results = answered(lambda levels: min(0.99, each * levels["clients"]), measure=SHARE)
     (one,) = of(ScalingKind.SATURATION, results)
     assert re.search(said, one.statement), one.statement
+
+
+def test_what_noise_alone_can_do_is_no_place():
+    """The interval never leaves the level within what was measured: then neither its place nor that there is one is known."""
+    table, one = [Band(at=n, low=-9, value=n - 5, high=9) for n in (1, 8)], Crossing(at=5, low=None, high=None, rising=True)
+    assert fullness(table, one, "clients").endswith("where it saturates cannot be told")
+    assert passed(("new", "old"), table, one, "clients").endswith("no break-even can be told")
+    assert keeping(table, one, "clients").endswith("but noise allows any number from 1 to 8")
+    half = replace(one, low=3.0)
+    assert fullness(table, half, "clients") == "reaches 90 % at 5 (3 to 8 or more) clients"
+    assert passed(("new", "old"), table, replace(one, high=6.0), "clients") == (
+        "break-even at 5 (1 or fewer to 6) clients; beyond it new is above old"
+    )
 
 
 @pytest.mark.parametrize(

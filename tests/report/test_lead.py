@@ -106,7 +106,7 @@ def test_where_nothing_is_compared_the_figure_itself_is_told():
 def test_a_designed_experiment_opens_with_the_factor_that_matters_most():
     results = answered(FULL, (2, 2, 2), planted)
     said = lead.lead(results)
-    sure = r"\+\d+(\.\d)? % \(\+\d+(\.\d)? to \+\d+(\.\d)?\) with 1 instead of 0"
+    sure = r"\+\d+(\.\d)? % \(\+\d+(\.\d)? to \+\d+(\.\d)?\) with 1 instead of 0 on average"
     assert re.match(rf"spool create, operations per second: spool\.c matters most: {sure}; spool\.a too: -", said.said)
     assert any(one.startswith("Together: ") for one in said.more)
     assert not said.said.endswith(".")

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from assay import measures
 from assay.analysis.counting import measure_of, unit_of
 from assay.analysis.scale_up import RATES
-from assay.analysis.scaling_words import FULL_SHARE, counted, fullness, growth, led, passed, where
+from assay.analysis.scaling_words import FULL_SHARE, counted, fullness, growth, is_sure, led, passed, where
 from assay.records import Cell, Comparison, Estimate, Experiment, Factor, Scaling, ScalingKind, Value
 from assay.statistics.contrast import interval
 from assay.statistics.crossing import Band, Crossing, crossings
@@ -139,7 +139,7 @@ def break_even(
     if not found:
         said = led(arms, bands, what)
     elif len(found) == 1:
-        said = passed(arms, found[0], at, what)
+        said = passed(arms, bands, found[0], what)
     else:
         said = f"the order changes {len(found)} times from {span[0]:g} to {span[1]:g} {what}: noise, or no simple answer"
     return Scaling(
@@ -152,11 +152,6 @@ def break_even(
         highest=span[1],
         statement=f"{measure}{where(arm[1])}, {arm[0]} against {arms[1]}: {said}.",
     )
-
-
-def is_sure(one: Crossing) -> bool:
-    """Whether the interval of a passage ends anywhere within the measured range; else noise alone may have made it."""
-    return one.low is not None or one.high is not None
 
 
 def band(number: int, ratio: Estimate) -> Band:
@@ -177,9 +172,9 @@ def filled(experiment: Experiment, factor: Factor, cells: Sequence[Cell]) -> Ite
         if not shares or len(estimates) < LEAST_PLACES or any(one.low is None for _, one in estimates):
             continue
         bands = [Band(at=float(number), low=one.low or 0.0, value=one.value, high=one.high or 0.0) for number, one in estimates]
-        risen = [one for one in crossings(bands, FULL_SHARE) if one.rising]
+        risen = next((one for one in crossings(bands, FULL_SHARE) if one.rising), None)
         span = (float(along[0][0]), float(along[-1][0]))
-        at = passage(risen[0], span, "means joined by lines") if risen else None
+        at = passage(risen, span, "means joined by lines") if risen and is_sure(risen) else None
         yield Scaling(
             kind=ScalingKind.SATURATION,
             measure=measure,
@@ -188,7 +183,7 @@ def filled(experiment: Experiment, factor: Factor, cells: Sequence[Cell]) -> Ite
             at=at,
             lowest=span[0],
             highest=span[1],
-            statement=f"{measure}{where(within)} {fullness(bands, at, counted(factor.path))}.",
+            statement=f"{measure}{where(within)} {fullness(bands, risen, counted(factor.path))}.",
         )
 
 

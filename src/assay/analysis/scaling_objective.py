@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from assay.analysis.counting import measure_of
 from assay.analysis.scaling import LEAST_PLACES, counts, curves, passage
-from assay.analysis.scaling_words import counted, keeping, where
+from assay.analysis.scaling_words import counted, is_sure, keeping, where
 from assay.records import Cell, Estimate, Experiment, Factor, Requirement, RequirementKind, Scaling, ScalingKind
 from assay.statistics.crossing import Band, crossings
 
@@ -30,7 +30,8 @@ def objective(experiment: Experiment, factor: Factor, requirement: Requirement, 
         sign = 1 if requirement.kind is RequirementKind.AT_MOST else -1
         table = [over(number, one, (requirement.bound, sign)) for number, one in known]
         passed, span, what = crossings(table), (table[0].at, table[-1].at), counted(factor.path)
-        at = passage(passed[0], span, "means joined by lines") if len(passed) == 1 and passed[0].rising else None
+        ends = passed[0] if len(passed) == 1 and passed[0].rising else None
+        at = passage(ends, span, "means joined by lines") if ends and is_sure(ends) else None
         yield Scaling(
             kind=ScalingKind.OBJECTIVE,
             measure=measure,
@@ -40,7 +41,7 @@ def objective(experiment: Experiment, factor: Factor, requirement: Requirement, 
             lowest=span[0],
             highest=span[1],
             about=requirement.text,
-            statement=f"{measure_of(experiment, measure).name}{where(within)} {requirement.text} {keeping(table, at, what)}.",
+            statement=f"{measure_of(experiment, measure).name}{where(within)} {requirement.text} {keeping(table, ends, what)}.",
         )
 
 

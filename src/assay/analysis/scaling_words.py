@@ -64,11 +64,27 @@ def growth(law: Law, peak: Estimate | None, span: tuple[float, float], what: str
     )
 
 
-def fullness(bands: Sequence[Band], at: Estimate | None, what: str) -> str:
+def is_sure(one: Crossing) -> bool:
+    """Whether the interval of a passage ends anywhere within the measured range; else noise alone may have made it."""
+    return one.low is not None or one.high is not None
+
+
+def spot(bands: Sequence[Band], one: Crossing) -> str:
+    """`5.2 (4.3 to 6.8)`, `5.2 (4.3 to 8 or more)`: a passage with its interval, as far as that was measured."""
+    low = f"{bands[0].at:.3g} or fewer" if one.low is None else f"{one.low:.3g}"
+    high = f"{bands[-1].at:.3g} or more" if one.high is None else f"{one.high:.3g}"
+    return f"{one.at:.3g} ({low} to {high})"
+
+
+def fullness(bands: Sequence[Band], one: Crossing | None, what: str) -> str:
     """Where a share reaches nine tenths."""
     full = measures.percent(FULL_SHARE)
-    if at is not None:
-        return f"reaches {full} at {told(at)} {what}"
+    if one is not None and not is_sure(one):
+        return (
+            f"reaches {full} near {one.at:.3g} {what} by the means, which noise alone can do: where it saturates cannot be told"
+        )
+    if one is not None:
+        return f"reaches {full} at {spot(bands, one)} {what}"
     if bands[0].value >= FULL_SHARE:
         return f"is {full} or more already with {so_many(bands[0].at, what)}"
     most = max(band.value for band in bands)
@@ -92,21 +108,22 @@ def led(arms: tuple[Value, Value], bands: Sequence[Band], what: str) -> str:
     )
 
 
-def passed(arms: tuple[Value, Value], one: Crossing, at: Estimate | None, what: str) -> str:
+def passed(arms: tuple[Value, Value], bands: Sequence[Band], one: Crossing, what: str) -> str:
     """Where the order changes; without an interval that leaves out some of the range there is no answer."""
-    if at is None:
+    if not is_sure(one):
         return f"by the means the order changes near {one.at:.3g} {what}, which noise alone can do: no break-even can be told"
-    sure = (
-        "" if one.low is not None and one.high is not None else " (noise does not exclude that it is out of the measured range)"
-    )
-    return f"break-even at {told(at)} {what}{sure}; beyond it {arms[0]} is {'above' if one.rising else 'below'} {arms[1]}"
+    return f"break-even at {spot(bands, one)} {what}; beyond it {arms[0]} is {'above' if one.rising else 'below'} {arms[1]}"
 
 
-def keeping(table: Sequence[Band], at: Estimate | None, what: str) -> str:
+def keeping(table: Sequence[Band], one: Crossing | None, what: str) -> str:
     """Until where an objective is kept."""
     first, end = table[0], table[-1]
-    if at is not None:
-        return f"is kept up to {told(at)} {what}"
+    if one is not None and not is_sure(one):
+        return (
+            f"is kept up to about {one.at:.3g} {what} by the means, but noise allows any number from {first.at:g} to {end.at:g}"
+        )
+    if one is not None:
+        return f"is kept up to {spot(table, one)} {what}"
     if all(band.value <= 0 for band in table):
         return f"is kept at all numbers from {first.at:g} to {end.at:g} {what}: where it ends is not in the measured range"
     if all(band.value > 0 for band in table):
