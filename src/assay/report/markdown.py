@@ -5,10 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from assay.records import CourseState, Results
+from assay.records import CourseState, Results, VerdictState
 from assay.report import answer, forest, headlines, lead, listing, steady, words
 from assay.report.charts import tornado
-from assay.report.quantities import show, show_range
+from assay.report.quantities import show, show_range, times
+
+MEANS = re.compile(
+    r"[\\`*|~]"
+    r"|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])"  # between letters it is only itself
+    r"|<(?=[A-Za-z/!?])|&(?=#|\w+;)"
+    rf"|\[(?!(?:{'|'.join(VerdictState)})\](?![(\[:]))"  # a verdict in brackets is no link
+    r"|^[#>+=-]"
+)
+"""What Markdown would take for its own."""
 
 
 def render(results: Results) -> str:
@@ -33,8 +42,8 @@ def render(results: Results) -> str:
 
 
 def escape(text: str) -> str:
-    """Text that Markdown shows as it is, on one line."""
-    return re.sub(r"([\\`*_{}\[\]<>#|])", r"\\\1", " ".join(text.split()))
+    """Text that Markdown shows as it is, on one line, and that is read without it: only what would mean something is escaped."""
+    return MEANS.sub(r"\\\g<0>", " ".join(text.split()))
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -72,8 +81,8 @@ def _requirements(results: Results) -> str:
             group.title,
             group.text,
             words.levels(one.levels),
-            show(one.estimate.value, one.estimate.unit) if one.estimate else "",
-            show_range(one.estimate.low, one.estimate.high, one.estimate.unit) if one.estimate else "",
+            show(one.estimate.value, times(one.estimate.unit)) if one.estimate else "",
+            show_range(one.estimate.low, one.estimate.high, times(one.estimate.unit)) if one.estimate else "",
             one.verdict.value,
         )
         for group in answer.requirements(results)

@@ -30,7 +30,7 @@ from assay.report.charts import forest as comparisons
 from assay.report.charts import ladder as rungs
 from assay.report.charts.figure import Drawn, Figure
 from assay.report.inputs import Pictures
-from assay.report.quantities import NARROW, number, show, show_range
+from assay.report.quantities import NARROW, number, show, show_range, times
 
 HERE = Path(__file__).parent
 FEW = 4
@@ -201,9 +201,8 @@ def _bound(value: Bound) -> str:
 
 
 def _estimate(value: Estimate) -> str:
-    unit = value.unit.replace("ratio", "")
-    interval = show_range(value.low, value.high, unit)
-    return show(value.value, unit) + (f" ({interval})" if interval else "")
+    interval = show_range(value.low, value.high, value.unit.replace("ratio", ""))
+    return show(value.value, times(value.unit)) + (f" ({interval})" if interval else "")
 
 
 def _code(text: str) -> object:

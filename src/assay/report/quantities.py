@@ -76,6 +76,11 @@ def axis_title(label: str) -> str:
     return "per second" if label == "/s" else label
 
 
+def times(unit: str) -> str:
+    """The unit of an estimate; a ratio is so many times the baseline."""
+    return "times" if unit == "ratio" else unit
+
+
 def show_range(low: float | None, high: float | None, unit: str) -> str:
     """An interval in one scale; one-sided where one end is missing; empty where both are."""
     if low is None and high is None:
