@@ -76,6 +76,20 @@ def test_a_cell_of_which_no_run_counts_says_so_with_the_raw_value_marked(changes
     assert said not in counting.note
 
 
+def test_a_figure_of_which_some_runs_do_not_count_has_the_one_with_them_beside_it():
+    one = judged()
+    cell = Cell(
+        measure=made.RATE,
+        levels={},
+        estimate=estimate(),
+        values={one.id: 1.0},
+        excluded={"0002/1": "INVALID: steal (N02)"},
+        unfiltered=replace(estimate(n=3), value=4.5e9, low=4.1e9, high=4.9e9),
+    )
+    note = tables.cell_row(cell, {one.id: one}).note
+    assert note.endswith("1 of 2 runs do not count; with the INVALID ones 4.50 GB/s (4.10 GB/s to 4.90 GB/s)")
+
+
 def test_figures_of_one_run_beside_a_mean_are_said_to_be_of_one_run():
     plan = made.plan(made.experiment())
     runs = [made.run(trial) for trial in plan.trials[:2]]

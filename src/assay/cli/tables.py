@@ -192,7 +192,6 @@ def cell_row(cell: Cell, runs: Mapping[str, Judged]) -> Row:
     verdicts = [verdict for run in names if run in runs and (verdict := runs[run].verdicts.get(cell.measure))]
     state = worst(verdict.state for verdict in verdicts) if verdicts else VerdictState.UNVERIFIED
     label = measures.label_of([verdict.label for verdict in verdicts if verdict.state is state])
-    excluded = f"{len(cell.excluded)} of {len(cell.excluded) + len(cell.values)} runs do not count" if cell.excluded else ""
     return Row(
         cells=(
             state.value,
@@ -202,7 +201,7 @@ def cell_row(cell: Cell, runs: Mapping[str, Judged]) -> Row:
             estimate_text(cell.estimate),
             tier(verdicts),
         ),
-        note="; ".join(part for part in (label, excluded, "" if cell.estimate else instead(verdicts)) if part),
+        note="; ".join(part for part in (label, sentence.left_out(cell), "" if cell.estimate else instead(verdicts)) if part),
     )
 
 

@@ -7,8 +7,8 @@ import math
 from assay.frozen import dataclass
 from assay.measures import words
 from assay.measures.figures import Better, figure_kind
-from assay.measures.text import percent
-from assay.records import Comparison, Conclusion, Estimate
+from assay.measures.text import percent, with_unit
+from assay.records import Cell, Comparison, Conclusion, Estimate
 from assay.units import Unit
 
 LEVEL = 0.05
@@ -130,6 +130,18 @@ def unfiltered(one: Comparison) -> str:
         return ""
     value, low, high = digits(one.unfiltered)
     return f"with the INVALID runs counted in {value} times" + (f" ({low} to {high})" if low else "")
+
+
+def left_out(cell: Cell) -> str:
+    """`1 of 5 runs do not count; with the INVALID ones 990/s (950/s to 1,030/s)`; empty where all count."""
+    if not cell.excluded:
+        return ""
+    counted = f"{len(cell.excluded)} of {len(cell.excluded) + len(cell.values)} runs do not count"
+    one = cell.unfiltered
+    if one is None or cell.estimate is None:
+        return counted
+    span = "" if one.low is None or one.high is None else f" ({with_unit(one.low, one.unit)} to {with_unit(one.high, one.unit)})"
+    return f"{counted}; with the INVALID ones {with_unit(one.value, one.unit)}{span}"
 
 
 def undecided_for(one: Comparison) -> str:

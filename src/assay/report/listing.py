@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from assay.measures import label_of
+from assay.measures import label_of, sentence
 from assay.records import Cell, Finding, Measure, Results, State, Verdict, VerdictState, worst
 from assay.report import answer, words
 from assay.report.charts import cells
@@ -146,7 +146,7 @@ def _figure(results: Results, measure: Measure, cell: Cell) -> FigureRow:
         value=show(one.value, one.unit) if cell.estimate else f"({show(one.value, one.unit)})",
         interval=_interval(cell) if cell.estimate else "; ".join(part for part in ("n = 0", instead(here)) if part),
         state=state,
-        label=label_of([verdict.label for verdict in here if verdict.state is state]),
+        label="; ".join(filter(None, (label_of([one.label for one in here if one.state is state]), sentence.left_out(cell)))),
     )
 
 
