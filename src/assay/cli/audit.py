@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 from assay.audit.verdicts import failures
+from assay.cli.folded import say
 from assay.cli.gate import Gate, status
 from assay.cli.judging import judged_anew
 from assay.cli.readable import readable
@@ -33,7 +34,7 @@ def audit(lab: Path, which: str | None, *, as_json: bool, gate: Gate) -> int:
         print(json.dumps(to_plain(results), sort_keys=True))
     else:
         said = (summary(readable(results)), changed(former, results) if former else "")
-        print("\n\n".join(part for part in said if part))
+        say("\n\n".join(part for part in said if part))
     return status(results, gate)
 
 

@@ -11,6 +11,7 @@ from assay.analysis import demand_groups
 from assay.analysis.demand_groups import Group, groups
 from assay.analysis.predict_words import linear
 from assay.cli import effects_shown, tables
+from assay.cli.folded import say
 from assay.cli.gate import Gate, status
 from assay.cli.judging import current
 from assay.cli.readable import readable
@@ -33,7 +34,7 @@ def compare(lab: Path, which: str | None, *, as_json: bool, gate: Gate) -> int:
     if as_json:
         print(json.dumps({**told(results), "demands": [plainly(one) for one in found]}, sort_keys=True))
     else:
-        print("\n\n".join(part for part in (shown(results), used(found)) if part))
+        say("\n\n".join(part for part in (shown(results), used(found)) if part))
     return status(results, gate)
 
 

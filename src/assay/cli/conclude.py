@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from assay.cli.folded import say
 from assay.cli.judging import current
 from assay.cli.readable import readable
 from assay.notebook import read as notebook
@@ -37,7 +38,10 @@ def show(results: Results, folder: Path, *, as_json: bool) -> None:
     """The answer on standard output, then the report: where that cannot be written, the answer is there all the same."""
     from assay.cli.summary import summary
 
-    print(json.dumps(to_plain(results), sort_keys=True) if as_json else summary(readable(results)), flush=True)
+    if as_json:
+        print(json.dumps(to_plain(results), sort_keys=True), flush=True)
+    else:
+        say(summary(readable(results)))
     path = write_report(folder, results)
     if not as_json:
         print(f"report: {path}")

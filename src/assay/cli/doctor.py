@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import sys
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from assay import catalogue
 from assay.catalogue import Host
+from assay.cli.folded import say
 from assay.errors import AssayError
 from assay.fleet.hosts.local import Local
 from assay.fleet.ledger import Cleaned, Ledger, Orphan
@@ -59,7 +59,10 @@ def doctor(as_json: bool, fix: bool) -> int:
     orphans = ledger.orphans(host)
     cleaned = ledger.clean(host) if fix else ()
     health = Health(host=host.name, abilities=abilities(host), gaps=gaps(host), orphans=orphans, cleaned=cleaned)
-    sys.stdout.write(json.dumps(to_plain(health), indent=2) + "\n" if as_json else told(health))
+    if as_json:
+        print(json.dumps(to_plain(health), indent=2))
+    else:
+        say(told(health).removesuffix("\n"))
     return 1 if any(one.state == "left" for one in cleaned) else 0
 
 

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from assay.cli import tables
+from assay.cli.folded import say
 from assay.errors import AssayError
 from assay.notebook import index
 from assay.notebook import read as notebook
@@ -46,7 +47,7 @@ def list_experiments(lab: Path, *, as_json: bool) -> int:
         )
         for one in entries
     ]
-    print(
+    say(
         tables.table(("verdict", "experiment", "trials", "last run (UTC)", "verdicts"), rows)
         if rows
         else f"no experiments in {lab}"

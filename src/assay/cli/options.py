@@ -14,6 +14,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
+from assay.cli.folded import say
 from assay.cli.gate import Gate
 from assay.cli.progress import ProgressMode
 from assay.errors import AssayError
@@ -36,13 +37,13 @@ def finish(call: Callable[[], int]) -> NoReturn:
     try:
         status = call()
     except AssayError as error:
-        print(f"assay: {error}", file=sys.stderr)
+        say(f"assay: {error}", sys.stderr)
         status = error.exit_status
     except BrokenPipeError:
         raise
     except OSError as error:
         where = "" if error.filename is None else f"{error.filename}: "
-        print(f"assay: found {where}{error.strerror or error}; expected permission and room there", file=sys.stderr)
+        say(f"assay: found {where}{error.strerror or error}; expected permission and room there", sys.stderr)
         status = AssayError.exit_status
     except KeyboardInterrupt:
         status = INTERRUPTED

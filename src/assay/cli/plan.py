@@ -11,6 +11,7 @@ from pathlib import Path
 from assay import catalogue, measures
 from assay.catalogue import Host
 from assay.cli import design_shown
+from assay.cli.folded import say
 from assay.cli.history import history
 from assay.errors import UsageError
 from assay.experiment import plan as planning
@@ -57,7 +58,10 @@ def plan(file: Path, lab: Path, as_json: bool) -> int:
     """Print the plan of an experiment file for this machine, with what the lab knows of it. Raises InputErrors, UsageError."""
     experiment = read(file)
     preview = preview_of(experiment, Local(), history(lab, experiment))
-    print(json.dumps(told(preview), indent=2) if as_json else text(experiment, preview))
+    if as_json:
+        print(json.dumps(told(preview), indent=2))
+    else:
+        say(text(experiment, preview))
     return 0
 
 

@@ -12,6 +12,7 @@ from assay.analysis import quantities, steady_state
 from assay.audit import judge
 from assay.cli import readable, tables
 from assay.cli.account import account
+from assay.cli.folded import say
 from assay.cli.judging import judged_run
 from assay.cli.own_cost import own_cost
 from assay.errors import DamagedError, UsageError
@@ -29,7 +30,10 @@ def show(lab: Path, which: str | None, run_id: str, *, as_json: bool) -> int:
     experiment = notebook.read_plan(folder)[0]
     treated = treatments(experiment, judged, notebook.observations(folder, judged.id))
     levels = quantities.telling(experiment)
-    print(json.dumps(plainly(judged, treated), sort_keys=True) if as_json else told(readable.judged(judged, levels), treated))
+    if as_json:
+        print(json.dumps(plainly(judged, treated), sort_keys=True))
+    else:
+        say(told(readable.judged(judged, levels), treated))
     return 0
 
 

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from stat import S_ISFIFO, S_ISSOCK
 
 from assay.cli import stat_words
+from assay.cli.folded import say
 from assay.cli.gate import BAD_VERDICT, Gate
 from assay.cli.stat_words import Request
 from assay.errors import AssayError, MissingError, RefusedError
@@ -63,8 +64,9 @@ def stat(words: Sequence[str]) -> int:
 
 
 def complain(error: Exception, status: int) -> int:
-    """Say what went wrong."""
-    print(f"assay: {error}", file=sys.stderr)
+    """Say what went wrong; each mistake in the words has its own line, which begins with the verb."""
+    said = str(error)
+    say(said if said.startswith(stat_words.WHERE) else f"assay: {said}", sys.stderr)
     return status
 
 
@@ -77,7 +79,7 @@ def conducted(request: Request) -> int:
     from assay.cli import stat_shown
 
     told = once(request, request.argv)
-    print("\n".join(stat_shown.block(told)), file=sys.stderr, flush=True)
+    say("\n".join(stat_shown.block(told)), sys.stderr)
     if request.json_to is not None:
         from assay.cli import stat_json
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from assay import measures
 from assay.cli import stat_json, stat_shown
+from assay.cli.folded import say
 from assay.cli.stat import Told, once, status
 from assay.cli.stat_words import Request
 from assay.records import Conclusion, Experiment, VerdictState, worst
@@ -53,12 +54,12 @@ def repeated(request: Request) -> int:
         for told in pair(request, number):
             made.append(told)
             (runs if told.watched.argv == request.argv else others).append(told)
-            print(one_line(told, len(runs), request.repeat), file=sys.stderr, flush=True)
+            say(one_line(told, len(runs), request.repeat), sys.stderr)
     lines = stat_shown.block(runs[-1])
     lines += [line for which in (runs, others) for line in interval_lines(which)]
     ratios = tuple(compared(runs, others)) if others else ()
     lines += [ratio_line(ratio) for ratio in ratios]
-    print("\n".join(lines), file=sys.stderr, flush=True)
+    say("\n".join(lines), sys.stderr)
     if request.json_to is not None:
         stat_json.write(request.json_to, {**stat_json.plain(runs[-1]), **plain(runs, others, ratios)})
     if request.lab is not None:
