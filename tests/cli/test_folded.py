@@ -49,6 +49,12 @@ def test_a_note_goes_on_where_it_began_and_a_label_stands_alone():
     assert folded(NOTE.strip(), 80).split("\n")[1].startswith("    processors")
 
 
+@pytest.mark.parametrize("unit", ["%", "MB/s", "MiB", "ns", "s"])
+def test_a_number_keeps_its_unit(unit):
+    first, second = folded(f"{'w' * 36} 52.4 {unit} of it", 40).split("\n")
+    assert (first, second) == ("w" * 36, f"    52.4 {unit} of it")
+
+
 def test_a_row_is_broken_between_its_cells():
     assert folded(ROW, 80).split("\n")[1] == "    device"
 

@@ -17,7 +17,8 @@ FARTHEST = 24
 """A label that is longer than this is none: what follows it would have no room."""
 HANGING = 4
 GAP = re.compile(r"(?<=\S) {2,}(?=\S)")
-SPACE = re.compile(r"(?<=\S) +(?=\S)")
+SPACE = re.compile(r"(?<=\S) +(?=\S)(?!(?<=\d )(?:%|(?:[kMGT]i?)?B\b|[nµm]?s\b))")
+"""Where a line may end: not between a number and its unit."""
 CELLS = 4
 """A line with so many cells is a row of a table: it is broken between cells alone."""
 

@@ -48,7 +48,7 @@ def list_experiments(lab: Path, *, as_json: bool) -> int:
         for one in entries
     ]
     say(
-        tables.table(("verdict", "experiment", "trials", "last run (UTC)", "verdicts"), rows)
+        tables.table(("verdict", "experiment", "runs/trials", "last run (UTC)", "verdicts"), rows)
         if rows
         else f"no experiments in {lab}"
     )
