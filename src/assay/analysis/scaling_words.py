@@ -87,10 +87,11 @@ def fullness(bands: Sequence[Band], one: Crossing | None, what: str) -> str:
         return f"reaches {full} at {spot(bands, one)} {what}"
     if bands[0].value >= FULL_SHARE:
         return f"is {full} or more already with {so_many(bands[0].at, what)}"
-    most = max(band.value for band in bands)
-    return (
-        f"stays below {full} up to {so_many(bands[-1].at, what)} ({measures.percent(most)} at most): if it saturates, then beyond"
-    )
+    most, high = max(band.value for band in bands), max(band.high for band in bands)
+    end = so_many(bands[-1].at, what)
+    if high >= FULL_SHARE:
+        return f"is {measures.percent(most)} at most up to {end}: by the interval it may be {full} there"
+    return f"stays below {full} up to {end} ({measures.percent(most)} at most): if it saturates, then beyond"
 
 
 def led(arms: tuple[Value, Value], bands: Sequence[Band], what: str) -> str:
