@@ -21,7 +21,7 @@ def test_experiments_with_runs_and_verdicts(tmp_path, capsys):
     assert spool["verdicts"] == {"SOUND": 10}
     list_experiments(lab, as_json=False)
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].split() == ["verdict", "experiment", "trials", "last", "run", "(UTC)", "verdicts"]
+    assert lines[0].split() == ["verdict", "experiment", "runs/trials", "last", "run", "(UTC)", "verdicts"]
     assert lines[2].startswith("SOUND")
     assert "10/10" in lines[2]
 
