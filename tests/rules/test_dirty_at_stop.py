@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from assay.records import Claim, Durability, Severity, State, Tier
+from assay.records import Claim, Durability, Fact, FactClass, Severity, State, Tier, When
 from assay.rules.dirty_at_stop import RULE
 from audit.case_builder import MIB, Made, Seen, but, case_of
 
@@ -65,3 +65,13 @@ def test_a_file_that_was_made_within_the_clock_had_nothing_dirty_before_it():
     late = tuple(replace(series, at_ns=series.at_ns[1:], value=series.value[1:]) for series in case.observations.series)
     finding = RULE.check(replace(case, observations=replace(case.observations, series=late)))
     assert (finding.state, finding.observed["dirty_bytes"]) == (State.FAIL, 128 * MIB)
+
+
+def test_of_very_many_files_each_one_looked_at_stands_for_some():
+    """256 of 1,280 files were looked at, and all that had been written to them was dirty."""
+    case = case_of(but(UNSYNCED, dirty_bytes=128 * MIB // 5), "D01")
+    key, value = "page_cache.sample.p", "256 of 1280, evenly spaced by name"
+    sampled = Fact(host="local", when=When.BEFORE, key=key, value=value, fact_class=FactClass.NOISE)
+    seen = replace(case.observations, facts=(*case.observations.facts, sampled))
+    assert RULE.check(replace(case, observations=seen)).observed["dirty_share"] == pytest.approx(1, rel=1e-6)
+    assert RULE.check(case).observed["dirty_share"] == pytest.approx(0.2, rel=1e-6)

@@ -47,6 +47,8 @@ OBSERVED = "observed"
 UNCOUNTED = "uncounted"
 """A value of the knob `calls`: what the calls moved does not tell what was asked of files."""
 SOURCE = "tree"
+SAMPLE = "page_cache.sample."
+"""The fact that a sample of the files was looked at: here every written file is known, so none stands for others."""
 FIGURES = ("bytes_per_s", "ops_per_s", "latency_mean_ns", "elapsed_ns", "bytes", "count")
 """Of an operation the first of these that is told is judged."""
 
@@ -215,7 +217,8 @@ def evidence(watched: Watched, phase: Phase, extents: Sequence[Series]) -> Obser
         missing.pop(key, None)
     if watched.files_missing is not None:
         missing.setdefault("page_cache.dirty_bytes", watched.files_missing)
-    return replace(seen, readings=readings, series=(*seen.series, *added(watched), *extents), missing=missing)
+    facts = tuple(one for one in seen.facts if not one.key.startswith(SAMPLE))
+    return replace(seen, readings=readings, series=(*seen.series, *added(watched), *extents), facts=facts, missing=missing)
 
 
 def added(watched: Watched) -> Iterator[Series]:

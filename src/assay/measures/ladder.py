@@ -6,6 +6,7 @@ counter below the application knows operations apart.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
@@ -262,6 +263,12 @@ def gauges(phase: Phase, observations: Observations, layer: str, metric: str, ki
     for series in observations.over_time(phase.name, layer, metric):
         if not kind or series.subject.startswith(f"{kind}:"):
             yield series
+
+
+def stands_for(phase: Phase, observations: Observations) -> float:
+    """How many data files each one stands for that was looked at: of very many the observer page_cache looks at a sample."""
+    told = re.match(r"(\d+) of (\d+)", observations.fact(f"page_cache.sample.{phase.name}") or "")
+    return int(told[2]) / int(told[1]) if told else 1.0
 
 
 def at_arming(phase: Phase, series: Iterable[Series]) -> float | None:

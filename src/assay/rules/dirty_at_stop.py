@@ -40,12 +40,20 @@ def check(case: Case) -> Finding:
 def dirty_rise(case: TrialCase) -> float | None:
     """Bytes of data and image files dirty or under writeback at the stop, minus those at arming; None where not known.
 
-    A file that did not exist at arming had nothing dirty then.
+    A file that did not exist at arming had nothing dirty then. Where data files were sampled, each stands for some.
     """
+    data, images = risen(case, "path"), risen(case, "backing")
+    if data is None:
+        return images
+    return data * ladder.stands_for(case.phase, case.observations) + (images or 0.0)
+
+
+def risen(case: TrialCase, kind: str) -> float | None:
+    """The same of the files of one kind that were looked at."""
     series = [
         item
         for metric in ("dirty_bytes", "writeback_bytes")
-        for item in ladder.gauges(case.phase, case.observations, "page_cache", metric)
+        for item in ladder.gauges(case.phase, case.observations, "page_cache", metric, kind)
     ]
     before, after = ladder.at_arming(case.phase, series), ladder.at_stop(case.phase, series)
     return None if after is None else after - (before or 0.0)

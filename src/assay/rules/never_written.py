@@ -65,7 +65,9 @@ def cancelled(case: TrialCase) -> float | None:
     """Bytes that the processes dirtied and removed before they were written, without those dirty before the clock."""
     phase = case.phase
     series = [*ladder.gauges(phase, case.observations, "process", "cancelled_write_bytes")]
-    dirty = ladder.at_arming(phase, ladder.gauges(phase, case.observations, "page_cache", "dirty_bytes")) or 0.0
+    each = {"path": ladder.stands_for(phase, case.observations), "backing": 1.0}
+    before = {kind: ladder.gauges(phase, case.observations, "page_cache", "dirty_bytes", kind) for kind in each}
+    dirty = sum(times * (ladder.at_arming(phase, before[kind]) or 0.0) for kind, times in each.items())
     return sum(ladder.rise(item, phase.start_ns, phase.end_ns) for item in series) - dirty if series else None
 
 

@@ -71,7 +71,8 @@ def read_bytes(case: TrialCase) -> float | None:
         return own.raw_bytes
     cached = [*ladder.gauges(case.phase, case.observations, "page_cache", "cached_bytes", "path")]
     before, after = ladder.at_arming(case.phase, cached), ladder.at_stop(case.phase, cached)
-    return None if before is None or after is None else max(0.0, after - before)
+    each = ladder.stands_for(case.phase, case.observations)
+    return None if before is None or after is None else max(0.0, after - before) * each
 
 
 def read_ahead(case: TrialCase) -> str | None:

@@ -64,7 +64,8 @@ def distinct_bytes(case: TrialCase) -> float | None:
     """The sum of the data files' sizes, at most what was asked; None where neither is known."""
     asked = ladder.asked_bytes(case.phase, case.observations, Direction.READ)
     sizes = ladder.at_arming(case.phase, ladder.gauges(case.phase, case.observations, "page_cache", "file_bytes", "path"))
-    known = [size for size in (asked, sizes) if size]
+    every = sizes and sizes * ladder.stands_for(case.phase, case.observations)
+    known = [size for size in (asked, every) if size]
     return min(known) if known else None
 
 
