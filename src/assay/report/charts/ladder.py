@@ -22,7 +22,7 @@ COLUMNS = 2
 NAME = "bytes"
 BOLD = Style(fill="--ink", weight=600)
 INK, RIGHT = Style(fill="--ink"), Style(anchor="end", fill="--ink")
-REMARK = Style(anchor="end", fill="--gold", size=11)
+REMARK = Style(anchor="end", fill="--gold-deep", size=11)
 SHORE = Style(fill="--ink", size=9)
 
 
