@@ -14,7 +14,7 @@ from assay.fleet import beside
 from assay.fleet.hosts.local import Local
 from assay.fleet.ledger import Ledger
 from assay.machine import bpftrace, stack
-from assay.observers.tracepoints import MAPS, MOST_PROCESSES, OBSERVER
+from assay.observers.tracepoints import MAPS, MOST_FILES, MOST_PROCESSES, OBSERVER
 from assay.records import Edge, Snapshot, Subject
 from observer_looks import recorded, the_series
 
@@ -60,6 +60,14 @@ def test_a_file_that_was_made_anew_has_the_pages_of_both_inodes():
         snapshot(Edge.LAST, 2, inodes=(("/t/a", 13),), added={f"{LOOP0},12": 2, f"{LOOP0},13": 4}, all={"": 6}),
     )
     assert list(the_series(found, "added_bytes", "path:/t/a").value) == [0, 2 * 4096, 6 * 4096]
+
+
+def test_of_too_many_files_no_part_passes_for_all_of_them():
+    many = Subject(paths=tuple(f"/t/{number}" for number in range(MOST_FILES + 1)), directory="/t")
+    looks = [snapshot(Edge.ARMED, 0), snapshot(Edge.LAST, 1, added={f"{LOOP0},12": 2}, all={"": 2})]
+    found = OBSERVER.parse("h", "p", looks, many)
+    assert {one.subject for one in found.series if one.metric == "added_bytes"} == {"filesystem:/t"}
+    assert found.missing == {"tracepoints.added_bytes": "4,097 data files: at most 4,096 can be told apart"}
 
 
 def test_kinds_of_requests_are_told_by_their_letters():
