@@ -13,6 +13,7 @@ from assay.errors import InputErrors
 from assay.experiment import read
 from assay.experiment.plan import History
 from assay.fleet.hosts.local import Local
+from assay.notebook import files
 from assay.records import Cell
 
 FOLDER = Path(__file__).parents[2] / "experiments"
@@ -62,6 +63,17 @@ def test_time_and_spread_come_from_the_notebook(tmp_path: Path) -> None:
     assert history(lab, replace(asked, targets=(further, *asked.targets[1:]))) == known
     assert history(lab, made.experiment(levels=("ext4", "btrfs"))) is None
     assert history(tmp_path / "none", asked) is None
+
+
+def test_of_an_experiment_that_asks_for_other_trials_no_run_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lab = cli_notebook.lab(tmp_path / "lab")
+    read: list[Path] = []
+    check = files.check
+    monkeypatch.setattr(files, "check", lambda path: (read.append(path), check(path)))
+    assert history(lab, made.experiment(levels=("ext4", "btrfs"))) is None
+    assert read == []
+    assert history(lab, made.experiment()) is not None
+    assert len(read) == 11
 
 
 def test_what_is_known_is_said_in_the_plan() -> None:

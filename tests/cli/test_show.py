@@ -6,7 +6,8 @@ import pytest
 import cli_notebook
 import notebook_records as made
 from assay.cli.show import show
-from assay.errors import UsageError
+from assay.errors import DamagedError, UsageError
+from assay.notebook import files
 from assay.notebook.store import Store
 from assay.records import Claim, Durability
 
@@ -23,6 +24,13 @@ def test_a_run_in_words(lab, capsys):
     assert "spool.create.ops_per_s  1,001/s" in text
     assert "create 1,001" in text
     assert "what the load itself used:" in text
+
+
+def test_no_other_run_is_read_for_it(lab, capsys, monkeypatch):
+    read = []
+    monkeypatch.setattr(files, "check", lambda path, check=files.check: (read.append(path.parent.name), check(path)))
+    show(lab, "a-mail", "3/1", as_json=False)
+    assert set(read) == {"0003"}
 
 
 def test_an_interrupted_run_is_shown_with_its_error(lab, capsys):
@@ -45,6 +53,14 @@ def test_json_owns_its_stream(lab, capsys):
 def test_a_run_that_is_not_there(lab, run, words):
     with pytest.raises(UsageError, match=words):
         show(lab, "a-mail", run, as_json=False)
+
+
+def test_a_damaged_run_says_what_is_wrong_with_it(tmp_path):
+    lab = cli_notebook.lab(tmp_path / "lab", judged=False)
+    (kept,) = lab.glob("a-mail*/trials/0003/attempt-1/run.json")
+    kept.write_bytes(kept.read_bytes()[:-1])
+    with pytest.raises(DamagedError, match=r"run 0003/1 cannot be shown: found .* bytes in .*run.json.*--resume"):
+        show(lab, "a-mail", "3/1", as_json=False)
 
 
 def test_how_a_figure_was_made_is_said(tmp_path, capsys):

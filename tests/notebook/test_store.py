@@ -207,6 +207,22 @@ def test_the_index_is_a_cache(lab):
     assert found.verdicts == {"SOUND": 1}
 
 
+def test_the_index_gets_back_the_runs_that_it_lost(lab):
+    with create(lab) as kept:
+        for trial in kept.plan.trials[:2]:
+            run = made.run(trial)
+            kept.add(run, made.observations())
+            kept.judge("1", [made.verdict(run, made.RATE, 100.0)])
+        (kept.folder / "trials/0001/attempt-1/run.json").write_bytes(b"{}")
+        kept.database.execute("DELETE FROM runs WHERE run = '0002/1'")
+        kept.database.execute("DELETE FROM verdicts WHERE run = '0002/1'")
+    with Store.open(kept.folder):
+        pass
+    found = index.overview(kept.folder, "1")
+    assert found is not None
+    assert (found.outcomes, found.verdicts) == ({"finished": 2}, {"SOUND": 2})
+
+
 def test_live_rows_are_not_flushed(lab):
     with create(lab) as kept:
         assert kept.database.execute("PRAGMA synchronous").fetchone() == (0,)

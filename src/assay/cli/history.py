@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -21,20 +22,20 @@ def history(lab: Path, experiment: Experiment) -> History | None:
     if not lab.is_dir():
         return None
     for folder in reversed(notebook.folders(lab)):
-        results = whole(folder)
-        if results is not None and same_trials(results.experiment) == same_trials(experiment):
+        results = stored(folder, experiment)
+        if results is not None:
             took = [length_ns(judged.run) for judged in results.runs if judged.run.outcome is Outcome.FINISHED]
             if took:
                 return History(trial_ns=round(median(took)), cv=spreads(results.cells))
     return None
 
 
-def whole(folder: Path) -> Results | None:
-    """What is stored of an experiment; None where its plan cannot be read."""
-    try:
-        return notebook.results(folder)
-    except AssayError:
-        return None
+def stored(folder: Path, experiment: Experiment) -> Results | None:
+    """What is stored of an experiment; None where it asks for other trials (then only its plan is read), or cannot be read."""
+    with suppress(AssayError):
+        if same_trials(notebook.read_plan(folder)[0]) == same_trials(experiment):
+            return notebook.results(folder)
+    return None
 
 
 def same_trials(experiment: Experiment) -> Experiment:

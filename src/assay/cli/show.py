@@ -56,14 +56,14 @@ def treatments(experiment: Experiment, judged: Judged, seen: Observations) -> di
 
 def find(folder: Path, run_id: str) -> Judged:
     """The run with its verdicts, as stored by today's rules or judged in memory."""
-    kept = notebook.results(folder, judge.ruleset())
-    for judged in kept.runs:
-        if judged.id == run_id:
-            return whole(folder, kept.experiment, judged)
-    place = str(layout.attempt_folder(folder, run_id).relative_to(folder))
-    if place in kept.damaged:
-        raise DamagedError(f"run {run_id} cannot be shown: {kept.damaged[place]}; `assay run --resume` measures it anew")
-    there = ", ".join(judged.id for judged in kept.runs) or "none"
+    try:
+        judged = notebook.one_result(folder, run_id, judge.ruleset())
+    except DamagedError as error:
+        raise DamagedError(f"run {run_id} cannot be shown: {error}; `assay run --resume` measures it anew") from error
+    if judged is not None:
+        return whole(folder, notebook.read_plan(folder)[0], judged)
+    kept = notebook.scan(folder)
+    there = ", ".join(run.id for run in kept.runs) or "none"
     damaged = f"; damaged: {', '.join(kept.damaged)}" if kept.damaged else ""
     raise UsageError(f"found no run {run_id} in {folder.name}; expected one of: {there}{damaged}")
 

@@ -103,11 +103,16 @@ def scan(folder: Path) -> Scan:
     runs, damaged = [], {}
     for path in attempts(folder):
         try:
-            files.check(path)
-            runs.append(read_run(path))
+            runs.append(read_whole(path))
         except DamagedError as error:
             damaged[str(path.relative_to(folder))] = str(error)
     return Scan(runs=tuple(runs), damaged=damaged)
+
+
+def read_whole(path: Path) -> Run:
+    """The run in an attempt's folder, of which all files are held against their manifest. Raises DamagedError."""
+    files.check(path)
+    return read_run(path)
 
 
 def cut(folder: Path) -> Mapping[str, str]:
@@ -231,6 +236,15 @@ def uncollected() -> Iterator[None]:
     finally:
         if was:
             gc.enable()
+
+
+def one_result(folder: Path, run: str, ruleset: str) -> Judged | None:
+    """A run (`0007/1`) with what is stored of it by a ruleset, no other one is read; None where it is not there.
+
+    Raises DamagedError.
+    """
+    path = layout.attempt_folder(folder, run)
+    return judgement(layout.derived_folder(folder, ruleset), read_whole(path)) if path.is_dir() else None
 
 
 def judgement(derived: Path, run: Run) -> Judged:

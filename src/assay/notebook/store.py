@@ -18,7 +18,7 @@ from types import TracebackType
 from typing import IO, Self
 
 from assay import plain
-from assay.errors import AssayError, RefusedError
+from assay.errors import AssayError, DamagedError, RefusedError
 from assay.notebook import columns, files, index, layout, lock, read
 from assay.records import Course, Experiment, Observations, Plan, Results, Run, Verdict
 
@@ -203,15 +203,15 @@ def plan_of(experiment: Experiment, plan: Plan) -> Mapping[str, object]:
 
 def refill(database: sqlite3.Connection, folder: Path) -> None:
     """List in the index what the files have and it has not, as after a loss of the index."""
-    there = {layout.run_id(*layout.split_attempt(path)) for path in read.attempts(folder)}
-    if there == index.known(database):
-        return
-    for run in read.runs(folder):
-        index.put_run(database, run)
-        for derived in (folder / layout.DERIVED).glob("*"):
-            name = layout.run_id(run.trial.id, run.attempt)
-            found = read.verdicts(derived, run)
-            index.put_verdicts(database, derived.name, [(name, measure, verdict) for measure, verdict in found.items()])
+    known = index.known(database)
+    for path in read.attempts(folder):
+        if (name := layout.run_id(*layout.split_attempt(path))) not in known:
+            with suppress(DamagedError):
+                run = read.read_whole(path)
+                index.put_run(database, run)
+                for derived in (folder / layout.DERIVED).glob("*"):
+                    found = read.verdicts(derived, run)
+                    index.put_verdicts(database, derived.name, [(name, measure, one) for measure, one in found.items()])
 
 
 def clear(folder: Path) -> None:
