@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from assay.statistics.scaling_law import band, laws, peak_interval
+from assay.statistics.scaling_law import band, laws, misfit, peak_interval
 
 LEVELS = (1, 2, 4, 8, 16, 32)
 
@@ -27,6 +27,17 @@ def test_the_law_is_recognised(of, name):
     chosen = [laws(trials(seed, **of))[0] for seed in range(200)]
     assert sum(law.name == name for law in chosen) >= 160
     assert np.median([law.one for law in chosen]) == pytest.approx(100, rel=0.03)
+
+
+def test_noise_is_no_misfit_and_a_bend_that_the_law_has_not_is_one():
+    """A level of 1 %: of 300 curves of the law about three are called misfits; a number that is 10 % off is found."""
+    drawn = [trials(seed, contention=0.05, coherency=0.003) for seed in range(300)]
+    alarms = sum(misfit(points, next(law for law in laws(points) if law.name == "usl")) > 0 for points in drawn)
+    assert alarms <= 10
+    bent = [[(n, x * (1.2 if n == 8 else 1)) for n, x in points] for points in drawn[:40]]
+    assert all(misfit(points, laws(points)[0]) > 0.05 for points in bent)
+    exact = [(n, truth(n, contention=0.1)) for n in LEVELS for _ in range(3)]
+    assert misfit(exact, laws(exact)[0]) < 1e-6
 
 
 @pytest.mark.parametrize("repeats", [3, 5])

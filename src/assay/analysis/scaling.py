@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from statistics import geometric_mean
 
 from assay import measures
 from assay.analysis.counting import measure_of, unit_of
@@ -17,7 +18,7 @@ from assay.analysis.scaling_words import FULL_SHARE, counted, fullness, growth, 
 from assay.records import Cell, Comparison, Estimate, Experiment, Factor, Scaling, ScalingKind, Value
 from assay.statistics.contrast import interval
 from assay.statistics.crossing import Band, Crossing, crossings
-from assay.statistics.scaling_law import LEAST_LEVELS, Law, Point, laws, peak_interval
+from assay.statistics.scaling_law import LEAST_LEVELS, Law, Point, laws, misfit, peak_interval
 from assay.statistics.welch_ratio import welch_ratio
 from assay.units import Unit
 
@@ -25,6 +26,9 @@ LEAST_PLACES = 2
 LEAST_EACH = 3
 """Trials at each number: fewer bear no interval (S02)."""
 CONFIDENCE = 0.95
+FITS = 0.02
+"""A law from which a mean is farther than this share, beyond noise, does not say where the peak is."""
+BETWEEN = "the number with the most, between its neighbours that do less"
 
 
 def scaling(experiment: Experiment, cells: Sequence[Cell], comparisons: Sequence[Comparison]) -> tuple[Scaling, ...]:
@@ -70,8 +74,9 @@ def grown(experiment: Experiment, factor: Factor, cells: Sequence[Cell]) -> Iter
             continue
         points: list[Point] = [(float(number), value) for number, cell in along for value in cell.values.values()]
         best = laws(points)[0]
-        peak = bracketed(points, best) if best.name == "usl" else None
-        span = (float(along[0][0]), float(along[-1][0]))
+        off, span = misfit(points, best), (float(along[0][0]), float(along[-1][0]))
+        peak = peaked(points, best, off)
+        means = [geometric_mean(cell.values.values()) for _, cell in (along[0], along[-1])]
         yield Scaling(
             kind=ScalingKind.LAW,
             measure=measure,
@@ -80,8 +85,23 @@ def grown(experiment: Experiment, factor: Factor, cells: Sequence[Cell]) -> Iter
             at=peak,
             lowest=span[0],
             highest=span[1],
-            statement=f"{measure}{where(within)} {growth(best, peak, span, counted(factor.path))}.",
+            statement=f"{measure}{where(within)} {growth((best, off), peak, (span, means[1] / means[0]), counted(factor.path))}.",
         )
+
+
+def peaked(points: Sequence[Point], law: Law, off: float) -> Estimate | None:
+    """The peak by Gunther's law, by the numbers themselves where no law fits them; None where there is none."""
+    if off > FITS:
+        return between(points)
+    return bracketed(points, law) if law.name == "usl" else None
+
+
+def between(points: Sequence[Point]) -> Estimate | None:
+    """The number with the most, between the nearest ones to either side that do less beyond noise; None without them."""
+    found, most = rates_of(points), highest(points)
+    less = [n for n in found if interval(welch_ratio(found[most], found[n]), CONFIDENCE)[1] < 0]
+    below, above = [n for n in less if n < most], [n for n in less if n > most]
+    return estimate(most, max(below), min(above), len(points), BETWEEN) if below and above and falls(points) else None
 
 
 def bracketed(points: Sequence[Point], law: Law) -> Estimate | None:
@@ -102,12 +122,23 @@ def falls(points: Sequence[Point]) -> bool:
 
     A curve that is flat at the level of a resource bends as sharply as one that falls: by its form alone it would have a peak.
     """
-    of_number: dict[float, list[float]] = {}
+    found, most = rates_of(points), highest(points)
+    ratio = welch_ratio(found[most], found[max(found)])
+    return most < max(found) and interval(ratio, CONFIDENCE)[1] < 0
+
+
+def rates_of(points: Sequence[Point]) -> dict[float, list[float]]:
+    """Number -> the rate of each trial."""
+    found: dict[float, list[float]] = {}
     for number, rate in points:
-        of_number.setdefault(number, []).append(rate)
-    most = max(of_number, key=lambda number: sum(map(math.log, of_number[number])) / len(of_number[number]))
-    ratio = welch_ratio(of_number[most], of_number[max(of_number)])
-    return most < max(of_number) and interval(ratio, CONFIDENCE)[1] < 0
+        found.setdefault(number, []).append(rate)
+    return found
+
+
+def highest(points: Sequence[Point]) -> float:
+    """The number with the most."""
+    found = rates_of(points)
+    return max(found, key=lambda number: geometric_mean(found[number]))
 
 
 # ----------------------------------------------------------------------------------------------- break-even

@@ -78,7 +78,8 @@ def fit(curve: Along) -> tuple[str | None, tuple[tuple[float, float, float, floa
         return None, ()
     points: list[Point] = [(float(number), rate) for number, rates in curve.rates.items() for rate in rates]
     best, first, end = laws(points)[0], min(curve.rates), max(curve.rates)
-    places = [first + (end - first) * step / (PLACES - 1) for step in range(PLACES)]
+    even = {first + (end - first) * step / (PLACES - 1) for step in range(PLACES)}
+    places = sorted(even | {bend for bend in (best.ceiling / best.one,) if first < bend < end})  # the corner of a clipped line
     edges = band(points, best, places)
     return named(best), tuple((at, low, best.at(at), high) for at, (low, high) in zip(places, edges, strict=True))
 

@@ -14,6 +14,8 @@ FULL_SHARE = 0.9
 """So much of a resource counts as used up: rule L02 takes the same."""
 STRAIGHT = 0.95
 """A curve that reaches this share of a straight line at its end is one, for whoever decides by it."""
+OFF = 0.05
+"""A law from which a mean is farther than this share, beyond noise, is no word for the curve."""
 NOUNS: Mapping[str, str] = {"depth": "requests in flight"}
 """What a factor counts, where its name is no plural."""
 
@@ -42,11 +44,19 @@ def where(levels: Mapping[str, Value]) -> str:
     return f" at {', '.join(f'{path} = {words.level(level)}' for path, level in levels.items())}" if levels else ""
 
 
-def growth(law: Law, peak: Estimate | None, span: tuple[float, float], what: str) -> str:
-    """How the curve runs from its first to its last number; nothing is said of fewer or more."""
-    together, times = law.at(span[1]) / law.at(span[0]), span[1] / span[0]
+def growth(of: tuple[Law, float], peak: Estimate | None, spanned: tuple[tuple[float, float], float], what: str) -> str:
+    """How the curve runs from its first to its last number; nothing is said of fewer or more.
+
+    `of`: the law and how far the numbers are off it; `spanned`: first and last number, and the rate at the last over the first.
+    """
+    (law, off), (span, together) = of, spanned
+    times = span[1] / span[0]
     if peak is not None:
-        return f"peaks at {told(peak)} {what} and falls beyond"
+        alone = ": no law fits all numbers, so this is the one with the most, between those that do less"
+        by_law = off <= OFF and peak.value == law.peak
+        return f"peaks at {told(peak)} {what} and falls beyond{'' if by_law else alone}"
+    if off > OFF:
+        return f"is on no simple curve: {side_by_side(span, together, what)}; a peak is not in the measured range, {ends(span)}"
     if law.name == "clipped" and together / times < STRAIGHT:
         bend = max(span[0], law.ceiling / law.one)
         return (
@@ -54,14 +64,21 @@ def growth(law: Law, peak: Estimate | None, span: tuple[float, float], what: str
         )
     if law.name == "linear" or together / times >= STRAIGHT:
         return f"grows in proportion up to {span[1]:g} {what}: what limits it was not reached, and nothing follows for more"
-    first = f"{so_many(span[0], what)} {'does' if span[0] == 1 else 'do'}"
     if together < 1:
-        return f"falls: {span[1]:g} {what} together do no more than {together:.2g} times what {first}"
+        return f"falls: {side_by_side(span, together, what)}"
     waiting = f", as if {measures.percent(law.contention)} of the work were done by one at a time" if law.contention else ""
-    return (
-        f"flattens: {span[1]:g} {what} together do {together:.3g} times what {first}{waiting}; "
-        f"a peak is not in the measured range, {span[0]:g} to {span[1]:g}"
-    )
+    return f"flattens: {side_by_side(span, together, what)}{waiting}; a peak is not in the measured range, {ends(span)}"
+
+
+def side_by_side(span: tuple[float, float], together: float, what: str) -> str:
+    """`8 clients together do 1.8 times what 1 client does`."""
+    first = f"{so_many(span[0], what)} {'does' if span[0] == 1 else 'do'}"
+    return f"{span[1]:g} {what} together do {together:.3g} times what {first}"
+
+
+def ends(span: tuple[float, float]) -> str:
+    """`1 to 8`."""
+    return f"{span[0]:g} to {span[1]:g}"
 
 
 def is_sure(one: Crossing) -> bool:

@@ -118,6 +118,27 @@ def _clipped(n: Array, x: Array) -> Law:
     return Law(name="clipped", one=one, contention=0.0, coherency=0.0, aicc=0.0, ceiling=ceiling)
 
 
+def misfit(points: Sequence[Point], law: Law, level: float = 0.01) -> float:
+    """The farthest that the mean at a concurrency is from the law, as a share of it; 0 where noise alone explains it (F test).
+
+    Draper and Smith, Applied Regression Analysis, 1998, 2.1 (lack of fit and pure error), on ln X.
+    """
+    import numpy as np
+    from scipy.special import fdtrc
+
+    left: dict[float, list[float]] = {}
+    for n, x in points:
+        left.setdefault(n, []).append(math.log(x / law.at(n)))
+    spare, pure = len(left) - law.parameters, len(points) - len(left)
+    means = [float(np.mean(each)) for each in left.values()]
+    if spare < 1 or pure < 1:
+        return 0.0
+    lack = sum(len(each) * mean**2 for each, mean in zip(left.values(), means, strict=True)) / spare
+    noise = sum(float(np.var(each)) * len(each) for each in left.values()) / pure
+    explained = lack <= 0 or (noise > 0 and float(fdtrc(spare, pure, lack / noise)) >= level)
+    return 0.0 if explained else math.expm1(max(map(abs, means)))
+
+
 def peak_interval(
     points: Sequence[Point], law: Law, confidence: float = 0.95, seed: int = 1, draws: int = DRAWS
 ) -> tuple[float, float]:
