@@ -57,7 +57,7 @@ def compared(document: Document, named: str | None, found: tuple[Factor, ...]) -
     if named is None:
         return several[0] if len(several) == 1 else None
     if named not in (factor.path for factor in found):
-        document.wrong(("compare",), f"compare = {named!r}", one_of((factor.path for factor in found), named) + ": a factor")
+        document.wrong(("compare",), f"compare = {named!r}", "a factor: " + one_of((factor.path for factor in found), named))
     elif named not in several:
         document.wrong(("compare",), f"compare = {named!r}, which has one level", "a factor with at least two levels")
     return named
