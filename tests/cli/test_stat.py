@@ -252,6 +252,20 @@ MOST_CPU_S = 0.6
 """Of user and system time; twice what it takes on a machine with two slow processors that others use at the same time."""
 
 
+def test_a_command_against_itself_is_compared_all_the_same(bench):
+    done = bench.run("stat", "--json", "told.json", "--repeat=2", "--vs", "sleep 0.01", "--", "sleep", "0.01")
+    told = json.loads((bench.home / "told.json").read_text())
+    assert (told["repeats"]["n"], told["other"]["repeats"]["n"], told["comparison"][0]["pairs"]) == (2, 2, 2)
+    assert re.findall(r"run (\d of \d):", done.stderr) == ["1 of 2", "1 of 2", "2 of 2", "2 of 2"]
+
+
+def test_a_notebook_that_cannot_be_written_is_not_the_commands_failure(bench):
+    """126 would say that the command could not be executed."""
+    done = bench.run("stat", "--save=/sys/lab", "--", "true")
+    assert done.returncode == 125
+    assert "not writable (" in " ".join(done.stderr.split())
+
+
 def test_it_costs_little_of_the_machine_that_it_measures():
     code = (
         "import atexit, resource, sys\n"

@@ -10,6 +10,7 @@ import contextlib
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from stat import S_ISFIFO, S_ISSOCK
 
 from assay.cli import stat_words
@@ -85,10 +86,18 @@ def conducted(request: Request) -> int:
 
         stat_json.write(request.json_to, stat_json.plain(told))
     if request.lab is not None:
-        from assay.cli import stat_saved
-
-        print(f"assay: {stat_saved.save(request.lab, (told,))}", file=sys.stderr)
+        keep(request.lab, (told,))
     return status(told, request.gate)
+
+
+def keep(lab: Path, runs: Sequence[Told]) -> None:
+    """Keep runs in a notebook and say where. Raises AssayError: the command did run, 126 and 127 would say that it did not."""
+    from assay.cli import stat_saved
+
+    try:
+        print(f"assay: {stat_saved.save(lab, tuple(runs))}", file=sys.stderr)
+    except AssayError as error:
+        raise AssayError(str(error)) from error
 
 
 def once(request: Request, argv: tuple[str, ...]) -> Told:

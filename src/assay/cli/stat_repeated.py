@@ -11,7 +11,7 @@ from typing import Any
 from assay import measures
 from assay.cli import stat_json, stat_shown
 from assay.cli.folded import say
-from assay.cli.stat import Told, once, status
+from assay.cli.stat import Told, keep, once, status
 from assay.cli.stat_words import Request
 from assay.records import Conclusion, Experiment, VerdictState, worst
 from assay.statistics.contrast import interval
@@ -51,10 +51,10 @@ def repeated(request: Request) -> int:
     others: list[Told] = []
     made: list[Told] = []
     for number in range(request.repeat):
-        for told in pair(request, number):
+        for told, mine in pair(request, number):
             made.append(told)
-            (runs if told.watched.argv == request.argv else others).append(told)
-            say(one_line(told, len(runs), request.repeat), sys.stderr)
+            (runs if mine else others).append(told)
+            say(one_line(told, number + 1, request.repeat), sys.stderr)
     lines = stat_shown.block(runs[-1])
     lines += [line for which in (runs, others) for line in interval_lines(which)]
     ratios = tuple(compared(runs, others)) if others else ()
@@ -63,18 +63,19 @@ def repeated(request: Request) -> int:
     if request.json_to is not None:
         stat_json.write(request.json_to, {**stat_json.plain(runs[-1]), **plain(runs, others, ratios)})
     if request.lab is not None:
-        from assay.cli import stat_saved
-
-        print(f"assay: {stat_saved.save(request.lab, tuple(made))}", file=sys.stderr)
+        keep(request.lab, made)
     worst_run = max(made, key=lambda told: -list(VerdictState).index(told.state))
     return status(runs[-1], request.gate) or status(worst_run, request.gate)
 
 
-def pair(request: Request, number: int) -> Iterator[Told]:
-    """One run, or one of each; who is first changes from pair to pair."""
-    argvs = [request.argv] if request.other is None else [request.argv, request.other]
-    for argv in argvs if number % 2 == 0 else reversed(argvs):
-        yield once(request, argv)
+def pair(request: Request, number: int) -> Iterator[tuple[Told, bool]]:
+    """One run, or one of each, with whether it is the first command's; who is first changes from pair to pair.
+
+    Both may be the same words: a command against itself says what a difference of nothing looks like.
+    """
+    argvs = [(request.argv, True)] + ([] if request.other is None else [(request.other, False)])
+    for argv, mine in argvs if number % 2 == 0 else reversed(argvs):
+        yield once(request, argv), mine
 
 
 def one_line(told: Told, number: int, whole: int) -> str:
