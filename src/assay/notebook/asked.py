@@ -41,10 +41,12 @@ COLUMNS: Mapping[str, str] = {
 SHARES = (0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 0.9999, 0.99999, 1.0)
 """Shares of the operations whose percentiles are told; 1 is the largest."""
 
+ENCODER = json.JSONEncoder(sort_keys=True)
+
 
 def to_text(value: object) -> str:
-    """Plain JSON in a column."""
-    return json.dumps(plain.to_plain(value), sort_keys=True)
+    """Plain JSON in a column; nothing is as common as an object that has nothing."""
+    return "{}" if value == {} else ENCODER.encode(plain.to_plain(value))
 
 
 def experiment_rows(results: Results) -> Iterator[Row]:

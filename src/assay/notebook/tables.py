@@ -226,13 +226,14 @@ def verdict_rows(results: Results) -> Iterator[Row]:
 
 def finding_rows(results: Results) -> Iterator[Row]:
     """One row a finding, of runs, of comparisons and of the experiment (run is NULL for the last two)."""
-    found = [(run.id, finding) for run in results.runs for verdict in run.verdicts.values() for finding in verdict.findings]
-    wider = [finding for verdict in results.comparison_verdicts.values() for finding in verdict.findings]
-    for run, finding in (*found, *((None, finding) for finding in (*wider, *results.findings))):
-        yield (
-            *(run, finding.subject, finding.rule, finding.name, finding.state.value, finding.severity.value, finding.part),
-            *(finding.statement, to_text(finding.observed), to_text(finding.threshold), finding.advice),
-        )
+    found = [(run.id, verdict.findings) for run in results.runs for verdict in run.verdicts.values()]
+    wider = [(None, verdict.findings) for verdict in results.comparison_verdicts.values()]
+    for run, findings in (*found, *wider, (None, results.findings)):
+        for one in findings:
+            yield (
+                *(run, one.subject, one.rule, one.name, one.state.value, one.severity.value, one.part),
+                *(one.statement, to_text(one.observed), to_text(one.threshold), one.advice),
+            )
 
 
 def cell_rows(results: Results) -> Iterator[Row]:
