@@ -55,6 +55,11 @@ def test_a_run_that_is_not_there(lab, run, words):
         show(lab, "a-mail", run, as_json=False)
 
 
+def test_no_run_is_none_to_choose_from(lab):
+    with pytest.raises(UsageError, match="expected one that was kept: there is none yet"):
+        show(lab, "nothing-yet", "1/1", as_json=False)
+
+
 def test_a_damaged_run_says_what_is_wrong_with_it(tmp_path):
     lab = cli_notebook.lab(tmp_path / "lab", judged=False)
     (kept,) = lab.glob("a-mail*/trials/0003/attempt-1/run.json")

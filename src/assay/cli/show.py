@@ -63,9 +63,10 @@ def find(folder: Path, run_id: str) -> Judged:
     if judged is not None:
         return whole(folder, notebook.read_plan(folder)[0], judged)
     kept = notebook.scan(folder)
-    there = ", ".join(run.id for run in kept.runs) or "none"
+    names = [run.id for run in kept.runs]
+    there = f"one of: {', '.join(names)}" if names else "one that was kept: there is none yet"
     damaged = f"; damaged: {', '.join(kept.damaged)}" if kept.damaged else ""
-    raise UsageError(f"found no run {run_id} in {folder.name}; expected one of: {there}{damaged}")
+    raise UsageError(f"found no run {run_id} in {folder.name}; expected {there}{damaged}")
 
 
 def whole(folder: Path, experiment: Experiment, judged: Judged) -> Judged:
