@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
 
+CHOOSING = ("phase", "source", "layer", "host", "subject")
+"""What tells several series of one metric apart."""
 REMEMBERED = 8
 """The evidence of so many runs is kept in memory."""
 
@@ -93,17 +95,21 @@ class Lab:
         return {judged.id: judged.verdicts[measure] for judged in self.runs if measure in judged.verdicts}
 
     def measure(self, name: str, levels: Mapping[str, Value] | None = None) -> Measured:
-        """A measure of the runs that count, of those that have these levels. Raises UsageError for an unknown measure."""
+        """A measure of the runs that count, of those that have these levels.
+
+        Raises UsageError for a measure, a factor or a level that the experiment does not have.
+        """
         import numpy as np
 
         self._require(name)
         wanted = dict(levels or {})
+        self._require_levels(wanted)
         cells = [one for one in self.results.cells if one.measure == name and wanted.items() <= dict(one.levels).items()]
         counted = [(run, value, cell.levels) for cell in cells for run, value in cell.values.items()]
         known = self.verdicts(name)
         return Measured(
             name=name,
-            unit=next((cell.estimate.unit for cell in cells if cell.estimate), ""),
+            unit=next((found.unit for cell in cells if (found := cell.estimate or cell.unfiltered)), ""),
             values=np.array([value for _, value, _ in counted], dtype=np.float64),
             runs=tuple(run for run, _, _ in counted),
             levels=tuple(at for _, _, at in counted),
@@ -113,13 +119,15 @@ class Lab:
 
     def evidence(self, run: str) -> Observations:
         """All that was observed of a run (`0007/1`). Raises UsageError, DamagedError."""
-        return _evidence(self.folder, run)
+        return _evidence(self.folder.absolute(), run)
 
     def series(self, run: str, metric: str, **fields: str) -> tuple[Points, ...]:
         """The series of a metric of a run; `phase`, `source`, `layer`, `host`, `subject` choose among several.
 
-        Raises UsageError naming the metrics where there is none.
+        Raises UsageError naming the metrics where there is none, and the fields where one is not known.
         """
+        if unknown := sorted(fields.keys() - CHOOSING):
+            raise UsageError(f"found {', '.join(unknown)}; expected some of: {', '.join(CHOOSING)}")
         found = [
             one
             for one in self.evidence(run).series
@@ -146,6 +154,18 @@ class Lab:
         known = [one.name for one in self.results.experiment.measures]
         if measure not in known:
             raise UsageError(f"found measure {measure!r}; expected one of: {', '.join(known)}")
+
+    def _require_levels(self, wanted: Mapping[str, Value]) -> None:
+        known: dict[str, list[Value]] = {factor.path: list(factor.levels) for factor in self.results.experiment.factors}
+        for cell in self.results.cells:
+            for path, level in cell.levels.items():
+                known.setdefault(path, []).append(level)
+        for path, level in wanted.items():
+            if path not in known:
+                raise UsageError(f"found factor {path!r}; expected one of: {', '.join(known) or 'none, nothing varies'}")
+            if level not in known[path]:
+                there = ", ".join(map(repr, dict.fromkeys(known[path])))
+                raise UsageError(f"found {path} = {level!r}; expected one of: {there}")
 
 
 def opened(lab: str | Path, which: str | None = None) -> Lab:

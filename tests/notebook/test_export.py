@@ -125,6 +125,14 @@ def test_the_page_has_every_table_and_column(exported):
         assert [column for column in head if f"`{column}`" not in sections[name]] == [], name
 
 
+def test_the_example_of_the_page_runs(lab, tmp_path, monkeypatch, capsys):
+    export.export(tables.kept(lab), Format.SQLITE, tmp_path / "export", ("cells",))
+    monkeypatch.chdir(tmp_path)
+    (example,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    exec(compile(example, str(PAGE), "exec"), {})
+    assert f'{made.RATE} {{"target": "ext4"}} 1002.0' in capsys.readouterr().out.replace('":"', '": "')
+
+
 def test_an_earlier_export_is_replaced_and_only_what_is_asked_for_written(lab, tmp_path):
     kept = tables.kept(lab)
     export.export(kept, Format.CSV, tmp_path / "out")

@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -48,7 +49,6 @@ def test_a_measure_is_an_array_of_the_runs_that_count(lab):
     slow = lab.measure(made.RATE, levels={"target": "ext4"})
     assert {at["target"] for at in slow.levels} == {"ext4"}
     assert np.array_equal(np.sort(slow.values), np.array([1000.0, 1001.0, 1002.0, 1003.0, 1004.0]))
-    assert len(lab.measure(made.RATE, levels={"target": "none"}).values) == 0
     assert lab.verdicts(made.RATE)["0001/1"] is next(one for one in lab.runs if one.id == "0001/1").verdicts[made.RATE]
 
 
@@ -78,6 +78,9 @@ def test_answers_are_those_of_the_notebook(folder, lab):
     [
         (lambda lab: lab.measure("nonsense"), "found measure 'nonsense'; expected one of: spool.create"),
         (lambda lab: lab.verdicts("nonsense"), "found measure 'nonsense'"),
+        (lambda lab: lab.measure(made.RATE, {"target": "zfs"}), "found target = 'zfs'; expected one of: 'ext4', 'xfs'$"),
+        (lambda lab: lab.measure(made.RATE, {"clients": 7}), "found factor 'clients'; expected one of: target$"),
+        (lambda lab: lab.series("0001/1", "create.count", client="0"), "found client; expected some of: phase, source, layer"),
         (lambda lab: lab.series("0001/1", "nonsense"), "found no series 'nonsense' in run 0001/1; expected one of: create.count"),
         (lambda lab: lab.series("0001/1", "create.count", subject="client:9"), "client:9"),
         (lambda lab: lab.histogram("0001/1", "read"), "expected one of: create in fill"),
@@ -89,6 +92,12 @@ def test_answers_are_those_of_the_notebook(folder, lab):
 def test_wrong_names_are_told_with_what_there_is(lab, ask, told):
     with pytest.raises(UsageError, match=told):
         ask(lab)
+
+
+def test_a_measure_of_which_no_run_counts_has_its_unit(lab):
+    told = tuple(replace(one, estimate=None, unfiltered=one.estimate, values={}) for one in lab.results.cells)
+    none = replace(lab, results=replace(lab.results, cells=told)).measure(made.RATE)
+    assert (none.values.tolist(), none.unit) == ([], "1/s")
 
 
 def test_to_import_it_imports_nothing_else():

@@ -85,7 +85,7 @@ def _head(chain: Chain) -> list[str]:
 
 
 def _link(link: Link, y: int, *, is_nearest: bool) -> Iterator[str]:
-    colour = "--alarm" if link.used > OVER else "--gold" if is_nearest and link.used >= NEAR else "--s5"
+    colour = "--alarm" if link.used > OVER else "--gold" if is_nearest and link.used >= NEAR else "--muted"
     long = max(1.0, WIDE * min(link.used, OVER))
     yield text(LEFT, y + 14, link.name, INK) + text(LEFT + WIDE, y + 14, share(link.used), RIGHT)
     # names and what was used stand in one line: letters are 6.6 pixels wide on average
