@@ -356,6 +356,26 @@ def test_machines_keep_below_seventy_percent(utilisation, count):
     assert servers(utilisation) == count
 
 
+@pytest.mark.parametrize(("background", "count"), [(0.0, 2), (0.2, 2), (0.3, 2), (0.5, 4), (0.69, 71), (0.7, None)])
+def test_what_a_machine_uses_without_the_load_is_not_shared(background, count):
+    """A load of 71 % of one machine, each of which uses something of its own besides."""
+    assert servers(background + 0.71, background) == count
+    if count is not None:
+        assert background + 0.71 / count <= 0.7 + 1e-9
+        assert background + 0.71 / (count - 1) > 0.7
+
+
+def test_machines_are_counted_without_the_background_that_each_has():
+    """800 reads and 900 writes are 0.566 processors; each machine of 1 uses 0.4 besides: two have 68 % and not 48 %."""
+    text = FILE.format(production=RATES, new="").replace("processors = 2", "processors = 1")
+    found = asked(text, new=samples(NEW, spread=0.0, background=0.4))
+    assert found.utilisation[1] == pytest.approx(0.4 + 0.566, rel=0.02)
+    assert found.servers == (2, 2)
+    busier = asked(text.replace("900 /s", "1100 /s"), new=samples(NEW, spread=0.0, background=0.4))
+    assert busier.utilisation[1] < 2 * 0.7
+    assert busier.servers == (3, 3)
+
+
 def test_names_are_joined_where_a_workload_calls_them_otherwise():
     found = asked(FILE.format(production='operations = { get = "100 /s" }', new='called = { read = "get" }'), new=samples(NEW))
     assert set(found.question.new.demand.operations) == {"get", "write"}

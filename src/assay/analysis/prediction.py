@@ -40,7 +40,7 @@ class Use:
     servers: tuple[int | None, int | None]
     """So many machines keep each at BUSY or below: at the middle and at the upper end; None where no number does."""
     background: float
-    """The share that is used with no operation."""
+    """The share that is used with no operation; 0 where the load is told as a utilisation, which has it within."""
     hours: tuple[str, ...] = ()
     """The hours that counted, where they have names."""
 
@@ -122,12 +122,14 @@ def use(question: Question, capacity: Capacity) -> Use:
     """What the load uses of one resource."""
     exact = of_rates(question, capacity) if question.production.operations else of_share(question, capacity)
     utilisation = _three([round(one, 9) for one in exact])
+    platform = capacity.platform if question.production.operations else None
+    background = platform.found.background / capacity.amount[1] if platform else 0.0
     return Use(
         capacity=capacity,
         utilisation=utilisation,
         slowdown=_three([slowdown(capacity.servers, one) for one in utilisation]),
-        servers=(servers(utilisation[1]), servers(utilisation[2])),
-        background=capacity.platform.found.background / capacity.amount[1] if capacity.platform else 0.0,
+        servers=(servers(utilisation[1], background), servers(utilisation[2], background)),
+        background=background,
         hours=named_hours(question, capacity),
     )
 
@@ -139,11 +141,16 @@ def named_hours(question: Question, capacity: Capacity) -> tuple[str, ...]:
     return tuple(question.production.hours[hour] for hour in hours(question, capacity.platform))
 
 
-def servers(utilisation: float) -> int | None:
-    """So many machines keep each of them at BUSY or below; None where the utilisation has no bound."""
-    if not math.isfinite(utilisation):
+def servers(utilisation: float, background: float = 0.0) -> int | None:
+    """So many machines keep each of them at BUSY or below: the load is shared, what a machine uses without it is not.
+
+    None where no number does: the utilisation has no bound, or the background alone is more.
+    """
+    if utilisation <= BUSY:
+        return 1
+    if not math.isfinite(utilisation) or background >= BUSY:
         return None
-    return max(1, math.ceil(round(utilisation / BUSY, 6)))
+    return math.ceil(round((utilisation - background) / (BUSY - background), 6))
 
 
 def of_rates(question: Question, capacity: Capacity) -> Range:
