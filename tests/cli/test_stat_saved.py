@@ -2,9 +2,15 @@
 
 import json
 import os
+import threading
+from dataclasses import replace
 
 import pytest
 
+import notebook_records as made
+from assay.cli import stat_saved
+from assay.errors import BusyError
+from assay.notebook.store import Store
 from assay_process import Bench
 
 CACHED = ("--save=kept", "--claim", "tier=client-cache")
@@ -81,3 +87,21 @@ def test_a_place_that_cannot_be_is_told_before_the_command_runs(bench):
     assert (done.returncode, "none/such" in done.stderr, (bench.home / "ran").exists()) == (125, True, False)
     done = bench.run("stat", "--save=data", "--", "touch", "ran")
     assert (done.returncode, "no directory" in done.stderr, (bench.home / "ran").exists()) == (125, True, False)
+
+
+def test_another_that_keeps_its_run_meanwhile_is_waited_for(tmp_path, monkeypatch):
+    """Its folder is the one for the next arm, too: taken for none, that arm went into an experiment of its own."""
+    one = made.experiment()
+    other = replace(one, title="another command", digest="", factors=(replace(one.factors[0], levels=("other",)),))
+    held = Store.create(tmp_path, one, made.plan(one), made.TEXT)
+    monkeypatch.setattr(stat_saved, "PATIENCE_S", 0.0)
+    with pytest.raises(BusyError, match="being written by process"):
+        stat_saved.opened(tmp_path, other)
+    monkeypatch.undo()
+    release = threading.Timer(0.3, held.handle.close)
+    release.start()
+    with stat_saved.opened(tmp_path, other) as store:
+        assert store.folder == held.folder
+    release.join()
+    held.close()
+    assert [path.name for path in tmp_path.iterdir()] == [held.folder.name]

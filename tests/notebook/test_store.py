@@ -12,7 +12,7 @@ import pytest
 
 import notebook_records as made
 from assay.errors import BusyError, DamagedError, RefusedError
-from assay.notebook import index, layout, read, store
+from assay.notebook import index, layout, lock, read, store
 from assay.notebook.store import Store
 from assay.records import Results
 
@@ -50,6 +50,23 @@ def test_only_a_folder_that_this_call_made_is_withdrawn(lab):
     with create(lab) as again:
         again.withdraw()
     assert (second.folder / "notes.md").read_text() == "seen on Monday"
+
+
+def test_a_schedule_that_another_writer_made_longer_before_it_let_go_is_the_one_that_is_held(lab, monkeypatch):
+    with create(lab) as first:
+        pass
+    longer = made.plan(first.experiment, blocks=6)
+    take = lock.acquire
+
+    def after_another(folder):
+        monkeypatch.setattr(lock, "acquire", take)
+        with Store.open(folder) as other:
+            other.extend(other.experiment, longer)
+        return take(folder)
+
+    monkeypatch.setattr(lock, "acquire", after_another)
+    with Store.open(first.folder) as again:
+        assert again.plan == longer
 
 
 def test_evidence_without_records_comes_back_empty(lab):

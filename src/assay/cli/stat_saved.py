@@ -7,6 +7,7 @@ What cannot be compared is another experiment: figures that are told by another 
 from __future__ import annotations
 
 import shlex
+import time
 from collections import Counter
 from contextlib import suppress
 from dataclasses import replace
@@ -15,7 +16,7 @@ from pathlib import Path
 from assay.audit import judge
 from assay.cli.conclude import conclude
 from assay.cli.stat import Told
-from assay.errors import AssayError
+from assay.errors import AssayError, BusyError
 from assay.fleet.told import WORKLOAD
 from assay.notebook import layout
 from assay.notebook import read as notebook
@@ -24,6 +25,8 @@ from assay.records import Experiment, Factor, Outcome, Plan, Trial
 
 FACTOR = f"{WORKLOAD}.argv"
 QUESTION = "What does its number really measure?"
+PATIENCE_S = 30.0
+"""How long it is waited for others that keep a run: a run that took hours is not thrown away for that."""
 
 
 def save(lab: Path, runs: tuple[Told, ...]) -> str:
@@ -67,17 +70,38 @@ def alike(one: Experiment, other: Experiment) -> bool:
     return without_command(one) == without_command(other)
 
 
+def is_alike(folder: Path, wanted: Experiment) -> bool:
+    """The same of what a folder holds; what cannot be read is no experiment for runs of ours."""
+    with suppress(AssayError):
+        return alike(notebook.read_plan(folder)[0], wanted)
+    return False
+
+
 def without_command(experiment: Experiment) -> Experiment:
     """The experiment but for what names the command."""
     return replace(experiment, title="", digest="", factors=())
 
 
 def opened(lab: Path, wanted: Experiment) -> Store:
-    """The experiment of this lab that such runs belong to, made where there is none."""
+    """The experiment of this lab that such runs belong to, made where there is none.
+
+    Another `assay stat` that keeps its own run there is waited for. Raises BusyError where it takes too long.
+    """
+    ends = time.monotonic() + PATIENCE_S
+    while True:
+        try:
+            return opened_now(lab, wanted)
+        except BusyError:
+            if time.monotonic() > ends:
+                raise
+            time.sleep(0.1)
+
+
+def opened_now(lab: Path, wanted: Experiment) -> Store:
+    """The same, without waiting."""
     for folder in notebook.folders(lab) if lab.is_dir() else ():
-        with suppress(AssayError):
-            if alike(notebook.read_plan(folder)[0], wanted):
-                return Store.open(folder)
+        if is_alike(folder, wanted):
+            return Store.open(folder)
     fixed = replace(wanted, digest=layout.digest(wanted))
     text = f"# assay stat -- {wanted.title}\n"
     plan = Plan(experiment=fixed.digest, seed=1, trials=(), blocks=0, drawn_blocks=0, sittings=(None,))

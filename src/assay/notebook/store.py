@@ -57,9 +57,10 @@ class Store:
     @classmethod
     def open(cls, folder: Path, *, resumed: bool = True, note: str | None = None) -> Self:
         """Hold an experiment's folder for writing and clear away what a dead writer left half done."""
-        experiment, plan = read.read_plan(folder)
+        read.read_plan(folder)  # else a lock would be put into a folder that is no experiment's
         handle = lock.acquire(folder)
         try:
+            experiment, plan = read.read_plan(folder)  # another writer may have made it longer until now
             clear(folder)
             database = index.connect(folder)
             refill(database, folder)
