@@ -7,7 +7,7 @@ import pytest
 from assay.analysis import demand_groups as groups_of
 from assay.analysis.demand import at_most, demand, samples
 from assay.analysis.resources import RESOURCES, watched
-from assay.records import Direction, EndpointKind, Limit, Outcome, Place, Rung, Span
+from assay.records import Direction, EndpointKind, Limit, Outcome, Place, Rung, Span, WorkloadSpec
 from assay.statistics.service_demand import Unknown
 from mix_cases import BYTES, phase, results, rising, total
 
@@ -79,6 +79,45 @@ def one_run():
     found, load = results()
     run = found.runs[0].run
     return run, load(found.runs[0].id)
+
+
+def for_each_mix(**knobs):
+    """The same runs, of a workload for each mix instead of a factor; `knobs`: of one of them, others than the rest have."""
+    found, load = results()
+    names = {share: f"reads_{share:g}" for share in (0.9, 0.5, 0.1)}
+    alike = [WorkloadSpec(name=name, kind="bulk_io", knobs={"read_share": share, "size": 1}) for share, name in names.items()]
+    workloads = (*alike[:2], replace(alike[2], knobs={**alike[2].knobs, **knobs}))
+
+    def of_workload(judged):
+        name = names[judged.run.trial.levels["mix.read_share"]]
+        phase = replace(phase_of(judged.run), name=f"{name}.random_mix", workload=name)
+        return replace(judged, run=replace(judged.run, trial=replace(judged.run.trial, levels={}), phases=(phase,)))
+
+    def load_of(run):
+        (phase,) = next(one.run for one in moved.runs if one.id == run).phases
+        told = load(run)
+        parts = {part: tuple(replace(one, phase=phase.name) for one in getattr(told, part)) for part in ("series", "readings")}
+        return replace(told, **parts)
+
+    asked = replace(found.experiment, workloads=workloads, factors=(), compare=None)
+    moved = replace(found, experiment=asked, runs=tuple(map(of_workload, found.runs)))
+    return moved, load_of
+
+
+def test_a_workload_for_each_mix_varies_it_as_a_factor_does():
+    (group,) = groups_of.groups(*for_each_mix())
+    assert groups_of.rows([group]) == groups_of.rows(groups_of.groups(*results()))
+    assert {bound.mix for bound in group.bounds} == {f"reads_{share}.random_mix" for share in (0.9, 0.5, 0.1)}
+
+
+def test_workloads_that_differ_in_more_than_their_mix_do_not_vary_it():
+    (group,) = groups_of.groups(*for_each_mix(size=2))
+    assert {mix for one in group.demands for mix in one.mixes} == {"reads_0.9.random_mix", "reads_0.5.random_mix"}
+    found, load = for_each_mix()
+    assert (
+        groups_of.groups(replace(found, experiment=replace(found.experiment, workloads=found.experiment.workloads[:1])), load)
+        == ()
+    )
 
 
 def used_of(run, seen, *names):

@@ -9,10 +9,12 @@ from assay.analysis.counting import Load, early
 from assay.analysis.demand import Demand, Sample, at_most, demand, rates, samples
 from assay.analysis.predict_words import each, interval, linear
 from assay.analysis.resources import PROCESSORS, RESOURCES
-from assay.records import Estimate, Results, Value
+from assay.records import Estimate, Experiment, Results, Value
 from assay.statistics.service_demand import Demands
 from assay.units import Unit, human
 
+SHARE = "read_share"
+"""The knob of a workload that says its mix."""
 MIXED = 0.1
 """Shares of an operation that differ by more than this between levels make a factor one that varies the mix."""
 NOT_THESE = 0.5
@@ -46,11 +48,15 @@ class Group:
 def groups(results: Results, load: Load) -> tuple[Group, ...]:
     """The demands of an experiment that varies a mix, for each level of what it compares where that is no part of the mix.
 
+    A mix is varied by a factor, or by a workload for each.
+
     Of very many runs those of the first blocks: reading the evidence of all would take longer than it is worth.
     """
-    if results.experiment.design is not None or not mixing(results):  # a design changes what an operation is, not how many
+    by_factor, mixes = mixing(results), for_each_mix(results.experiment)
+    if results.experiment.design is not None or not (by_factor or mixes):  # a design changes what an operation is, not how many
         return ()
     seen, compared = samples(replace(results, runs=tuple(early(results.runs))), load), results.experiment.compare
+    seen = tuple(one for one in seen if by_factor or one.levels["workload"] in mixes)
     levels = list(dict.fromkeys(sample.levels.get(compared) for sample in seen)) if compared else []
     arms = [(compared, level, [one for one in seen if one.levels.get(compared or "") == level]) for level in levels]
     if not arms or any(not mixed([one.rates for one in arm]) for _, _, arm in arms):
@@ -95,6 +101,17 @@ def mixing(results: Results) -> bool:
             if phase.measured and (done := rates(phase)):
                 of_phase.setdefault(phase.name, []).append(done)
     return any(mixed(found) for found in of_phase.values())
+
+
+def for_each_mix(experiment: Experiment) -> tuple[str, ...]:
+    """The workloads that are one workload but for its share of reads, written down once for each mix; none where there is one."""
+    alike: dict[tuple[object, ...], dict[str, Value]] = {}
+    for one in experiment.workloads:
+        if SHARE in one.knobs:
+            rest = sorted((name, str(value)) for name, value in one.knobs.items() if name != SHARE)
+            alike.setdefault((one.kind, *rest), {})[one.name] = one.knobs[SHARE]
+    most = max(alike.values(), key=len, default={})
+    return tuple(most) if len(set(most.values())) > 1 else ()
 
 
 def mixed(found: Sequence[Mapping[str, float]]) -> bool:
