@@ -164,6 +164,8 @@ def _digits(value: float) -> str:
 def _what_to_write(name: str, unit: Unit) -> str:
     if not name:
         return f"{EXAMPLES[unit]}: a unit behind the number"
+    if name.startswith(","):
+        return f"{EXAMPLES[unit]}: a decimal point, and no commas"
     known = " ".join(other for other in UNITS[unit] if other) or "none"
     meant = hint(name)
     return f"{EXAMPLES[unit]}{f'; for {name!r} write {meant}' if meant else ''} (units: {known})"

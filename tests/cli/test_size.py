@@ -6,7 +6,10 @@ from pathlib import Path
 
 import pytest
 
+import cli_notebook
 from assay.cli.beside import beside
+from assay.cli.size import measured
+from assay.units import Refusal, Unit
 from assay_process import Bench
 
 CHAINS = sorted((Path(__file__).parents[2] / "experiments" / "chains").glob("*.toml"))
@@ -62,6 +65,16 @@ def test_a_notebook_is_looked_for_beside_the_file_and_then_here(tmp_path, monkey
     (there / "lab").mkdir()
     assert beside(there / "chain.toml", "lab") == there / "lab"
     assert beside(there / "chain.toml", str(here / "lab")) == here / "lab"
+
+
+def test_a_measure_in_another_unit_is_no_speed(tmp_path):
+    """A latency of 5,000,000 ns is not 5 MB/s."""
+    lab = cli_notebook.lab(tmp_path / "lab")
+    rate = measured(lab, "spool.create.ops_per_s", Unit.PER_S)
+    assert isinstance(rate, float)
+    wrong = measured(lab, "spool.create.ops_per_s", Unit.BYTES_PER_S)
+    assert isinstance(wrong, Refusal)
+    assert wrong.found == "'spool.create.ops_per_s', which is in 1/s"
 
 
 @pytest.mark.parametrize("words", [("size", "missing.toml"), ("size", CHAINS[0], "--picture", "a.gif")])

@@ -5,7 +5,7 @@ import pytest
 from assay.errors import InputErrors
 from assay.sizing import read, wording
 from assay.sizing.sized import size
-from assay.units import Refusal
+from assay.units import Refusal, Unit
 
 PORT = """
 [load]
@@ -16,7 +16,7 @@ speed = "2GFC"
 """
 
 
-def nowhere(lab, measure):
+def nowhere(lab, measure, _unit):
     return Refusal(found=f"{measure!r} in {lab}", expected="a notebook")
 
 
@@ -57,13 +57,13 @@ speed = "10 x SAS 15k"
 def test_a_measure_of_a_notebook_is_looked_up():
     asked = []
 
-    def lookup(lab, measure):
-        asked.append((lab, measure))
+    def lookup(lab, measure, unit):
+        asked.append((lab, measure, unit))
         return 95e6
 
     text = PORT + 'measured = { notebook = "lab/x", read = "w.read.bytes_per_s" }\n'
     assert sized(text, lookup).stages[0].limit.read_bytes_per_s == 95e6
-    assert asked == [("lab/x", "w.read.bytes_per_s")]
+    assert asked == [("lab/x", "w.read.bytes_per_s", Unit.BYTES_PER_S)]
 
 
 def disks(more, name="disks"):
@@ -110,6 +110,25 @@ def test_what_may_be_another_price_elsewhere_is_none(price):
 def test_nothing_limits_what_has_no_size():
     text = '[load]\nrandom_reads = "5 /s"\n[[part]]\nname = "port"\nspeed = "1GbE"\n'
     assert "operation_size" in wording.answer(sized(text))
+
+
+def test_a_wrong_speed_hides_no_other_mistake():
+    text = """
+[load]
+read = "5,7 TB/day"
+[[part]]
+name = "disks"
+speed = "2x"
+layout = "raid50"
+standby = -1
+upgrade = [{ price = "5" }, 7, "what"]
+"""
+    with pytest.raises(InputErrors) as caught:
+        read.parse(text, "chain.toml", nowhere)
+    found = [(one.line, one.found) for one in caught.value.mistakes]
+    said = [(3, "'5,7 TB/day'"), (6, "'2x'"), (7, "'raid50'"), (8, "-1"), (9, "'5'"), (9, "'what'"), (9, "7"), (9, "no speed")]
+    assert sorted(found) == said
+    assert "a decimal point, and no commas" in str(caught.value)
 
 
 def test_every_mistake_at_once():

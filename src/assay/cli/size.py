@@ -17,7 +17,7 @@ from assay.report.charts.chain import Bar, Drawing
 from assay.report.charts.figure import Table
 from assay.sizing import read, wording
 from assay.sizing.sized import Sized, size
-from assay.units import Refusal
+from assay.units import Refusal, Unit
 
 SCHEMA = "assay.size/1"
 
@@ -38,7 +38,7 @@ def run(request: Request) -> int:
     """
     if request.picture is not None:
         picture.check(request.picture)
-    sized = size(read.read(request.file, lambda lab, measure: measured(beside(request.file, lab), measure)))
+    sized = size(read.read(request.file, lambda lab, measure, unit: measured(beside(request.file, lab), measure, unit)))
     if request.picture is not None:
         draw(sized, request.picture)
     print(json.dumps(document(sized), indent=2) if request.as_json else text(sized))
@@ -47,7 +47,7 @@ def run(request: Request) -> int:
     return 0
 
 
-def measured(lab: Path, measure: str) -> float | Refusal:
+def measured(lab: Path, measure: str, unit: Unit) -> float | Refusal:
     """The mean of a measure in a notebook, over its cells the least: a chain is sized by what it surely does."""
     try:
         folders = notebook.folders(lab)
@@ -55,8 +55,14 @@ def measured(lab: Path, measure: str) -> float | Refusal:
     except AssayError as error:
         return Refusal(found=f"{lab}: {error}", expected="the directory of a notebook")
     cells = [cell for one in results for cell in one.cells if cell.measure == measure and cell.estimate is not None]
-    values = [cell.estimate.value for cell in cells if cell.estimate is not None]
-    known = sorted({cell.measure for one in results for cell in one.cells})
+    found = [cell.estimate for cell in cells if cell.estimate is not None]
+    values = [one.value for one in found if one.unit == unit]
+    known = sorted({cell.measure for one in results for cell in one.cells if cell.estimate and cell.estimate.unit == unit})
+    if found and not values:
+        return Refusal(
+            found=f"{measure!r}, which is in {found[0].unit or 'no unit'}",
+            expected=f"one of {', '.join(known) or f'none: nothing is in {unit}'}",
+        )
     if not values:
         return Refusal(found=f"{measure!r} in {lab}", expected=f"one of {', '.join(known) or 'none: nothing was measured'}")
     return min(values)

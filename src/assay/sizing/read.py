@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path as FilePath
 
@@ -29,8 +29,8 @@ _PRICE = re.compile(r"\s*(?P<amount>(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d{1,2})?)\s*
 MIRRORS = {"raid1": Layout.RAID10, "raid1+0": Layout.RAID10}
 """Other names of layouts; hyphens, spaces and case do not matter."""
 
-Lookup = Callable[[str, str], float | Refusal]
-"""(notebook, measure) -> its value in base units, or why there is none."""
+Lookup = Callable[[str, str, Unit], float | Refusal]
+"""(notebook, measure, unit) -> its value in this unit, or why there is none."""
 
 
 def read(path: FilePath, lookup: Lookup) -> Chain:
@@ -120,27 +120,21 @@ class Reader:
         carries = self._speed(path, values)
         measured = self._measured((*path, "measured"), values.get("measured"))
         price = self._price((*path, "price"), values.get("price"))
+        standby = self._standby(path, values, carries)
+        layout = self._layout(path, values, (carries, standby))
+        upgrades = tuple(self._upgrades((*path, "upgrade"), values.get("upgrade", []), (layout, standby)))
         if carries is None:
             return None
-        standby = self._standby(path, values, carries)
-        part = Part(
-            name=name,
-            speed=carries,
-            layout=self._layout(path, values, (carries, standby)),
-            standby=standby,
-            measured=measured,
-            price=price,
-        )
-        return replace(part, upgrades=tuple(self._upgrades((*path, "upgrade"), values.get("upgrade", []), part)))
+        return Part(name=name, speed=carries, layout=layout, standby=standby, measured=measured, price=price, upgrades=upgrades)
 
-    def _upgrades(self, path: Path, told: object, part: Part) -> Iterator[Upgrade]:
-        """What the part could be instead: a list, one of them, or only its speed."""
+    def _upgrades(self, path: Path, told: object, now: tuple[Layout, int]) -> Iterator[Upgrade]:
+        """What the part could be instead: a list, one of them, or only its speed. `now`: its layout, and how many stand by."""
         for at, each in enumerate(told if isinstance(told, list) else [told]):
-            one = self._upgrade((*path, at) if isinstance(told, list) else path, each, part)
+            one = self._upgrade((*path, at) if isinstance(told, list) else path, each, now)
             if one is not None:
                 yield one
 
-    def _upgrade(self, path: Path, told: object, part: Part) -> Upgrade | None:
+    def _upgrade(self, path: Path, told: object, now: tuple[Layout, int]) -> Upgrade | None:
         """One of them; layout and standby stay as they are where nothing else is told."""
         table = {"speed": told} if isinstance(told, str) else told
         if not isinstance(table, dict):
@@ -148,12 +142,9 @@ class Reader:
             return None
         values = self._known(path, table, UPGRADE)
         carries, price = self._speed(path, values), self._price((*path, "price"), values.get("price"))
-        if carries is None:
-            return None
-        standby = self._standby(path, values, carries, as_it_is=min(part.standby, carries.count - 1))
-        as_it_is = part.layout if carries.is_disk else Layout.NONE
-        layout = self._layout(path, values, (carries, standby), as_it_is=as_it_is)
-        return Upgrade(speed=carries, layout=layout, standby=standby, price=price)
+        standby = self._standby(path, values, carries, as_it_is=now[1])
+        layout = self._layout(path, values, (carries, standby), as_it_is=now[0])
+        return None if carries is None else Upgrade(speed=carries, layout=layout, standby=standby, price=price)
 
     def _speed(self, path: Path, values: Mapping[str, object]) -> Speed | None:
         told = values.get("speed")
@@ -166,30 +157,33 @@ class Reader:
             return None
         return found
 
-    def _layout(self, path: Path, values: Mapping[str, object], of: tuple[Speed, int], as_it_is: Layout = Layout.NONE) -> Layout:
-        """How so many disks, of which some stand by, share the data."""
-        told, place = values.get("layout", as_it_is.value), (*path, "layout")
+    def _layout(
+        self, path: Path, values: Mapping[str, object], of: tuple[Speed | None, int], as_it_is: Layout = Layout.NONE
+    ) -> Layout:
+        """How so many disks, of which some stand by, share the data; what are no disks have no layout to keep."""
+        (carries, standby), place = of, (*path, "layout")
+        told = values.get("layout", as_it_is.value if carries is None or carries.is_disk else Layout.NONE.value)
         plain = re.sub(r"[ -]", "", told.lower()) if isinstance(told, str) else ""
         if plain not in (*Layout, *MIRRORS):
             self.document.wrong(place, shown(told), one_of([layout.value for layout in Layout], str(told)))
             return Layout.NONE
         layout = MIRRORS.get(plain) or Layout(plain)
-        (carries, standby), least = of, LEAST_DISKS.get(layout, 1)
-        active = carries.count - standby
-        if layout is not Layout.NONE and not carries.is_disk:
+        least, active = LEAST_DISKS.get(layout, 1), None if carries is None else carries.count - standby
+        if layout is not Layout.NONE and carries is not None and not carries.is_disk:
             self.document.wrong(place, f"{layout.value} of what are no disks", "a layout only where the speed is one of disks")
-        elif active < least or (layout is Layout.RAID10 and active % 2):
+        elif active is not None and (active < least or (layout is Layout.RAID10 and active % 2)):
             even = ", an even number" if layout is Layout.RAID10 else ""
             spare = f" besides {standby} that stand by" if standby else ""
             self.document.wrong(place, f"{layout.value} of {active}", f"{least} disks or more{even}{spare}, or another layout")
         return layout
 
-    def _standby(self, path: Path, values: Mapping[str, object], carries: Speed, as_it_is: int = 0) -> int:
-        told = values.get("standby", as_it_is)
-        if not isinstance(told, int) or isinstance(told, bool) or not 0 <= told < carries.count:
-            self.document.wrong(
-                (*path, "standby"), shown(told), f"a whole number from 0 to {carries.count - 1}: units that only stand by"
-            )
+    def _standby(self, path: Path, values: Mapping[str, object], carries: Speed | None, as_it_is: int = 0) -> int:
+        """How many units only stand by; those that did before, as far as one is left that does not."""
+        most = carries.count - 1 if carries is not None else None
+        told = values.get("standby", as_it_is if most is None else min(as_it_is, most))
+        if not isinstance(told, int) or isinstance(told, bool) or told < 0 or (most is not None and told > most):
+            up_to = "on" if most is None else f"to {most}"
+            self.document.wrong((*path, "standby"), shown(told), f"a whole number from 0 {up_to}: units that only stand by")
             return 0
         return told
 
@@ -216,7 +210,7 @@ class Reader:
         unit = Unit.PER_S if path[-1] == "operations" else Unit.BYTES_PER_S
         if notebook is None or not isinstance(told, str):
             return self._quantity(path, told, unit)
-        found = self.lookup(notebook, told)
+        found = self.lookup(notebook, told, unit)
         if isinstance(found, Refusal):
             self.document.wrong(path, found.found, found.expected)
             return 0.0
