@@ -24,9 +24,9 @@ def test_the_plan_says_trials_schedule_and_effects(capsys: pytest.CaptureFixture
     assert verb.plan(FOLDER / "filesystems.toml", NO_LAB, as_json=False) == 0
     shown = capsys.readouterr().out
     assert "15 = 3 target x 5 blocks" in shown
-    assert "2 contrasts a measure, paired arms; 10 % matters" in shown
+    assert "2 contrasts a measure (10 held together), paired arms; 10 % matters" in shown
     assert "CV 3 %" in shown
-    assert "7.4 %" in shown
+    assert "14.3 %" in shown
 
 
 def test_json_is_the_same_with_the_schedule(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,3 +1,4 @@
+import math
 from dataclasses import replace
 
 import pytest
@@ -5,9 +6,10 @@ import pytest
 from assay.experiment import plan as planning
 from assay.experiment import read
 from assay.experiment.plan import History
-from assay.records import Experiment
-from assay.statistics.paired_power import Design
+from assay.records import Experiment, Measure
+from assay.statistics.paired_power import Design, log_effect
 
+MEASURES = tuple(Measure(workload="w", operation="random_read", figure=f"latency_{p}_ns") for p in ("p50", "p90", "p99"))
 TEXT = """
 title = "T"
 {head}
@@ -70,10 +72,24 @@ def test_history_tells_duration_and_spread() -> None:
 
 
 def test_unknown_spread_is_shown_in_three_cases() -> None:
-    effects = look(experiment()).effects
+    effects = look(replace(experiment(), factors=experiment().factors[:1], measures=MEASURES[:1])).effects
     assert [effect.cv_share for effect in effects] == [0.01, 0.03, 0.10]
     assert effects[1].detectable_share == pytest.approx(0.074, abs=0.0005)
     assert effects[1].provable_share == pytest.approx(0.128, abs=0.0005)
+
+
+def test_among_many_contrasts_a_difference_must_be_larger() -> None:
+    """By the strictest of Holm's levels; that it matters is a matter of its own interval, as long as that asks for more."""
+    one, three, nine = (
+        look(replace(experiment(), factors=experiment().factors[:factors], measures=MEASURES[:measures]))
+        for factors, measures in ((1, 1), (2, 1), (2, 3))
+    )
+    assert (one.looked_at, three.looked_at, nine.looked_at) == (1, 3, 9)
+    shown = [outlook.effects[1] for outlook in (one, three, nine)]
+    for count, effect in zip((1, 3, 9), shown, strict=True):
+        assert effect.detectable_share == pytest.approx(math.expm1(log_effect(5, 0.03, level=0.05 / count) or 0.0))
+    assert shown[0].provable_share == shown[1].provable_share == pytest.approx(0.128, abs=0.0005)
+    assert shown[2].provable_share == shown[2].detectable_share
 
 
 def test_a_budget_allows_so_many_blocks() -> None:
@@ -86,8 +102,9 @@ def test_a_budget_allows_so_many_blocks() -> None:
 
 def test_sittings_are_independent_arms() -> None:
     asked = experiment('compare = "os"', '[factors.os]\nlevels = ["old", "new"]\nchange = "manual"\nreturns = 1')
-    outlook = look(asked)
-    assert (outlook.design, outlook.trials) == (Design.INDEPENDENT, 6 * 5 * 3)
+    outlook = look(replace(asked, measures=MEASURES[:1]))
+    assert (outlook.design, outlook.trials, outlook.looked_at) == (Design.INDEPENDENT, 6 * 5 * 3, 6)
+    outlook = look(replace(asked, factors=asked.factors[-1:], measures=MEASURES[:1]))
     assert outlook.effects[1].detectable_share == pytest.approx(0.063, abs=0.0005)
 
 

@@ -59,7 +59,8 @@ def comparisons(experiment: Experiment, plan: Plan, cells: Sequence[Cell], runs:
     """All comparisons of the factor that the experiment compares; none where it compares nothing."""
     del plan  # the order that counts is the one in which the runs were made, and they carry their trials
     by_id = {judged.id: judged for judged in runs}
-    found = corrected([looked(arms, experiment.matters_share) for arms in pairs_of_cells(experiment, cells, by_id)])
+    seen = [looked(arms, experiment.matters_share) for arms in pairs_of_cells(experiment, cells, by_id)]
+    found = [with_effects(one, own.contrasts) for one, own in zip(corrected(seen), seen, strict=True)]
     told = quantities.telling(experiment)
     return tuple(
         replace(one, statement=wording.statement(quantities.compared(one, told), measure_of(experiment, one.measure)))
@@ -87,7 +88,14 @@ def looked(arms: Arms, matters_share: float) -> Looked:
         {key: value for key, (_, value) in by_block(cell.values, arms.runs).items()} for cell in (arms.baseline, arms.candidate)
     )
     found = replace(compare(arms, matters_share), unfiltered=unfiltered(arms, matters_share))
-    return Looked(comparison=found, factor=arms.factor, baseline=baseline, candidate=candidate, summary=arms.summary)
+    return Looked(
+        comparison=found,
+        factor=arms.factor,
+        baseline=baseline,
+        candidate=candidate,
+        summary=arms.summary,
+        contrasts=[one for one in contrast(arms).contrasts if one.n],
+    )
 
 
 def unfiltered(arms: Arms, matters_share: float) -> Estimate | None:
@@ -115,7 +123,7 @@ def compare(arms: Arms, matters_share: float) -> Comparison:
     p = max((p_value(found) for found in positive), default=None)
     if positive and arms.summary is not Summary.GEOMETRIC:
         ratio, conclusion, p = summarised(arms, outcome, matters_share)
-    comparison = Comparison(
+    return Comparison(
         measure=cell.measure,
         factor=path,
         baseline=arms.baseline.levels[path],
@@ -131,7 +139,6 @@ def compare(arms: Arms, matters_share: float) -> Comparison:
         excluded={**arms.baseline.excluded, **cell.excluded, **outcome.excluded},
         p_value=p,
     )
-    return with_effects(comparison, positive)
 
 
 def counted_runs(arms: Arms) -> tuple[list[Judged], list[Judged]]:
@@ -229,19 +236,25 @@ def hull(contrasts: Sequence[Contrast], confidence: float) -> tuple[float, float
 
 
 def with_effects(comparison: Comparison, contrasts: Sequence[Contrast]) -> Comparison:
-    """The comparison with the effect it could detect and the one it could prove to matter (80 % power)."""
+    """The comparison with the effect it could detect and the one it could prove to matter (80 % power).
+
+    Among several that were looked at a difference is detected by the strictest of Holm's levels, where no other one differs.
+    """
     if comparison.ratio is None or comparison.ratio.low is None:
         return comparison
     widest = max(contrasts, key=lambda found: found.standard_error)
-    effect = shown_in_errors(max(1, round(widest.degrees))) * widest.standard_error
+    freedom = max(1, round(widest.degrees))
+    alone, among = (
+        shown_in_errors(freedom, level) * widest.standard_error for level in (LEVEL, LEVEL / max(1, comparison.looked_at or 1))
+    )
     return replace(
         comparison,
-        detectable_share=math.expm1(effect),
-        provable_share=math.expm1(math.log1p(comparison.matters_share) + effect),
+        detectable_share=math.expm1(among),
+        provable_share=math.expm1(max(among, math.log1p(comparison.matters_share) + alone)),
     )
 
 
 @functools.cache
-def shown_in_errors(freedom: int) -> float:
-    """How many standard errors a difference must have to be shown with 80 % power, by so many degrees of freedom."""
-    return noncentrality(freedom, level=LEVEL, power=POWER)
+def shown_in_errors(freedom: int, level: float) -> float:
+    """How many standard errors a difference must have to be shown at a level with 80 % power, by so many degrees of freedom."""
+    return noncentrality(freedom, level=level, power=POWER)

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from assay.records import Change, Comparison, Conclusion, Factor, Summary
+from assay.statistics.contrast import Contrast
 from assay.statistics.dunnett import alike, dunnett
 from assay.statistics.holm import holm
 
@@ -30,6 +31,7 @@ class Looked:
     baseline: Mapping[Key, float]
     candidate: Mapping[Key, float]
     summary: Summary = Summary.GEOMETRIC
+    contrasts: Sequence[Contrast] = ()
 
 
 def corrected(found: Sequence[Looked]) -> tuple[Comparison, ...]:

@@ -176,7 +176,10 @@ def _comparison(experiment: Experiment, outlook: Outlook) -> list[str]:
     if outlook.compare is None and experiment.design is None:
         return ["  compares    nothing: no factor is compared, so there are figures and no ratios"]
     matters = human(experiment.matters_share, Unit.SHARE)
-    contrasts = f"{outlook.contrasts} contrast{'' if outlook.contrasts == 1 else 's'} a measure, {outlook.design.value} arms"
+    together = f" ({outlook.looked_at} held together)" if outlook.looked_at > 1 else ""
+    contrasts = (
+        f"{outlook.contrasts} contrast{'' if outlook.contrasts == 1 else 's'} a measure{together}, {outlook.design.value} arms"
+    )
     asked = f"  compares    {outlook.compare}, {contrasts}; {matters} matters"
     if outlook.compare is None:
         asked = f"  estimates   {outlook.contrasts} effects a measure, held together by Holm; {matters} matters"

@@ -10,8 +10,8 @@ from assay import catalogue
 from assay.experiment import design
 from assay.experiment.schedule import combinations
 from assay.records import Change, DesignKind, Experiment, Plan, Precision, Value
-from assay.statistics import effect_weights
-from assay.statistics.paired_power import LEVEL, POWER, Design, detectable, noncentrality, provable
+from assay.statistics import effect_weights, paired_power
+from assay.statistics.paired_power import LEVEL, POWER, Design, noncentrality
 
 LEAST_BLOCKS = 3
 """Fewer give no interval."""
@@ -57,6 +57,8 @@ class Outlook:
     """Candidates times conditions: how often each measure is compared; with a design the effects that it estimates."""
     design: Design
     effects: tuple[Effect, ...]
+    looked_at: int = 1
+    """Contrasts of all measures, which are held together: a difference must stand among them."""
 
 
 def outlook(experiment: Experiment, plan: Plan, history: History | None = None) -> Outlook:
@@ -76,6 +78,7 @@ def outlook(experiment: Experiment, plan: Plan, history: History | None = None) 
         contrasts=_contrasts(experiment),
         design=_design(experiment),
         effects=_effects(experiment, blocks, told),
+        looked_at=_looked_at(experiment),
     )
 
 
@@ -122,6 +125,12 @@ def _contrasts(experiment: Experiment) -> int:
     return number
 
 
+def _looked_at(experiment: Experiment) -> int:
+    """A measure has contrasts with its own workload only."""
+    workloads = next((len(factor.levels) for factor in experiment.factors if factor.path == "workload"), 1)
+    return max(1, _contrasts(experiment) // workloads * len(experiment.measures))
+
+
 def _design(experiment: Experiment) -> Design:
     by_hand = {factor.path for factor in experiment.factors if factor.change is Change.MANUAL}
     return Design.INDEPENDENT if experiment.compare in by_hand else Design.PAIRED
@@ -137,13 +146,21 @@ def _effects(experiment: Experiment, blocks: int, told: History) -> tuple[Effect
 
 
 def _effect(experiment: Experiment, blocks: int, measure: str | None, cv: float) -> Effect:
-    """What can be shown with this spread: of the compared levels, else of the factor that the design tells least of."""
-    matters, arms = experiment.matters_share, _design(experiment)
-    found = detectable(blocks, cv, arms), provable(blocks, cv, matters, arms)
+    """What can be shown with this spread: of the compared levels, else of the factor that the design tells least of.
+
+    Of several contrasts a difference is shown by the strictest of Holm's levels, where no other one differs; that it matters
+    is shown by the interval of its own.
+    """
     if experiment.compare is None:
-        size = log_effect(experiment, blocks, cv)
-        found = (None, None) if size is None else (math.expm1(size), math.expm1(math.log1p(matters) + size))
-    return Effect(measure=measure, cv_share=cv, detectable_share=found[0], provable_share=found[1])
+        among = alone = log_effect(experiment, blocks, cv)
+    else:
+        arms = _design(experiment)
+        among = paired_power.log_effect(blocks, cv, arms, level=LEVEL / _looked_at(experiment))
+        alone = paired_power.log_effect(blocks, cv, arms)
+    if among is None or alone is None:
+        return Effect(measure=measure, cv_share=cv, detectable_share=None, provable_share=None)
+    proved = max(among, math.log1p(experiment.matters_share) + alone)
+    return Effect(measure=measure, cv_share=cv, detectable_share=math.expm1(among), provable_share=math.expm1(proved))
 
 
 def estimated(experiment: Experiment) -> tuple[effect_weights.Effect, ...]:
