@@ -13,6 +13,7 @@ from assay.records import Edge, Subject
 from observer_looks import bumped, look, recorded, replayed, the_series
 
 SUBJECT = Subject(pids=(4242,), devices=("loop0", "vda"))
+LOOP = Subject(pids=(4242,), devices=("loop0",))
 GROUP = "cgroup:/assay/0007"
 CPU_1 = "/sys/fs/cgroup/cpu/assay/0007/cpu.stat"
 BLKIO = Path("/sys/fs/cgroup/blkio")
@@ -71,8 +72,15 @@ def test_bytes_of_the_group_are_given_by_device(host, subject, moved):
 
 
 def test_devices_of_other_stacks_are_left_out():
-    evidence = parsed("cgroup_v2", subject=Subject(pids=(4242,), devices=("loop0",)))
+    evidence = parsed("cgroup_v2", subject=LOOP)
     assert not [one for one in evidence.series if one.subject.endswith("device:vda")]
+
+
+def test_a_device_of_others_that_goes_costs_no_evidence():
+    """A loop device that a container gives back takes its counters with it."""
+    path = "/sys/fs/cgroup/io.stat"
+    gone = parsed("cgroup_v2", {}, {path: lambda text: "".join(text.splitlines(keepends=True)[1:])}, subject=LOOP)
+    assert the_series(gone, "dirty_bytes", GROUP).value[0] == 134230016
 
 
 def test_without_control_groups_everything_is_missing():

@@ -88,11 +88,10 @@ def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], subject: Su
     origin = Origin(host=host_name, phase=phase, source=f"cgroup:{ROOT}", layer="cgroup")
     paths = list(dict.fromkeys(path for snapshot in snapshots for path in snapshot.raw if path.startswith(f"{ROOT}/")))
     named = {name for one in snapshots[:1] for device in subject.devices for name in (device, disk_of(one, device))}
-    stack = tuple(f" device:{name}" for name in named)
     stats = [path for path in paths if path.endswith(("/cpu.stat", "/memory.stat"))]
     series = [
         *(item for path in stats for item in stat_series(origin, path, snapshots)),
-        *(item for path in paths for item in moved_series(origin, path, snapshots) if item.subject.endswith(stack)),
+        *(item for path in paths for item in moved_series(origin, path, snapshots, named)),
         *(item for device in subject.devices for item in rule_series(origin, device, paths, snapshots)),
     ]
     there = {item.metric for item in series} | {*THROTTLES.values()}
@@ -120,12 +119,13 @@ def stat_series(origin: Origin, path: str, snapshots: Sequence[Snapshot]) -> Ite
             yield gauge(origin, subject_of(path), metric, "bytes", points)
 
 
-def moved_series(origin: Origin, path: str, snapshots: Sequence[Snapshot]) -> Iterator[Series]:
-    """Bytes that one group moved on each device, where its controller counts them."""
+def moved_series(origin: Origin, path: str, snapshots: Sequence[Snapshot], named: set[str]) -> Iterator[Series]:
+    """Bytes that one group moved on each device of these names; others' come and go, and their counters with them."""
     counted = path.endswith(("/io.stat", "/blkio.throttle.io_service_bytes"))
     seen = [(snapshot, moved(text)) for snapshot in snapshots if counted and (text := text_of(snapshot, path))]
     for device, metric in sorted({key for _, found in seen for key in found}):
-        name = names_of(seen[0][0]).get(device, device)
+        if (name := names_of(seen[0][0]).get(device, device)) not in named:
+            continue
         points = [(snapshot.at_ns, found.get((device, metric), 0)) for snapshot, found in seen]
         yield counter(origin, f"{subject_of(path)} device:{name}", metric, "bytes", points)
 
