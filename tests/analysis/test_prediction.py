@@ -315,7 +315,7 @@ def test_what_waiting_does_is_told_without_endless_times(share, multiplier, said
 
 
 @pytest.mark.parametrize(
-    ("value", "unit", "said"), [(1e-9, "bytes", "0"), (1.0, "requests", "1 request"), (2.0, "requests", "2 requests")]
+    ("value", "unit", "said"), [(1e-9, "bytes", "0"), (1.0003, "requests", "1 request"), (2.0, "requests", "2 requests")]
 )
 def test_what_one_operation_uses_reads_as_people_write_it(value, unit, said):
     assert words.in_unit(value, unit) == said

@@ -18,6 +18,8 @@ HOLDOUT_HEAD = ("platform", "resource", "mix that was held out", "predicted", "9
 
 NEXT_TO_NOTHING = 0.0005
 """Fewer bytes or requests an operation are none: what is left of a fit."""
+EXACT = 0.0001
+"""A sum of operations that is off by less than this share is told without the figure."""
 
 
 def answer(found: Prediction) -> str:
@@ -178,7 +180,8 @@ def in_unit(value: float, unit: str) -> str:
         return human(value * 1e9, Unit.NANOSECONDS)
     if abs(value) < NEXT_TO_NOTHING:
         return "0"
-    return human(value, Unit.BYTES) if unit == "bytes" else f"{value:.3g} {unit if value != 1 else unit.removesuffix('s')}"
+    number = f"{value:.3g}"
+    return human(value, Unit.BYTES) if unit == "bytes" else f"{number} {unit.removesuffix('s') if number == '1' else unit}"
 
 
 def linear(one: Demand) -> str:
@@ -188,4 +191,5 @@ def linear(one: Demand) -> str:
     idle = "; no background told apart" if RESOURCES[one.resource].idles and not one.found.has_background else ""
     if one.found.misfit is None:
         return f"not checked{idle}"
-    return f"{'yes' if one.found.is_linear else 'NO'}, {one.found.misfit * 100:.2g} % off{idle}"
+    off = f"{one.found.misfit * 100:.2g} % off" if one.found.misfit >= EXACT else "to less than 0.01 %"
+    return f"{'yes' if one.found.is_linear else 'NO'}, {off}{idle}"
