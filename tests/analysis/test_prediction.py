@@ -376,6 +376,17 @@ def test_machines_are_counted_without_the_background_that_each_has():
     assert busier.servers == (3, 3)
 
 
+@pytest.mark.parametrize(("times", "said"), [(1, False), (4, True)])
+def test_a_load_beyond_all_that_was_measured_is_said_to_be_that(times, said):
+    """The busiest trial had 0.31 processors busy."""
+    production = f'operations = {{ read = "{300 * times} /s", write = "{400 * times} /s" }}'
+    found = asked(FILE.format(production=production, new=""), new=samples(NEW, spread=0.0))
+    told = [one for one in found.assumptions if "the most that any trial did" in one]
+    assert bool(told) is said
+    most = max(one.used["cpu"] for one in samples(NEW, spread=0.0))
+    assert not told or f"production uses {(300 * 100e-6 + 400 * 540e-6) * times / most:.2g} times" in told[0]
+
+
 def test_names_are_joined_where_a_workload_calls_them_otherwise():
     found = asked(FILE.format(production='operations = { get = "100 /s" }', new='called = { read = "get" }'), new=samples(NEW))
     assert set(found.question.new.demand.operations) == {"get", "write"}

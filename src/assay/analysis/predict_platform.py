@@ -134,7 +134,8 @@ def platform(document: Document, table: Table, resource: str | None) -> Platform
     path = (*table.path, "holdout")
     tests = [holdout(document, path, found, [one for one in held if one.mix == mix]) for mix in mixes(held)]
     known = tuple(test for test in tests if test is not None)
-    return Platform(source=str(table.values["notebook"]), demand=found, trial_rates=rates, holdouts=known)
+    most = max(one.used[resource] for one in (*counted, *held))
+    return Platform(source=str(table.values["notebook"]), demand=found, trial_rates=rates, holdouts=known, most_used=most)
 
 
 def mixes(held: Sequence[Sample]) -> tuple[str, ...]:

@@ -38,6 +38,8 @@ class Platform:
     trial_rates: tuple[float, ...]
     """Mean operations/s of the fitted trials, by operation as the demand has them."""
     holdouts: tuple[Holdout, ...] = ()
+    most_used: float = 0.0
+    """Units/s that the busiest of all its trials used."""
 
     @property
     def found(self) -> Demands:

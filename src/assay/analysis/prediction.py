@@ -10,22 +10,17 @@ shares are told, it is scaled by the multiplier of that mix.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from assay.analysis.demand import Demand
+from assay.analysis.predict_assumptions import assumptions, beyond
 from assay.analysis.predict_question import Capacity, Holdout, Platform, Question, Range
-from assay.analysis.resources import RESOURCES
 from assay.statistics.erlang import slowdown
 from assay.statistics.service_demand import Demands, amounts, carried, quantiles, scaled, used_by
 
 BUSY = 0.7
 """Above this utilisation response times grow steeply: a single queue takes more than 3.3 times its service time."""
-UNKNOWN_MIX = (
-    "Only the utilisation of production is known: the middle assumes that its mix is that of the trials, the ends are those of"
-    " the operation with the smallest and of the one with the largest multiplier."
-)
-ONE_MULTIPLIER = "One multiplier for all: assumes that production's mix is that of the trials from which the multiplier is."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,11 +105,12 @@ def most_of(counts: Sequence[int | None]) -> int | None:
 
 def predict(question: Question) -> Prediction:
     """Carry the load over. The file was read, so everything that this needs is there."""
+    uses = tuple(use(question, capacity) for capacity in question.capacities)
     return Prediction(
         question=question,
-        uses=tuple(use(question, capacity) for capacity in question.capacities),
+        uses=uses,
         multipliers=of_classes(question),
-        assumptions=tuple(assumptions(question)),
+        assumptions=(*assumptions(question), *beyond((one.capacity, one.utilisation[1]) for one in uses)),
     )
 
 
@@ -232,45 +228,6 @@ def mixed(question: Question) -> float:
 def _uses(platform: Platform, rates: Mapping[str, float]) -> float:
     each = dict(zip(platform.demand.operations, platform.found.each, strict=True))
     return sum(rate * each.get(name, 0.0) for name, rate in rates.items())
-
-
-def assumptions(question: Question) -> Iterator[str]:
-    """What is taken for granted, in sentences."""
-    production = question.production
-    if production.used is not None and (question.multiplier is not None or production.mix is None):
-        yield ONE_MULTIPLIER if question.multiplier is not None else UNKNOWN_MIX
-    yield from of_platforms("new", [capacity.platform for capacity in question.capacities if capacity.platform])
-    yield from of_platforms("old", [question.old] if question.old else [])
-    if question.speed != 1:
-        yield f"One processor of the machine to be does {question.speed:g} times what one that was measured does."
-
-
-def of_platforms(name: str, platforms: Sequence[Platform]) -> Iterator[str]:
-    """What is taken for granted of several resources of one machine; what holds for all of them is said once."""
-    found: dict[str, list[str]] = {}
-    for platform in platforms:
-        for text in of_platform(platform):
-            found.setdefault(text, []).append(RESOURCES[platform.demand.resource].said)
-    for text, of in found.items():
-        which = "" if len(of) == len(platforms) else f" ({'; '.join(of)})"
-        yield f"[{name}]{which}: {text}"
-
-
-def of_platform(platform: Platform) -> Iterator[str]:
-    """What is taken for granted of the demands of one platform."""
-    found = platform.found
-    if platform.demand.together:
-        both = ", ".join(f"{name} is part of {other}" for name, other in platform.demand.together.items())
-        yield f"{both}: the two were always done together."
-    if RESOURCES[platform.demand.resource].idles and not found.has_background:
-        yield "the mixes do not tell what is used with no operation; taken as none."
-    if found.misfit is None:
-        yield "no mix checks that what is used is the sum over operations; the interval allows for 5 %."
-    elif not found.is_linear:
-        yield (
-            f"what is used is not the sum over operations: one mix is {found.misfit * 100:.2g} % off, for which the interval"
-            " allows; demands depend on the load or on the mix."
-        )
 
 
 def tested(demand: Demand, mix: str, rates: Mapping[str, Sequence[float]], used: Sequence[float]) -> Holdout:
