@@ -102,12 +102,10 @@ def together(made: Sequence[Evidence], gaps: Mapping[str, int]) -> Observations:
 
 def files_missing(life: Life, account: TreeAccount | None, after: Aftermath) -> str | None:
     """Why not every file that was written may be known; None where the known ones hold all that was dirtied."""
-    reasons = list(life.trail.gaps())
-    if reasons and account is not None:
-        rest = touched.unknown_bytes(account, after.files)
-        if rest:
-            reasons.append(f"{rest} bytes were dirtied in files that are not known")
-        elif not account.lost:
-            reasons = []
-    mounted, refused = life.trail.mounted(), after.drain.refused if after.drain else ()
+    rest = None if account is None else touched.unknown_bytes(account, after.files)
+    proved = account is not None and rest == 0 and not account.lost
+    reasons = [] if proved else list(life.trail.gaps())
+    if reasons and rest:
+        reasons.append(f"{rest} bytes were dirtied in files that are not known")
+    mounted, refused = life.trail.mounted(all_known=proved), after.drain.refused if after.drain else ()
     return "; ".join((*reasons, *((mounted,) if mounted else ()), *refused)) or None

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import itertools
 import os
+import posixpath
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from assay.catalogue import Host
@@ -18,7 +19,7 @@ from assay.fleet import descendants
 from assay.fleet.hosts import exits, opened
 from assay.fleet.met import Meeting
 from assay.fleet.tree import REAPED_BY_KERNEL, Recorded, Tree
-from assay.machine.stack import mounts
+from assay.machine.stack import Mount, backing_file, mounts
 
 LEAST_HEAR_S, MOST_HEAR_S = 0.25, 1.0
 MOST_EXITS = 1000
@@ -144,10 +145,29 @@ class Trail:
         if self.crowded:
             yield f"only the first {MOST_FILES} files were followed"
 
-    def mounted(self) -> str | None:
-        """What came too late to be listened to; the files that hold such a file system are no measure of what was written."""
-        late = systems(self.host) - self.systems if self.systems is not None else ()
-        return "file systems were mounted meanwhile, of whose files the kernel was not asked to tell" if late else None
+    def mounted(self, *, all_known: bool) -> str | None:
+        """What came too late to be listened to; the files that hold such a file system are no measure of what was written.
+
+        What others mounted does not count where the known files hold all bytes that were dirtied (`all_known`).
+        """
+        if self.systems is None:
+            return None
+        late = [mount for mount in opened.whole(mounts(self.host)) if mount.device_number not in self.systems]
+        if not late or (all_known and self._are_of_others(late)):
+            return None
+        return "file systems were mounted meanwhile, of whose files the kernel was not asked to tell"
+
+    def _are_of_others(self, late: Sequence[Mount]) -> bool:
+        """Whether the tree opened neither the devices that were mounted nor the images behind them, as who mounts them does."""
+        if not self.told_all() or self.crowded or self.broken:
+            return False
+        ours = self.touched()
+        return all(
+            mount.source.startswith("/dev/")
+            and mount.source not in ours
+            and backing_file(self.host, posixpath.basename(mount.source)) not in ours
+            for mount in late
+        )
 
     def close(self) -> None:
         """Listen no more."""
