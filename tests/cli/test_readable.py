@@ -46,7 +46,7 @@ def test_everywhere_alike():
     raw = results()
     told = readable(raw)
     page = markdown.render(told)
-    for text in (summary.summary(told), page, *(one.statement for one in raw.comparisons), show.told(told.runs[1])):
+    for text in (summary.summary(told), page, *(one.statement for one in raw.comparisons), show.told(told.runs[1], {})):
         assert "000000000" not in text.replace(",", ""), text
         assert "1048576" not in text.replace(",", ""), text
     assert "spool.quiesce=2 s / 1 s" in summary.summary(told)
