@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from assay.errors import UsageError
 from assay.records import Factor, Observations
 from assay.report import forest, markdown, page, picture
-from assay.report.charts import cells, dots, roles, theme
+from assay.report.charts import cells, dots, latency, roles, theme
 from assay.report.charts.figure import end_labels
 from assay.report.inputs import Pictures
 from effect_cases import FULL, answered, planted
@@ -183,3 +183,29 @@ def test_a_ratio_is_told_as_so_many_times_the_baseline(results):
     assert "0.208\u202ftimes (0.193 to 0.225)" in page_text
     assert "| 0.208 times |" in text
     assert " ratio |" not in text.replace("| ratio |", "")
+
+
+def test_compared_numbers_are_a_curve_over_them_and_not_so_many_colours(results):
+    three = replace(results.experiment, factors=(Factor(path="clients", levels=(1, 2, 4)),), compare="clients")
+    laid = roles.laid(roles.roles(three))
+    assert (laid.series, laid.along.path) == (None, "clients")
+    two = replace(three, factors=(Factor(path="clients", levels=(1, 2)),))
+    assert roles.laid(roles.roles(two)).along is None
+    named = replace(three, factors=(Factor(path="target", levels=("a", "b", "c")),), compare="target")
+    assert roles.laid(roles.roles(named)).series.path == "target"
+    alone = replace(results, experiment=three, cells=tuple(one for one in results.cells if one.levels["target"] == "ext4"))
+    drawn = cells.figure(alone, three.measures[0])
+    assert drawn.panels[0].height == dots.HEIGHT
+    assert drawn.panels[0].spec["layer"][0]["mark"]["type"] == "line"
+
+
+def test_of_many_levels_as_many_latencies_are_drawn_as_there_are_colours():
+    lines = [latency.Line(levels={"clients": n}, runs=1, count=99, points=((0.5, 1e6), (0.9, 2e6))) for n in range(60)]
+    drawn = latency.spread(lines)
+    assert (drawn[0], drawn[-1], len(drawn)) == (lines[0], lines[-1], theme.SERIES)
+    assert latency.spread(lines[:8]) == lines[:8]
+    parts = roles.Roles(series=Factor(path="clients", levels=tuple(range(60))), along=None, panels=())
+    made = latency._figure(parts, ("load.read", "read"), lines)
+    assert "the first, the last and some between" in made.caption
+    assert len(made.table.rows) == 60
+    assert len({latency._colour(parts, drawn, one) for one in drawn}) == theme.SERIES

@@ -6,9 +6,10 @@ from dataclasses import replace
 import pytest
 
 from assay.measures import answer, sentence
-from assay.records import Comparison, Conclusion, Estimate, Severity, State, VerdictState
-from assay.report import forest, headlines, reasons
+from assay.records import Comparison, Conclusion, Estimate, Observations, Severity, State, VerdictState
+from assay.report import forest, headlines, markdown, page, reasons
 from assay.report.charts import forest as comparisons
+from assay.report.inputs import Pictures
 from report import fixture
 
 
@@ -74,7 +75,7 @@ def comparison(value=0.605, low=0.541, high=0.676, conclusion=Conclusion.MATTERS
             comparison(1.1, 0.2, 6.01, Conclusion.UNDECIDED, detectable_share=8.7),
             "bytes_per_s",
             (
-                "xfs against ext4 is undecided: 1.10 times (95 % interval 0.20 to 6.01);"
+                "xfs against ext4 is undecided: 1.1 times (95 % interval 0.20 to 6.0);"
                 " a difference under a factor of 9.7 may have been missed"
             ),
         ),
@@ -107,8 +108,9 @@ def test_sentences(one, figure, text):
     [
         (0.415, 0.347, 0.496, ("0.41", "0.35", "0.50")),
         (0.0345, 0.0312, 0.0381, ("0.035", "0.031", "0.038")),
-        (0.656, 0.045, 9.482, ("0.656", "0.045", "9.48")),
+        (0.656, 0.045, 9.482, ("0.66", "0.045", "9.5")),
         (123.4, 110.0, 140.0, ("123", "110", "140")),
+        (120.0, 30.0, 4567.0, ("120", "30", "4,600")),
     ],
 )
 def test_as_many_decimals_as_the_interval_bears(value, low, high, texts):
@@ -178,3 +180,20 @@ def test_a_ratio_beyond_the_axis_is_an_arrow_and_no_dot_at_its_edge():
     assert (drawn.count("<circle"), drawn.count("<path")) == (1, 1)
     assert "beyond the axis" in comparisons.figure(made).caption
     assert "beyond the axis" not in comparisons.figure(replace(results, comparisons=(near,))).caption
+
+
+def test_of_many_lines_the_first_are_told_and_the_others_are_counted():
+    results = fixture.results()
+    counted = replace(results.experiment, factors=(), compare="clients", measures=(results.experiment.measures[0],))
+    sample = next(
+        one for one in results.comparisons if one.conclusion is Conclusion.MATTERS and one.measure == counted.measures[0].name
+    )
+    many = tuple(replace(sample, factor="clients", baseline=1, candidate=n, within={}) for n in range(2, 61))
+    told = replace(results, experiment=counted, comparisons=many)
+    (group,) = headlines.headlines(told)
+    assert (len(group.lines), group.told) == (59, headlines.MOST_LINES)
+    assert "51 more below" in markdown.render(told)
+    text = page.render(told, lambda _: Observations(), Pictures())
+    assert "<summary>51 lines more</summary>" in text
+    (few,) = headlines.headlines(replace(told, comparisons=many[: headlines.MOST_LINES + 1]))
+    assert few.told == headlines.MOST_LINES + 1

@@ -116,3 +116,10 @@ def test_load_is_asked_once_a_run(tmp_path):
     load = fixture.loader(results)
     page.render(results, lambda run: asked.append(run) or load(run), Pictures())
     assert len(asked) == len(set(asked)) > 0
+
+
+def test_every_id_is_one_place_and_every_entry_of_the_navigation_leads_to_one(whole):
+    text = whole.read_text().replace(bundle.read(), "")
+    ids = re.findall(r'<(?:section|figure|h3|details|script)[^>]* id="([^"]+)"', text)
+    assert len(ids) == len(set(ids))
+    assert set(re.findall(r'<li><a href="#([^"]+)"', text)) <= set(ids)

@@ -76,7 +76,7 @@ def test_what_is_marked_stands_where_it_was_found(figure):
     (marks,) = rows(figure, "r")
     told = {row["n"].rpartition(" ")[0]: float(row["x"]) for row in marks}
     assert told["knee"] == pytest.approx(KNEE, rel=0.05)
-    assert {"knee", "20 MB/s written to loop0 used up", "<= 3 ms kept up to"} <= set(told)
+    assert {"knee", "90 % of 20 MB/s written to loop0 used", "<= 3 ms kept up to"} <= set(told)
     heights = [float(row["y"]) for row in sorted(marks, key=lambda row: float(row["x"]))]
     assert all(abs(a - b) > 1 for a, b in itertools.pairwise(heights)), "names beside each other are not at one height"
 

@@ -12,6 +12,8 @@ from assay.report import words
 from assay.report.reasons import why
 
 MOST_REASONS = 2
+MOST_LINES = 8
+"""So many lines of a measure are told at once; the table of comparisons has them all."""
 APART = 2
 """So many undecided comparisons are told one by one, each with what could not be seen."""
 
@@ -44,6 +46,11 @@ class Headline:
     title: str
     figure: str
     lines: tuple[Line, ...]
+
+    @property
+    def told(self) -> int:
+        """How many of the lines are told at once; all that there are unless these are many."""
+        return len(self.lines) if len(self.lines) <= MOST_LINES + 1 else MOST_LINES
 
 
 def headlines(results: Results) -> tuple[Headline, ...]:

@@ -62,11 +62,15 @@ def _lead(results: Results) -> str:
 def _headlines(results: Results) -> str:
     if not results.runs:
         return f"There is no answer yet: no run has been made of {words.count(len(results.plan.trials), 'trial')}."
-    return "\n".join(
-        f"- **{escape(group.title)}, {escape(group.figure)}:** {escape(line.text)} ({because(line)})"
-        for group in headlines.headlines(results)
-        for line in group.lines
-    )
+    return "\n".join(line for group in headlines.headlines(results) for line in _group(group))
+
+
+def _group(group: headlines.Headline) -> Iterator[str]:
+    """The first lines of a measure, and how many more there are."""
+    named = f"- **{escape(group.title)}, {escape(group.figure)}:** "
+    yield from (f"{named}{escape(line.text)} ({because(line)})" for line in group.lines[: group.told])
+    if len(group.lines) > group.told:
+        yield f"{named}{len(group.lines) - group.told} more below"
 
 
 def because(line: headlines.Line) -> str:

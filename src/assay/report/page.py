@@ -138,7 +138,7 @@ def sections(context: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
         *((kind.id, kind.name, kind.figures) for kind in context["galleries"] if not kind.answers),
         ("steady", "Within the trials", context["steady"]),
         ("verdicts", "Verdicts and findings", context["results"].runs),
-        ("schedule", "Schedule", context["schedule"]),
+        ("runs", "Schedule", context["schedule"]),
         ("environment", "Environment", True),
         ("again", "Do it again", True),
     ]

@@ -9,7 +9,7 @@ from assay.records import Cell, Estimate, Measure, Requirement, RequirementKind,
 from assay.report import words
 from assay.report.charts import dots, heatmap
 from assay.report.charts.figure import Figure, Panel, Table, end_labels
-from assay.report.charts.roles import Roles, heading, in_order, nearest, positions, roles
+from assay.report.charts.roles import Roles, heading, in_order, laid, nearest, positions, roles
 from assay.report.charts.theme import Row
 from assay.report.quantities import NARROW, Scale, after, axis_title, in_scale, scale_for, show, show_range
 
@@ -73,7 +73,7 @@ def _axis(results: Results, measure: Measure, cells: Sequence[Cell], values: Seq
     highs = [cell.estimate.high or 0 for cell in cells if cell.estimate]
     tops = [*values, *(min(high, BEYOND * max(values)) for high in highs), *(bound.bound for bound in bounds)]
     scale = scale_for(unit, tops)
-    return _Axis(scale=scale, top=max(tops) * 1.06 or 1.0, bounds=bounds, roles=roles(results.experiment))
+    return _Axis(scale=scale, top=max(tops) * 1.06 or 1.0, bounds=bounds, roles=laid(roles(results.experiment)))
 
 
 def _panels(axis: _Axis, shown: Group) -> tuple[Panel, ...]:

@@ -12,7 +12,7 @@ from assay.report import words
 from assay.report.charts.dots import named
 from assay.report.charts.figure import Figure, Panel, Table, end_labels
 from assay.report.charts.roles import Roles, along, heading, in_order, roles
-from assay.report.charts.theme import Row, Spec, end_text, frame, room, rows_of, series_colours, ticks
+from assay.report.charts.theme import SERIES, Row, Spec, end_text, frame, room, rows_of, series_colours, ticks
 from assay.report.quantities import show
 
 HEIGHT = 200
@@ -24,6 +24,10 @@ MARKS = (0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999)
 Load = Callable[[str], Observations]
 Key = tuple[str, str]
 """Phase and operation."""
+
+
+MOST = 8
+"""Most lines of a panel; of more some are drawn."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,13 +92,23 @@ def _figure(parts: Roles, key: Key, lines: Sequence[Line]) -> Figure:
     panels: dict[tuple[tuple[str, Value], ...], list[Line]] = {}
     for line in lines:
         panels.setdefault(along(parts, line.levels), []).append(line)
+    drawn = {where: spread(found) for where, found in panels.items()}
+    left_out = sum(map(len, panels.values())) - sum(map(len, drawn.values()))
+    more = " Of many levels the first, the last and some between are drawn; the table has all." if left_out else ""
     return Figure(
         name=f"latency-{phase}-{operation}",
         title=words.operation(phase.partition(".")[0], operation),
-        caption=f"Histograms of {words.count(sum(line.runs for line in lines), 'run')}.",
-        panels=tuple(_panel(parts, panels[where], heading(where), span) for where in in_order(parts, panels)),
+        caption=f"Histograms of {words.count(sum(line.runs for line in lines), 'run')}.{more}",
+        panels=tuple(_panel(parts, drawn[where], heading(where), span) for where in in_order(parts, drawn)),
         table=_table(lines),
     )
+
+
+def spread(lines: Sequence[Line]) -> Sequence[Line]:
+    """All lines of a panel, or of too many to be told apart as many as there are colours, evenly from the first to the last."""
+    if len(lines) <= MOST:
+        return lines
+    return [lines[round(place * (len(lines) - 1) / (SERIES - 1))] for place in range(SERIES)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,7 +133,7 @@ def _panel(parts: Roles, lines: Sequence[Line], title: str, span: _Span) -> Pane
         {
             "x": round(-math.log10(1 - share), 3),
             "y": value,
-            "s": str(parts.colour_index(line.levels)),
+            "s": _colour(parts, lines, line),
             "l": words.levels(line.levels),
         }
         for line in lines
@@ -152,9 +166,15 @@ def _panel(parts: Roles, lines: Sequence[Line], title: str, span: _Span) -> Pane
     return Panel(heading=title, spec={**spec, "data": rows_of(rows)}, height=HEIGHT, description=said)
 
 
+def _colour(parts: Roles, lines: Sequence[Line], line: Line) -> str:
+    """That of the level; that of the place among the lines where only some of many levels are drawn."""
+    some = parts.series is not None and len(parts.series.levels) > MOST
+    return str(lines.index(line) % SERIES if some else parts.colour_index(line.levels))
+
+
 def _labels(parts: Roles, lines: Sequence[Line], span: _Span) -> list[Row]:
     ends = [(parts.name(one.levels), math.log(one.points[-1][1])) for one in lines if one.points and parts.name(one.levels)]
-    colours = {parts.name(one.levels): str(parts.colour_index(one.levels)) for one in lines}
+    colours = {parts.name(one.levels): _colour(parts, lines, one) for one in lines}
     placed = end_labels(ends, math.log(span.low), math.log(span.high), 0.09)
     return [{"v": math.exp(at), "n": name, "s": colours[name]} for name, at in placed.items()]
 

@@ -11,6 +11,9 @@ from assay.records import Experiment, Factor, Value
 from assay.report import words
 from assay.report.charts.theme import SERIES
 
+CURVE = 3
+"""Fewest compared numbers that are drawn as a curve."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Roles:
@@ -54,6 +57,13 @@ def roles(experiment: Experiment) -> Roles:
     if series is None and others:
         series = others.pop(0)
     return Roles(series=series, along=along, panels=tuple(others))
+
+
+def laid(parts: Roles) -> Roles:
+    """Compared numbers lie along x where nothing else does: three or more of them are a curve, not so many colours."""
+    if parts.along is not None or parts.series is None or len(parts.series.levels) < CURVE or not numeric(parts.series):
+        return parts
+    return Roles(series=None, along=parts.series, panels=parts.panels)
 
 
 def positions(levels: Sequence[Value]) -> dict[Value, float]:

@@ -25,7 +25,7 @@ MARKS: Mapping[ScalingKind, str] = {
     ScalingKind.KNEE: "knee",
     ScalingKind.LAW: "peak",
     ScalingKind.BREAK_EVEN: "break-even",
-    ScalingKind.SATURATION: "used up",
+    ScalingKind.SATURATION: "90 % used",
     ScalingKind.OBJECTIVE: "kept up to",
 }
 """What is marked on the axis of x, where it lies in the measured range."""
@@ -218,8 +218,8 @@ def marked(drawing: Drawing) -> list[Row]:
 
 
 def called(one: Scaling) -> str:
-    """What is marked, in a few words: `knee`, `16 MB/s read from loop1 used up`, `<= 5 ms kept`."""
-    about = {ScalingKind.SATURATION: f"{one.about} used up", ScalingKind.OBJECTIVE: f"{one.about} kept up to"}
+    """What is marked, in a few words: `knee`, `90 % of 16 MB/s read from loop1 used`, `<= 5 ms kept`."""
+    about = {ScalingKind.SATURATION: f"90 % of {one.about} used", ScalingKind.OBJECTIVE: f"{one.about} kept up to"}
     return about.get(one.kind, MARKS[one.kind]) if one.about else MARKS[one.kind]
 
 

@@ -181,4 +181,4 @@ def frame(height: int, layers: list[Spec]) -> Spec:
 
 def without_variables(text: str) -> str:
     """The text (a specification or SVG) with every CSS variable replaced by its light colour."""
-    return re.sub(r"var\((--[a-z0-9]+)\)", lambda match: LIGHT[match[1]], text)
+    return re.sub(r"var\((--[a-z0-9-]+)\)", lambda match: LIGHT[match[1]], text)
