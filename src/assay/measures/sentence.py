@@ -13,6 +13,8 @@ from assay.units import Unit
 
 LEVEL = 0.05
 """A difference whose p-value, adjusted for all that were looked at, is above it is not claimed."""
+WIDE = 10.0
+"""High over low from which on an interval bears no more than two digits of each."""
 LEAST_PAIRS = 3
 """Fewer pairs give no interval."""
 
@@ -224,11 +226,23 @@ def round_percent(share: float) -> str:
 
 
 def digits(ratio: Estimate) -> tuple[str, str, str]:
-    """Ratio, low and high with as many decimals as the interval bears: two, three where it is narrow."""
+    """Ratio, low and high with as many decimals as the interval bears: two, three where it is narrow.
+
+    Where the ends are so far apart that one of them needs more decimals than the other has digits, two digits of each.
+    """
     ends = [end for end in (ratio.value, ratio.low, ratio.high) if end is not None]
+    if ratio.low is not None and ratio.high is not None and ratio.high > WIDE * ratio.low > 0:
+        value, low, high = (two_digits(end) for end in (ratio.value, ratio.low, ratio.high))
+        return value, low, high
     places = decimals(min(ends), max(ends) - min(ends) if ratio.low is not None else 1.0)
     value, low, high = (decimal(end, places) for end in (ratio.value, ratio.low, ratio.high))
     return value, low, high
+
+
+def two_digits(value: float) -> str:
+    """`0.052`, `1.6`, `30`, `1,200`."""
+    places = max(0, 1 - math.floor(math.log10(value))) if value > 0 else 0
+    return f"{value:,.{places}f}" if value < 100 else f"{float(f'{value:.2g}'):,.0f}"
 
 
 def decimal(value: float | None, places: int) -> str:
