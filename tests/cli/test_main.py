@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import typer
 
+from assay.cli.main import GARBAGE
 from assay.cli.options import finish
 
 LOOKING = (
@@ -100,3 +101,9 @@ def test_a_reader_that_has_enough_is_no_mistake():
 
     with pytest.raises(BrokenPipeError):
         finish(broken)
+
+
+def test_a_verb_seldom_looks_for_garbage():
+    code = "import atexit, gc; atexit.register(lambda: print(gc.get_threshold())); from assay.cli.main import main; main()"
+    done = subprocess.run([sys.executable, "-c", code, "explain", "T01"], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == str(GARBAGE)
