@@ -29,14 +29,17 @@ def assumptions(question: Question) -> Iterator[str]:
 
 def beyond(uses: Iterable[tuple[Capacity, float]]) -> Iterator[str]:
     """That a load is heavier than any that was measured; `uses`: a capacity and the share of it that production uses."""
+    found: dict[str, float] = {}
     for capacity, share in uses:
         platform, used = capacity.platform, share * capacity.amount[1]
-        times = used / platform.most_used if platform is not None and platform.most_used > 0 else 0.0
-        if times > BEYOND:
-            yield (
-                f"[new] ({RESOURCES[capacity.resource].said}): production uses {times:.2g} times the most that any trial did; an "
-                "operation may take more there (caches, locks, interrupts), which these trials cannot show."
-            )
+        if platform is not None and used > BEYOND * platform.most_used > 0:
+            found[RESOURCES[capacity.resource].said] = used / platform.most_used
+    if found:
+        each = dict.fromkeys(f"{times:.2g}" for times in sorted(found.values()))
+        yield (
+            f"[new] ({'; '.join(found)}): production uses {' to '.join(list(each)[:1] + list(each)[1:][-1:])} times the most that any "
+            "trial did; an operation may take more there (caches, locks, interrupts), which these trials cannot show."
+        )
 
 
 def of_platforms(name: str, platforms: Sequence[Platform]) -> Iterator[str]:

@@ -120,7 +120,7 @@ def platform(document: Document, table: Table, resource: str | None) -> Platform
         return None
     found = demand(table.fitted, resource)
     if isinstance(found.found, Unknown):
-        of = f" of {len(found.mixes)} mixes" if found.mixes else ""
+        of = f" of {len(found.mixes)} mix{'es' if len(found.mixes) > 1 else ''}" if found.mixes else ""
         of_it = f", resource {resource}" if found.found is Unknown.NOTHING else ""
         document.wrong(
             table.blamed,
