@@ -35,10 +35,10 @@ def beyond(uses: Iterable[tuple[Capacity, float]]) -> Iterator[str]:
         if platform is not None and used > BEYOND * platform.most_used > 0:
             found[RESOURCES[capacity.resource].said] = used / platform.most_used
     if found:
-        each = dict.fromkeys(f"{times:.2g}" for times in sorted(found.values()))
+        times = " to ".join(dict.fromkeys(f"{end:.2g}" for end in (min(found.values()), max(found.values()))))
         yield (
-            f"[new] ({'; '.join(found)}): production uses {' to '.join(list(each)[:1] + list(each)[1:][-1:])} times the most that any "
-            "trial did; an operation may take more there (caches, locks, interrupts), which these trials cannot show."
+            f"[new] ({'; '.join(found)}): production uses {times} times the most that any trial did; an operation may take more there"
+            " (caches, locks, interrupts), which these trials cannot show."
         )
 
 
