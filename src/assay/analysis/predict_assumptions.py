@@ -37,8 +37,8 @@ def beyond(uses: Iterable[tuple[Capacity, float]]) -> Iterator[str]:
     if found:
         times = " to ".join(dict.fromkeys(f"{end:.2g}" for end in (min(found.values()), max(found.values()))))
         yield (
-            f"[new] ({'; '.join(found)}): production uses {times} times the most that any trial did; an operation may take more there"
-            " (caches, locks, interrupts), which these trials cannot show."
+            f"[new] ({'; '.join(found)}): production uses {times} times the most that any trial did; an operation may take more"
+            " there (caches, locks, interrupts), which these trials cannot show."
         )
 
 
