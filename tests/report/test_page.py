@@ -1,5 +1,6 @@
 """The whole page, in text and in a browser."""
 
+import itertools
 import re
 
 import pytest
@@ -123,3 +124,11 @@ def test_every_id_is_one_place_and_every_entry_of_the_navigation_leads_to_one(wh
     ids = re.findall(r'<(?:section|figure|h3|details|script)[^>]* id="([^"]+)"', text)
     assert len(ids) == len(set(ids))
     assert set(re.findall(r'<li><a href="#([^"]+)"', text)) <= set(ids)
+
+
+@pytest.mark.parametrize("make", [fixture.results, fixture.one_run])
+def test_headings_leave_out_no_level(tmp_path, make):
+    text = written(tmp_path, make(), load=fixture.few).read_text().replace(bundle.read(), "")
+    levels = [int(level) for level in re.findall(r"<h([1-6])[ >]", text)]
+    assert levels[0] == 1
+    assert all(after <= before + 1 for before, after in itertools.pairwise(levels))
