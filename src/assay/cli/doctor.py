@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -173,14 +174,14 @@ def _told_orphans(health: Health) -> list[str]:
     return ["Orphans:", *(f"  {one.state:7}{one.entry}{': ' + one.reason if one.reason else ''}" for one in health.cleaned)]
 
 
-def clean_quietly(ledger: Ledger, host: Host) -> tuple[str, ...]:
-    """Clean up before a verb that changes things; one sentence for each thing that was undone or could not be."""
+def clean_quietly(host: Host) -> None:
+    """Clean up before a verb that changes things; what was undone, or could not be, is told on standard error."""
     try:
-        cleaned = ledger.clean(host)
+        cleaned = Ledger().clean(host)
     except (AssayError, OSError) as error:
-        return (f"orphans could not be looked for: {error}",)
-    return tuple(
-        f"{one.state} from a lab that was killed: {one.entry}{': ' + one.reason if one.reason else ''}"
-        for one in cleaned
-        if one.state != "gone"
-    )
+        say(f"assay: orphans could not be looked for: {error}", sys.stderr)
+        return
+    for one in cleaned:
+        if one.state != "gone":
+            why = f": {one.reason}" if one.reason else ""
+            say(f"assay: {one.state} from a lab that was killed: {one.entry}{why}", sys.stderr)

@@ -15,7 +15,6 @@ from assay.cli.progress import Progress, ProgressMode
 from assay.errors import UsageError
 from assay.experiment import single
 from assay.fleet.hosts.local import Local
-from assay.fleet.ledger import Ledger
 from assay.fleet.run import Lab
 from assay.machine import own_file
 from assay.machine.found import NOTHING, look
@@ -41,8 +40,7 @@ class Request:
 def load(request: Request) -> int:
     """Do what the words say, once, and tell what came of it. Raises InputErrors with every mistake, before anything is done."""
     host = Local()
-    for undone in clean_quietly(Ledger(), host):
-        print(f"assay: {undone}", file=sys.stderr)
+    clean_quietly(host)
     asked = replace(single.asked(request.kind, request.words), keep=request.keep)
     if request.claim is not None:
         asked = replace(asked, claim=claimed(asked.document, request.claim))

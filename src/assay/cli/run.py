@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,7 +15,6 @@ from assay.errors import UsageError
 from assay.experiment import plan as planning
 from assay.experiment import read as reading
 from assay.fleet.hosts.local import Local
-from assay.fleet.ledger import Ledger
 from assay.notebook import layout
 from assay.notebook import read as notebook
 from assay.notebook.store import Store
@@ -47,8 +45,7 @@ def run(request: Request) -> int:
 
 def carry_out(request: Request, experiment: Experiment, text: str, *, fresh: bool) -> int:
     """Conduct what is left of the schedule, conclude and show it; the exit status, which is 1 where a trial did not finish."""
-    for undone in clean_quietly(Ledger(), Local()):
-        print(f"assay: {undone}", file=sys.stderr)
+    clean_quietly(Local())
     with Store.create(request.lab, experiment, planning.plan(experiment), text, fresh=fresh) as store:
         try:
             conduct_rest(request, store)

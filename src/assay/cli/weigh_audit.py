@@ -24,7 +24,6 @@ from assay.cli.weigh_counts import Said, Side, Subject, Tally, Weighed, settled,
 from assay.errors import AssayError, UsageError
 from assay.experiment import read
 from assay.fleet.hosts.local import Local
-from assay.fleet.ledger import Ledger
 
 INTERRUPTED = 130
 NO_CONTROL = "quick"
@@ -58,8 +57,7 @@ def weigh_audit(request: Request) -> int:
     """
     pairs = asked(request)
     engine_path()
-    for undone in clean_quietly(Ledger(), Local()):
-        print(f"assay: {undone}", file=sys.stderr)
+    clean_quietly(Local())
     found: dict[str, list[Weighed]] = {pair.subject.name: [] for pair in pairs}
     complete = conduct(pairs, request, found)
     told = shown.Told(

@@ -8,7 +8,6 @@ beside it. The kinds of load take turns.
 from __future__ import annotations
 
 import json
-import sys
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -26,7 +25,6 @@ from assay.cli.weigh_same_shown import Compared, Told
 from assay.errors import AssayError, UsageError
 from assay.experiment import read
 from assay.fleet.hosts.local import Local
-from assay.fleet.ledger import Ledger
 from assay.records import Results, Severity, State
 
 BLOCKS = 5
@@ -112,8 +110,7 @@ def weigh_same(request: Request) -> int:
     if request.comparisons < 1:
         raise UsageError(f"found --same {request.comparisons}; expected 1 or more")
     engine_path()
-    for undone in clean_quietly(Ledger(), Local()):
-        print(f"assay: {undone}", file=sys.stderr)
+    clean_quietly(Local())
     found = conduct(request)
     told = Told(compared=tuple(found.compared), blocks=BLOCKS, complete=found.complete)
     print(json.dumps(shown.plain(told), indent=2) if request.as_json else shown.text(told))

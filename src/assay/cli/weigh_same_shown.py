@@ -9,7 +9,7 @@ from statistics import median
 from typing import Any
 
 from assay.cli import tables
-from assay.cli.weigh_shown import interval, of, percent
+from assay.cli.weigh_shown import head, interval, of, percent
 from assay.measures import sentence
 from assay.plain import to_plain
 from assay.records import Comparison, Conclusion, VerdictState
@@ -147,10 +147,7 @@ def accused(compared: Iterable[Compared]) -> str:
 def plain(told: Told) -> dict[str, Any]:
     """The object of the schema; limits are null where nothing was compared."""
     return {
-        "schema": SCHEMA,
-        "answer": answer(told),
-        "complete": told.complete,
-        "confidence": 0.95,
+        **head(SCHEMA, answer(told), complete=told.complete),
         "promised": PROMISED,
         "blocks": told.blocks,
         **counts(told.compared),

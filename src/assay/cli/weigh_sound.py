@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -27,7 +26,6 @@ from assay.cli.weigh_sound_shown import Tried
 from assay.errors import AssayError, UsageError
 from assay.experiment import read
 from assay.fleet.hosts.local import Local
-from assay.fleet.ledger import Ledger
 from assay.machine import throttle
 from assay.records import Experiment, Finding, Judged, Outcome, Results, Severity, State, Value
 
@@ -80,8 +78,7 @@ def weigh_sound(request: Request) -> int:
         raise UsageError(f"found --sound {request.trials}; expected 1 or more")
     every = kinds()
     engine_path()
-    for undone in clean_quietly(Ledger(), Local()):
-        print(f"assay: {undone}", file=sys.stderr)
+    clean_quietly(Local())
     found = conduct([kind for kind in every if kind.obstacle is None], request)
     skipped = {kind.name: kind.obstacle for kind in every if kind.obstacle is not None}
     told = shown.Told(tried=tuple(found.tried), skipped=skipped, complete=found.complete)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from assay.cli import tables
-from assay.cli.weigh_shown import interval, of, percent
+from assay.cli.weigh_shown import head, interval, of, percent
 from assay.statistics.proportion import Proportion, proportion
 
 SCHEMA = "assay.weigh-sound/1"
@@ -130,10 +130,7 @@ def note(trials: Iterable[Tried]) -> str:
 def plain(told: Told) -> dict[str, Any]:
     """The object of the schema; limits are null where nothing was judged."""
     return {
-        "schema": SCHEMA,
-        "answer": answer(told),
-        "complete": told.complete,
-        "confidence": 0.95,
+        **head(SCHEMA, answer(told), complete=told.complete),
         **counts(share(told.tried)),
         "not_judged": len(told.tried) - len(told.judged),
         "kinds": [
