@@ -6,7 +6,7 @@ import pytest
 from assay.experiment import plan as planning
 from assay.experiment import read
 from assay.experiment.plan import History
-from assay.records import Experiment, Measure
+from assay.records import Experiment, Measure, Precision
 from assay.statistics.paired_power import Design, log_effect
 
 MEASURES = tuple(Measure(workload="w", operation="random_read", figure=f"latency_{p}_ns") for p in ("p50", "p90", "p99"))
@@ -90,6 +90,22 @@ def test_among_many_contrasts_a_difference_must_be_larger() -> None:
         assert effect.detectable_share == pytest.approx(math.expm1(log_effect(5, 0.03, level=0.05 / count) or 0.0))
     assert shown[0].provable_share == shown[1].provable_share == pytest.approx(0.128, abs=0.0005)
     assert shown[2].provable_share == shown[2].detectable_share
+
+
+def test_a_precision_shows_no_more_than_the_blocks_that_it_takes() -> None:
+    """Of the thousand that are drawn a small spread takes a few: what a thousand could show is not promised."""
+    asked = replace(
+        experiment('compare = "target"\nrepeats = "until 3 %"'), factors=experiment().factors[:1], measures=MEASURES[:1]
+    )
+    effects = look(asked).effects
+    assert [effect.blocks for effect in effects] == [6, 12, 89]
+    assert [effect.blocks for effect in look(replace(asked, repeats=Precision(half_width_share=0.03, most=20))).effects] == [
+        6,
+        12,
+        20,
+    ]
+    fixed = [look(replace(asked, repeats=effect.blocks)).effects[place] for place, effect in enumerate(effects)]
+    assert [one.detectable_share for one in fixed] == [one.detectable_share for one in effects]
 
 
 def test_a_budget_allows_so_many_blocks() -> None:

@@ -183,16 +183,22 @@ def _comparison(experiment: Experiment, outlook: Outlook) -> list[str]:
     asked = f"  compares    {outlook.compare}, {contrasts}; {matters} matters"
     if outlook.compare is None:
         asked = f"  estimates   {outlook.contrasts} effects a measure, held together by Holm; {matters} matters"
+    names = [_spread(effect, precise=isinstance(experiment.repeats, Precision)) for effect in outlook.effects]
+    width = max(39, *(len(name) + 3 for name in names)) if names else 0
     return [
         asked,
-        "  if the spread of a trial is            it can detect   it can prove to matter",
-        *(_effect(effect) for effect in outlook.effects),
+        f"  {'if the spread of a trial is':<{width}}it can detect   it can prove to matter",
+        *(
+            f"    {name:<{width - 3}} {_percent(effect.detectable_share):>13}   {_percent(effect.provable_share):>22}"
+            for name, effect in zip(names, outlook.effects, strict=True)
+        ),
     ]
 
 
-def _effect(effect: Effect) -> str:
-    name = f"CV {human(effect.cv_share, Unit.SHARE)}" + (f" ({effect.measure}, seen before)" if effect.measure else "")
-    return f"    {name:<36} {_percent(effect.detectable_share):>13}   {_percent(effect.provable_share):>22}"
+def _spread(effect: Effect, *, precise: bool) -> str:
+    """`CV 3 %`, with the measure that had it before, and with the blocks that it takes to a precision."""
+    seen = f" ({effect.measure}, seen before)" if effect.measure else ""
+    return f"CV {human(effect.cv_share, Unit.SHARE)}{seen}" + (f", {effect.blocks:,} blocks" if precise else "")
 
 
 def _percent(share: float | None) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -10,7 +11,7 @@ from assay import catalogue
 from assay.experiment import design
 from assay.experiment.schedule import combinations
 from assay.records import Change, DesignKind, Experiment, Plan, Precision, Value
-from assay.statistics import effect_weights, paired_power
+from assay.statistics import effect_weights, mean_interval, paired_power
 from assay.statistics.paired_power import LEVEL, POWER, Design, noncentrality
 
 LEAST_BLOCKS = 3
@@ -38,6 +39,8 @@ class Effect:
     cv_share: float
     detectable_share: float | None
     provable_share: float | None
+    blocks: int
+    """With so many: those that the precision asked for is expected to take, else all."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,6 +154,7 @@ def _effect(experiment: Experiment, blocks: int, measure: str | None, cv: float)
     Of several contrasts a difference is shown by the strictest of Holm's levels, where no other one differs; that it matters
     is shown by the interval of its own.
     """
+    blocks = min(blocks, _precise(experiment, cv))
     if experiment.compare is None:
         among = alone = log_effect(experiment, blocks, cv)
     else:
@@ -158,9 +162,18 @@ def _effect(experiment: Experiment, blocks: int, measure: str | None, cv: float)
         among = paired_power.log_effect(blocks, cv, arms, level=LEVEL / _looked_at(experiment))
         alone = paired_power.log_effect(blocks, cv, arms)
     if among is None or alone is None:
-        return Effect(measure=measure, cv_share=cv, detectable_share=None, provable_share=None)
-    proved = max(among, math.log1p(experiment.matters_share) + alone)
-    return Effect(measure=measure, cv_share=cv, detectable_share=math.expm1(among), provable_share=math.expm1(proved))
+        return Effect(measure=measure, cv_share=cv, detectable_share=None, provable_share=None, blocks=blocks)
+    proved = math.expm1(max(among, math.log1p(experiment.matters_share) + alone))
+    return Effect(measure=measure, cv_share=cv, detectable_share=math.expm1(among), provable_share=proved, blocks=blocks)
+
+
+def _precise(experiment: Experiment, cv: float) -> int:
+    """Blocks after which the precision asked for is expected with this spread, with one more for the second look."""
+    if not isinstance(experiment.repeats, Precision):
+        return sys.maxsize
+    arms = 1 if experiment.compare is None else math.sqrt(2)
+    within = mean_interval.values_within(math.asinh(experiment.repeats.half_width_share), cv * arms)
+    return max(LEAST_PRECISE, within + 1)
 
 
 def estimated(experiment: Experiment) -> tuple[effect_weights.Effect, ...]:

@@ -36,6 +36,22 @@ def arithmetic_mean(values: Sequence[float], confidence: float = 0.95) -> Mean:
     return Mean(value=centre, low=centre - half, high=centre + half, n=n)
 
 
+def values_within(half_width: float, spread: float, confidence: float = 0.95) -> int:
+    """The smallest number of values of this standard deviation whose t interval has at most this half width; three at least."""
+    from scipy.special import stdtrit
+
+    def enough(number: int) -> bool:
+        return float(stdtrit(number - 1, (1 + confidence) / 2)) * spread <= half_width * math.sqrt(number)
+
+    least = most = LEAST
+    while not enough(most):
+        least, most = most + 1, 2 * most
+    while least < most:
+        middle = (least + most) // 2
+        least, most = (least, middle) if enough(middle) else (middle + 1, most)
+    return most
+
+
 def geometric_mean(values: Sequence[float], confidence: float = 0.95) -> Mean:
     """The geometric mean of positive values, in their unit. Raises ValueError for others."""
     logs = arithmetic_mean([math.log(value) for value in values], confidence)
