@@ -209,3 +209,13 @@ def test_of_many_levels_as_many_latencies_are_drawn_as_there_are_colours():
     assert "the first, the last and some between" in made.caption
     assert len(made.table.rows) == 60
     assert len({latency._colour(parts, drawn, one) for one in drawn}) == theme.SERIES
+
+
+def test_latencies_of_invalid_runs_are_called_so_and_a_chart_without_an_estimate_is_described(results):
+    found = {one.name: one.caption for one in latency.figures(results, [results.runs[:2]], fixture.loader(results))}
+    assert "INVALID" not in found["latency-cold.read-read"]
+    assert "all of them INVALID" in found["latency-warm.read-read"]
+    told = tuple(replace(one, estimate=None, unfiltered=one.estimate, values={}) for one in results.cells)
+    boast = next(one for one in results.experiment.measures if one.name == "warm.read.bytes_per_s")
+    drawn = cells.figure(replace(results, cells=told), boast)
+    assert all(one.description.startswith("no run counts; ") for one in drawn.panels)

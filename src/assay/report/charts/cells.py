@@ -238,7 +238,9 @@ def _described(group: Group) -> str:
         for cell, _ in group
         if cell.estimate is not None
     ]
-    return "; ".join(said)
+    values = [dot.value for _, here in group for dot in here]
+    unit = next((one.unit for cell, _ in group if (one := cell.estimate or cell.unfiltered)), "")
+    return "; ".join(said) or f"no run counts; {words.count(len(values), 'run')}: {show_range(min(values), max(values), unit)}"
 
 
 def _said(dot: Dot, scale: Scale) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from assay.records import Judged, Observations, Results, Value
+from assay.records import Judged, Observations, Results, Value, VerdictState
 from assay.report import words
 from assay.report.charts.dots import named
 from assay.report.charts.figure import Figure, Panel, Table, end_labels
@@ -38,6 +38,8 @@ class Line:
     runs: int
     count: int
     points: tuple[tuple[float, float], ...]
+    invalid: int = 0
+    """So many of the runs are INVALID in a measure of the operation."""
 
 
 def figures(results: Results, groups: Sequence[Sequence[Judged]], load: Load) -> tuple[Figure, ...]:
@@ -46,9 +48,19 @@ def figures(results: Results, groups: Sequence[Sequence[Judged]], load: Load) ->
     for group in groups:
         for key, merged in _merged(group, load).items():
             if sum(merged.values()) > 2 * BEYOND:
-                lines.setdefault(key, []).append(_line(group, merged))
+                lines.setdefault(key, []).append(replace(_line(group, merged), invalid=_invalid(group, key)))
     parts = roles(results.experiment)
     return tuple(_figure(parts, key, found) for key, found in lines.items())
+
+
+def _invalid(group: Sequence[Judged], key: Key) -> int:
+    """How many of the runs are INVALID in a measure of this operation."""
+    phase, operation = key
+    names = f"{phase.partition('.')[0]}.{operation}."
+    return sum(
+        any(one.state is VerdictState.INVALID for name, one in judged.verdicts.items() if name.startswith(names))
+        for judged in group
+    )
 
 
 def _merged(group: Sequence[Judged], load: Load) -> dict[Key, dict[int, int]]:
@@ -98,10 +110,16 @@ def _figure(parts: Roles, key: Key, lines: Sequence[Line]) -> Figure:
     return Figure(
         name=f"latency-{phase}-{operation}",
         title=words.operation(phase.partition(".")[0], operation),
-        caption=f"Histograms of {words.count(sum(line.runs for line in lines), 'run')}.{more}",
+        caption=f"Histograms of {words.count(sum(line.runs for line in lines), 'run')}{_doubted(lines)}.{more}",
         panels=tuple(_panel(parts, drawn[where], heading(where), span) for where in in_order(parts, drawn)),
         table=_table(lines),
     )
+
+
+def _doubted(lines: Sequence[Line]) -> str:
+    """How many of the runs are INVALID; nothing where none is."""
+    invalid = sum(line.invalid for line in lines)
+    return f", {'all' if invalid == sum(line.runs for line in lines) else invalid} of them INVALID" if invalid else ""
 
 
 def spread(lines: Sequence[Line]) -> Sequence[Line]:
