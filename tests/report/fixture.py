@@ -157,108 +157,96 @@ def value_at(measure: Measure, target: str, clients: int, noise: random.Random) 
     return BASE[measure.name] * scale * factor * math.exp(noise.gauss(0, SPREAD.get(measure.name, 0.025)))
 
 
+LONG_ENOUGH = Finding(
+    subject="",
+    phase="",
+    rule="W01",
+    name="window is long enough",
+    state=State.PASS,
+    severity=Severity.QUALIFIES,
+    part="window",
+    statement="The window of 6.1 s holds at least 5 s.",
+    observed={"window_s": 6.1},
+    threshold={"window_s": 5.0},
+)
+ROOFLINE = Finding(
+    subject="",
+    phase="",
+    rule="L04",
+    name="roofline",
+    state=State.PASS,
+    severity=Severity.INVALIDATES,
+    part="tier",
+    statement="261 MB/s is 93 % of the declared 281 MB/s of loop0.",
+    observed={"rate": 2.61e8, "limit": 2.81e8, "ratio": 0.93},
+)
+WHY = {
+    VerdictState.INVALID: Finding(
+        subject="",
+        phase="",
+        rule="T01",
+        name="client page cache",
+        state=State.FAIL,
+        severity=Severity.INVALIDATES,
+        part="tier",
+        statement="Of 1.07 GB that the application read, 21.5 MB (2 %) came from the block device; 99.8 % of the file was"
+        " resident before the clock started. The figure is the bandwidth of the page cache.",
+        observed={"device_share": 0.02, "cached_before": 0.998},
+        threshold={"device_share": 0.99},
+        bound=Bound(low=None, high=8.2e7, unit="bytes/s"),
+        relabel="page-cache bandwidth",
+        evidence=("L0.read", "L2.read", "L9.read"),
+        alternatives=("A cache below the lowest visible device would show full device bytes: it does not.",),
+        advice='Read the file cold (`cache = "cold"`), or read it direct, or claim tier = client-cache.',
+    ),
+    VerdictState.BOUNDED: Finding(
+        subject="",
+        phase="",
+        rule="D01",
+        name="dirty at stop",
+        state=State.FAIL,
+        severity=Severity.QUALIFIES,
+        part="durability",
+        statement="62 % of the written bytes were still dirty in memory when the clock stopped; the drain took 3.4 s and"
+        " is charged to the figure.",
+        observed={"dirty_share": 0.62, "drain_s": 3.4},
+        threshold={"dirty_share": 0.01},
+        bound=Bound(low=2.1e8, high=2.6e8, unit="bytes/s"),
+        evidence=("page_cache.dirty_bytes", "L9.write"),
+        advice='Put the flush inside the clock: `flush = "end"`.',
+    ),
+    VerdictState.UNVERIFIED: Finding(
+        subject="",
+        phase="",
+        rule="T12",
+        name="metadata cache",
+        state=State.UNVERIFIED,
+        severity=Severity.INVALIDATES,
+        part="tier",
+        statement="Nothing here counts inode loads of this file system: whether the listing was answered from the dentry"
+        " cache cannot be told.",
+        advice="Run as root with tracefs mounted; the rule then counts inode loads.",
+    ),
+    VerdictState.TAINTED: Finding(
+        subject="",
+        phase="",
+        rule="N02",
+        name="stolen processor time",
+        state=State.FAIL,
+        severity=Severity.QUALIFIES,
+        part="noise",
+        statement="The hypervisor took 11 % of the processor time during the window.",
+        observed={"steal_share": 0.11},
+        threshold={"steal_share": 0.02},
+        advice="Repeat when the host is quiet.",
+    ),
+}
+"""What a verdict stands on, but for whom it is of."""
+
+
 def findings(measure: Measure, subject: str, state: VerdictState) -> tuple[Finding, ...]:
-    phase = f"{measure.workload}.{measure.operation}"
-    found = [
-        Finding(
-            subject=subject,
-            phase=phase,
-            rule="W01",
-            name="window is long enough",
-            state=State.PASS,
-            severity=Severity.QUALIFIES,
-            part="window",
-            statement="The window of 6.1 s holds at least 5 s.",
-            observed={"window_s": 6.1},
-            threshold={"window_s": 5.0},
-        )
-    ]
-    if state is VerdictState.INVALID:
-        found.append(
-            Finding(
-                subject=subject,
-                phase=phase,
-                rule="T01",
-                name="client page cache",
-                state=State.FAIL,
-                severity=Severity.INVALIDATES,
-                part="tier",
-                statement="Of 1.07 GB that the application read, 21.5 MB (2 %) came from the block device; 99.8 % of the file was"
-                " resident before the clock started. The figure is the bandwidth of the page cache.",
-                observed={"device_share": 0.02, "cached_before": 0.998},
-                threshold={"device_share": 0.99},
-                bound=Bound(low=None, high=8.2e7, unit="bytes/s"),
-                relabel="page-cache bandwidth",
-                evidence=("L0.read", "L2.read", "L9.read"),
-                alternatives=("A cache below the lowest visible device would show full device bytes: it does not.",),
-                advice='Read the file cold (`cache = "cold"`), or read it direct, or claim tier = client-cache.',
-            )
-        )
-    if state is VerdictState.BOUNDED:
-        found.append(
-            Finding(
-                subject=subject,
-                phase=phase,
-                rule="D01",
-                name="dirty at stop",
-                state=State.FAIL,
-                severity=Severity.QUALIFIES,
-                part="durability",
-                statement="62 % of the written bytes were still dirty in memory when the clock stopped; the drain took 3.4 s and"
-                " is charged to the figure.",
-                observed={"dirty_share": 0.62, "drain_s": 3.4},
-                threshold={"dirty_share": 0.01},
-                bound=Bound(low=2.1e8, high=2.6e8, unit="bytes/s"),
-                evidence=("page_cache.dirty_bytes", "L9.write"),
-                advice='Put the flush inside the clock: `flush = "end"`.',
-            )
-        )
-    if state is VerdictState.UNVERIFIED:
-        found.append(
-            Finding(
-                subject=subject,
-                phase=phase,
-                rule="T12",
-                name="metadata cache",
-                state=State.UNVERIFIED,
-                severity=Severity.INVALIDATES,
-                part="tier",
-                statement="Nothing here counts inode loads of this file system: whether the listing was answered from the dentry"
-                " cache cannot be told.",
-                advice="Run as root with tracefs mounted; the rule then counts inode loads.",
-            )
-        )
-    if measure.workload == "cold":
-        found.append(
-            Finding(
-                subject=subject,
-                phase=phase,
-                rule="L04",
-                name="roofline",
-                state=State.PASS,
-                severity=Severity.INVALIDATES,
-                part="tier",
-                statement="261 MB/s is 93 % of the declared 281 MB/s of loop0.",
-                observed={"rate": 2.61e8, "limit": 2.81e8, "ratio": 0.93},
-            )
-        )
-    if state is VerdictState.TAINTED:
-        found.append(
-            Finding(
-                subject=subject,
-                phase=phase,
-                rule="N02",
-                name="stolen processor time",
-                state=State.FAIL,
-                severity=Severity.QUALIFIES,
-                part="noise",
-                statement="The hypervisor took 11 % of the processor time during the window.",
-                observed={"steal_share": 0.11},
-                threshold={"steal_share": 0.02},
-                advice="Repeat when the host is quiet.",
-            )
-        )
-    return tuple(found)
+    made = (LONG_ENOUGH, *((WHY[state],) if state in WHY else ()), *((ROOFLINE,) if measure.workload == "cold" else ()))
+    return tuple(replace(one, subject=subject, phase=f"{measure.workload}.{measure.operation}") for one in made)
 
 
 def verdict(measure: Measure, run_id: str, value: float, state: VerdictState) -> Verdict:
