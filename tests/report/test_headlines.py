@@ -82,7 +82,7 @@ def comparison(value=0.605, low=0.541, high=0.676, conclusion=Conclusion.MATTERS
         (
             comparison(1.5, None, None, Conclusion.UNDECIDED),
             "ops_per_s",
-            "xfs against ext4 is undecided: 1.50 times; 5 pairs of runs, fewer than 3 give no interval",
+            "xfs against ext4 is undecided: 1.50 times; no interval, for by their spread the mean of an arm could be 0",
         ),
         (
             comparison(conclusion=Conclusion.UNDECIDED, ratio=None, excluded={"0001/1": "failed"}),
@@ -115,6 +115,20 @@ def test_sentences(one, figure, text):
 )
 def test_as_many_decimals_as_the_interval_bears(value, low, high, texts):
     assert sentence.digits(comparison(value, low, high).ratio) == texts
+
+
+@pytest.mark.parametrize(
+    ("n", "method", "text"),
+    [
+        (2, "paired by block, t interval on logarithms", "2 pairs of runs, fewer than 3 give no interval"),
+        (1, "paired by block, t interval on logarithms", "1 pair of runs, fewer than 3 give no interval"),
+        (5, "paired by block, median of the ratios, order-statistic interval", "5 pairs of runs, fewer than 6 give no interval"),
+        (9, "unpaired (sittings), ratio of medians, bootstrap (BCa) of runs", "9 runs of an arm, fewer than 20 give no interval"),
+    ],
+)
+def test_why_there_is_no_interval(n, method, text):
+    ratio = Estimate(value=1.5, low=None, high=None, confidence=0.95, unit="ratio", n=n, method=method)
+    assert sentence.no_interval(ratio) == text
 
 
 def test_every_compared_measure_has_its_answer_and_every_comparison_its_place():

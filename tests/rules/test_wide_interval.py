@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,6 +14,15 @@ RULE = catalogue.find("rules", "wide_interval")
 def noisy(spread, seed=4):
     draw = np.random.default_rng(seed)
     return lambda t: 100 * math.exp(draw.normal(0, spread))
+
+
+def test_a_median_of_five_pairs_is_not_said_to_be_one_of_fewer_than_three():
+    found = case("S02", noisy(0.002))
+    bare = replace(found.comparison.ratio, low=None, high=None, n=5, method="paired by block, median, order-statistic interval")
+    statement = RULE.check(replace(found, comparison=replace(found.comparison, ratio=bare))).statement
+    assert statement == "5 pairs of runs, fewer than 6 give no interval: the ratio may be noise."
+    nothing = RULE.check(replace(found, comparison=replace(found.comparison, ratio=None)))
+    assert nothing.statement == "No runs of both arms count: no ratio."
 
 
 def test_a_narrow_interval_of_enough_runs_passes():

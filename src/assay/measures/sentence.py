@@ -17,6 +17,8 @@ WIDE = 10.0
 """High over low from which on an interval bears no more than two digits of each."""
 LEAST_PAIRS = 3
 """Fewer pairs give no interval."""
+LEAST_OF = {"order-statistic": 6, "bootstrap": 20}
+"""By the method of an estimate: medians ask for more."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -160,11 +162,20 @@ def undecided_for(one: Comparison) -> str:
 def undecided(one: Comparison, ratio: Estimate) -> str:
     """Why a ratio decides nothing."""
     if ratio.low is None or ratio.high is None:
-        counted = "1 pair of runs" if ratio.n == 1 else f"{ratio.n} pairs of runs"
-        return f"{counted}, fewer than {LEAST_PAIRS} give no interval"
+        return no_interval(ratio)
     if differs(one):
         return f"more than {percent(one.matters_share)} would matter"
     return unseen(one.detectable_share)
+
+
+def no_interval(ratio: Estimate) -> str:
+    """Why a ratio has no interval: too few runs for its kind of interval, or a mean that could be 0."""
+    what = "run of an arm" if ratio.method.startswith("unpaired") else "pair of runs"
+    counted = f"1 {what}" if ratio.n == 1 else f"{ratio.n} {what.replace(' ', 's ', 1)}"
+    least = next((number for kind, number in LEAST_OF.items() if kind in ratio.method), LEAST_PAIRS)
+    if ratio.n >= least:
+        return "no interval, for by their spread the mean of an arm could be 0"
+    return f"{counted}, fewer than {least} give no interval"
 
 
 def unseen(limit: float | None) -> str:

@@ -13,6 +13,7 @@ from assay import measures
 from assay.applicability import comparisons_only
 from assay.catalogue import Case, ComparisonCase, Rule
 from assay.findings import found
+from assay.measures import sentence
 from assay.records import Bound, Conclusion, Estimate, Finding, Scope, Severity, State
 
 ALTERNATIVES = (
@@ -33,7 +34,9 @@ def check(case: Case) -> Finding:
     threshold = {"runs": least, "half_width_share": allowed}
     if ratio is None or ratio.low is None or ratio.high is None:
         n = ratio.n if ratio else 0
-        statement = f"{n} pairs of runs count, and fewer than three give no interval: the ratio may be noise."
+        statement = (
+            f"{sentence.no_interval(ratio)}: the ratio may be noise." if ratio else "No runs of both arms count: no ratio."
+        )
         return found(RULE, case, State.FAIL, statement, observed={"runs": n}, threshold=threshold)
     half = half_width(ratio.low, ratio.high)
     decided = case.comparison.conclusion is not Conclusion.UNDECIDED
