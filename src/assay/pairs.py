@@ -22,6 +22,8 @@ Values = Mapping[int, float]
 """Trial -> value."""
 Key = tuple[int, int]
 """Sitting and block."""
+OTHER = ("totals", "median")
+"""In the method of an estimate that is no ratio of geometric means."""
 NOTEBOOK = "notebook"
 """The factor that two notebooks held against each other stand for; no file names it."""
 
@@ -32,9 +34,11 @@ class Answer:
 
     contrast: Contrast
     conclusion: Conclusion
+    means: str = ""
+    """What it is the ratio of, where the comparison itself is of something else."""
 
     def __str__(self) -> str:
-        return f"{math.exp(self.contrast.difference):.3g} times, {self.conclusion.value}"
+        return f"{math.exp(self.contrast.difference):.3g} times{self.means}, {self.conclusion.value}"
 
     @property
     def bound(self) -> Bound:
@@ -112,7 +116,10 @@ def answer(case: ComparisonCase, of: Values) -> Answer | None:
 def concluded(case: ComparisonCase, contrast: Contrast) -> Answer:
     """The answer that follows from a contrast."""
     wide, narrow = interval(contrast, 0.95), interval(contrast, 0.90)
-    return Answer(contrast=contrast, conclusion=four_way(wide, narrow, case.comparison.matters_share))
+    ratio, means = case.comparison.ratio, ""
+    if ratio is not None and any(kind in ratio.method for kind in OTHER):
+        means = " by geometric means"
+    return Answer(contrast=contrast, conclusion=four_way(wide, narrow, case.comparison.matters_share), means=means)
 
 
 def by_hand(case: ComparisonCase) -> bool:

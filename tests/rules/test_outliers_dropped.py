@@ -6,7 +6,7 @@ import pytest
 
 import notebook_records as made
 from assay import catalogue
-from assay.records import Change, Outcome, Severity, State, VerdictState
+from assay.records import Change, Outcome, Severity, State, Summary, VerdictState
 from comparison_cases import of_runs
 
 RULE = catalogue.find("rules", "outliers_dropped")
@@ -139,3 +139,15 @@ def test_an_arm_without_any_run_says_what_is_gone():
     for number in ids(plan, "xfs"):
         runs[number] = made.judged(made.run(runs[number].run.trial, outcome=Outcome.FAILED), {})
     assert check(asked, plan, runs.values()).observed["without_figure"] == 6
+
+
+@pytest.mark.parametrize(("summary", "said"), [(None, "times, "), (Summary.MEDIAN, "times by geometric means, ")])
+def test_an_answer_of_other_means_than_the_comparison_has_is_said_to_be_of_those(summary, said):
+    """The rule asks the geometric means; beside a median its "1.02 times, equivalent" would contradict the table."""
+    asked, plan, runs = stage(blocks=10)
+    asked = replace(asked, measures=(replace(asked.measures[0], summary=summary),))
+    far = ids(plan, "xfs")[3]
+    runs[far] = made.judged(runs[far].run, {made.RATE: 140.0})
+    finding = check(asked, plan, runs.values())
+    assert f"far from the others, and kept: trial {far} (without: " in finding.statement
+    assert said in finding.statement
