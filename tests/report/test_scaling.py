@@ -14,13 +14,12 @@ from assay.analysis.compare import comparisons
 from assay.analysis.scaling import scaling
 from assay.analysis.scaling_bounds import bounded
 from assay.analysis.scaling_picture import pictured
-from assay.cli.report import scaled_as
-from assay.records import Factor, Requirement, RequirementKind, Results
+from assay.records import Ceiling, Factor, Requirement, RequirementKind, Results
 from assay.report import picture
 from assay.report.charts import theme
 from assay.report.charts.scaling import figures, limit
 from assay.report.charts.scaling_layers import roof
-from assay.report.inputs import Ceiling, Pictures
+from assay.report.inputs import Pictures
 from closed_system import DEVICE, KNEE, LATENCY, NUMBERS, RATE, system, throughput
 
 
@@ -32,7 +31,7 @@ def results():
     )
     answers = (*scaling(asked, table, ()), *bounded(asked, runs, table, load))
     found = Results(experiment=asked, plan=made.plan(asked, 5), runs=tuple(runs), cells=table, scaling=answers)
-    return found, tuple(map(scaled_as, pictured(asked, runs, table, load)))
+    return found, pictured(asked, runs, table, load)
 
 
 @pytest.fixture(scope="module")
@@ -104,7 +103,7 @@ def test_two_arms_stand_in_one_panel_and_their_break_even_is_marked():
     results = Results(
         experiment=asked, plan=made.plan(asked, 5), runs=tuple(runs), cells=table, comparisons=found, scaling=answers
     )
-    (one,) = figures(results, tuple(map(scaled_as, pictured(asked, runs, table, load))))
+    (one,) = figures(results, pictured(asked, runs, table, load))
     assert len(one.panels) == 1
     (marks,) = rows(one, "r")
     assert any(row["n"].startswith("break-even") for row in marks)

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from statistics import fmean, geometric_mean
 
 from assay import measures
 from assay.analysis.counting import Load
 from assay.analysis.scaling import LEAST_EACH
-from assay.analysis.scaling_bounds import Bound, bounds
+from assay.analysis.scaling_bounds import bounds
 from assay.analysis.scaling_use import Along, along
-from assay.records import Cell, Experiment, Judged, Value
+from assay.records import Ceiling, Cell, Experiment, Judged, Scaled
 from assay.statistics.scaling_law import LEAST_LEVELS, Law, Point, band, laws
 
 PLACES = 40
@@ -24,36 +23,16 @@ NAMES: Mapping[str, str] = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
-class Pictured:
-    """One curve."""
-
-    measure: str
-    factor: str
-    within: Mapping[str, Value]
-    unit: str
-    law: str | None
-    """In words; None where too few numbers were measured for one."""
-    fitted: tuple[tuple[float, float, float, float], ...]
-    """Number, low, value, high of the law with its 95 % band."""
-    alone: float | None
-    """The rate of one alone; None where that was not measured."""
-    bounds: tuple[Bound, ...]
-    """The lowest first."""
-    used: Mapping[int, Mapping[str, float]]
-    """Number -> what there is of a resource, in words -> share that was used of it."""
-
-
-def pictured(experiment: Experiment, runs: Sequence[Judged], cells: Sequence[Cell], load: Load) -> tuple[Pictured, ...]:
+def pictured(experiment: Experiment, runs: Sequence[Judged], cells: Sequence[Cell], load: Load) -> tuple[Scaled, ...]:
     """Every curve of the experiment."""
     return tuple(picture(curve) for curve in along(experiment, runs, cells, load))
 
 
-def picture(curve: Along) -> Pictured:
+def picture(curve: Along) -> Scaled:
     """One curve with all that is known of it."""
     law, fitted = fit(curve)
     alone = curve.rates.get(1)
-    return Pictured(
+    return Scaled(
         measure=curve.measure,
         factor=curve.factor,
         within=curve.within,
@@ -61,7 +40,11 @@ def picture(curve: Along) -> Pictured:
         law=law,
         fitted=fitted,
         alone=geometric_mean(alone) if alone else None,
-        bounds=bounds(curve),
+        ceilings=tuple(
+            Ceiling(said=bound.use.said, rate=rate.value, low=rate.low or rate.value, high=rate.high or rate.value)
+            for bound in bounds(curve)
+            for rate in (bound.rate,)
+        ),
         used={number: used(curve, number) for number in sorted(curve.rates)},
     )
 

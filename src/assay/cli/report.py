@@ -7,14 +7,14 @@ from pathlib import Path
 
 from assay.analysis import curves as analysis
 from assay.analysis.demand_groups import groups, tables
-from assay.analysis.scaling_picture import Pictured, pictured
+from assay.analysis.scaling_picture import pictured
 from assay.cli.judging import current
 from assay.cli.readable import readable
 from assay.errors import UsageError
 from assay.notebook import read as notebook
 from assay.records import Direction, Results, Run
 from assay.report import selection
-from assay.report.inputs import Ceiling, Curve, Listed, Pictures, Scaled
+from assay.report.inputs import Curve, Listed, Pictures
 
 FORMATS = ("html", "md")
 
@@ -43,7 +43,7 @@ def pictures(folder: Path, results: Results, load: notebook.Load) -> Pictures:
     Where there are very many runs, of some of them, the same ones of which latencies are merged. These are read last: what
     `load` remembers of them is asked for again by the page.
     """
-    scaled = tuple(map(scaled_as, pictured(results.experiment, results.runs, results.cells, load)))
+    scaled = pictured(results.experiment, results.runs, results.cells, load)
     runs = {judged.id: judged.run for judged in results.runs}
     chosen = [judged for group in selection.merged(selection.groups(results)) for judged in group if _changes_names(judged.run)]
     found = analysis.curves(sorted(chosen, key=lambda judged: judged.id), load)
@@ -54,26 +54,6 @@ def pictures(folder: Path, results: Results, load: notebook.Load) -> Pictures:
         tables=tuple(Listed(title=title, head=head, rows=rows) for title, head, rows in used),
         scaled=scaled,
         command=f"assay run {folder / 'experiment.toml'}",
-    )
-
-
-def scaled_as(one: Pictured) -> Scaled:
-    """A curve over a number of clients as the report is handed it."""
-    ceilings = (
-        Ceiling(said=bound.use.said, rate=rate.value, low=rate.low or rate.value, high=rate.high or rate.value)
-        for bound in one.bounds
-        for rate in (bound.rate,)
-    )
-    return Scaled(
-        measure=one.measure,
-        factor=one.factor,
-        within=one.within,
-        unit=one.unit,
-        law=one.law,
-        fitted=one.fitted,
-        alone=one.alone,
-        ceilings=tuple(ceilings),
-        used=one.used,
     )
 
 

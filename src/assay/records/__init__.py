@@ -83,6 +83,7 @@ from assay.records.run import (
     SteadyState,
     StopRule,
 )
+from assay.records.scaled import Ceiling, Scaled
 from assay.records.sensitivity import FactorEffect, Sensitivity, Step
 from assay.records.server import Server
 from assay.records.watched import Stream, Touched, TreeAccount, Watched
@@ -91,6 +92,7 @@ __all__ = [
     "ABSOLUTE",
     "Bound",
     "CacheState",
+    "Ceiling",
     "Cell",
     "Change",
     "ChangePoint",
@@ -147,6 +149,7 @@ __all__ = [
     "Rounds",
     "Run",
     "Rung",
+    "Scaled",
     "Scaling",
     "ScalingKind",
     "Scope",

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
-from assay.records import Value
+from assay.records import Scaled
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,37 +22,6 @@ class Curve:
     time_per_operation_ns: tuple[float, ...]
     active_clients: tuple[int, ...]
     clients: int
-
-
-@dataclass(frozen=True, kw_only=True)
-class Ceiling:
-    """The rate at which all there is of a resource is used up, with its interval; `said`: `the 20 MB/s written to loop0`."""
-
-    said: str
-    rate: float
-    low: float
-    high: float
-
-
-@dataclass(frozen=True, kw_only=True)
-class Scaled:
-    """A rate over a number of clients: the law that was fitted, what one alone does, and what bounds it."""
-
-    measure: str
-    factor: str
-    """What is counted: `clients`."""
-    within: Mapping[str, Value]
-    """The levels of the other factors."""
-    unit: str
-    law: str | None
-    """In words; None where none was fitted."""
-    fitted: tuple[tuple[float, float, float, float], ...]
-    """Number, low, value, high of the law with its band."""
-    alone: float | None
-    ceilings: tuple[Ceiling, ...]
-    """The lowest first."""
-    used: Mapping[int, Mapping[str, float]]
-    """Number -> what there is of a resource, in words -> share that was used of it."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from assay.records import Results, Value
+from assay.records import Results, Scaled, Value
 from assay.report import words
 from assay.report.charts.figure import Figure, Panel, Table
 from assay.report.charts.roles import heading, roles
 from assay.report.charts.scaling_layers import REACH, Drawing, answers, layers, most_of, points, reached, room_above
 from assay.report.charts.theme import frame
-from assay.report.inputs import Scaled
 from assay.report.quantities import DASH, NARROW, Scale, in_scale, scale_for, share
 
 HEIGHT = 300

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from assay.records import Cell, Results, Scaling, ScalingKind
+from assay.records import Cell, Results, Scaled, Scaling, ScalingKind
 from assay.report import words
 from assay.report.charts.figure import end_labels
 from assay.report.charts.roles import Roles
 from assay.report.charts.theme import Row, Spec, end_text, room, rows_of, series_colours, ticks
-from assay.report.inputs import Scaled
 from assay.report.quantities import Scale, axis_title, in_scale
 
 ABOVE = 1.08
