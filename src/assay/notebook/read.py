@@ -235,6 +235,8 @@ def uncollected() -> Iterator[None]:
         yield
     finally:
         if was:
+            gc.freeze()
+            gc.unfreeze()  # the two put all that was made among the old, where the next search does not look
             gc.enable()
 
 
