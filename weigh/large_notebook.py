@@ -4,7 +4,7 @@ A made-up notebook of 2,000 trials (2 targets x 5 numbers of clients x 200 block
 500 points, 300 readings and 16 histograms a trial is judged by the real rules and kept as `assay run` keeps it. Every trial
 has files of its own, but the evidence of all is alike and fits the first trial of each combination, which the rules judge;
 rates differ from trial to trial, and everything that follows from them (pairs, curves, scaling, bootstraps) is worked out.
-Equal findings are decoded once: so each that passed has numbers of its own here, 18 % of all, as 13 to 28 % of those of the
+Equal findings are decoded once: so each that passed has numbers of its own here, 17 % of all, as 13 to 28 % of those of the
 shipped experiments' notebooks differ.
 Wanted are at most 20 s of processor time (user and system, with children, by wait4) and 1 GiB of resident memory for each
 verb, and for 200 trials a page below 2 MB that is open in a browser (loaded, all but its charts drawn) within 2 s; charts are
@@ -176,10 +176,10 @@ def alike(verdict: Verdict, first: Run, one: Run, seen: Observations) -> Verdict
     subject = verdict.subject.replace(f"{first.trial.id:04d}/", f"{one.trial.id:04d}/", 1)
     measure = next(measure for measure in MEASURES if subject.endswith(measure.name))
     figure = measures.value(one, seen, measure)
-    own = f" ({figure.value:.9g})" if figure else ""
+    own = f" ({figure.value:.9g} in trial {one.trial.id})" if figure else ""
     findings = tuple(
-        replace(one, subject=subject, statement=f"{one.statement}{own}" if one.state is State.PASS else one.statement)
-        for one in verdict.findings
+        replace(found, subject=subject, statement=f"{found.statement}{own}" if found.state is State.PASS else found.statement)
+        for found in verdict.findings
     )
     return replace(verdict, subject=subject, value=figure.value if figure else None, findings=findings)
 
