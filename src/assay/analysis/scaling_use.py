@@ -103,7 +103,8 @@ def shares(experiment: Experiment, run: Run, load: Load) -> Mapping[Operation, S
     """What one run used, by operation that is measured; empty where its evidence cannot be read."""
     phases: dict[Operation, Phase] = {}
     for measure in experiment.measures:
-        done = (one for one in run.phases if one.workload == measure.workload and measure.operation in one.operations)
+        lasted = (one for one in run.phases if one.end_ns > one.start_ns)
+        done = (one for one in lasted if one.workload == measure.workload and measure.operation in one.operations)
         if (phase := next(done, None)) is not None:
             phases[measure.workload, measure.operation] = phase
     if not phases:

@@ -67,7 +67,8 @@ def mean(one: Course) -> str:
     if known.low is None or known.high is None:
         so_long = measures.with_unit(one.memory_ns or 0, Unit.NANOSECONDS)
         return f"{value} without an interval: it remembers itself for {so_long}, so fewer than {LEAST} batches are independent"
-    return f"{value} ± {measures.percent((known.high - known.low) / 2 / known.value)}"
+    half = (known.high - known.low) / 2
+    return f"{value} ± {measures.percent(half / known.value) if known.value else measures.with_unit(half, known.unit)}"
 
 
 def not_steady(one: Course) -> tuple[str, ...]:
@@ -91,7 +92,9 @@ def against(one: Course) -> str:
 
 
 def compared(value: float, other: float) -> str:
-    """`35 % less`."""
+    """`35 % less`; of nothing there is no share."""
+    if other == 0:
+        return "more" if value > 0 else "as much"
     share = value / other - 1
     return f"{measures.percent(abs(share))} {'more' if share > 0 else 'less'}"
 

@@ -13,10 +13,10 @@ from assay.records import Claim
 ROOT = Path(__file__).parent.parent
 """The package: found without importlib's own libraries, which cost more than all that is read here."""
 JUDGING = (
-    *("audit", "rules", "measures", "statistics"),
+    *("audit", "rules", "measures", "statistics", "analysis"),
     *("applicability.py", "findings.py", "pairs.py", "soundness.py", "links.py", "links.toml"),
 )
-"""What a verdict depends on, beside the raw data."""
+"""What verdicts, and the answers that are kept with them, depend on, beside the raw data."""
 Table = Mapping[str, object]
 
 
@@ -64,7 +64,7 @@ def outside(rule: str, claim: Claim) -> str | None:
 
 @functools.cache
 def ruleset() -> str:
-    """Version and digest of everything that verdicts depend on: a changed rule re-judges old trials under a new name."""
+    """Version and digest of what verdicts and answers depend on: a change of it judges old trials under a new name."""
     import hashlib  # none of this is needed to judge
     from importlib.metadata import PackageNotFoundError, version
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from assay.records import Finding, Outcome, RequirementResult, Results, Severity, State, Verdict, VerdictState, worst
+from assay.records import Finding, Outcome, RequirementResult, Results, Severity, State, Verdict, VerdictState
 from assay.report import words
 from assay.report.headlines import subject
 
@@ -37,12 +37,6 @@ def by_measure(results: Results) -> Mapping[str, tuple[tuple[VerdictState, int],
         states = [judged.verdicts[measure.name].state for judged in results.runs if measure.name in judged.verdicts]
         found[measure.name] = tuple((state, states.count(state)) for state in words.MEANING if state in states)
     return found
-
-
-def overall(results: Results) -> VerdictState | None:
-    """The worst verdict of all; None where nothing was judged."""
-    states = [verdict.state for judged in results.runs for verdict in judged.verdicts.values()]
-    return worst(states) if states else None
 
 
 def _verdicts(results: Results) -> Iterable[tuple[str, Verdict]]:

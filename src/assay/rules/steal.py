@@ -152,7 +152,7 @@ def waiting_share(case: TrialCase, host: str) -> float | None:
     cpus = under_clock(case, host, "cpu", "cpus", ABSOLUTE)
     seen = [under_clock(case, host, "process", "run_delay_ns", f"pid:{client.pid}") for client in clients]
     duration = case.phase.end_ns - case.phase.start_ns
-    if not cpus or workers > cpus[0][1] or duration <= 0 or not seen or any(len(points) < 2 for points in seen):
+    if not cpus or not 0 < workers <= cpus[0][1] or duration <= 0 or not seen or any(len(points) < 2 for points in seen):
         return None
     waited = sum(max(0, points[-1][1] - points[0][1] - outside(case.phase, points)) for points in seen)
     return waited / (duration * workers)
