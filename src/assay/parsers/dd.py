@@ -38,16 +38,17 @@ def operations(argv: Sequence[str]) -> tuple[str, ...]:
 def _told(text: str) -> Iterator[tuple[str, Printed]]:
     """Lines of progress are passed over: each two lines of records are followed by one result, those of several may be mixed.
 
-    Records at the end that have no result are of a call whose rate nobody knows.
+    Records without a result, and something else where it is due, are of a call whose rate nobody knows.
     """
-    records = 0
+    records, after = 0, False
     for line in lines(text):
         records += bool(RECORDS.fullmatch(line))
         match, base = next(((found, base) for pattern, base in FORMS if (found := pattern.fullmatch(line))), (None, 0))
+        after = not match and (after or bool(line.strip()))
         if match and records:
             records -= min(records, 2)
             yield from _figures(match, base)
-    if records:
+    if records and after:
         raise ValueError("line of bytes copied below the records")
 
 
