@@ -34,9 +34,11 @@ quick: build ## measure the storage below this directory, audit it, write the re
 
 test: .build/dev.stamp $(ENGINE) $(BUNDLE) tools check ## every check and every test, with the real controls (root adds evidence)
 	cargo test --release --locked --workspace --exclude assay-python --quiet
-	$(BIN)/pytest -q -n 4 --dist loadfile --no-loadscope-reorder $(TOGETHER) || \
+	@echo "tests that may run beside others, four at a time:"
+	@$(BIN)/pytest -q -n 4 --dist loadfile --no-loadscope-reorder $(TOGETHER) || \
 	  { test $$? -eq 1 && echo "once more, by itself, what failed beside others:" && $(BIN)/pytest -q --last-failed --last-failed-no-failures none $(TOGETHER); }
-	$(BIN)/pytest -q $(ALONE)
+	@echo "tests that need the machine to themselves:"
+	@$(BIN)/pytest -q $(ALONE)
 
 check: .build/dev.stamp $(ENGINE) ## formatters, linters, types, import contracts, catalogue laws
 	$(BIN)/ruff format --check --quiet .
