@@ -166,7 +166,7 @@ def break_even(
     bands = [band(number, one.ratio) for number, one in along if one.ratio is not None]
     found, arms, what = crossings(bands), (arm[0], along[0][1].baseline), counted(factor.path)
     span = (float(along[0][0]), float(along[-1][0]))
-    at = passage(found[0], span, "ratios paired by block, joined by lines") if len(found) == 1 and is_sure(found[0]) else None
+    at = passage(found[0] if len(found) == 1 else None, span, "ratios paired by block, joined by lines")
     if not found:
         said = led(arms, bands, what)
     elif len(found) == 1:
@@ -205,7 +205,7 @@ def filled(experiment: Experiment, factor: Factor, cells: Sequence[Cell]) -> Ite
         bands = [Band(at=float(number), low=one.low or 0.0, value=one.value, high=one.high or 0.0) for number, one in estimates]
         risen = next((one for one in crossings(bands, FULL_SHARE) if one.rising), None)
         span = (float(along[0][0]), float(along[-1][0]))
-        at = passage(risen, span, "means joined by lines") if risen and is_sure(risen) else None
+        at = passage(risen, span, "means joined by lines")
         yield Scaling(
             kind=ScalingKind.SATURATION,
             measure=measure,
@@ -218,8 +218,10 @@ def filled(experiment: Experiment, factor: Factor, cells: Sequence[Cell]) -> Ite
         )
 
 
-def passage(one: Crossing, span: tuple[float, float], method: str) -> Estimate:
-    """A crossing as an estimate; where the interval leaves the measured range, the range is its bound."""
+def passage(one: Crossing | None, span: tuple[float, float], method: str) -> Estimate | None:
+    """A crossing as an estimate, None of none or of an unsure one; where the interval leaves the range, that is its bound."""
+    if one is None or not is_sure(one):
+        return None
     low, high = one.low if one.low is not None else span[0], one.high if one.high is not None else span[1]
     return estimate(one.at, low, high, 0, method)
 

@@ -29,7 +29,7 @@ from assay.analysis.scaling import (
 )
 from assay.analysis.scaling_objective import kept
 from assay.analysis.scaling_use import Along, Use, along
-from assay.analysis.scaling_words import FULL_SHARE, counted, fullness, is_sure, so_many, told, where
+from assay.analysis.scaling_words import FULL_SHARE, counted, fullness, so_many, told, where
 from assay.records import (
     Cell,
     Estimate,
@@ -144,7 +144,7 @@ def unsaturated(curve: Along) -> Iterator[Scaling]:
 def saturation(curve: Along, use: Use, table: Sequence[Band]) -> Scaling:
     """Where one resource is used up, or how far it is from that."""
     risen = next((one for one in crossings(table, FULL_SHARE) if one.rising), None)
-    at = passage(risen, (table[0].at, table[-1].at), "means joined by lines") if risen and is_sure(risen) else None
+    at = passage(risen, (table[0].at, table[-1].at), "means joined by lines")
     said = f"{curve.measure}{where(curve.within)}: the use of {use.said} {fullness(table, risen, counted(curve.factor))}"
     return scaling_of(curve, (ScalingKind.SATURATION, use.said), at, f"{said}.")
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from assay.analysis.counting import measure_of
 from assay.analysis.scaling import LEAST_PLACES, counts, curves, passage
-from assay.analysis.scaling_words import counted, is_sure, keeping, where
+from assay.analysis.scaling_words import counted, keeping, where
 from assay.records import Cell, Estimate, Experiment, Factor, Requirement, RequirementKind, Scaling, ScalingKind
 from assay.statistics.crossing import Band, crossings
 
@@ -31,7 +31,7 @@ def objective(experiment: Experiment, factor: Factor, requirement: Requirement, 
         table = [over(number, one, (requirement.bound, sign)) for number, one in known]
         passed, span, what = crossings(table), (table[0].at, table[-1].at), counted(factor.path)
         ends = passed[0] if len(passed) == 1 and passed[0].rising else None
-        at = passage(ends, span, "means joined by lines") if ends and is_sure(ends) else None
+        at = passage(ends, span, "means joined by lines")
         yield Scaling(
             kind=ScalingKind.OBJECTIVE,
             measure=measure,

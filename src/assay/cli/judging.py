@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import lru_cache
 from pathlib import Path
 
 from assay.analysis import cells, compare, require, scale_up, scaling, scaling_bounds, sensitivity, steady_state, troughs
@@ -21,7 +20,7 @@ def current(folder: Path) -> Results:
     if kept.cells or not kept.runs:
         return kept
     try:
-        return answered(kept, remembering(folder))
+        return answered(kept, notebook.remembered(folder))
     except DamagedError:
         return judged_anew(folder)
 
@@ -29,7 +28,7 @@ def current(folder: Path) -> Results:
 def judged_anew(folder: Path) -> Results:
     """Verdicts, cells, comparisons, requirements, troughs and findings from the raw data; evidence that is damaged is named."""
     kept = notebook.results(folder, judge.ruleset())
-    load = remembering(folder)
+    load = notebook.remembered(folder)
     runs, damaged = [], dict(kept.damaged)
     for old in kept.runs:
         try:
@@ -38,11 +37,6 @@ def judged_anew(folder: Path) -> Results:
         except DamagedError as error:
             damaged[old.id] = str(error)
     return answered(replace(kept, runs=tuple(runs), damaged=damaged, ruleset=judge.ruleset()), load)
-
-
-def remembering(folder: Path) -> notebook.Load:
-    """The evidence of runs, kept for those asked for last: what a run is judged by, its comparisons ask for again."""
-    return lru_cache(judge.MOST_LOADED)(notebook.load(folder))
 
 
 def judged_run(experiment: Experiment, run: Run, observations: Observations) -> Judged:

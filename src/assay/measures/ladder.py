@@ -13,7 +13,7 @@ from itertools import groupby
 
 from assay.frozen import dataclass
 from assay.measures.keys import fits
-from assay.records import ABSOLUTE, Direction, Observations, Phase, Reading, Rung, Series, Span
+from assay.records import ABSOLUTE, Direction, Limit, Observations, Phase, Reading, Rung, Series, Span
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,6 +155,12 @@ def highest_device(phase: Phase, observations: Observations, direction: Directio
     """The device that the file system is on: L8 where there is a stack, else L9."""
     upper = passed(phase, observations, Rung.UPPER_DEVICE, direction, span)
     return upper or passed(phase, observations, Rung.LOWEST_DEVICE, direction, span)
+
+
+def limited(phase: Phase, observations: Observations, limit: Limit) -> Step | None:
+    """What a device with a limit was given in the limit's direction while the clock ran, by its own counters."""
+    own = tuple(one for one in observations.readings if one.subject == f"device:{limit.device}")
+    return highest_device(phase, replace(observations, readings=own), limit.direction)
 
 
 def lowest_device(phase: Phase, observations: Observations, direction: Direction, span: Span = Span.CLOCK) -> Step | None:

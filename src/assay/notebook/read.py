@@ -197,7 +197,7 @@ def load(folder: Path) -> Load:
 
 
 def remembered(folder: Path) -> Load:
-    """As `load`, but the last runs asked for are kept: pictures ask for the same ones; all of a large notebook are too many."""
+    """As `load`, but the last runs asked for are kept: comparisons and pictures ask for the same ones; all would be too many."""
     return functools.lru_cache(MOST_REMEMBERED)(load(folder))
 
 

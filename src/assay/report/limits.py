@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from assay import measures
 from assay.measures import ladder
@@ -111,8 +111,7 @@ def _counted(judged: Judged, phase: Phase, seen: Observations, held: Collection[
     limits = [limit for place in judged.run.places for limit in place.limits if limit.device not in held]
     seconds = (phase.end_ns - phase.start_ns) / 1e9
     for limit in limits if seconds > 0 else ():
-        own = replace(seen, readings=tuple(one for one in seen.readings if one.subject == f"device:{limit.device}"))
-        step = ladder.highest_device(phase, own, limit.direction)
+        step = ladder.limited(phase, seen, limit)
         for link in _shares(limit, step, seconds) if step else ():
             if link.used >= SEEN:
                 yield link

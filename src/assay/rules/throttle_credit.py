@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from assay import measures
 from assay.catalogue import Case, Rule, TrialCase
 from assay.findings import found
-from assay.records import Bound, Finding, Limit, Reading, Scope, Severity, Span, State
+from assay.measures import ladder
+from assay.records import Bound, Finding, Limit, Scope, Severity, State
 from assay.units import Unit
 
 RATES = ("ops_per_s", "bytes_per_s")
@@ -87,21 +88,15 @@ def used(case: TrialCase) -> Iterator[Passed]:
     """Each limit of the trial's devices with what passed it while the clock ran."""
     seconds = (case.phase.end_ns - case.phase.start_ns) / 1e9
     for limit in (limit for place in case.run.places for limit in place.limits):
-        seen = [one for one in case.observations.readings if is_of(one, case, limit)]
-        if not seen or seconds <= 0:
+        step = ladder.limited(case.phase, case.observations, limit)
+        if step is None or seconds <= 0:
             continue
         for per_s, unit, amount in (
-            (limit.ops_per_s, Unit.PER_S, sum(one.operations or 0 for one in seen)),
-            (limit.bytes_per_s, Unit.BYTES_PER_S, sum(one.bytes or 0 for one in seen)),
+            (limit.ops_per_s, Unit.PER_S, step.raw_operations),
+            (limit.bytes_per_s, Unit.BYTES_PER_S, step.raw_bytes),
         ):
             if per_s:
                 yield Passed(limit=limit, amount=amount, per_s=per_s, seconds=seconds, unit=unit)
-
-
-def is_of(reading: Reading, case: TrialCase, limit: Limit) -> bool:
-    """Whether a reading is of the limited device, in the limit's direction, while the clock ran."""
-    ours = reading.phase == case.phase.name and reading.span is Span.CLOCK and reading.subject == f"device:{limit.device}"
-    return ours and reading.direction is limit.direction
 
 
 RULE = Rule(
