@@ -153,8 +153,7 @@ def both(first: Step | None, second: Step | None) -> Step | None:
 
 def highest_device(phase: Phase, observations: Observations, direction: Direction, span: Span = Span.CLOCK) -> Step | None:
     """The device that the file system is on: L8 where there is a stack, else L9."""
-    upper = passed(phase, observations, Rung.UPPER_DEVICE, direction, span)
-    return upper or passed(phase, observations, Rung.LOWEST_DEVICE, direction, span)
+    return passed(phase, observations, Rung.UPPER_DEVICE, direction, span) or lowest_device(phase, observations, direction, span)
 
 
 def limited(phase: Phase, observations: Observations, limit: Limit) -> Step | None:
