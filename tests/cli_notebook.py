@@ -4,7 +4,7 @@ from pathlib import Path
 
 import notebook_records as made
 from assay.audit import judge
-from assay.cli.judging import judged_anew
+from assay.laboratory.results import judged_anew
 from assay.notebook.store import Store
 from assay.records import Outcome, Phase, Requirement, RequirementKind
 

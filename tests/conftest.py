@@ -5,7 +5,10 @@ started inherits that. A limit on how long an example may take would make every 
 """
 
 import signal
+import tempfile
+from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -14,3 +17,10 @@ signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 settings.register_profile("busy machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("busy machine")
+
+
+@pytest.fixture
+def room():
+    """A directory on the disk that the machine's temporary files are on, for files that caches and devices know."""
+    with tempfile.TemporaryDirectory(prefix="assay-watch-", dir="/var/tmp") as path:
+        yield Path(path)

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 import assay.controls
-from assay.cli.control import obstacle, run_control
 from assay.experiment import read
+from assay.selftest.control import obstacle, run_control
 
 FOLDER = Path(assay.controls.__file__).parent
 TRIES = 3

@@ -7,7 +7,7 @@ import numpy as np
 
 import notebook_records as made
 from assay.analysis.cells import cells
-from assay.analysis.troughs import troughs
+from assay.analysis.dips import troughs
 from assay.records import Cell, Experiment, Factor, Judged, Measure, Observations, Results, Trial, VerdictState, WorkloadSpec
 
 KIB, MIB = 1 << 10, 1 << 20

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from assay.catalogue import Evidence, Observer
-from assay.fleet.hosts.local import Local
+from assay.hosts.local import Local
 from assay.records import Edge, Reading, Series, Snapshot, Subject
 
 HOSTS = Path(__file__).parent / "fixtures" / "hosts"

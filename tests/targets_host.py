@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from assay.catalogue import Setting
-from assay.fleet.hosts.local import Local
+from assay.hosts.local import Local
 from assay.records import Trial
 
 MIB = 1 << 20

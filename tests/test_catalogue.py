@@ -115,7 +115,7 @@ def test_no_file_is_named_for_what_it_is_not():
 
 def test_the_audit_of_a_command_needs_no_heavy_library():
     code = (
-        "import sys, assay.audit.judge, assay.measures, assay.catalogue as c, assay.fleet.hosts.local\n"
+        "import sys, assay.audit.judge, assay.measures, assay.catalogue as c, assay.hosts.local\n"
         "[c.find(k, n) for k in ('observers', 'rules', 'parsers') for n in c.names(k)]\n"
         "print(sorted({'numpy', 'scipy', 'duckdb', 'altair', 'pydantic', 'typer', 'rich'} & set(sys.modules)))"
     )

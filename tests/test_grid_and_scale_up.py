@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from assay.cli.control import measured
-from assay.cli.readable import readable
+from assay.answer.levels import readable
+from assay.answer.wording import comparison
 from assay.experiment import read
-from assay.fleet.hosts.local import Local
+from assay.hosts.local import Local
 from assay.machine import throttle
-from assay.measures import sentence
 from assay.report.charts import cells, heatmap
+from assay.selftest.control import measured
 
 GRID = """
 title = "Reading at random over record and file size"
@@ -87,5 +87,5 @@ def test_two_clients_on_a_throttled_disk_scale_to_one_half(tmp_path):
     assert one.measure == "dump.write.bytes_per_s"
     assert 0.4 < one.scale_up.value < 0.6
     assert one.scale_up_limit.startswith("limited by the declared 50 MB/s of loop")
-    assert "; a lower bound: limited by the declared 50 MB/s of loop" in sentence.scale_up(one)
+    assert "; a lower bound: limited by the declared 50 MB/s of loop" in comparison.scale_up(one)
     assert "of 2 clients over 1" in one.statement

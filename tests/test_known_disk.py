@@ -6,11 +6,11 @@ memory, one that fits in memory after its first reading, records overwritten in 
 
 import pytest
 
-from assay.cli.control import measured
 from assay.experiment import read
-from assay.fleet.hosts.local import Local
+from assay.hosts.local import Local
 from assay.machine import throttle
 from assay.records import State, VerdictState
+from assay.selftest.control import measured
 
 LIMIT = 50e6
 LEAST_S = 5

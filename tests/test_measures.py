@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay import measures
-from assay.measures import foreign, ladder, latency
+from assay.evidence import ladder
+from assay.measures import foreign, latency
 from assay.records import (
     ABSOLUTE,
     Claim,

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from assay.cli.control import measured
 from assay.experiment import read
 from assay.records import Outcome, State
+from assay.selftest.control import measured
 
 SCHEMA = Path("/etc/ldap/schema/core.schema")
 pytestmark = [

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from assay.fleet.hosts.local import Local
+from assay.hosts.local import Local
 from assay.machine import bpftrace
 from assay_process import wait_until
 from stat_stage import PYTHON, SIZE, cold, dd, failed, loop_disk, neighbour, root, stat, warm

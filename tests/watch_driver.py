@@ -10,8 +10,8 @@ import sys
 from pathlib import Path
 
 from assay.errors import MissingError, RefusedError
-from assay.fleet.hosts.local import Local
-from assay.fleet.watch import Ask, watch
+from assay.hosts.local import Local
+from assay.watch.command import Ask, watch
 
 
 def main(words):

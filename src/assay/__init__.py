@@ -6,7 +6,7 @@ TYPE_CHECKING = False  # type checkers take the name for true; `typing` itself w
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from assay.lab import Lab
+    from assay.laboratory.api import Lab
 
 
 def open(lab: str | Path, which: str | None = None) -> Lab:  # noqa: A001 - read as `assay.open`
@@ -14,6 +14,7 @@ def open(lab: str | Path, which: str | None = None) -> Lab:  # noqa: A001 - read
 
     Raises UsageError naming what there is.
     """
-    from assay.lab import opened
+    from importlib import import_module  # by name: every module below imports this package first, and none of them the laboratory
 
-    return opened(lab, which)
+    found: Lab = import_module("assay.laboratory.api").opened(lab, which)
+    return found

@@ -10,8 +10,9 @@ import pytest
 import notebook_records as made
 from assay.analysis.cells import cells
 from assay.analysis.sensitivity import sensitivity
-from assay.cli import compare, effects_shown
-from assay.cli.readable import readable
+from assay.answer.levels import readable
+from assay.cli import compare
+from assay.cli.terminal import effects
 from assay.experiment.outlook import log_effect
 from assay.notebook import read as notebook
 from assay.notebook.store import Store
@@ -191,7 +192,7 @@ def test_they_are_shown_on_the_terminal_and_as_json():
     text = compare.shown(results)
     assert text.startswith("SOUND spool.create.ops_per_s: spool.")
     assert "7 effects were looked at" in text
-    assert effects_shown.effects(results).count("not told apart") == 3
+    assert effects.effects(results).count("not told apart") == 3
     (one,) = compare.told(results)["sensitivity"]
     assert one["design"] == "fractional"
     assert len(one["effects"]) == 7

@@ -8,7 +8,7 @@ import pytest
 import notebook_records as made
 from assay.analysis.cells import cells
 from assay.analysis.compare import comparisons
-from assay.cli.tables import looked_at
+from assay.cli.terminal.tables import looked_at
 from assay.records import Change, Conclusion, Observations, Outcome
 
 LEVELS = ("ext4", "xfs", "btrfs", "f2fs")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.fleet.hosts.local import Local
+from assay.hosts.local import Local
 from assay.machine import throttle
 from assay_process import Bench
 

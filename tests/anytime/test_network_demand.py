@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from assay.analysis.demand import samples
-from assay.cli.judging import current
-from assay.fleet.hosts.local import Local
+from assay.hosts.local import Local
+from assay.laboratory.results import current
 from assay.notebook import read as notebook
+from assay.prediction.demand import samples
 from assay_process import Bench
 
 CONTROL = Path(__file__).parents[2] / "src" / "assay" / "controls" / "network_limit.toml"

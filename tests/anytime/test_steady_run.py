@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import assay.controls
-from assay.cli.control import obstacle
 from assay.experiment import read
+from assay.selftest.control import obstacle
 from assay_process import Bench
 
 CONTROL = Path(assay.controls.__file__).parent / "burst_credit.toml"

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.cli import weigh_same, weigh_same_shown
-from assay.cli.gate import BAD_VERDICT, Gate
-from assay.cli.weigh_same_shown import Compared, Told
 from assay.experiment import plan, read
+from assay.laboratory.gate import BAD_VERDICT, Gate
 from assay.records import Change, Comparison, Conclusion, Estimate
+from assay.selftest import same, same_report
+from assay.selftest.same_report import Compared, Told
 from assay_process import Bench
 
 RATIO = Estimate(value=1.1, low=1.02, high=1.19, confidence=0.95, unit="ratio", n=5, method="paired")
@@ -38,7 +38,7 @@ OUTCOMES = st.lists(st.sampled_from([FALSE_ALARM, RIGHT, RIGHT, LOST, replace(RI
 @given(OUTCOMES)
 def test_counts_by_kind_add_up_and_what_has_no_interval_is_not_counted(compared):
     told = Told(compared=tuple(compared), blocks=5)
-    found = weigh_same_shown.plain(told)
+    found = same_report.plain(told)
     assert found["compared"] == len(compared) - compared.count(LOST) == sum(kind["compared"] for kind in found["kinds"])
     assert found["not_compared"] == compared.count(LOST)
     assert found["matters"] == found["without_one"] == compared.count(FALSE_ALARM)
@@ -48,7 +48,7 @@ def test_counts_by_kind_add_up_and_what_has_no_interval_is_not_counted(compared)
 
 def test_the_answer_comes_first_with_the_exact_interval_and_every_false_alarm_is_told():
     told = Told(compared=(RIGHT,) * 98 + (FALSE_ALARM, FALSE_ALARM), blocks=5)
-    lines = weigh_same_shown.text(told).splitlines()
+    lines = same_report.text(told).splitlines()
     assert lines[0].startswith("2 of 100 comparisons of the same with itself said to differ and to matter")
     assert "0.2 % to 7 %" in lines[0]
     assert "kept, or not shown to be broken" in lines[0]
@@ -69,20 +69,20 @@ def test_the_answer_comes_first_with_the_exact_interval_and_every_false_alarm_is
 )
 def test_the_gate_closes_where_more_are_told_apart_than_chance_explains(alarms, gate, status, said):
     told = Told(compared=(FALSE_ALARM,) * alarms + (RIGHT,) * (100 - alarms), blocks=5)
-    assert weigh_same.status(told, gate) == status
-    assert said in weigh_same_shown.answer(told)
+    assert same.status(told, gate) == status
+    assert said in same_report.answer(told)
 
 
 def test_nothing_compared_is_no_success():
     told = Told(compared=(LOST, LOST), blocks=5, complete=False)
-    text = weigh_same_shown.text(told)
+    text = same_report.text(told)
     assert text.startswith("nothing was compared; interrupted")
     assert "reads: not compared: the run failed (2 times)" in text
 
 
-@pytest.mark.parametrize("name", weigh_same.KINDS)
+@pytest.mark.parametrize("name", same.KINDS)
 def test_the_arms_differ_in_nothing_but_their_name(name, tmp_path):
-    first, second = (read.parse(weigh_same.experiment_text(name, seed, tmp_path), "same") for seed in (1, 2))
+    first, second = (read.parse(same.experiment_text(name, seed, tmp_path), "same") for seed in (1, 2))
     one, other = first.targets
     assert replace(one, name=other.name) == other
     (factor,) = first.factors
@@ -104,9 +104,9 @@ def test_one_is_really_run_the_ordinary_way(tmp_path):
     done = bench.run("weigh", "--same", "1", "--json", env=bench.environment(TMPDIR=str(tmp_path)))
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
-    assert (found["schema"], found["compared"]) == (weigh_same_shown.SCHEMA, 1)
+    assert (found["schema"], found["compared"]) == (same_report.SCHEMA, 1)
     (each,) = found["each"]
-    assert [len(arm) for arm in each["arms"]] == [weigh_same.BLOCKS] * 2
+    assert [len(arm) for arm in each["arms"]] == [same.BLOCKS] * 2
     assert each["ratio"]["low"] <= each["ratio"]["value"] <= each["ratio"]["high"]
     assert bench.traces() == []
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith("assay-weigh-")] == []

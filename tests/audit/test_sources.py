@@ -4,7 +4,7 @@ import pytest
 
 from assay import catalogue
 from assay.audit.examine import examine
-from assay.measures import sources
+from assay.evidence import sources
 from assay.records import Claim, Durability, Scope, State, Tier
 from audit.case_builder import MIB, Made, Seen, but, case_of
 from traced_cases import traced
@@ -27,7 +27,7 @@ def judged(rule, case):
 def test_every_rule_of_tiers_and_durability_says_what_it_looks_at_in_words_of_its_own(rule):
     assert rule.reads, "it names the evidence that it looks at"
     for key in rule.reads:
-        assert sources.of(key).words != key, f"{key} has no words in measures/sources.py"
+        assert sources.of(key).words != key, f"{key} has no words in evidence/sources.py"
 
 
 def test_every_observers_evidence_that_rules_read_is_given_by_somebody():

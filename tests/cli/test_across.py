@@ -6,8 +6,8 @@ import pytest
 import cli_notebook
 import notebook_records as made
 from assay.cli.across import across
-from assay.cli.gate import Gate
 from assay.errors import UsageError
+from assay.laboratory.gate import Gate
 from assay.notebook.store import Store
 from assay.records import Fact, FactClass, Requirement, RequirementKind, When
 

@@ -6,9 +6,9 @@ import pytest
 import cli_notebook
 from assay.audit import judge
 from assay.cli.audit import audit
-from assay.cli.gate import Gate
-from assay.cli.judging import current
 from assay.errors import BusyError
+from assay.laboratory.gate import Gate
+from assay.laboratory.results import current
 from assay.notebook import read
 from assay.notebook.store import Store
 from assay.records import Severity, State, VerdictState

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from assay.cli.check import check
-from assay.cli.gate import Gate
+from assay.laboratory.gate import Gate
 from assay_process import Bench
 
 EXAMPLE = "1 GB/s read, 512 MB in 0.6 s, 12 GB RAM, 2 x 2GFC"

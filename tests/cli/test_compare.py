@@ -5,13 +5,13 @@ import pytest
 
 import cli_notebook
 import mix_cases
-from assay.analysis.demand_groups import groups
 from assay.cli.compare import compare, plainly, shown, told, used
-from assay.cli.gate import Gate
-from assay.cli.judging import current
 from assay.errors import UsageError
+from assay.laboratory.gate import Gate
+from assay.laboratory.results import current
 from assay.notebook import read as notebook
 from assay.plain import to_plain
+from assay.prediction.demand_groups import groups
 from assay.records import Scaling, ScalingKind
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from assay.cli import doctor as verb
-from assay.fleet.hosts.local import Local
+from assay.hosts.local import Local
 from assay.machine import marks
 from targets_host import HOST
 
@@ -16,9 +16,9 @@ from targets_host import HOST
 def ledger(tmp_path, monkeypatch):
     """A ledger of our own with one orphan: a directory that a killed process left."""
     place = tmp_path / "ledger"
-    monkeypatch.setattr("assay.fleet.ledger.default_directory", lambda: place)
+    monkeypatch.setattr("assay.undo.ledger.default_directory", lambda: place)
     code = (
-        "import os, sys; from assay.fleet.ledger import Ledger; from assay.fleet.hosts.local import Local; "
+        "import os, sys; from assay.undo.ledger import Ledger; from assay.hosts.local import Local; "
         "from assay.machine import marks\n"
         "marks.make(Local(), Ledger(sys.argv[1]), sys.argv[2], 'm'); os.kill(os.getpid(), 9)"
     )

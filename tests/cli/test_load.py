@@ -348,12 +348,12 @@ def test_help_lists_the_kinds(bench):
 
 def test_nothing_heavy_is_loaded_before_the_engine_starts():
     code = (
-        "import sys\nfrom assay.fleet.clients import Crew\n"
+        "import sys\nfrom assay.trial.clients import Crew\n"
         "def told(*given): print(sorted(set(sys.modules))); raise SystemExit(0)\n"
         "Crew.spawn = told\nsys.argv = ['assay', 'load', 'null', 'ops=10']\n"
         "from assay.cli.main import main\nmain()"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     modules = done.stdout
-    assert "assay.fleet.trial" in modules, done.stderr
+    assert "assay.trial.attempt" in modules, done.stderr
     assert not [name for name in HEAVY if f"'{name}'" in modules]

@@ -8,11 +8,11 @@ import cli_notebook
 import notebook_records as made
 from assay.catalogue import Host
 from assay.cli import plan as verb
-from assay.cli.history import history, spreads
 from assay.errors import InputErrors
 from assay.experiment import read
 from assay.experiment.plan import History
-from assay.fleet.hosts.local import Local
+from assay.hosts.local import Local
+from assay.laboratory.history import history, spreads
 from assay.notebook import files
 from assay.records import Cell
 

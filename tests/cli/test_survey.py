@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from assay.cli import survey as verb
-from assay.cli.progress import ProgressMode
 from assay.cli.survey import Out, Progress, Request
 from assay.survey.bands import DAY_NS
 from assay.survey.filters import Clock, Words
+from assay.terminal.progress import ProgressMode
 from assay_process import Bench, as_nobody
 
 ROOT = os.geteuid() == 0

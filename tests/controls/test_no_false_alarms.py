@@ -10,7 +10,7 @@ import sys
 
 import pytest
 
-from assay.cli.weigh_sound import shipped, tried
+from assay.selftest.sound import shipped, tried
 
 pytestmark = [
     pytest.mark.slow,

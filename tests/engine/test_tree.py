@@ -19,7 +19,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from assay.fleet.hosts.local import Local
+from assay.hosts.local import Local
 
 ENGINE = Path(__file__).parent.parent.parent / "src" / "assay" / "bin" / "assay-engine"
 NOBODY = 65534

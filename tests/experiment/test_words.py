@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.catalogue import Knob, KnobKind
-from assay.document import Document
 from assay.experiment.knobs import declared, resolve
 from assay.experiment.words import raw, settle
+from assay.toml_document import Document
 from assay.units import Refusal, Unit
 
 KNOBS = declared(

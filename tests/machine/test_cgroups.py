@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from assay.errors import RefusedError, UsageError
-from assay.fleet import placement
-from assay.fleet.hosts.local import Local
-from assay.fleet.ledger import Ledger
+from assay.hosts.local import Local
 from assay.machine import cgroups, throttle
+from assay.trial import placement
+from assay.undo.ledger import Ledger
 from targets_host import HOST
 
 V1 = "30 1 0:30 {within} /sys/fs/cgroup/blkio rw - cgroup cgroup rw,blkio\n"

@@ -1,6 +1,6 @@
 import pytest
 
-from assay.fleet.hosts.local import Local
+from assay.hosts.local import Local
 from assay.machine import facts, sources
 
 RINGS = """Ring parameters for eth0:

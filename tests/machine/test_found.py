@@ -4,10 +4,10 @@ import os
 
 import pytest
 
-from assay.fleet.ledger import Ledger
 from assay.machine import own_file
 from assay.machine.found import DIRECTORY, FILE, NOTHING, Found, look
 from assay.machine.own_file import Whose
+from assay.undo.ledger import Ledger
 from targets_host import HOST, MIB
 
 

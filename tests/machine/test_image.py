@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from assay.fleet.hosts.local import Local
-from assay.fleet.ledger import Ledger
+from assay.hosts.local import Local
 from assay.machine import image
+from assay.undo.ledger import Ledger
 
 CONTROL = Path("/dev/loop-control")
 ADD, REMOVE = 0x4C80, 0x4C81

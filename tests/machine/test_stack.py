@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import EvidenceError
-from assay.fleet.hosts.local import Local
+from assay.hosts.local import Local
 from assay.machine.stack import device_stack, mount_of, mounts_below, parse_mounts, stack
 from targets_host import HOST
 

@@ -6,8 +6,8 @@ import pytest
 
 import notebook_records as made
 from assay.audit import judge
-from assay.cli.judging import judged_run
 from assay.cli.show import show
+from assay.laboratory.results import judged_run
 from assay.notebook import read, tables
 from assay.notebook.store import Store
 from course_cases import LATENCY, noise, scene

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from assay.errors import EvidenceError
-from assay.fleet.hosts.local import Local
+from assay.hosts.local import Local
 from assay.observers.block import OBSERVER
 from assay.records import Direction, Edge, Rung, Span, Subject
 from observer_looks import bumped, look, readings, recorded, replayed, the_series

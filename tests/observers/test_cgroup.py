@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from assay.errors import EvidenceError
-from assay.fleet.hosts.local import Local
+from assay.hosts.local import Local
 from assay.observers.cgroup import OBSERVER, lineage
 from assay.records import Edge, Subject
 from observer_looks import bumped, look, recorded, replayed, the_series

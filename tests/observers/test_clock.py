@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from assay.errors import EvidenceError
-from assay.fleet.hosts.local import Local
+from assay.hosts.local import Local
 from assay.observers.clock import OBSERVER
 from assay.records import Edge, Subject
 from observer_looks import look, recorded

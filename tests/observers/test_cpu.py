@@ -4,7 +4,7 @@ import sys
 import pytest
 
 from assay.errors import EvidenceError
-from assay.fleet.hosts.local import Local
+from assay.hosts.local import Local
 from assay.observers.cpu import OBSERVER
 from assay.records import Edge, Subject
 from observer_looks import bumped, look, recorded, replayed, the_series

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from assay.catalogue import find
-from assay.fleet.hosts.local import Local
+from assay.hosts.local import Local
 from assay.machine.stack import stack
 from assay.observers.device_settings import OBSERVER
 from assay.records import Edge, FactClass, Subject, When

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.fleet.hosts.local import Local
+from assay.hosts.local import Local
 from assay.observers import environment
 from assay.observers.environment import OBSERVER
 from assay.records import Edge, FactClass, Subject, When

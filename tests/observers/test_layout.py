@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from assay.fleet.hosts.local import Local
+from assay.hosts.local import Local
 from assay.machine.stack import rotates, stack
 from assay.observers.layout import MOST_FILES, OBSERVER, watched
 from assay.records import Edge, Snapshot, Subject

@@ -4,7 +4,7 @@ import threading
 import pytest
 
 from assay.errors import EvidenceError
-from assay.fleet.hosts.local import Local
+from assay.hosts.local import Local
 from assay.observers.network import OBSERVER
 from assay.records import Direction, Edge, Rung, Span, Subject
 from observer_looks import bumped, look, readings, recorded, replayed, the_series

@@ -6,7 +6,7 @@ import pytest
 
 from assay.catalogue import CacheStat, Extents
 from assay.errors import EvidenceError
-from assay.fleet.hosts.local import Local
+from assay.hosts.local import Local
 from assay.observers.page_cache import MOST_FILES, OBSERVER
 from assay.records import Edge, Snapshot, Subject
 from observer_looks import look, the_series

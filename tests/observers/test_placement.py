@@ -3,7 +3,7 @@
 import pytest
 
 from assay.errors import EvidenceError
-from assay.fleet.hosts.local import Local
+from assay.hosts.local import Local
 from assay.observers.placement import OBSERVER
 from assay.records import Edge, Snapshot, Subject
 from observer_looks import look, recorded, replayed, the_series

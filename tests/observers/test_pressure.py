@@ -1,7 +1,7 @@
 import pytest
 
 from assay.errors import EvidenceError
-from assay.fleet.hosts.local import Local
+from assay.hosts.local import Local
 from assay.observers.pressure import OBSERVER
 from assay.records import Edge, Subject
 from observer_looks import bumped, look, recorded, replayed, the_series

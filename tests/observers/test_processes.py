@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pytest
 
 from assay.errors import EvidenceError
-from assay.fleet.hosts.local import Local
+from assay.hosts.local import Local
 from assay.observers.processes import OBSERVER
 from assay.records import Edge, Snapshot, Subject
 from observer_looks import look, the_series

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import pytest
 
 from assay.errors import EvidenceError
-from assay.fleet.hosts.local import Local
-from assay.fleet.hosts.spin import PIECES, spin
+from assay.hosts.local import Local
+from assay.hosts.spin import PIECES, spin
 from assay.observers.processor_speed import OBSERVER
 from assay.records import Edge, FactClass, Subject, When
 from observer_looks import look

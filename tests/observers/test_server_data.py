@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from assay.fleet.hosts.local import Local
+from assay.hosts.local import Local
 from assay.machine.server import MOST_FILES, data_files
 from assay.observers.server_data import OBSERVER
 from assay.records import Edge, Server, Subject

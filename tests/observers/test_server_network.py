@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from assay.errors import EvidenceError
-from assay.fleet.hosts.local import Local
+from assay.hosts.local import Local
 from assay.machine.server import facts, kind, shares_network, way
 from assay.observers.server_network import OBSERVER
 from assay.records import Direction, Edge, Rung, Server, Snapshot, Span, Subject

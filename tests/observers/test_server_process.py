@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from assay.errors import EvidenceError
-from assay.fleet.hosts.local import Local
+from assay.hosts.local import Local
 from assay.machine.server import pids
 from assay.observers.server_process import OBSERVER
 from assay.records import Direction, Edge, Rung, Server, Snapshot, Span, Subject

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from assay.errors import EvidenceError
-from assay.fleet import beside
-from assay.fleet.hosts.local import Local
-from assay.fleet.ledger import Ledger
+from assay.hosts.local import Local
 from assay.machine import bpftrace, stack
 from assay.observers.tracepoints import MAPS, MOST_FILES, MOST_PROCESSES, OBSERVER
+from assay.observing import companion as beside
 from assay.records import Edge, Snapshot, Subject
+from assay.undo.ledger import Ledger
 from observer_looks import recorded, the_series
 
 HOST = Local()
@@ -225,9 +225,9 @@ def test_no_mount_is_left(watched):
 
 KILLED = """
 import os, sys, time
-from assay.fleet import beside
-from assay.fleet.hosts.local import Local
-from assay.fleet.ledger import Ledger
+from assay.observing import companion as beside
+from assay.hosts.local import Local
+from assay.undo.ledger import Ledger
 from assay.observers.tracepoints import OBSERVER
 from assay.records import Subject
 companion = beside.start(Local(), Ledger(sys.argv[1]), OBSERVER.beside, Subject(pids=(os.getpid(),), directory=sys.argv[1]))

@@ -2,9 +2,9 @@
 
 import dataclasses
 
+from assay.answer.headlines import subject
 from assay.records import Finding, Results, Severity, State
 from assay.report.facts import arms
-from assay.report.headlines import subject
 from report import fixture
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 import grid_cases
-from assay.cli.readable import readable
+from assay.answer.levels import readable
 from assay.records import Estimate, Factor, Observations
 from assay.report import bundle, page, picture
 from assay.report.charts import cells, heatmap, theme

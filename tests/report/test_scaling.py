@@ -11,9 +11,9 @@ import pytest
 import notebook_records as made
 from assay.analysis.cells import cells
 from assay.analysis.compare import comparisons
-from assay.analysis.scaling import scaling
-from assay.analysis.scaling_bounds import bounded
-from assay.analysis.scaling_picture import pictured
+from assay.analysis.scaling.bounds import bounded
+from assay.analysis.scaling.law import scaling
+from assay.analysis.scaling.picture import pictured
 from assay.records import Ceiling, Factor, Requirement, RequirementKind, Results
 from assay.report import picture
 from assay.report.charts import theme

@@ -1,7 +1,7 @@
 """Tables of the analysis in the report: what operations use stands in the answer where an experiment varies a mix."""
 
 import mix_cases
-from assay.analysis.demand_groups import groups, tables
+from assay.prediction.demand_groups import groups, tables
 from assay.report import page
 from assay.report.inputs import Listed, Pictures
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from assay.measures import ladder
+from assay.evidence import ladder
 from assay.records import Claim, Direction, Durability, Rung, Severity, Span, State, Tier
 from assay.rules.attribution import RULE
 from audit.case_builder import MIB, SECOND, Made, Seen, but, case_of, gauge

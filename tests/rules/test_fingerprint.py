@@ -3,7 +3,7 @@ import shutil
 
 import pytest
 
-from assay.fleet.hosts.local import Local
+from assay.hosts.local import Local
 from assay.observers.environment import OBSERVER
 from assay.records import Change, Edge, Fact, FactClass, Factor, Observations, Severity, State, Subject, When
 from assay.rules.fingerprint import RULE

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.fleet.hosts.local import Local
+from assay.hosts.local import Local
 from assay.observers import block, cgroup
 from assay.records import Direction, Edge, Factor, Limit, Observations, Reading, Rung, Severity, State, Subject
 from assay.rules.hidden_throttle import RULE

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from assay import catalogue
-from assay.pairs import NOTEBOOK
 from assay.records import Change, Severity, State
+from assay.rulekit.pairs import NOTEBOOK
 from comparison_cases import case
 
 RULE = catalogue.find("rules", "order_effects")

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from assay.catalogue import find
-from assay.findings import found
 from assay.records import Server, Severity, State
+from assay.rulekit.findings import found
 from assay.rules.server_parity import RULE
 from comparison_cases import case as comparison
 from server_cases import served

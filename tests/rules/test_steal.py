@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.fleet.hosts.local import Local
+from assay.hosts.local import Local
 from assay.observers.cpu import OBSERVER
 from assay.records import Edge, Observations, Severity, State, Subject
 from assay.rules.steal import RULE

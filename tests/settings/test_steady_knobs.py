@@ -4,10 +4,10 @@ import pytest
 
 from assay.errors import InputErrors
 from assay.experiment import read
-from assay.fleet.steady import CELLS
 from assay.records import StopRule
 from assay.settings.knobs import resolved
 from assay.settings.steady import LEAST_ROUND_NS, LEAST_ROUNDS, STEADY, steady_mistakes, stop_rule
+from assay.trial.steady import CELLS
 
 SECOND = 10**9
 MS = 10**6

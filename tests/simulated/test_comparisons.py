@@ -17,8 +17,8 @@ import cli_notebook
 import notebook_records as made
 from assay.analysis.cells import cells
 from assay.analysis.compare import comparisons
-from assay.cli.judging import judged_anew
 from assay.experiment import plan as planning
+from assay.laboratory.results import judged_anew
 from assay.notebook import read
 from assay.notebook.store import Store
 from assay.records import Conclusion, Observations

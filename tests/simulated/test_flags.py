@@ -14,8 +14,8 @@ import pytest
 
 import notebook_records as made
 from assay.cli import compare
-from assay.cli.judging import answered
 from assay.experiment import plan as planning
+from assay.laboratory.results import answered
 from assay.records import Observations, Results, State
 from assay.report import markdown, page
 from assay.report.inputs import Pictures

@@ -14,7 +14,7 @@ import pytest
 import notebook_records as made
 from assay.analysis.cells import cells
 from assay.analysis.compare import comparisons
-from assay.analysis.scaling import scaling
+from assay.analysis.scaling.law import scaling
 from assay.records import Factor, Observations, ScalingKind, Series
 
 NUMBERS = (1, 2, 4, 8, 16, 32)

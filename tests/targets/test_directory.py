@@ -6,8 +6,8 @@ import pytest
 
 from assay import catalogue
 from assay.errors import RefusedError, UsageError
-from assay.fleet.hosts.local import Local
-from assay.fleet.ledger import Ledger
+from assay.hosts.local import Local
+from assay.undo.ledger import Ledger
 from targets_host import HOST, MIB, leftovers, setting
 
 TARGET = catalogue.find("targets", "directory")

@@ -8,12 +8,12 @@ import pytest
 from assay import catalogue
 from assay.errors import InputErrors, RefusedError, UsageError
 from assay.experiment import read
-from assay.fleet.hosts.local import Local
-from assay.fleet.ledger import Ledger
-from assay.fleet.run import Lab
+from assay.hosts.local import Local
 from assay.records import Direction, EndpointKind, Experiment, Outcome, Rung, TargetSpec
-from fleet_stage import bulk, engine, trial
+from assay.trial.lab import Lab
+from assay.undo.ledger import Ledger
 from targets_host import HOST, MIB, setting
+from trial_stage import bulk, engine, trial
 
 TARGET = catalogue.find("targets", "existing")
 ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="mounts need root")

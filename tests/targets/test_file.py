@@ -7,13 +7,13 @@ import pytest
 
 from assay import catalogue
 from assay.errors import RefusedError, UsageError
-from assay.fleet.ledger import Ledger
-from assay.fleet.run import Lab
 from assay.machine import own_file
 from assay.machine.own_file import Whose
 from assay.records import EndpointKind, Experiment, Outcome, TargetSpec
-from fleet_stage import bulk, engine, trial
+from assay.trial.lab import Lab
+from assay.undo.ledger import Ledger
 from targets_host import HOST, MIB, setting
+from trial_stage import bulk, engine, trial
 
 TARGET = catalogue.find("targets", "file")
 ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="mounts need root")

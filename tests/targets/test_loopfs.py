@@ -8,10 +8,10 @@ import pytest
 
 from assay import catalogue
 from assay.errors import BusyError, RefusedError, TrialError, UsageError
-from assay.fleet.ledger import Ledger
 from assay.machine import filesystems
 from assay.machine.filesystems import FILESYSTEMS
 from assay.machine.stack import backing_file
+from assay.undo.ledger import Ledger
 from targets_host import HOST, MIB, leftovers, rules, setting
 
 TARGET = catalogue.find("targets", "loopfs")

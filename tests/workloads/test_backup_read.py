@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from assay import catalogue
 from assay.catalogue import Order
-from assay.cli.control import measured
 from assay.experiment import read
-from assay.fleet.hosts.local import Local
+from assay.hosts.local import Local
 from assay.records import CacheState, Direction, Endpoint, EndpointKind, Outcome, Severity, State, StopRule, VerdictState
+from assay.selftest.control import measured
 from assay.workloads.backup_read import KNOBS, WORKLOAD
 
 NOISE = {"N01", "N02", "N03", "W07"}

@@ -5,8 +5,8 @@ import pytest
 from assay import catalogue
 from assay.catalogue import Order
 from assay.errors import EvidenceError
-from assay.fleet.outcome import reported
 from assay.records import CacheState, Direction, Endpoint, EndpointKind
+from assay.trial.outcome import reported
 
 WORKLOAD = catalogue.find("workloads", "command")
 FIO = Path(__file__).parent.parent / "fixtures" / "output" / "fio-3.33-randread.json"

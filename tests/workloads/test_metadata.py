@@ -17,8 +17,8 @@ from assay.catalogue import Order
 from assay.records import CacheState, Direction, Endpoint, EndpointKind, Outcome, StopRule, WorkloadSpec
 from assay.settings.objects import LISTS, LOOKS, MAKES, REMOVES
 from assay.workloads.metadata import KNOBS, OPERATIONS, WORKLOAD
-from fleet_stage import HURRY, Laboratory, trial
-from fleet_stage import engine as engine_path
+from trial_stage import HURRY, Laboratory, trial
+from trial_stage import engine as engine_path
 
 POPULATION = """
 title = "Few"

@@ -11,7 +11,7 @@ from assay.audit import judge
 from assay.catalogue import Order
 from assay.records import Endpoint, EndpointKind, Measure, Outcome, Rung, State, StopRule, WorkloadSpec
 from assay.workloads.null import WORKLOAD
-from fleet_stage import HURRY, Laboratory, trial
+from trial_stage import HURRY, Laboratory, trial
 
 SECOND = 10**9
 

@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 from assay.audit import judge
 from assay.catalogue import Order
 from assay.experiment import read
-from assay.fleet.programs import inputs
 from assay.records import CacheState, Endpoint, EndpointKind, FactClass, Measure, Outcome, State, StopRule, WorkloadSpec
 from assay.records import Factor as Vary
 from assay.rules.fingerprint import RULE as FINGERPRINT
 from assay.settings import profiles
+from assay.trial.programs import inputs
 from assay.workloads.profile import WORKLOAD
-from fleet_stage import HURRY, Laboratory, trial
 from noise_cases import comparison_case
+from trial_stage import HURRY, Laboratory, trial
 
 MIB = 1 << 20
 SECOND = 10**9

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from assay.measures import words
-from assay.pairs import NOTEBOOK
+from assay.answer.wording import names as words
 from assay.plain import to_plain
 from assay.records import (
     Change,
@@ -27,6 +26,7 @@ from assay.records import (
     Value,
     VerdictState,
 )
+from assay.rulekit.pairs import NOTEBOOK
 
 MEANT = ("digest", "title", "question", "compare", "requirements", "measures", "factors")
 """Fields of an experiment that are no setting of the runs, or that are told by themselves."""

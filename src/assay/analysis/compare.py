@@ -12,13 +12,14 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from assay.analysis import quantities, summaries, wording
+from assay.analysis import quantities, summaries
 from assay.analysis.counting import measure_of
 from assay.analysis.order import is_interleaved
 from assay.analysis.summaries import summary_of
 from assay.analysis.together import LEVEL, Looked, corrected
-from assay.pairs import NOTEBOOK
+from assay.answer.wording import statements
 from assay.records import Cell, Change, Comparison, Conclusion, Estimate, Experiment, Factor, Judged, Plan, Summary
+from assay.rulekit.pairs import NOTEBOOK
 from assay.statistics.contrast import Contrast, interval, p_value
 from assay.statistics.four_way import four_way
 from assay.statistics.mean_interval import LEAST
@@ -63,7 +64,7 @@ def comparisons(experiment: Experiment, plan: Plan, cells: Sequence[Cell], runs:
     found = [with_effects(one, own.contrasts) for one, own in zip(corrected(seen), seen, strict=True)]
     told = quantities.telling(experiment)
     return tuple(
-        replace(one, statement=wording.statement(quantities.compared(one, told), measure_of(experiment, one.measure)))
+        replace(one, statement=statements.statement(quantities.compared(one, told), measure_of(experiment, one.measure)))
         for one in found
     )
 

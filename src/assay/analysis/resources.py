@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from assay.measures import ladder
+from assay.evidence import ladder
 from assay.records import Direction, Observations, Phase, Reading, Run, Rung, Series, Span
 from assay.units import Unit
 

@@ -12,10 +12,11 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from assay.analysis import effect_words, quantities
+from assay.analysis import quantities
 from assay.analysis.compare import NARROW, WIDE, by_block
 from assay.analysis.require import trust
 from assay.analysis.together import LEVEL
+from assay.answer.wording import effects as effect_words
 from assay.records import (
     Cell,
     Conclusion,

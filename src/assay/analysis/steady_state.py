@@ -14,7 +14,7 @@ from itertools import pairwise
 from statistics import fmean
 
 from assay import measures
-from assay.analysis import steady_words
+from assay.answer.wording import steady
 from assay.records import (
     ChangePoint,
     Course,
@@ -128,16 +128,16 @@ def course(asked: Asked) -> Course:
         rounds=rounds(phase),
     )
     if phase.values or window is None or window.seconds <= 0:
-        return steady_words.unknown(bare, "nobody counted it meanwhile")
+        return steady.unknown(bare, "nobody counted it meanwhile")
     if window.reason is not None:
-        return steady_words.unknown(bare, f"no moment had all {clients} clients at work")
+        return steady.unknown(bare, f"no moment had all {clients} clients at work")
     edges = (window.from_ns, window.to_ns)
     bare = replace(bare, from_ns=edges[0], to_ns=edges[1])
     known = measures.points_inside(phase, asked.observations, operation, edges)
     each = values(asked, edges, known)
     if len(each) < LEAST_VALUES or fmean(each) <= 0:
-        return steady_words.unknown(bare, f"it is known at {known} points of time; expected at least {LEAST_VALUES}")
-    return steady_words.told(looked_at(bare, Values(edges=edges, each=each), asked.matters))
+        return steady.unknown(bare, f"it is known at {known} points of time; expected at least {LEAST_VALUES}")
+    return steady.told(looked_at(bare, Values(edges=edges, each=each), asked.matters))
 
 
 def rounds(phase: Phase) -> Rounds | None:

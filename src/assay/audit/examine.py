@@ -7,9 +7,9 @@ import dataclasses
 from assay.audit import limits
 from assay.catalogue import Case, ComparisonCase, ExperimentCase, Rule, TrialCase
 from assay.errors import EvidenceError
-from assay.findings import found
-from assay.measures import ladder
+from assay.evidence import ladder
 from assay.records import Finding, State
+from assay.rulekit.findings import found
 
 
 def examine(rule: Rule, case: Case) -> Finding:

@@ -29,7 +29,7 @@ from assay.records import (
     VerdictState,
     worst,
 )
-from assay.soundness import COMPARED, required_rules
+from assay.rulekit.soundness import COMPARED, required_rules
 from assay.units import Unit
 
 Load = Callable[[str], Observations]

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from assay import measures
 from assay.audit.verdicts import failures, notes, unverified
 from assay.catalogue import TrialCase
-from assay.measures import Figure, ladder
+from assay.evidence import ladder
+from assay.measures import Figure
 from assay.records import Direction, Durability, Finding, Phase, Regime, State, Tier
-from assay.soundness import required_rules
+from assay.rulekit.soundness import required_rules
 from assay.units import Unit
 
 LIMITERS = ("L04", "L06")

@@ -13,8 +13,8 @@ from assay.records import Claim
 ROOT = Path(__file__).parent.parent
 """The package: found without importlib's own libraries, which cost more than all that is read here."""
 JUDGING = (
-    *("audit", "rules", "measures", "statistics", "analysis"),
-    *("applicability.py", "findings.py", "pairs.py", "soundness.py", "links.py", "links.toml"),
+    *("audit", "rules", "rulekit", "evidence", "measures", "statistics", "analysis", "analysis/scaling", "prediction"),
+    *("links.py", "links.toml"),
 )
 """What verdicts, and the answers that are kept with them, depend on, beside the raw data."""
 Table = Mapping[str, object]

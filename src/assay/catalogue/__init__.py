@@ -6,7 +6,7 @@ upper-case constant named TARGET, WORKLOAD, OBSERVER, RULE or PARSER. `names` li
 """
 
 from assay.catalogue.cases import Case, ComparisonCase, ExperimentCase, TrialCase
-from assay.catalogue.find import CONSTANTS, USUAL, Kind, Plug, find, help_of, names, rules_of, watchers
+from assay.catalogue.find import CONSTANTS, USUAL, Kind, Plug, find, help_of, names, rule_named, rules_of, watchers
 from assay.catalogue.host import CacheStat, Completed, Extents, Host, Process, Syscalls
 from assay.catalogue.knobs import PLACEMENT, TIMING, Knob, KnobKind
 from assay.catalogue.plugs import Beside, Evidence, Observer, ObserverScope, Order, Parser, Rule, Setting, Target, Undo, Workload
@@ -46,6 +46,7 @@ __all__ = [
     "find",
     "help_of",
     "names",
+    "rule_named",
     "rules_of",
     "watchers",
 ]

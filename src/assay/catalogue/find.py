@@ -83,3 +83,14 @@ def help_of(kind: Kind, name: str) -> str:
     """The first line of the entry's docstring."""
     module = importlib.import_module(f"assay.{kind}.{name}")
     return (module.__doc__ or "").strip().splitlines()[0]
+
+
+def rule_named(rule: str) -> tuple[str, Rule]:
+    """The rule of an id or name in any case, with the name of its module."""
+    every = {name: find("rules", name) for name in names("rules")}
+    wanted = rule.strip().lower().replace("_", "-")
+    for name, found in every.items():
+        if wanted in (found.id.lower(), found.name):
+            return name, found
+    known = ", ".join(f"{found.id} {found.name}" for found in sorted(every.values(), key=lambda found: found.id))
+    raise UsageError(f"found rule {rule!r}; expected an id or a name of: {known}")

@@ -8,13 +8,13 @@ from pathlib import Path
 
 from assay.analysis.across import Joined, Names, join, of_candidate, unanswered
 from assay.cli.compare import shown, told
-from assay.cli.gate import UNMET, Gate, status
-from assay.cli.judging import answered, current
 from assay.errors import UsageError
+from assay.laboratory.gate import UNMET, Gate, status
+from assay.laboratory.results import answered, current
 from assay.notebook import layout
 from assay.notebook import read as notebook
-from assay.pairs import NOTEBOOK
 from assay.records import Observations, Results
+from assay.rulekit.pairs import NOTEBOOK
 
 
 def across(baseline: str, candidate: str, *, as_json: bool, gate: Gate) -> int:

@@ -5,16 +5,16 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from assay.answer.levels import readable
 from assay.audit.verdicts import failures
-from assay.cli.folded import say
-from assay.cli.gate import Gate, status
-from assay.cli.judging import judged_anew
-from assay.cli.readable import readable
-from assay.cli.summary import summary
+from assay.cli.terminal.summary import summary
+from assay.laboratory.gate import Gate, status
+from assay.laboratory.results import judged_anew
 from assay.notebook import read as notebook
 from assay.notebook.store import Store
 from assay.plain import to_plain
 from assay.records import Results, Verdict
+from assay.terminal.fold import say
 
 MOST_NAMED = 20
 """So many changed verdicts are named."""

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from assay import plain
 from assay.audit import limits
 from assay.audit.verdicts import state_of
-from assay.cli.gate import BAD_VERDICT, Gate
 from assay.errors import UsageError
+from assay.laboratory.gate import BAD_VERDICT, Gate
 from assay.published import arithmetic, grammar, implied
 from assay.published.finding import RULES, Case
 from assay.published.label import label

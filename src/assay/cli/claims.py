@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import fields
 from enum import StrEnum
 
-from assay.document import Document, one_of
 from assay.records import Claim, Durability, Load, Path, Regime, Tier
+from assay.toml_document import Document, one_of
 
 PARTS: dict[str, type[StrEnum]] = {"tier": Tier, "durability": Durability, "load": Load, "regime": Regime, "path": Path}
 

@@ -7,19 +7,20 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from assay.analysis import demand_groups
-from assay.analysis.demand_groups import Group, groups
-from assay.analysis.predict_words import linear
-from assay.cli import effects_shown, tables
-from assay.cli.folded import say
-from assay.cli.gate import Gate, status
-from assay.cli.judging import current
-from assay.cli.readable import readable
+from assay.answer.levels import readable
+from assay.cli.terminal import effects, tables
 from assay.errors import UsageError
+from assay.laboratory.gate import Gate, status
+from assay.laboratory.results import current
 from assay.notebook import read as notebook
 from assay.plain import to_plain
+from assay.prediction import demand_groups
+from assay.prediction.demand_groups import Group, groups
+from assay.prediction.wording import linear
 from assay.records import Results
 from assay.report.facts import arms
+from assay.terminal.fold import say
+from assay.terminal.table import Row, table
 
 
 def compare(lab: Path, which: str | None, *, as_json: bool, gate: Gate) -> int:
@@ -53,11 +54,11 @@ def shown(results: Results) -> str:
     """The answer for people."""
     results = readable(results)
     parts = (
-        effects_shown.answers(results),
+        effects.answers(results),
         tables.comparison_table(results),
         tables.requirement_table(results),
         "\n".join(one.statement for one in results.scaling),
-        effects_shown.effects(results),
+        effects.effects(results),
         differing(results),
         tables.reasons(results.comparison_verdicts.values()),
         tables.damage(results.damaged),
@@ -68,7 +69,7 @@ def shown(results: Results) -> str:
 def used(found: Sequence[Group]) -> str:
     """What one operation uses, and which rates that bounds; empty where the experiment varies no mix."""
     return "\n\n".join(
-        f"{title}\n{tables.table(head, [tables.Row(cells=row) for row in lines], width=10_000)}"
+        f"{title}\n{table(head, [Row(cells=row) for row in lines], width=10_000)}"
         for title, head, lines in demand_groups.tables(found)
     )
 

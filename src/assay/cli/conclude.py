@@ -5,22 +5,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from assay.cli.folded import say
-from assay.cli.judging import current
-from assay.cli.readable import readable
+from assay.answer.levels import readable
 from assay.notebook import read as notebook
-from assay.notebook.store import Store
 from assay.plain import to_plain
 from assay.records import Results
+from assay.terminal.fold import say
 
 REPORT = "report.html"
-
-
-def conclude(store: Store) -> Results:
-    """Compute everything that follows from the runs and keep it under `derived/`."""
-    results = current(store.folder)
-    store.derive(results.ruleset, results)
-    return results
 
 
 def write_report(folder: Path, results: Results) -> Path:
@@ -36,7 +27,7 @@ def write_report(folder: Path, results: Results) -> Path:
 
 def show(results: Results, folder: Path, *, as_json: bool) -> None:
     """The answer on standard output, then the report: where that cannot be written, the answer is there all the same."""
-    from assay.cli.summary import summary
+    from assay.cli.terminal.summary import summary
 
     if as_json:
         print(json.dumps(to_plain(results), sort_keys=True), flush=True)

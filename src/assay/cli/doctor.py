@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import json
-import sys
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from assay import catalogue
 from assay.catalogue import Host
-from assay.cli.folded import say
-from assay.errors import AssayError
-from assay.fleet.hosts.local import Local
-from assay.fleet.ledger import Cleaned, Ledger, Orphan
+from assay.hosts.local import Local
 from assay.machine import cgroups, throttle, tools
 from assay.machine.filesystems import FILESYSTEMS
 from assay.plain import to_plain
+from assay.terminal.fold import say
+from assay.undo.ledger import Cleaned, Ledger, Orphan
 
 FREE_TOOLS = ("losetup", "mount", "umount", "setpriv", "filefrag", "fio")
 """Tools of targets and workloads besides those of the file systems."""
@@ -172,16 +170,3 @@ def _told_orphans(health: Health) -> list[str]:
         left = [f"  {entry}" for orphan in health.orphans for entry in orphan.entries]
         return ["Orphans (left by a lab that was killed; `assay doctor --fix` undoes them):", *left]
     return ["Orphans:", *(f"  {one.state:7}{one.entry}{': ' + one.reason if one.reason else ''}" for one in health.cleaned)]
-
-
-def clean_quietly(host: Host) -> None:
-    """Clean up before a verb that changes things; what was undone, or could not be, is told on standard error."""
-    try:
-        cleaned = Ledger().clean(host)
-    except (AssayError, OSError) as error:
-        say(f"assay: orphans could not be looked for: {error}", sys.stderr)
-        return
-    for one in cleaned:
-        if one.state != "gone":
-            why = f": {one.reason}" if one.reason else ""
-            say(f"assay: {one.state} from a lab that was killed: {one.entry}{why}", sys.stderr)

@@ -5,31 +5,18 @@ from __future__ import annotations
 import inspect
 import json
 
-from assay import catalogue
 from assay.audit import limits
-from assay.catalogue import Rule
-from assay.errors import UsageError
-from assay.measures import sources
-from assay.soundness import ROWS
+from assay.catalogue import Rule, rule_named
+from assay.evidence import sources
+from assay.rulekit.soundness import ROWS
 
 
 def explain(rule: str, as_json: bool) -> int:
     """Print one rule by its id (`T01`) or name (`client-page-cache`). Raises UsageError naming the rules that exist."""
-    module, found = named(rule)
+    module, found = rule_named(rule)
     page = described(module, found)
     print(json.dumps(page, indent=2) if as_json else text(page))
     return 0
-
-
-def named(rule: str) -> tuple[str, Rule]:
-    """The rule of an id or name in any case, with the name of its module."""
-    every = {name: catalogue.find("rules", name) for name in catalogue.names("rules")}
-    wanted = rule.strip().lower().replace("_", "-")
-    for name, found in every.items():
-        if wanted in (found.id.lower(), found.name):
-            return name, found
-    known = ", ".join(f"{found.id} {found.name}" for found in sorted(every.values(), key=lambda found: found.id))
-    raise UsageError(f"found rule {rule!r}; expected an id or a name of: {known}")
 
 
 def described(module: str, rule: Rule) -> dict[str, object]:

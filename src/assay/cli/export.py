@@ -6,8 +6,8 @@ import json
 import sys
 from pathlib import Path
 
-from assay.cli.judging import current
 from assay.errors import DamagedError
+from assay.laboratory.results import current
 from assay.notebook import read as notebook
 from assay.notebook.export import Format
 from assay.notebook.export import export as write

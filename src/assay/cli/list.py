@@ -6,12 +6,13 @@ import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from assay.cli import tables
-from assay.cli.folded import say
+from assay.cli.terminal import tables
 from assay.errors import AssayError
 from assay.notebook import index
 from assay.notebook import read as notebook
 from assay.records import Outcome, VerdictState
+from assay.terminal.fold import say
+from assay.terminal.table import Row, table
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,7 +36,7 @@ def list_experiments(lab: Path, *, as_json: bool) -> int:
         print(json.dumps([asdict(one) for one in entries], sort_keys=True))
         return 0
     rows = [
-        tables.Row(
+        Row(
             cells=(
                 next(iter(one.verdicts), "-"),
                 one.experiment,
@@ -48,7 +49,7 @@ def list_experiments(lab: Path, *, as_json: bool) -> int:
         for one in entries
     ]
     say(
-        tables.table(("verdict", "experiment", "runs/trials", "last run (UTC)", "verdicts"), rows)
+        table(("verdict", "experiment", "runs/trials", "last run (UTC)", "verdicts"), rows)
         if rows
         else f"no experiments in {lab}"
     )

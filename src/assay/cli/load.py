@@ -8,17 +8,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from assay.cli.claims import claimed
-from assay.cli.doctor import clean_quietly
-from assay.cli.gate import Gate, status
-from assay.cli.laboratory import engine_path, observers, own_ledger
-from assay.cli.progress import Progress, ProgressMode
 from assay.errors import UsageError
 from assay.experiment import single
-from assay.fleet.hosts.local import Local
-from assay.fleet.run import Lab
+from assay.hosts.local import Local
+from assay.laboratory.gate import Gate, status
+from assay.laboratory.session import clean_quietly
+from assay.laboratory.single_run import conduct
 from assay.machine import own_file
 from assay.machine.found import NOTHING, look
 from assay.records import Experiment, Judged, Observations, Outcome, Plan, Results, Run
+from assay.terminal.progress import ProgressMode
 
 STANDARD_OUTPUT = "-"
 FAILED = 1
@@ -63,30 +62,10 @@ def check_output(asked: single.Asked, json_to: str | None) -> None:
         asked.document.wrong((), f"no directory {parent} for --json", "one that exists")
 
 
-def conduct(experiment: Experiment, plan: Plan, host: Local, mode: ProgressMode) -> tuple[Run, Observations]:
-    """Run the one trial; everything that was set up is removed at the end, also after an interrupt."""
-    progress = Progress(mode, len(plan.trials))
-    with own_ledger() as ledger:
-        lab = Lab(
-            experiment=experiment,
-            host=host,
-            ledger=ledger,
-            scratch="",
-            engine=str(engine_path()),
-            observers=observers(experiment),
-        )
-        try:
-            lab.install()
-            return lab.run(plan.trials[0], 1, progress)
-        finally:
-            lab.remove()
-            progress.close()
-
-
 def conclude(request: Request, experiment: Experiment, plan: Plan, what: tuple[Run, Observations]) -> int:
     """Judge, show and keep what was found; the exit status."""
     from assay.audit import judge
-    from assay.cli import load_shown as shown
+    from assay.cli.terminal import load as shown
     from assay.measures import sums
 
     run, observations = what

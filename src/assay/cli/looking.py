@@ -9,10 +9,10 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.gate import Gate
 from assay.cli.options import FileArgument, GateOption, JsonOption, LabOption, ProgressOption, WhichArgument, finish
-from assay.cli.progress import ProgressMode
+from assay.laboratory.gate import Gate
 from assay.survey.filters import Clock, Words
+from assay.terminal.progress import ProgressMode
 
 
 class ReportFormat(StrEnum):

@@ -19,7 +19,7 @@ def main() -> None:
     """Do what the words say; `--gate` alone means `--gate=on`."""
     if sys.argv[1:2] == [STAT]:
         gc.disable()  # nothing that is made is thrown away before the end: looking for it costs more than it gives
-        from assay.cli.stat import stat
+        from assay.cli.stat.verb import stat
 
         sys.exit(stat(sys.argv[2:]))
     gc.set_threshold(*GARBAGE)

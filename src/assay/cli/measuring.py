@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.gate import Gate
 from assay.cli.options import FileArgument, GateOption, JsonOption, LabOption, ProgressOption, finish
-from assay.cli.progress import ProgressMode
+from assay.laboratory.gate import Gate
+from assay.terminal.progress import ProgressMode
 
 
 def quick(
@@ -60,7 +60,7 @@ def load(
 
     Without an experiment file and without a notebook: the figures, what the load itself cost, and the audit in one line."""
     if kind is None or not words or asks_help:
-        from assay.cli.load_shown import keys_text, kinds_text
+        from assay.cli.terminal.load import keys_text, kinds_text
 
         finish(lambda: print(f"{context.get_help()}\n\n{kinds_text()}" if kind is None else keys_text(kind)) or 0)
     from assay.cli.load import Request
@@ -74,7 +74,7 @@ def stat(words: Annotated[list[str] | None, typer.Argument(metavar="[OPTIONS] --
     """Run any command, say what its number really measured.
 
     `main` reads its words before this would: here stands what the list of verbs says of it."""
-    from assay.cli.stat import stat as verb
+    from assay.cli.stat.verb import stat as verb
 
     finish(lambda: verb(words or []))
 
@@ -107,8 +107,8 @@ def weigh(
 
     Alone, in some seconds: the processor time of a look of each observer, the engine's own loop, the start of 16 clients.
     The audit takes about eight minutes a round; what this user or machine cannot run is skipped with the reason."""
-    from assay.cli.weigh import Request
-    from assay.cli.weigh import weigh as verb
+    from assay.cli.selftest import Request
+    from assay.cli.selftest import weigh as verb
 
     request = Request(
         audit=audit,

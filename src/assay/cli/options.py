@@ -14,10 +14,10 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from assay.cli.folded import say
-from assay.cli.gate import Gate
-from assay.cli.progress import ProgressMode
 from assay.errors import AssayError
+from assay.laboratory.gate import Gate
+from assay.terminal.fold import say
+from assay.terminal.progress import ProgressMode
 
 INTERRUPTED = 130
 

@@ -10,18 +10,18 @@ from pathlib import Path
 
 from assay import catalogue, measures
 from assay.catalogue import Host
-from assay.cli import design_shown
-from assay.cli.folded import say
-from assay.cli.history import history
+from assay.cli.terminal import design as design_shown
 from assay.errors import UsageError
 from assay.experiment import plan as planning
 from assay.experiment.design import Structure, structure
 from assay.experiment.outlook import Effect, Outlook
 from assay.experiment.read import read
-from assay.fleet import placement
-from assay.fleet.hosts.local import Local
+from assay.hosts.local import Local
+from assay.laboratory.history import history
 from assay.plain import to_plain
 from assay.records import Experiment, Plan, Precision
+from assay.terminal.fold import say
+from assay.trial import placement
 from assay.units import Unit, human
 
 SHOWN_RULES = 12

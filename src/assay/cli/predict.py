@@ -7,20 +7,21 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from assay.analysis import demand, predict_file, quantities
-from assay.analysis import predict_words as words
-from assay.analysis.predict_platform import matches_levels
-from assay.analysis.predict_question import Holdout, Platform
-from assay.analysis.predict_values import Selection
-from assay.analysis.prediction import Prediction, Use, predict
+from assay.analysis import quantities
 from assay.cli.beside import beside
-from assay.cli.judging import current
 from assay.cli.size import finite
-from assay.cli.tables import Row, table
 from assay.errors import AssayError
+from assay.laboratory.results import current
 from assay.notebook import read as notebook
 from assay.plain import to_plain
+from assay.prediction import demand, wording
+from assay.prediction import file as predict_file
+from assay.prediction.platform import matches_levels
+from assay.prediction.predict import Prediction, Use, predict
+from assay.prediction.question import Holdout, Platform
+from assay.prediction.values import Selection
 from assay.records import Estimate
+from assay.terminal.table import Row, table
 from assay.units import Refusal
 
 SCHEMA = "assay.predict/1"
@@ -88,14 +89,14 @@ def capacity(of: tuple[Path, str | None], measure: str, where: Selection) -> Est
 def text(found: Prediction) -> str:
     """The answer, then what it stands on."""
     question = found.question
-    blocks = [f"{question.title}. {question.question}".strip(), words.answer(found)]
+    blocks = [f"{question.title}. {question.question}".strip(), wording.answer(found)]
     tables = (
-        ("What is used of each resource", words.USE_HEAD, words.use_rows(found)),
-        ("What one operation takes", words.DEMAND_HEAD, words.demand_rows(found)),
+        ("What is used of each resource", wording.USE_HEAD, wording.use_rows(found)),
+        ("What one operation takes", wording.DEMAND_HEAD, wording.demand_rows(found)),
         (
             "What was predicted of mixes that took no part in the fit",
-            words.HOLDOUT_HEAD,
-            words.holdout_rows(found),
+            wording.HOLDOUT_HEAD,
+            wording.holdout_rows(found),
         ),
     )
     blocks += [f"{title}\n{table(head, [Row(cells=row) for row in rows], width=10_000)}" for title, head, rows in tables if rows]
@@ -108,7 +109,7 @@ def document(found: Prediction) -> dict[str, object]:
     told: dict[str, object] = {
         "schema": SCHEMA,
         "title": question.title,
-        "answer": words.answer(found),
+        "answer": wording.answer(found),
         "utilisation": interval(found.utilisation),
         "slowdown": interval(found.slowdown),
         "servers": {"likely": found.servers[0], "at_upper_end": found.servers[1]},

@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
 
-from assay.cli.gate import Gate
-from assay.cli.progress import ProgressMode
 from assay.cli.run import Request, carry_out
 from assay.errors import RefusedError, UsageError
 from assay.experiment import read as reading
+from assay.laboratory.gate import Gate
+from assay.terminal.progress import ProgressMode
 
 MOST_DIRECTORIES = 2
 FULL_BYTES = 256 << 20

@@ -6,12 +6,12 @@ import webbrowser
 from pathlib import Path
 
 from assay.analysis import curves as analysis
-from assay.analysis.demand_groups import groups, tables
-from assay.analysis.scaling_picture import pictured
-from assay.cli.judging import current
-from assay.cli.readable import readable
+from assay.analysis.scaling.picture import pictured
+from assay.answer.levels import readable
 from assay.errors import UsageError
+from assay.laboratory.results import current
 from assay.notebook import read as notebook
+from assay.prediction.demand_groups import groups, tables
 from assay.records import Direction, Results, Run
 from assay.report import selection
 from assay.report.inputs import Curve, Listed, Pictures

@@ -5,20 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from assay.cli import tables
-from assay.cli.campaign import Campaign, conduct
-from assay.cli.conclude import conclude, show
-from assay.cli.doctor import clean_quietly
-from assay.cli.gate import Gate, status
-from assay.cli.progress import Progress, ProgressMode
+from assay.cli.conclude import show
+from assay.cli.terminal import tables
 from assay.errors import UsageError
 from assay.experiment import plan as planning
 from assay.experiment import read as reading
-from assay.fleet.hosts.local import Local
+from assay.hosts.local import Local
+from assay.laboratory.campaign import Campaign, conduct
+from assay.laboratory.gate import Gate, status
+from assay.laboratory.results import conclude
+from assay.laboratory.session import clean_quietly
 from assay.notebook import layout
 from assay.notebook import read as notebook
 from assay.notebook.store import Store
 from assay.records import Change, Experiment, Outcome, Plan
+from assay.terminal.progress import Progress, ProgressMode
 
 NOT_ALL_MEASURED = 1
 

@@ -9,17 +9,19 @@ from pathlib import Path
 
 from assay import measures
 from assay.analysis import quantities, steady_state
+from assay.answer import levels as readable
+from assay.answer.wording.clients import account
+from assay.answer.wording.load_cost import own_cost
 from assay.audit import judge
-from assay.cli import readable, tables
-from assay.cli.account import account
-from assay.cli.folded import say
-from assay.cli.judging import judged_run
-from assay.cli.own_cost import own_cost
+from assay.cli.terminal import tables
 from assay.errors import DamagedError, UsageError
+from assay.laboratory.results import judged_run
 from assay.notebook import layout
 from assay.notebook import read as notebook
 from assay.plain import to_plain
 from assay.records import Experiment, Finding, Judged, Observations, Outcome, Phase, State, Verdict
+from assay.terminal.fold import say
+from assay.terminal.table import Row, table
 from assay.units import Unit
 
 
@@ -103,7 +105,7 @@ def told(judged: Judged, treated: Mapping[str, str]) -> str:
 def verdict_table(judged: Judged) -> str:
     """Every measure with its value and verdict."""
     rows = [
-        tables.Row(
+        Row(
             cells=(
                 verdict.state.value,
                 measure,
@@ -115,7 +117,7 @@ def verdict_table(judged: Judged) -> str:
         )
         for measure, verdict in judged.verdicts.items()
     ]
-    return tables.table(("verdict", "measure", "value", "corrected", "tier"), rows, (2, 3)) if rows else ""
+    return table(("verdict", "measure", "value", "corrected", "tier"), rows, (2, 3)) if rows else ""
 
 
 def together(head: str, said: Mapping[str, str]) -> str:
@@ -151,7 +153,7 @@ def doubts(findings: list[Finding]) -> str:
 def phase_table(phases: tuple[Phase, ...]) -> str:
     """How the phases followed each other."""
     rows = [
-        tables.Row(
+        Row(
             cells=(
                 phase.name if phase.measured else f"({phase.name})",
                 with_unit(phase.start_ns, Unit.NANOSECONDS),
@@ -164,9 +166,7 @@ def phase_table(phases: tuple[Phase, ...]) -> str:
         )
         for phase in phases
     ]
-    return (
-        tables.table(("phase", "start", "length", "drain", "cache", "clients", "operations"), rows, (1, 2, 3, 5)) if rows else ""
-    )
+    return table(("phase", "start", "length", "drain", "cache", "clients", "operations"), rows, (1, 2, 3, 5)) if rows else ""
 
 
 def cached(phase: Phase) -> str:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assay.cli.beside import beside
-from assay.cli.tables import Row, table
 from assay.errors import AssayError, RefusedError
 from assay.notebook import read as notebook
 from assay.plain import to_plain
@@ -17,6 +16,7 @@ from assay.report.charts.chain import Bar, Drawing
 from assay.report.charts.figure import Table
 from assay.sizing import read, wording
 from assay.sizing.sized import Sized, size
+from assay.terminal.table import Row, table
 from assay.units import Refusal, Unit
 
 SCHEMA = "assay.size/1"

@@ -7,9 +7,9 @@ import json
 import sys
 from pathlib import Path
 
-from assay.cli import tables
 from assay.errors import UsageError
 from assay.notebook import tables as notebook
+from assay.terminal.table import Row, table
 
 
 def sql(lab: Path, query: str, *, as_json: bool, as_csv: bool) -> int:
@@ -24,9 +24,9 @@ def sql(lab: Path, query: str, *, as_json: bool, as_csv: bool) -> int:
         writer.writerow(found.columns)
         writer.writerows(found.rows)
     else:
-        rows = [tables.Row(cells=tuple(text(value) for value in row)) for row in found.rows]
+        rows = [Row(cells=tuple(text(value) for value in row)) for row in found.rows]
         numbers = [n for n in range(len(found.columns)) if all(isinstance(row[n], int | float | None) for row in found.rows)]
-        print(tables.table(found.columns, rows, numbers))
+        print(table(found.columns, rows, numbers))
         print(f"{len(found.rows)} rows")
     return 0
 

@@ -13,8 +13,6 @@ from datetime import UTC, datetime
 from enum import Enum
 from pathlib import Path
 
-from assay.cli import tables
-from assay.cli.progress import SECOND_NS, ProgressMode
 from assay.errors import RefusedError, UsageError
 from assay.plain import to_plain
 from assay.report import population as picture
@@ -26,6 +24,8 @@ from assay.survey.names import shown
 from assay.survey.population import Counting, reaching
 from assay.survey.result import Group, Survey
 from assay.survey.walk import Inode, See, Walk, begin
+from assay.terminal.progress import SECOND_NS, ProgressMode
+from assay.terminal.table import Row, table
 
 
 class Out(Enum):
@@ -227,7 +227,7 @@ def text(found: Survey) -> str:
 
 
 def _table(head: tuple[str, ...], rows: tuple[tuple[str, ...], ...]) -> str:
-    return tables.table(head, [tables.Row(cells=row) for row in rows], range(1, len(head)))
+    return table(head, [Row(cells=row) for row in rows], range(1, len(head)))
 
 
 class Progress:

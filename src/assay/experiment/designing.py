@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from assay.document import Document, Path, Point
 from assay.experiment import design, fractions, plackett_burman
 from assay.experiment.shape import FileShape
 from assay.records import Change, DesignKind, Experiment, Factor
+from assay.toml_document import Document, Path, Point
 
 TWO_LEVELS = frozenset({DesignKind.FRACTIONAL, DesignKind.SCREENING})
 NUMERALS = {3: "III", 4: "IV", 5: "V", 6: "VI", 7: "VII"}

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from assay.catalogue import Workload
-from assay.document import Document, Path, Point, one_of, shown
 from assay.experiment.knobs import lookup, resolve
 from assay.experiment.parts import RESERVED, Part, unreached
 from assay.experiment.shape import FactorShape, check
 from assay.records import Change, Factor, HostSpec, Value
+from assay.toml_document import Document, Path, Point, one_of, shown
 from assay.units import Refusal
 
 MOST_CHECKED = 1000

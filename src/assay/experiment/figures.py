@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from assay.catalogue import Workload
-from assay.document import Document, Path, Point, one_of
 from assay.experiment.factors import variants
 from assay.experiment.parts import Part, unreached
 from assay.experiment.shape import FileShape
 from assay.measures.figures import FIGURES, OBSERVED, figure_kind
 from assay.records import Claim, Factor, HostSpec, Measure, Requirement, RequirementKind
+from assay.toml_document import Document, Path, Point, one_of
 from assay.units import EXAMPLES, Refusal, Unit, attempt
 
 _UNITS: tuple[tuple[str, Unit], ...] = (

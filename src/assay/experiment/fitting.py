@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping
 
 from assay import units
 from assay.catalogue import Order, Target, Workload
-from assay.document import Document, one_of
 from assay.experiment.factors import MOST_CHECKED, variants
 from assay.experiment.parts import Part
 from assay.records import Endpoint, Factor, Value
+from assay.toml_document import Document, one_of
 from assay.units import Unit
 
 

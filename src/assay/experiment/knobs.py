@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from assay import units
 from assay.catalogue import Knob, KnobKind
-from assay.document import Document, Path, Point, one_of, shown
 from assay.records import Value
+from assay.toml_document import Document, Path, Point, one_of, shown
 from assay.units import EXAMPLES, Refusal, Unit, attempt
 
 FREE = ".*"

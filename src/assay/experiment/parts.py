@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 from assay import catalogue
 from assay.catalogue import PLACEMENT, TIMING, Knob, Target, Workload
-from assay.document import Document, Path, Point, one_of, shown
 from assay.experiment.knobs import Settings, declared, settings
 from assay.experiment.shape import EventShape, FileShape, HostShape, check
 from assay.records import Event, HostSpec, TargetSpec, WorkloadSpec
+from assay.toml_document import Document, Path, Point, one_of, shown
 from assay.units import Refusal, Unit, attempt
 
 RESERVED = ("target", "workload", "clients", "hosts")

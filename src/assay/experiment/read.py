@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from assay import catalogue, links
-from assay.document import Document, Point, load, one_of, shown
 from assay.errors import UsageError
 from assay.experiment import designing, figures, fitting, parts
 from assay.experiment import factors as varying
@@ -22,6 +21,7 @@ from assay.experiment.factors import Scene
 from assay.experiment.outlook import LEAST_BLOCKS
 from assay.experiment.shape import FileShape, check
 from assay.records import Experiment, Factor, HostSpec, Precision, TargetSpec, Value, WorkloadSpec
+from assay.toml_document import Document, Point, load, one_of, shown
 from assay.units import Refusal, Unit, attempt
 
 DEFAULT_REPEATS = 5

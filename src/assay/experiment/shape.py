@@ -6,9 +6,9 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, StrictStr, ValidationError
 
-from assay.document import Document, Path, Point, one_of, shown
 from assay.records import Change, DesignKind, Durability, Load, Regime, Summary, Tier
 from assay.records import Path as Way
+from assay.toml_document import Document, Path, Point, one_of, shown
 
 Table = dict[str, Any]
 

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field, replace
 
 from assay import catalogue, units
 from assay.catalogue import PLACEMENT, TIMING, Knob, KnobKind, Order, Workload
-from assay.document import Document, one_of
 from assay.errors import UsageError
 from assay.experiment import words
 from assay.experiment.digest import digest
@@ -36,6 +35,7 @@ from assay.records import (
     Value,
     WorkloadSpec,
 )
+from assay.toml_document import Document, one_of
 from assay.units import Unit
 
 MOST_CLIENTS = 1024

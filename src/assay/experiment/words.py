@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from assay.catalogue import Knob, KnobKind
-from assay.document import Document, one_of
 from assay.experiment.knobs import expected, lookup, resolve
 from assay.records import Value
+from assay.toml_document import Document, one_of
 from assay.units import Refusal, Unit
 
 SWITCHES = {"true": True, "false": False}

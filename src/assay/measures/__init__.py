@@ -14,7 +14,6 @@ from assay.measures.figures import (
     phase_of,
     value,
 )
-from assay.measures.sentence import Answer, answer
 from assay.measures.text import in_bytes, label_of, percent, with_unit
 from assay.measures.windows import (
     Window,
@@ -31,13 +30,11 @@ __all__ = [
     "AMOUNTS",
     "CONCURRENCY",
     "FIGURES",
-    "Answer",
     "Better",
     "CurvePoint",
     "Figure",
     "Kind",
     "Window",
-    "answer",
     "client_operations",
     "common_window",
     "costs",

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from enum import StrEnum
 
+from assay.evidence import ladder
 from assay.frozen import dataclass
-from assay.measures import cost, ladder, latency
+from assay.measures import cost, latency
 from assay.measures.text import with_unit
 from assay.measures.windows import Window, common_window, counted, steady_edges, totals, whole_window
 from assay.records import ABSOLUTE, Claim, Client, Direction, Durability, Measure, Observations, OperationTotal, Phase, Run, Tier

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from assay.evidence import ladder
 from assay.frozen import dataclass
-from assay.measures import ladder
 from assay.measures.figures import claims_media
 from assay.measures.text import with_unit
 from assay.records import Direction, Measure, Observations, Phase, Run, Rung, Series, Tier

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from assay.catalogue import Evidence, Host, Observer
 from assay.errors import EvidenceError
+from assay.evidence.snapshots import Origin, Passed, counter, edges, gauge, number, reading, rise, text_of, texts
 from assay.records import Direction, Reading, Rung, Series, Snapshot, Subject
-from assay.snapshots import Origin, Passed, counter, edges, gauge, number, reading, rise, text_of, texts
 
 DISKSTATS = "/proc/diskstats"
 SECTOR_BYTES = 512

@@ -12,8 +12,8 @@ import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 
 from assay.catalogue import Evidence, Host, Observer
+from assay.evidence.snapshots import Origin, counter, gauge, named_numbers, number, text_of, texts
 from assay.records import Series, Snapshot, Subject
-from assay.snapshots import Origin, counter, gauge, named_numbers, number, text_of, texts
 
 ROOT = "/sys/fs/cgroup"
 VERSION_2 = f"{ROOT}/cgroup.controllers"

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 
 from assay.catalogue import Evidence, Host, Observer
 from assay.errors import EvidenceError
+from assay.evidence.snapshots import Origin, gauge, number, text_of, texts, why_not
 from assay.records import ABSOLUTE, Snapshot, Subject
-from assay.snapshots import Origin, gauge, number, text_of, texts, why_not
 
 STAT = "/proc/stat"
 CLOCKS = "clock_gettime"

@@ -13,8 +13,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from assay.catalogue import Evidence, Host, Observer
 from assay.errors import EvidenceError
+from assay.evidence.snapshots import Origin, counter, gauge, number, text_of, texts, why_not
 from assay.records import ABSOLUTE, Series, Snapshot, Subject
-from assay.snapshots import Origin, counter, gauge, number, text_of, texts, why_not
 
 STAT = "/proc/stat"
 TICK_NS = 10_000_000

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from assay.catalogue import Evidence, Host, Observer, ObserverScope
+from assay.evidence.snapshots import texts
 from assay.machine import facts as told
 from assay.machine.sources import EACH, of_device
 from assay.records import Edge, Fact, FactClass, Snapshot, Subject, When
-from assay.snapshots import texts
 
 VM = "/proc/sys/vm"
 CLOCK = "/sys/devices/system/clocksource/clocksource0/current_clocksource"

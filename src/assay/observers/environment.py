@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from assay.catalogue import Evidence, Host, Observer, ObserverScope
+from assay.evidence.snapshots import text_of, texts
 from assay.machine import facts as told
 from assay.machine import sources
 from assay.machine.sources import EACH
 from assay.records import Edge, Fact, FactClass, Snapshot, Subject, When
-from assay.snapshots import text_of, texts
 
 WHOLE = {
     "meminfo": "/proc/meminfo",

@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 
 from assay.catalogue import Evidence, Host, Observer, ObserverScope
 from assay.errors import EvidenceError
+from assay.evidence.snapshots import texts
 from assay.records import Edge, Fact, FactClass, Snapshot, Subject, When
-from assay.snapshots import texts
 
 BLOCK, EXT4, BTRFS, NETWORK = "/sys/block", "/sys/fs/ext4", "/sys/fs/btrfs", "/sys/class/net"
 COUNTERS = ("ioerr_cnt", "iotmo_cnt")

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from assay.catalogue import Evidence, Host, Observer
+from assay.evidence.snapshots import Origin, counter, gauge, number, text_of, texts
 from assay.records import Series, Snapshot, Subject
-from assay.snapshots import Origin, counter, gauge, number, text_of, texts
 
 CPU = "/sys/devices/system/cpu"
 FILES = ("name", "latency", "usage")

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from assay.catalogue import Evidence, Host, Observer
 from assay.errors import EvidenceError
+from assay.evidence.snapshots import Origin, gauge
 from assay.records import ABSOLUTE, Edge, Fact, FactClass, Snapshot, Subject, When
-from assay.snapshots import Origin, gauge
 
 LOG = "/dev/kmsg"
 LOST = "lost"

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from assay.catalogue import Evidence, Host, Observer
+from assay.evidence.snapshots import Origin, gauge
 from assay.machine.stack import rotates
 from assay.records import Series, Snapshot, Subject
-from assay.snapshots import Origin, gauge
 
 MOST_FILES = 256
 """More would make the edges long."""

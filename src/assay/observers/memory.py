@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from assay.catalogue import Evidence, Host, Observer
+from assay.evidence.snapshots import Origin, counter, gauge, named_numbers, number, text_of, texts, why_not
 from assay.records import ABSOLUTE, Series, Snapshot, Subject
-from assay.snapshots import Origin, counter, gauge, named_numbers, number, text_of, texts, why_not
 
 MEMINFO = "/proc/meminfo"
 VMSTAT = "/proc/vmstat"

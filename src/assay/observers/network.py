@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from assay.catalogue import Evidence, Host, Observer
 from assay.errors import EvidenceError
+from assay.evidence.snapshots import Origin, Passed, counter, edges, number, reading, rise, text_of, texts, why_not
 from assay.records import ABSOLUTE, Direction, Reading, Rung, Series, Snapshot, Subject
-from assay.snapshots import Origin, Passed, counter, edges, number, reading, rise, text_of, texts, why_not
 
 DEV = "/proc/net/dev"
 SNMP = "/proc/net/snmp"

@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from assay.catalogue import Evidence, Host, Observer
 from assay.errors import EvidenceError
+from assay.evidence.snapshots import Origin, gauge
 from assay.records import Fact, FactClass, Series, Snapshot, Subject, When
-from assay.snapshots import Origin, gauge
 
 MOST_FILES = 256
 """More would make the edges long: see the measured cost."""

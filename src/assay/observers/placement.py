@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from assay.catalogue import Evidence, Host, Observer
 from assay.errors import EvidenceError
+from assay.evidence.snapshots import Origin, gauge, named_numbers, number, text_of, texts
 from assay.records import ABSOLUTE, Edge, Series, Snapshot, Subject
-from assay.snapshots import Origin, gauge, named_numbers, number, text_of, texts
 
 SOFTIRQS = "/proc/softirqs"
 NODES = "/sys/devices/system/node"

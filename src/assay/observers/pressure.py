@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 
 from assay.catalogue import Evidence, Host, Observer
 from assay.errors import EvidenceError
+from assay.evidence.snapshots import Origin, counter, number, text_of, texts, why_not
 from assay.records import ABSOLUTE, Series, Snapshot, Subject
-from assay.snapshots import Origin, counter, number, text_of, texts, why_not
 
 RESOURCES = ("cpu", "io", "memory")
 KINDS = ("some", "full")

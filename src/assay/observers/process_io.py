@@ -13,8 +13,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from assay.catalogue import Evidence, Host, Observer
 from assay.errors import EvidenceError
+from assay.evidence.snapshots import Origin, Passed, counter, edges, named_numbers, reading, rise, text_of, texts, why_not
 from assay.records import Direction, Reading, Rung, Series, Snapshot, Subject
-from assay.snapshots import Origin, Passed, counter, edges, named_numbers, reading, rise, text_of, texts, why_not
 
 PAGE_BYTES = 4096
 """The kernel counts whole pages: a byte at each end of a transfer may count for a page."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from assay.catalogue import Evidence, Host, Observer
-from assay.process_table import (
+from assay.evidence.process_table import (
     INIT,
     KERNEL_THREAD,
     NOTHING,
@@ -24,8 +24,8 @@ from assay.process_table import (
     seen_over_time,
     words,
 )
+from assay.evidence.snapshots import Origin, gauge, text_of
 from assay.records import ABSOLUTE, Series, Snapshot, Subject
-from assay.snapshots import Origin, gauge, text_of
 
 SELF = "/proc/self/stat"
 MOST_NAMED = 8

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from assay.catalogue import Evidence, Host, Observer, ObserverScope
+from assay.evidence.snapshots import number, text_of, texts
 from assay.records import Edge, Fact, FactClass, Snapshot, Subject, When
-from assay.snapshots import number, text_of, texts
 
 CPU = "/sys/devices/system/cpu"
 PIECES = "pieces_ns"

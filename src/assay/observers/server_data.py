@@ -12,9 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from assay.catalogue import Evidence, Host, Observer
 from assay.errors import AssayError
+from assay.evidence.snapshots import Origin, counter, gauge
 from assay.machine.server import MOST_FILES, data_files
 from assay.records import Series, Server, Snapshot, Subject
-from assay.snapshots import Origin, counter, gauge
 
 PAGES = {"cached": "cached_bytes", "dirty": "dirty_bytes", "writeback": "writeback_bytes"}
 SIZE = "file_bytes"

@@ -12,9 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from assay.catalogue import Evidence, Host, Observer
 from assay.errors import EvidenceError
+from assay.evidence.snapshots import Origin, Passed, counter, edges, number, reading, rise, text_of, texts, why_not
 from assay.machine.server import LOOPBACK, pids, shares_network
 from assay.records import Direction, Reading, Rung, Series, Snapshot, Subject
-from assay.snapshots import Origin, Passed, counter, edges, number, reading, rise, text_of, texts, why_not
 
 DIRECTIONS = {Direction.READ: (0, 1), Direction.WRITE: (8, 9)}
 """Columns of bytes and packets of /proc/net/dev."""

@@ -15,9 +15,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from assay.catalogue import Evidence, Host, Observer
+from assay.evidence.snapshots import Origin, Passed, counter, edges, gauge, named_numbers, number, reading, rise, text_of, texts
 from assay.machine.server import pids
 from assay.records import Direction, Reading, Rung, Series, Snapshot, Subject
-from assay.snapshots import Origin, Passed, counter, edges, gauge, named_numbers, number, reading, rise, text_of, texts
 
 PAGE_BYTES = 4096
 """The kernel counts whole pages, as at rung L2."""

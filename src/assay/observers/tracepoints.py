@@ -15,9 +15,9 @@ from typing import Any
 
 from assay.catalogue import Beside, Evidence, Host, Observer
 from assay.errors import EvidenceError
+from assay.evidence.snapshots import Origin, Points, counter
 from assay.machine import bpftrace, stack
 from assay.records import ABSOLUTE, Snapshot, Subject
-from assay.snapshots import Origin, Points, counter
 
 MOST_FILES = 4096
 MOST_PROCESSES = 128

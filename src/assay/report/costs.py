@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from assay import measures
+from assay.answer import marks
+from assay.answer.scales import show
 from assay.measures.cost import UNITS
 from assay.records import Judged, Observations, Phase
-from assay.report import words
-from assay.report.quantities import show
 
 COLUMNS = {
     "user_instructions_per_op": "user instructions",
@@ -51,7 +51,7 @@ def _rows(phases: Sequence[tuple[Judged, Phase]], known: Sequence[str]) -> Itera
         found = measures.costs(phase)
         yield CostRow(
             run=judged.id,
-            levels=words.levels(judged.run.trial.levels),
+            levels=marks.levels(judged.run.trial.levels),
             phase=phase.name,
             figures=tuple(UNKNOWN if (value := found[name]) is None else show(value, UNITS[name]) for name in known),
         )

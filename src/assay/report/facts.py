@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from assay.answer import marks
+from assay.answer.headlines import subject
 from assay.records import Comparison, Finding, Judged, Observations, Results, Verdict, When
-from assay.report import words
-from assay.report.headlines import subject
 
 FIRST = (
     "kernel.release",
@@ -54,9 +54,9 @@ class Arms:
     @property
     def said(self) -> str:
         """In one sentence, also where nothing differs."""
-        follow = f" From it follow {words.count(len(self.implied), 'fact')}." if self.implied else ""
-        changed = f" {words.count(len(self.changed), 'fact')} changed during a run." if self.changed else ""
-        besides = words.count(len(self.beside), "thing") if self.beside else "nothing"
+        follow = f" From it follow {marks.count(len(self.implied), 'fact')}." if self.implied else ""
+        changed = f" {marks.count(len(self.changed), 'fact')} changed during a run." if self.changed else ""
+        besides = marks.count(len(self.beside), "thing") if self.beside else "nothing"
         return f"The arms differ in {besides} besides the factor ({self.compared} facts compared).{changed}{follow}"
 
 
@@ -81,7 +81,7 @@ def _arms(one: Comparison, finding: Finding) -> Arms:
     implied = [text.removeprefix(IMPLIED) for text in finding.evidence if text.startswith(IMPLIED)]
     compared = finding.observed.get("compared")
     return Arms(
-        title=f"{one.factor}: {words.level(one.baseline)} against {words.level(one.candidate)}",
+        title=f"{one.factor}: {marks.level(one.baseline)} against {marks.level(one.candidate)}",
         compared=int(compared) if isinstance(compared, int | float) else 0,
         beside=tuple(text for text in finding.evidence if not text.startswith((CHANGED, IMPLIED))),
         changed=tuple(changed),
@@ -106,7 +106,7 @@ def facts(observed: Sequence[tuple[Judged, Observations]]) -> dict[str, object]:
         "facts": tuple(row for _, row in sorted(rows, key=lambda pair: (not pair[0], _rank(pair[1].key)))),
         "compared": len(observed),
         "differing": sum(differs for differs, _ in rows),
-        "facts_of": f"{words.count(len(observed), 'run')} ({', '.join(judged.id for judged, _ in observed)})",
+        "facts_of": f"{marks.count(len(observed), 'run')} ({', '.join(judged.id for judged, _ in observed)})",
         "missing": tuple(sorted(missing.items())),
     }
 

@@ -7,12 +7,12 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from assay.measures import sentence
+from assay.answer import marks
+from assay.answer.headlines import subject
+from assay.answer.reasons import why
+from assay.answer.scales import NARROW
+from assay.answer.wording import comparison as sentence
 from assay.records import Comparison, Results, Value, VerdictState
-from assay.report import words
-from assay.report.headlines import subject
-from assay.report.quantities import NARROW
-from assay.report.reasons import why
 
 REACH = 8.0
 """The axis goes to eight times at most."""
@@ -128,8 +128,8 @@ def ratios(results: Results) -> tuple[Ratios, ...]:
     return tuple(
         Ratios(
             measure=name,
-            title=words.measure(titles[name]) if name in titles else name,
-            better="lower is better" if words.lower_is_better(name) else "higher is better",
+            title=marks.measure(titles[name]) if name in titles else name,
+            better="lower is better" if marks.lower_is_better(name) else "higher is better",
             rows=tuple(rows),
         )
         for name, rows in grouped.items()
@@ -165,6 +165,6 @@ def _is_number(level: Value) -> bool:
 
 def _named(one: Comparison) -> Iterable[str]:
     """Which arms, and under which conditions."""
-    yield f"{sentence.candidate_of(one)} {'against' if _is_number(one.candidate) else 'to'} {words.level(one.baseline)}"
+    yield f"{sentence.candidate_of(one)} {'against' if _is_number(one.candidate) else 'to'} {marks.level(one.baseline)}"
     if one.within:
-        yield words.levels(one.within)
+        yield marks.levels(one.within)

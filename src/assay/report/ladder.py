@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from assay.measures import ladder as rungs
+from assay.answer import marks
+from assay.answer.scales import share, show
+from assay.evidence import ladder
 from assay.records import (
     Direction,
     Finding,
@@ -20,8 +22,6 @@ from assay.records import (
     Verdict,
     VerdictState,
 )
-from assay.report import words
-from assay.report.quantities import share, show
 
 COUNTED = 0.02
 """A rung below which more bytes were seen than on it by this share did not count them all (asynchronous I/O on L1)."""
@@ -108,7 +108,7 @@ def ladders(judged: Judged, observations: Observations) -> tuple[Ladder, ...]:
     made = []
     for phase in judged.run.phases:
         ways = list(dict.fromkeys(phase.directions.values())) if phase.measured else []
-        moved = any(rungs.asked_bytes(phase, observations, way) for way in ways if way is not Direction.METADATA)
+        moved = any(ladder.asked_bytes(phase, observations, way) for way in ways if way is not Direction.METADATA)
         for direction in (way for way in ways if not (moved and way is Direction.METADATA)):
             one = _ladder(judged, phase, direction, observations)
             if one is not None:
@@ -118,7 +118,7 @@ def ladders(judged: Judged, observations: Observations) -> tuple[Ladder, ...]:
 
 def _ladder(judged: Judged, phase: Phase, direction: Direction, seen: Observations) -> Ladder | None:
     metadata = direction is Direction.METADATA
-    total = rungs.done_operations(phase, direction) if metadata else rungs.asked_bytes(phase, seen, direction)
+    total = ladder.done_operations(phase, direction) if metadata else ladder.asked_bytes(phase, seen, direction)
     if not total:
         return None
     below = _below(seen, phase, direction, _rungs(judged, phase, direction))
@@ -130,7 +130,7 @@ def _ladder(judged: Judged, phase: Phase, direction: Direction, seen: Observatio
         operation=", ".join(operations),
         direction=OPERATIONS if metadata else direction.value,
         run=judged.id,
-        levels=words.levels(judged.run.trial.levels),
+        levels=marks.levels(judged.run.trial.levels),
         total=total,
         steps=steps,
         full=max(1.0, *((one.amount + one.late) / total for one in shown)),
@@ -168,8 +168,8 @@ def _below(seen: Observations, phase: Phase, asked: Direction, wanted: Sequence[
         subjects = dict.fromkeys(one.subject for one in readings) if rung in _DEVICES else {"": None}
         for subject in subjects:
             own = replace(seen, readings=tuple(one for one in readings if subject in ("", one.subject)))
-            clock = [step for way in directions if (step := rungs.passed(phase, own, rung, way))]
-            drain = [step for way in directions if (step := rungs.passed(phase, own, rung, way, Span.DRAIN))]
+            clock = [step for way in directions if (step := ladder.passed(phase, own, rung, way))]
+            drain = [step for way in directions if (step := ladder.passed(phase, own, rung, way, Span.DRAIN))]
             if clock:
                 late = _sum(drain, operations=metadata) if rung in _DEVICES else 0.0
                 name = subject.partition(":")[2]
@@ -177,7 +177,7 @@ def _below(seen: Observations, phase: Phase, asked: Direction, wanted: Sequence[
     return found
 
 
-def _sum(steps: Sequence[rungs.Step], *, operations: bool) -> float:
+def _sum(steps: Sequence[ladder.Step], *, operations: bool) -> float:
     return sum(step.operations if operations else step.bytes for step in steps)
 
 

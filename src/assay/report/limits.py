@@ -11,11 +11,11 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from assay import measures
-from assay.measures import ladder
+from assay.answer import marks
+from assay.answer.scales import share
+from assay.evidence import ladder
 from assay.records import Direction, Finding, Judged, Limit, Measure, Observations, Phase, State
-from assay.report import words
 from assay.report.charts.strips import value_at
-from assay.report.quantities import share
 from assay.units import Unit
 
 ROOFLINE = "L04"
@@ -59,7 +59,7 @@ def chains(observed: Sequence[tuple[Judged, Observations]]) -> tuple[Chain, ...]
         Chain(
             phase=phase.name,
             run=judged.id,
-            levels=words.levels(judged.run.trial.levels),
+            levels=marks.levels(judged.run.trial.levels),
             links=(
                 *_processors(judged, phase, seen),
                 *_devices(judged, phase, seen),

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from assay.measures import label_of, sentence
+from assay.answer import doubts, marks
+from assay.answer.headlines import subject
+from assay.answer.instead import instead
+from assay.answer.scales import show, show_range
+from assay.answer.wording import comparison
+from assay.measures import label_of
 from assay.records import Cell, Finding, Measure, Results, State, Verdict, VerdictState, worst
-from assay.report import answer, words
 from assay.report.charts import cells
 from assay.report.charts.figure import Figure
-from assay.report.headlines import subject
-from assay.report.instead import instead
-from assay.report.quantities import show, show_range
 
 MOST_FIGURES = 8
 """A measure with more combinations of levels opens with one line of them all; its chart and table have the rest."""
@@ -81,14 +82,14 @@ class VerdictGroup:
 
 def measures(results: Results) -> Iterable[Section]:
     """A section for each measure of the experiment."""
-    counts = answer.by_measure(results)
+    counts = doubts.by_measure(results)
     for measure in results.experiment.measures:
         labels = [judged.verdicts[measure.name].label for judged in results.runs if measure.name in judged.verdicts]
         if labels:
             yield Section(
                 name=measure.name,
-                heading=words.measure(measure),
-                claim=words.claim(measure.claim),
+                heading=marks.measure(measure),
+                claim=marks.claim(measure.claim),
                 counts=counts[measure.name],
                 label=label_of(labels),
                 figure=cells.figure(results, measure),
@@ -121,11 +122,11 @@ def _all(measure: Measure, here: Sequence[Cell], each: Sequence[FigureRow]) -> F
     labels = [row.label.partition(";")[0] for row in each]
     varied = (name for name in here[0].levels if len({cell.levels.get(name) for cell in here}) > 1)
     states = [row.state for row in each]
-    counts = ", ".join(f"{states.count(state)} {state.value}" for state in words.MEANING if state in states)
+    counts = ", ".join(f"{states.count(state)} {state.value}" for state in marks.MEANING if state in states)
     return FigureRow(
-        name=words.measure(measure),
+        name=marks.measure(measure),
         levels=f"{len(here)} combinations of {' and '.join(varied)}",
-        claim=words.claim(measure.claim),
+        claim=marks.claim(measure.claim),
         value=show_range(min(one.value for one in known), max(one.value for one in known), known[0].unit) if known else "-",
         interval="smallest to largest estimate" if known else "n = 0",
         state=worst(states),
@@ -140,13 +141,13 @@ def _figure(results: Results, measure: Measure, cell: Cell) -> FigureRow:
     here = [judged.verdicts[cell.measure] for judged in results.runs if judged.id in names and cell.measure in judged.verdicts]
     state = worst(verdict.state for verdict in here) if here else VerdictState.UNVERIFIED
     return FigureRow(
-        name=words.measure(measure),
-        levels=words.levels(cell.levels),
-        claim=words.claim(measure.claim),
+        name=marks.measure(measure),
+        levels=marks.levels(cell.levels),
+        claim=marks.claim(measure.claim),
         value=show(one.value, one.unit) if cell.estimate else f"({show(one.value, one.unit)})",
         interval=_interval(cell) if cell.estimate else "; ".join(part for part in ("n = 0", instead(here)) if part),
         state=state,
-        label="; ".join(filter(None, (label_of([one.label for one in here if one.state is state]), sentence.left_out(cell)))),
+        label="; ".join(filter(None, (label_of([one.label for one in here if one.state is state]), comparison.left_out(cell)))),
     )
 
 
@@ -167,15 +168,15 @@ def verdicts(results: Results) -> dict[str, object]:
 def _groups(results: Results) -> Iterable[VerdictGroup]:
     for measure in results.experiment.measures:
         here = [(judged, judged.verdicts[measure.name]) for judged in results.runs if measure.name in judged.verdicts]
-        rows = tuple(_row(judged.id, words.levels(judged.run.trial.levels), verdict) for judged, verdict in here)
+        rows = tuple(_row(judged.id, marks.levels(judged.run.trial.levels), verdict) for judged, verdict in here)
         if rows:
-            yield _group(words.measure(measure), rows, [(judged.id, verdict) for judged, verdict in here])
+            yield _group(marks.measure(measure), rows, [(judged.id, verdict) for judged, verdict in here])
     compared = [
         (one, results.comparison_verdicts[name])
         for one in results.comparisons
         if (name := subject(one)) in results.comparison_verdicts
     ]
-    rows = tuple(_row(one.measure, words.levels({one.factor: one.candidate, **one.within}), verdict) for one, verdict in compared)
+    rows = tuple(_row(one.measure, marks.levels({one.factor: one.candidate, **one.within}), verdict) for one, verdict in compared)
     if rows:
         yield _group("Comparisons", rows, [(subject(one), verdict) for one, verdict in compared])
 
@@ -184,7 +185,7 @@ def _group(title: str, rows: Sequence[VerdictRow], here: Sequence[tuple[str, Ver
     states = [row.state for row in rows]
     return VerdictGroup(
         title=title,
-        counts=tuple((state, states.count(state)) for state in words.MEANING if state in states),
+        counts=tuple((state, states.count(state)) for state in marks.MEANING if state in states),
         rows=tuple(row for row in rows if len(rows) <= LISTED or row.state is not VerdictState.SOUND),
         left_out=states.count(VerdictState.SOUND) if len(rows) > LISTED else 0,
         findings=_findings(here),
@@ -241,7 +242,7 @@ def again(results: Results, command: str | None) -> tuple[tuple[str, str], ...]:
     rows = (
         ("Command", command or "assay run experiment.toml"),
         ("Seed of the schedule", str(results.plan.seed)),
-        ("Schedule", f"{words.count(results.plan.blocks, 'block')}, {words.count(len(results.plan.trials), 'trial')}"),
+        ("Schedule", f"{marks.count(results.plan.blocks, 'block')}, {marks.count(len(results.plan.trials), 'trial')}"),
         ("Experiment (SHA-256)", experiment.digest),
         ("Rules", results.ruleset),
         ("Versions", ", ".join(f"{name} {version}" for name, version in versions.items())),
@@ -254,6 +255,6 @@ def again(results: Results, command: str | None) -> tuple[tuple[str, str], ...]:
 def _spec(name: str, kind: str, knobs: object) -> str:
     assert hasattr(knobs, "items")
     said = ", ".join(
-        f"{knob} = {words.level(value)}" for knob, value in knobs.items() if value is not None and words.level(value)
+        f"{knob} = {marks.level(value)}" for knob, value in knobs.items() if value is not None and marks.level(value)
     )
     return f"{name}: {kind}" + (f" ({said})" if said else "")

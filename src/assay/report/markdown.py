@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from assay.answer import doubts, first_line, headlines, marks
+from assay.answer.scales import show, show_range, times
 from assay.records import CourseState, Results, VerdictState
-from assay.report import answer, forest, headlines, lead, listing, steady, words
+from assay.report import forest, listing, steady
 from assay.report.charts import tornado
-from assay.report.quantities import show, show_range, times
 
 MEANS = re.compile(
     r"[\\`*|~]"
@@ -55,13 +56,13 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def _lead(results: Results) -> str:
-    first = lead.lead(results)
+    first = first_line.lead(results)
     return "\n".join((f"**{escape(first.text)}**", *(f"- {escape(one)}" for one in first.more))) if first else ""
 
 
 def _headlines(results: Results) -> str:
     if not results.runs:
-        return f"There is no answer yet: no run has been made of {words.count(len(results.plan.trials), 'trial')}."
+        return f"There is no answer yet: no run has been made of {marks.count(len(results.plan.trials), 'trial')}."
     return "\n".join(line for group in headlines.headlines(results) for line in _group(group))
 
 
@@ -84,12 +85,12 @@ def _requirements(results: Results) -> str:
             one.state.value,
             group.title,
             group.text,
-            words.levels(one.levels),
+            marks.levels(one.levels),
             show(one.estimate.value, times(one.estimate.unit)) if one.estimate else "",
             show_range(one.estimate.low, one.estimate.high, times(one.estimate.unit)) if one.estimate else "",
             one.verdict.value,
         )
-        for group in answer.requirements(results)
+        for group in doubts.requirements(results)
         for one in group.rows
     ]
     return _titled("Requirements", table(("state", "measure", "requirement", "where", "value", "interval", "verdict"), rows))
@@ -140,16 +141,16 @@ def _effects(results: Results) -> Iterator[str]:
 
 
 def _verdicts(results: Results) -> str:
-    rows = [(state.value, str(n), words.MEANING[state]) for state, n in answer.counts(results)]
+    rows = [(state.value, str(n), marks.MEANING[state]) for state, n in doubts.counts(results)]
     return _titled("How far the figures can be trusted", table(("verdict", "figures", "meaning"), rows)) if results.runs else ""
 
 
 def _doubts(results: Results) -> str:
-    said = [f"- {escape(one)}" for one in answer.losses(results)]
+    said = [f"- {escape(one)}" for one in doubts.losses(results)]
     said += [
-        f"- **{one.rule} {escape(one.name)}** ({one.state.value}): {escape(one.statement)}" for one in answer.doubts(results)
+        f"- **{one.rule} {escape(one.name)}** ({one.state.value}): {escape(one.statement)}" for one in doubts.doubts(results)
     ]
-    said += [f"- {escape(one)}" for one in answer.reservations(results)]
+    said += [f"- {escape(one)}" for one in doubts.reservations(results)]
     return _titled("What to distrust", "\n".join(said))
 
 

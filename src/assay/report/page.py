@@ -9,28 +9,16 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from assay.answer import doubts as answer
+from assay.answer import first_line, headlines, marks
+from assay.answer.scales import NARROW, number, show, show_range, times
 from assay.records import Bound, Estimate, Observations, Results, Severity, State
-from assay.report import (
-    answer,
-    bundle,
-    costs,
-    facts,
-    forest,
-    galleries,
-    headlines,
-    ladders,
-    lead,
-    listing,
-    selection,
-    steady,
-    words,
-)
+from assay.report import bundle, costs, facts, forest, galleries, ladders, listing, selection, steady
 from assay.report.charts import blocks, theme
 from assay.report.charts import forest as comparisons
 from assay.report.charts import ladder as rungs
 from assay.report.charts.figure import Drawn, Figure
 from assay.report.inputs import Pictures
-from assay.report.quantities import NARROW, number, show, show_range, times
 
 HERE = Path(__file__).parent
 FEW = 4
@@ -90,7 +78,7 @@ def opening(results: Results) -> dict[str, object]:
     """What the first screen needs."""
     counts = answer.counts(results)
     return {
-        "lead": lead.lead(results),
+        "lead": first_line.lead(results),
         "headlines": headlines.headlines(results),
         "figures_now": () if results.comparisons or results.sensitivity else listing.opening(results),
         "counts": counts,
@@ -158,11 +146,11 @@ def _environment() -> Any:  # noqa: ANN401 - jinja2 is imported here only
     made.filters |= {"unbroken": _unbroken}
     made.filters |= {"spec": _spec, "plain": _plain, "bound": _bound, "estimate": _estimate, "code": _code, "element": _element}
     made.globals |= {
-        "shapes": words.SHAPES,
-        "meaning": words.MEANING,
-        "ticks": words.REQUIREMENT_MARKS,
-        "conclusion_class": words.CONCLUSION_CLASS,
-        "words": words,
+        "shapes": marks.SHAPES,
+        "meaning": marks.MEANING,
+        "ticks": marks.REQUIREMENT_MARKS,
+        "conclusion_class": marks.CONCLUSION_CLASS,
+        "words": marks,
     }
     return made
 

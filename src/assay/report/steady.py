@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from assay.answer import marks
 from assay.records import Course, CourseState, Judged, Results
-from assay.report import words
 
 LISTED = 40
 """Most runs of a measure that are listed; where there are more, those that were not steady come first."""
@@ -41,7 +41,7 @@ def steady(results: Results) -> tuple[SteadyGroup, ...]:
         here = [(judged, judged.courses[measure.name]) for judged in results.runs if measure.name in judged.courses]
         if here:
             groups.setdefault(tuple(course.statement for _, course in here), []).append(measure.name)
-    known = {measure.name: words.measure(measure) for measure in results.experiment.measures}
+    known = {measure.name: marks.measure(measure) for measure in results.experiment.measures}
     return tuple(group(" and ".join(known[name] for name in names), names[0], results.runs) for names in groups.values())
 
 
@@ -61,4 +61,4 @@ def group(title: str, name: str, runs: Sequence[Judged]) -> SteadyGroup:
 def row(judged: Judged, course: Course) -> SteadyRow:
     """A run's line; its state stands before the sentence, so it is not said twice."""
     said = course.statement.removeprefix(f"{course.state.value}: ")
-    return SteadyRow(run=judged.id, levels=words.levels(judged.run.trial.levels), state=course.state, statement=said)
+    return SteadyRow(run=judged.id, levels=marks.levels(judged.run.trial.levels), state=course.state, statement=said)

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from assay import measures
 from assay.catalogue import Case, Rule, TrialCase
-from assay.findings import found, in_words
 from assay.records import Bound, Finding, Scope, Severity, State
+from assay.rulekit.findings import found, in_words
 from assay.units import Unit
 
 PRINTED_S = 0.001

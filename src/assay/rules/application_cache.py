@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from assay import measures
 from assay.catalogue import Case, Rule, TrialCase
-from assay.findings import found, knob, told_rate
-from assay.measures import Better, served
+from assay.evidence import served
+from assay.measures import Better
 from assay.records import Direction, Finding, Measure, Scope, Severity, State, Tier
+from assay.rulekit.findings import found, knob, told_rate
 
 KNOB = "variables.same_key_of"
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 from assay import measures
 from assay.catalogue import Case, Rule, TrialCase
-from assay.findings import found, knob
-from assay.measures import ladder
+from assay.evidence import ladder
 from assay.records import Direction, Durability, Finding, Rung, Scope, Severity, Span, State, Tier
+from assay.rulekit.findings import found, knob
 from assay.units import Unit
 
 WAYS = (Direction.READ, Direction.WRITE)

@@ -10,10 +10,10 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from assay import pairs
 from assay.catalogue import Case, ComparisonCase, Rule
-from assay.findings import found
 from assay.records import Finding, Scope, Severity, State
+from assay.rulekit import pairs
+from assay.rulekit.findings import found
 from assay.statistics.serial import Serial, serial
 
 ALTERNATIVES = (

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from assay import measures
 from assay.catalogue import Case, Rule, TrialCase
-from assay.findings import found, knob, told_rate
-from assay.measures import in_bytes, ladder, traced
+from assay.evidence import ladder, traced
+from assay.measures import in_bytes
 from assay.records import Bound, Direction, Finding, Scope, Severity, Span, State
+from assay.rulekit.findings import found, knob, told_rate
 
 SYSCTL = "sysctl.vm."
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 from assay import measures
 from assay.catalogue import Case, Rule, TrialCase
-from assay.findings import found
 from assay.measures import Window
 from assay.records import Bound, Finding, Regime, Scope, Severity, State
+from assay.rulekit.findings import found
 from assay.statistics.segments import segments
 from assay.units import Unit
 

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from assay.catalogue import Case, ComparisonCase, Rule
-from assay.findings import found
 from assay.records import Change, Finding, Observations, Run, Scope, Severity, State
+from assay.rulekit.findings import found
 
 FITTED, DATA = "target.fitted_on", "target.data"
 """What `facts` of a target prints, as it stands among the facts of a run."""

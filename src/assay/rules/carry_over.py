@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 from assay import measures
 from assay.catalogue import Case, Rule, TrialCase
-from assay.findings import found
-from assay.measures import ladder
+from assay.evidence import ladder
 from assay.records import CacheState, Direction, Finding, Phase, Regime, Rung, Scope, Severity, Span, State
+from assay.rulekit.findings import found
 from assay.units import Unit
 
 CLAIMED = {Regime.COLD: CacheState.COLD, Regime.WARM: CacheState.WARM}

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 
 from assay import measures
 from assay.catalogue import Case, Rule, TrialCase
-from assay.findings import found, held_back, knob
-from assay.measures import cost, figures, ladder
+from assay.evidence import ladder
+from assay.measures import cost, figures
 from assay.records import Client, Finding, Scope, Severity, State, Tier
+from assay.rulekit.findings import found, held_back, knob
 
 TICK_NS = 10_000_000
 """/proc counts in ticks of 10 ms: a difference is uncertain by one."""

@@ -7,11 +7,11 @@ io_uring, libaio and mmap. Read-ahead may make read_bytes larger than what was a
 from __future__ import annotations
 
 from assay import measures
-from assay.applicability import reads_only
 from assay.catalogue import Case, Rule, TrialCase
-from assay.findings import at_most, found, in_words, knob, told_rate
-from assay.measures import ladder, served, traced
+from assay.evidence import ladder, served, traced
 from assay.records import Direction, Finding, Regime, Scope, Severity, State, Tier
+from assay.rulekit.applicability import reads_only
+from assay.rulekit.findings import at_most, found, in_words, knob, told_rate
 from assay.units import Unit
 
 MOSTLY = 0.5  # below this share of hits a read is not one of memory: its label speaks of both

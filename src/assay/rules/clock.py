@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from assay import measures
 from assay.catalogue import Case, Rule, TrialCase
-from assay.findings import found
 from assay.records import Finding, Scope, Severity, State, When
+from assay.rulekit.findings import found
 from assay.units import Unit
 
 SOURCE = "clock.source"

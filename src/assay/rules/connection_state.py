@@ -14,9 +14,9 @@ from statistics import median
 
 from assay import measures
 from assay.catalogue import Case, ComparisonCase, Rule
-from assay.findings import found
-from assay.measures import ladder
+from assay.evidence import ladder
 from assay.records import Finding, Observations, Phase, Run, Scope, Series, Severity, State
+from assay.rulekit.findings import found
 
 SERVER, CLIENT = ("server", "accepted_connections"), ("network", "tcp_active_opens")
 """(layer, metric) of the connections that a server accepted, and that this host opened."""

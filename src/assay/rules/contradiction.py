@@ -9,9 +9,10 @@ from collections.abc import Iterator, Sequence
 
 from assay import measures
 from assay.catalogue import Case, Rule, TrialCase
-from assay.findings import at_least, found, knob
-from assay.measures import failures, figures, foreign, ladder, latency
+from assay.evidence import failures, ladder
+from assay.measures import figures, foreign, latency
 from assay.records import Bound, Direction, Finding, Rung, Scope, Severity, Span, State, StopRule
+from assay.rulekit.findings import at_least, found, knob
 from assay.units import Unit
 
 

@@ -13,9 +13,9 @@ from collections.abc import Mapping
 
 from assay import measures
 from assay.catalogue import Case, Rule, TrialCase
-from assay.findings import found, knob, rate_of
 from assay.measures import figures, latency
 from assay.records import Bound, Finding, Load, Scope, Severity, State
+from assay.rulekit.findings import found, knob, rate_of
 from assay.units import Unit
 
 PACED = "--rate_iops="

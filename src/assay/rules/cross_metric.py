@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping
 
 from assay import measures
 from assay.catalogue import Case, Rule, TrialCase
-from assay.findings import found, knob, rate_of
-from assay.measures import ladder
+from assay.evidence import ladder
 from assay.records import Bound, Direction, Finding, Measure, Rung, Scope, Severity, State
+from assay.rulekit.findings import found, knob, rate_of
 
 ALIKE = ("direct", "cpus", "workers", "size", "io_path", "depth", "think", "rate", "schedule")
 """Knobs that must be the same for two measures to be comparable at all."""

@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from assay import measures
-from assay.applicability import runs_only
 from assay.catalogue import Case, Rule, TrialCase
-from assay.findings import found
-from assay.measures import cost, ladder
+from assay.evidence import ladder
+from assay.measures import cost
 from assay.records import Bound, Claim, Durability, Finding, Path, Scope, Severity, State, Tier, When
+from assay.rulekit.applicability import runs_only
+from assay.rulekit.findings import found
 
 HEALTH, ERRORS = "health.", "health.errors."
 RESTING = ("idle", "frozen", "none")

@@ -7,11 +7,11 @@ W / (T + drain). The durable rate lies between (W - dirty) / T and W / (T + drai
 from __future__ import annotations
 
 from assay import measures
-from assay.applicability import kept_only
 from assay.catalogue import Case, Rule, TrialCase
-from assay.findings import found, in_words, rate_of, told_rate
-from assay.measures import ladder
+from assay.evidence import ladder
 from assay.records import Bound, Direction, Durability, Finding, Phase, Scope, Severity, State, Tier
+from assay.rulekit.applicability import kept_only
+from assay.rulekit.findings import found, in_words, rate_of, told_rate
 from assay.units import Unit
 
 

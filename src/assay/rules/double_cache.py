@@ -7,11 +7,11 @@ the device that the file system is on are compared with those of the lowest devi
 from __future__ import annotations
 
 from assay import measures
-from assay.applicability import data_only
 from assay.catalogue import Case, Rule, TrialCase
-from assay.findings import at_most, found, in_words, told_rate
-from assay.measures import ladder, traced
+from assay.evidence import ladder, traced
 from assay.records import Direction, Finding, Place, Rung, Scope, Severity, Span, State, Tier
+from assay.rulekit.applicability import data_only
+from assay.rulekit.findings import at_most, found, in_words, told_rate
 from assay.units import Unit
 
 

@@ -12,9 +12,10 @@ import os
 
 from assay import measures
 from assay.catalogue import Case, Rule, TrialCase
-from assay.findings import found
-from assay.measures import failures, figures
+from assay.evidence import failures
+from assay.measures import figures
 from assay.records import Direction, EngineError, Finding, Scope, Severity, State
+from assay.rulekit.findings import found
 
 SHOWN = 3
 """Kinds of failure that the finding names."""

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from assay import measures
 from assay.catalogue import Case, Rule, TrialCase
-from assay.findings import found
-from assay.measures import ladder
+from assay.evidence import ladder
 from assay.records import Finding, Outcome, Scope, Severity, State
-from assay.soundness import Row, rows_for
+from assay.rulekit.findings import found
+from assay.rulekit.soundness import Row, rows_for
 
 
 def applies(_case: Case) -> str | None:

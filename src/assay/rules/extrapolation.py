@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from assay.catalogue import Case, ExperimentCase, Rule
-from assay.findings import found
 from assay.measures import AMOUNTS, CONCURRENCY
 from assay.records import Bound, Factor, Finding, Scope, Severity, State, Value
+from assay.rulekit.findings import found
 
 LEAST = 2
 Levels = tuple[tuple[str, Value], ...]

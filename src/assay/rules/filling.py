@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from assay import measures
 from assay.catalogue import Case, Rule, TrialCase
-from assay.findings import found
-from assay.measures import filling
+from assay.evidence import filling
 from assay.records import EndpointKind, Finding, Scope, Severity, State
+from assay.rulekit.findings import found
 
 
 def applies(case: Case) -> str | None:

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 
 from assay import measures
 from assay.catalogue import Case, ComparisonCase, Rule
-from assay.findings import found
-from assay.measures import filling
+from assay.evidence import filling
 from assay.records import Finding, Observations, Run, Scope, Severity, State
+from assay.rulekit.findings import found
 
 Runs = Sequence[tuple[Run, Observations]]
 

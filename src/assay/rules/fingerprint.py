@@ -10,11 +10,11 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from assay.applicability import comparisons_only
 from assay.catalogue import Case, ComparisonCase, Rule
-from assay.findings import change, found, shortened
-from assay.pairs import NOTEBOOK
 from assay.records import Change, FactClass, Finding, Observations, Run, Scope, Severity, State, When
+from assay.rulekit.applicability import comparisons_only
+from assay.rulekit.findings import change, found, shortened
+from assay.rulekit.pairs import NOTEBOOK
 
 OF_THE_TARGET = ("target.", "mount.", "filesystem.", "mkfs.", "semantics.", "device.0.ext4")
 """Facts that follow from another target, or from one of its knobs; its file system is on the first device."""

@@ -11,11 +11,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from assay import measures
-from assay.applicability import runs_only
 from assay.catalogue import Case, Rule, TrialCase
-from assay.findings import found
-from assay.measures import ladder
+from assay.evidence import ladder
 from assay.records import ABSOLUTE, Direction, Durability, Finding, Rung, Scope, Severity, State, Tier
+from assay.rulekit.applicability import runs_only
+from assay.rulekit.findings import found
 from assay.units import Unit
 
 SERVED = ("fuse", "nfs", "cifs", "smb", "9p", "ceph", "afs", "gluster", "lustre")

@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from assay import measures
-from assay.applicability import runs_only
 from assay.catalogue import Case, Rule, TrialCase
-from assay.findings import found
 from assay.measures import cost
 from assay.records import Finding, Scope, Severity, State, When
+from assay.rulekit.applicability import runs_only
+from assay.rulekit.findings import found
 from assay.units import Unit
 
 PIECE, THROTTLED, GOVERNOR = "speed.piece_ns", "speed.throttled.", "speed.governor"

@@ -12,11 +12,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import fmean, geometric_mean
 
-from assay import measures, pairs
+from assay import measures
 from assay.catalogue import Case, ComparisonCase, Rule
-from assay.findings import found
 from assay.measures import Better, cost
 from assay.records import Bound, Finding, Observations, Phase, Run, Scope, Severity, State, When
+from assay.rulekit import pairs
+from assay.rulekit.findings import found
 from assay.statistics.contrast import Contrast, interval, p_value
 
 PIECE = "speed.piece_ns"

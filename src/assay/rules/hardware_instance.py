@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from assay.catalogue import Case, ComparisonCase, Rule
-from assay.findings import found
 from assay.records import Finding, Observations, Run, Scope, Severity, State, When
+from assay.rulekit.findings import found
 
 SERIAL, NAME, OF_TARGET = "machine.serial", "host.name", "target.machine"
 LOCAL = "local"

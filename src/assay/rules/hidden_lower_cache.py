@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from assay import measures
-from assay.applicability import reads_only
 from assay.catalogue import Case, Rule, TrialCase
-from assay.findings import found, knob, rate_of
-from assay.measures import groups, ladder, latency
+from assay.evidence import ladder
+from assay.measures import groups, latency
 from assay.records import Bound, Direction, Finding, Measure, Phase, Rung, Scope, Severity, State
+from assay.rulekit.applicability import reads_only
+from assay.rulekit.findings import found, knob, rate_of
 from assay.units import Unit
 
 FIRST, AGAIN = "read", "reread"  # two passes over the same data

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from assay.applicability import runs_only
 from assay.catalogue import Case, Rule, TrialCase
-from assay.findings import found, held_back
 from assay.measures import percent
 from assay.records import Direction, Finding, Rung, Scope, Series, Severity, State
+from assay.rulekit.applicability import runs_only
+from assay.rulekit.findings import found, held_back
 
 METRICS = {
     "limit_read_bytes_per_s": (Direction.READ, "bytes_per_s", "B/s"),

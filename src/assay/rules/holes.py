@@ -6,11 +6,11 @@
 from __future__ import annotations
 
 from assay import measures
-from assay.applicability import data_only
 from assay.catalogue import Case, Rule, TrialCase
-from assay.findings import found
-from assay.measures import ladder
+from assay.evidence import ladder
 from assay.records import Direction, Finding, Scope, Severity, State, Tier
+from assay.rulekit.applicability import data_only
+from assay.rulekit.findings import found
 from assay.units import Unit
 
 

@@ -10,11 +10,11 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from assay.applicability import runs_only
 from assay.catalogue import Case, Rule, TrialCase
-from assay.findings import found
-from assay.measures import ladder
+from assay.evidence import ladder
 from assay.records import Claim, Durability, Finding, Path, Scope, Severity, State, Tier
+from assay.rulekit.applicability import runs_only
+from assay.rulekit.findings import found
 
 FACTS = "kernel.log."
 NETWORK = re.compile(

@@ -9,11 +9,11 @@ import posixpath
 from collections import Counter
 
 from assay import measures
-from assay.applicability import data_only
 from assay.catalogue import Case, Rule, TrialCase
-from assay.findings import found
-from assay.measures import ladder
+from assay.evidence import ladder
 from assay.records import Finding, Scope, Severity, State
+from assay.rulekit.applicability import data_only
+from assay.rulekit.findings import found
 from assay.units import Unit
 
 SECTOR_BYTES = 512

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 from assay import measures
 from assay.catalogue import Case, Rule, TrialCase
-from assay.findings import found, in_words, knob, rate_of
 from assay.measures import latency
 from assay.records import Bound, Client, Direction, Finding, Load, OperationTotal, Scope, Severity, State
+from assay.rulekit.findings import found, in_words, knob, rate_of
 
 
 @dataclass(frozen=True, kw_only=True)

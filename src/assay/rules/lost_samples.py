@@ -10,11 +10,11 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 
-from assay.applicability import runs_only
 from assay.catalogue import Case, Rule, TrialCase
-from assay.findings import found
-from assay.measures import traced
+from assay.evidence import traced
 from assay.records import Finding, Scope, Series, Severity, State
+from assay.rulekit.applicability import runs_only
+from assay.rulekit.findings import found
 
 LEAST_SAMPLES = 5
 """With fewer under the clock a series has no usual step (page_cache looks at the edges alone)."""

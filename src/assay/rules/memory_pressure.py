@@ -11,11 +11,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from assay import measures
-from assay.applicability import runs_only
 from assay.catalogue import Case, Rule, TrialCase
-from assay.findings import found, knob
-from assay.measures import ladder
+from assay.evidence import ladder
 from assay.records import Direction, Finding, Scope, Severity, State
+from assay.rulekit.applicability import runs_only
+from assay.rulekit.findings import found, knob
 
 PAGE_BYTES = 4096
 """Of larger pages it is more: then less is told than was."""

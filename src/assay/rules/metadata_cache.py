@@ -11,11 +11,11 @@ import itertools
 from dataclasses import dataclass
 
 from assay import measures
-from assay.applicability import LISTS, LOOKUPS, TREE
 from assay.catalogue import Case, Rule, TrialCase
-from assay.findings import found, knob
-from assay.measures import ladder
+from assay.evidence import ladder
 from assay.records import Direction, Finding, Regime, Rung, Scope, Series, Severity, State, Tier, Value
+from assay.rulekit.applicability import LISTS, LOOKUPS, TREE
+from assay.rulekit.findings import found, knob
 from assay.units import Unit
 
 

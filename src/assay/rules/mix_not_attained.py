@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 from assay import measures
 from assay.catalogue import Case, Rule, TrialCase
-from assay.findings import found, knob
 from assay.records import Direction, Finding, Scope, Severity, State
+from assay.rulekit.findings import found, knob
 
 BOTH = frozenset({Direction.READ, Direction.WRITE})
 MIXED = re.compile(r"(?:^|\s)--?(?:rw|readwrite)[=\s](randrw|readwrite|rw)(?=\s|$)")

@@ -9,12 +9,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from assay import measures, pairs
+from assay import measures
+from assay.answer.wording import names
 from assay.catalogue import Case, ComparisonCase, Rule
-from assay.findings import found
-from assay.measures import words
 from assay.records import Bound, Finding, Scope, Severity, State, Value
-from assay.statistics.hartigan import Modes, has_several_modes, modes
+from assay.rulekit import pairs
+from assay.rulekit.findings import found
+from assay.statistics.dip_test import Modes, has_several_modes, modes
 
 ALTERNATIVES = (
     "Two declared classes of work in one figure (reads and writes): measure each by itself.",
@@ -90,7 +91,7 @@ def told(case: ComparisonCase, level: Value, groups: Modes) -> str:
     )
     runs = len(logarithms(case, level))
     upper = round(groups.upper_share * runs)
-    return f"the {runs} runs of {words.level(level)} are in two groups, {runs - upper} near {low} and {upper} near {high}"
+    return f"the {runs} runs of {names.level(level)} are in two groups, {runs - upper} near {low} and {upper} near {high}"
 
 
 def bound(case: ComparisonCase, arms: Mapping[Value, list[float]], split: Mapping[Value, Modes]) -> Bound | None:

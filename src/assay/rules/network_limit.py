@@ -6,11 +6,11 @@ What passed the server's interfaces (L4) over what the slowest link or shaper on
 from __future__ import annotations
 
 from assay import measures
-from assay.applicability import servers_only
 from assay.catalogue import Case, Rule, TrialCase
-from assay.findings import found, held_back
-from assay.measures import served
+from assay.evidence import served
 from assay.records import Finding, Scope, Severity, State, Tier
+from assay.rulekit.applicability import servers_only
+from assay.rulekit.findings import found, held_back
 from assay.units import Unit
 
 

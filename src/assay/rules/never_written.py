@@ -12,11 +12,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from assay import measures
-from assay.applicability import kept_only
 from assay.catalogue import Case, Rule, TrialCase
-from assay.findings import at_most, found, told_rate
-from assay.measures import in_bytes, ladder, traced
+from assay.evidence import ladder, traced
+from assay.measures import in_bytes
 from assay.records import Direction, Durability, Finding, Rung, Scope, Severity, Span, State, Tier
+from assay.rulekit.applicability import kept_only
+from assay.rulekit.findings import at_most, found, told_rate
 
 
 @dataclass(frozen=True, kw_only=True)

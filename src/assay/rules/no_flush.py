@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import math
 
-from assay.applicability import changes_only
 from assay.catalogue import Case, Rule, TrialCase
-from assay.findings import found
-from assay.measures import ladder, traced
+from assay.evidence import ladder, traced
 from assay.records import Direction, Finding, Rung, Scope, Severity, Span, State
+from assay.rulekit.applicability import changes_only
+from assay.rulekit.findings import found
 
 FEW = 9.5
 """Foreign flushes below this are told with a decimal: "about 0" would be no reason."""

@@ -14,9 +14,10 @@ from collections.abc import Iterator
 
 from assay import measures
 from assay.catalogue import Case, Rule, TrialCase
-from assay.findings import found, knob
-from assay.measures import cost, ladder, served
+from assay.evidence import ladder, served
+from assay.measures import cost
 from assay.records import Client, Finding, Scope, Severity, State
+from assay.rulekit.findings import found, knob
 
 PARTS = 2
 RULES = ("limit_read_bytes_per_s", "limit_write_bytes_per_s", "limit_read_ops_per_s", "limit_write_ops_per_s")

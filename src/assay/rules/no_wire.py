@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from assay import measures
 from assay.catalogue import Case, Rule, TrialCase
-from assay.findings import found
-from assay.measures import ladder, served
+from assay.evidence import ladder, served
 from assay.records import Direction, Finding, Path, Rung, Scope, Severity, State
+from assay.rulekit.findings import found
 from assay.units import Unit
 
 SAME_HOST = "same host: client and server share processors, memory and its bandwidth"

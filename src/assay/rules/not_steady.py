@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 from assay import measures
 from assay.catalogue import Case, Rule, TrialCase
-from assay.findings import found, in_words
 from assay.measures import latency
 from assay.measures.figures import PERCENTILES
 from assay.records import Bound, Finding, Scope, Severity, State, SteadyState
+from assay.rulekit.findings import found, in_words
 from assay.statistics.mser import BATCH
 from assay.statistics.steadiness import Steadiness, steadiness
 from assay.statistics.steady import ROUNDS

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from assay import measures
 from assay.catalogue import Case, Rule, TrialCase
-from assay.findings import found
-from assay.measures import ladder
+from assay.evidence import ladder
 from assay.records import ABSOLUTE, Finding, Scope, Severity, State
+from assay.rulekit.findings import found
 from assay.units import Unit
 
 LAYER, METRIC = "lab", "cpu_ns"

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from assay import measures
 from assay.catalogue import Case, Rule, TrialCase
-from assay.findings import found, knob, rate_of
 from assay.records import Bound, Direction, Finding, Scope, Severity, State
+from assay.rulekit.findings import found, knob, rate_of
 from assay.units import Unit
 
 EVIDENCE = ("L0 engine: operations that were due and never began, began late, longest wait to begin",)

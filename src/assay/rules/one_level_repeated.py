@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from assay.answer.wording import names as words
 from assay.catalogue import Case, ComparisonCase, Rule
-from assay.findings import found
-from assay.measures import words
 from assay.records import Bound, Finding, Observations, Run, Scope, Severity, State
+from assay.rulekit.findings import found
 
 BOOT, MADE = "host.boot", "target.made"
 ANEW = ("loopfs",)

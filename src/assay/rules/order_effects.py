@@ -13,11 +13,11 @@ from datetime import UTC, datetime
 from statistics import fmean
 
 from assay import measures
-from assay.applicability import comparisons_only
 from assay.catalogue import Case, ComparisonCase, Rule
-from assay.findings import found
-from assay.pairs import NOTEBOOK
 from assay.records import Bound, Change, Conclusion, Finding, Run, Scope, Severity, State
+from assay.rulekit.applicability import comparisons_only
+from assay.rulekit.findings import found
+from assay.rulekit.pairs import NOTEBOOK
 from assay.statistics.contrast import Contrast
 from assay.statistics.contrast import interval as limits
 from assay.statistics.four_way import four_way

@@ -11,11 +11,11 @@ import math
 from collections.abc import Iterator, Mapping
 from statistics import median
 
-from assay import pairs
-from assay.applicability import comparisons_only
 from assay.catalogue import Case, ComparisonCase, Rule
-from assay.findings import found
 from assay.records import Bound, Finding, Judged, Outcome, Scope, Severity, State, Value, Verdict
+from assay.rulekit import pairs
+from assay.rulekit.applicability import comparisons_only
+from assay.rulekit.findings import found
 
 NORMAL = 1.4826
 """Standard deviation over median absolute deviation of a normal distribution."""

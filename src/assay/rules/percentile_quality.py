@@ -11,9 +11,9 @@ from __future__ import annotations
 import math
 
 from assay.catalogue import Case, Rule, TrialCase
-from assay.findings import found, in_words
 from assay.measures import figures, latency
 from assay.records import Bound, Claim, Finding, Regime, Scope, Severity, State, Tier
+from assay.rulekit.findings import found, in_words
 from assay.units import Unit
 
 

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 from assay import measures
 from assay.catalogue import Case, Rule, TrialCase
-from assay.findings import found
 from assay.records import Bound, Finding, Regime, Scope, Severity, State
+from assay.rulekit.findings import found
 from assay.statistics.cycles import LEAST, Cycle, cycle
 from assay.units import Unit
 

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 
 from assay import measures
 from assay.catalogue import Case, Rule, TrialCase
-from assay.findings import found
-from assay.measures import ladder
+from assay.evidence import ladder
 from assay.records import Finding, Path, Scope, Severity, State
+from assay.rulekit.findings import found
 
 NETWORK = ("nfs", "cifs", "smb", "9p", "ceph", "lustre")
 WORDS = {"block": "the disk's completions", "net_rx": "the packets that came in"}

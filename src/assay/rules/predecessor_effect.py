@@ -9,11 +9,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from assay import measures, pairs
+from assay import measures
+from assay.answer.wording import names
 from assay.catalogue import Case, ComparisonCase, Rule
-from assay.findings import found
-from assay.measures import words
 from assay.records import Bound, Finding, Scope, Severity, State, Value
+from assay.rulekit import pairs
+from assay.rulekit.findings import found
 from assay.statistics.contrast import interval
 from assay.statistics.two_way import TwoWay, two_way
 
@@ -73,7 +74,7 @@ def without(case: ComparisonCase, worst: Dependence) -> str:
     """What the ratio is with the predecessors taken out."""
     low, high = (math.exp(end) for end in interval(worst.found.strata, 0.95))
     value = math.exp(worst.found.strata.difference)
-    return f"With that taken out, {words.level(case.comparison.candidate)} has {value:.3g} times ({low:.3g} to {high:.3g})."
+    return f"With that taken out, {names.level(case.comparison.candidate)} has {value:.3g} times ({low:.3g} to {high:.3g})."
 
 
 def bound(case: ComparisonCase, worst: Dependence) -> Bound:

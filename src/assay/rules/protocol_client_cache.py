@@ -7,11 +7,11 @@ figure is then one of the client's memory. Operations of the clients are held ag
 from __future__ import annotations
 
 from assay import measures
-from assay.applicability import servers_only
 from assay.catalogue import Case, Rule, TrialCase
-from assay.findings import at_most, found, in_words, told_rate
-from assay.measures import served
+from assay.evidence import served
 from assay.records import Finding, Scope, Severity, State, Tier
+from assay.rulekit.applicability import servers_only
+from assay.rulekit.findings import at_most, found, in_words, told_rate
 
 
 def check(case: Case) -> Finding:

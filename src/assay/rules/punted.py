@@ -9,8 +9,8 @@ ring nothing can be told of the other requests.
 from __future__ import annotations
 
 from assay.catalogue import Case, Rule, TrialCase
-from assay.findings import found, held_back
 from assay.records import Client, Direction, Finding, QueueTotal, Scope, Severity, State, Tier
+from assay.rulekit.findings import found, held_back
 
 LABEL = "by threads of the kernel (iou-wrk)"
 

@@ -8,11 +8,11 @@ of what was asked storage was made to read. Where all of it came from storage, n
 from __future__ import annotations
 
 from assay import measures
-from assay.applicability import reads_only
 from assay.catalogue import Case, Rule, TrialCase
-from assay.findings import at_most, found, knob, told_rate
-from assay.measures import ladder
+from assay.evidence import ladder
 from assay.records import Direction, Finding, Phase, Regime, Rung, Scope, Severity, State, Tier
+from assay.rulekit.applicability import reads_only
+from assay.rulekit.findings import at_most, found, knob, told_rate
 
 
 def applies(case: Case) -> str | None:

@@ -7,11 +7,12 @@ data files, over the bytes asked. Of reads in order, reading ahead is meant.
 
 from __future__ import annotations
 
-from assay.applicability import reads_only
 from assay.catalogue import Case, Rule, TrialCase
-from assay.findings import found, knob
-from assay.measures import in_bytes, ladder, traced
+from assay.evidence import ladder, traced
+from assay.measures import in_bytes
 from assay.records import Direction, Finding, Rung, Scope, Severity, State
+from assay.rulekit.applicability import reads_only
+from assay.rulekit.findings import found, knob
 
 RANDOM = "random"
 

@@ -12,11 +12,12 @@ import re
 from collections.abc import Sequence
 
 from assay import measures
-from assay.applicability import data_only
 from assay.catalogue import Case, Rule, TrialCase
-from assay.findings import at_most, found, knob, told_rate
-from assay.measures import in_bytes, ladder
+from assay.evidence import ladder
+from assay.measures import in_bytes
 from assay.records import Direction, Finding, Scope, Series, Severity, Span, State
+from assay.rulekit.applicability import data_only
+from assay.rulekit.findings import at_most, found, knob, told_rate
 
 FIO_OPTION = re.compile(
     r"--(zero_buffers|scramble_buffers|refill_buffers|buffer_pattern|buffer_compress_percentage|dedupe_percentage)"

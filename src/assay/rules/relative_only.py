@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import re
 
-from assay import measures, pairs
+from assay import measures
+from assay.answer.wording import names
 from assay.catalogue import Case, ComparisonCase, Rule
-from assay.findings import found, shortened
-from assay.measures import words
 from assay.records import Finding, Scope, Severity, State, Value
+from assay.rulekit import pairs
+from assay.rulekit.findings import found, shortened
 from assay.units import Unit
 
 WORDS = "faster|slower|speed-?ups?|times|ratio|relative|normali[sz]ed|index|score"
@@ -68,7 +69,7 @@ def told(case: ComparisonCase, level: Value) -> str:
     values = list(pairs.arm(case, level, pairs.values(case)).values())
     kind = measures.figure_kind(case.measure.figure)
     ends = [measures.with_unit(end, kind.unit) if kind else f"{end:.4g}" for end in dict.fromkeys((min(values), max(values)))]
-    return f"{' to '.join(ends)} of {words.level(level)} ({len(values)} run{'s' * (len(values) != 1)})"
+    return f"{' to '.join(ends)} of {names.level(level)} ({len(values)} run{'s' * (len(values) != 1)})"
 
 
 RULE = Rule(

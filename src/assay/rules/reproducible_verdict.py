@@ -13,9 +13,9 @@ from math import isclose
 from assay import catalogue
 from assay.catalogue import Case, Rule, TrialCase
 from assay.errors import AssayError
-from assay.findings import found
-from assay.measures import reports
+from assay.evidence import reports
 from assay.records import Client, Finding, Scope, Severity, State, Value, WorkloadSpec
+from assay.rulekit.findings import found
 
 EXACT = 1e-12
 """Relative: the same text read by the same parser is the same number."""

@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from assay import links, measures
-from assay.applicability import data_only
 from assay.catalogue import Case, Rule, TrialCase
-from assay.findings import found, knob
 from assay.records import Bound, Finding, Path, Scope, Severity, State, Tier
+from assay.rulekit.applicability import data_only
+from assay.rulekit.findings import found, knob
 from assay.units import Unit
 
 

@@ -11,11 +11,11 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from assay import measures
-from assay.applicability import is_own_setting
 from assay.catalogue import Case, ComparisonCase, Rule
-from assay.findings import found
-from assay.measures import ladder
+from assay.evidence import ladder
 from assay.records import Direction, Finding, Observations, Phase, Run, Rung, Scope, Severity, State, When
+from assay.rulekit.applicability import is_own_setting
+from assay.rulekit.findings import found
 
 TRIED = "semantics."
 MOUNT = "mount.target.options"

@@ -8,11 +8,11 @@ its log is then the part that is not. Where the clients tell no bytes, only all 
 from __future__ import annotations
 
 from assay import measures
-from assay.applicability import servers_only
 from assay.catalogue import Case, Rule, TrialCase
-from assay.findings import found, told_rate
-from assay.measures import ladder, served
+from assay.evidence import ladder, served
 from assay.records import Direction, Durability, Finding, Scope, Severity, State
+from assay.rulekit.applicability import servers_only
+from assay.rulekit.findings import found, told_rate
 from assay.units import Unit
 
 

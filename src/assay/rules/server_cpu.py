@@ -7,11 +7,11 @@ use; and for how long the busiest of these threads ran or stood ready to run.
 from __future__ import annotations
 
 from assay import measures
-from assay.applicability import servers_only
 from assay.catalogue import Case, Rule, TrialCase
-from assay.findings import found, held_back
-from assay.measures import served
+from assay.evidence import served
 from assay.records import Finding, Scope, Severity, State, Tier
+from assay.rulekit.applicability import servers_only
+from assay.rulekit.findings import found, held_back
 
 
 def check(case: Case) -> Finding:

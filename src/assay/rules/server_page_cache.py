@@ -7,11 +7,11 @@ bytes that the clients got says what the server remembered.
 from __future__ import annotations
 
 from assay import measures
-from assay.applicability import reads_only, servers_only
 from assay.catalogue import Case, Rule, TrialCase
-from assay.findings import at_most, found, in_words, told_rate
-from assay.measures import served
+from assay.evidence import served
 from assay.records import Direction, Finding, Scope, Severity, State, Tier
+from assay.rulekit.applicability import reads_only, servers_only
+from assay.rulekit.findings import at_most, found, in_words, told_rate
 from assay.units import Unit
 
 

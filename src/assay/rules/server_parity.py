@@ -10,11 +10,11 @@ from collections.abc import Iterator, Mapping
 from statistics import median
 
 from assay import measures
-from assay.applicability import is_own_setting
 from assay.catalogue import Case, ComparisonCase, Rule
-from assay.findings import found
-from assay.measures import served
+from assay.evidence import served
 from assay.records import Finding, Scope, Severity, State
+from assay.rulekit.applicability import is_own_setting
+from assay.rulekit.findings import found
 
 EARLY, ITSELF, REMEMBERED = "D04", "T09", "T02"
 LOOKED_AT = {

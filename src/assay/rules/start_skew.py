@@ -12,11 +12,11 @@ from collections.abc import Sequence
 
 from assay import measures
 from assay.catalogue import Case, Rule, TrialCase
-from assay.findings import found, in_words, rate_of
 from assay.measures import latency
 from assay.measures.figures import PERCENTILES, charges_drain
 from assay.measures.windows import Window, scheduled
 from assay.records import Bound, Client, Finding, Scope, Severity, State
+from assay.rulekit.findings import found, in_words, rate_of
 from assay.units import Unit
 
 

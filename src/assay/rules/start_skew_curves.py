@@ -13,9 +13,9 @@ from itertools import pairwise
 
 from assay import measures
 from assay.catalogue import Case, ComparisonCase, Rule
-from assay.findings import found
 from assay.measures import CurvePoint
 from assay.records import Bound, Finding, Observations, Run, Scope, Severity, State
+from assay.rulekit.findings import found
 
 Ratio = tuple[float, float]
 """(objects, candidate's time per operation over the baseline's)."""

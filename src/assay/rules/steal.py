@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from assay import measures
-from assay.applicability import runs_only
 from assay.catalogue import Case, Rule, TrialCase
-from assay.findings import found
 from assay.records import ABSOLUTE, Finding, Phase, Scope, Series, Severity, State
+from assay.rulekit.applicability import runs_only
+from assay.rulekit.findings import found
 
 SECOND_NS = 1_000_000_000
 TICK_NS = 10_000_000

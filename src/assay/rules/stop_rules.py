@@ -12,8 +12,8 @@ from collections.abc import Sequence
 
 from assay import measures
 from assay.catalogue import Case, ComparisonCase, Rule
-from assay.findings import found
 from assay.records import Finding, Observations, Phase, Run, Scope, Severity, State, StopRule
+from assay.rulekit.findings import found
 
 ENDS = frozenset({"duration", "ops", "until_steady", "schedule", "round"})
 """Last parts of the paths of factors that are the end of the work itself."""

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 from assay import measures
 from assay.catalogue import Case, Rule, TrialCase
-from assay.findings import found
-from assay.measures import ladder
+from assay.evidence import ladder
 from assay.records import Bound, Finding, Limit, Scope, Severity, State
+from assay.rulekit.findings import found
 from assay.units import Unit
 
 RATES = ("ops_per_s", "bytes_per_s")

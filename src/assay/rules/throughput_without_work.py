@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from assay import measures
 from assay.catalogue import Case, Rule, TrialCase
-from assay.findings import found, knob
-from assay.measures import cost, ladder
+from assay.evidence import ladder
+from assay.measures import cost
 from assay.records import Direction, Finding, Rung, Scope, Severity, State, Tier
+from assay.rulekit.findings import found, knob
 from assay.units import Unit
 
 EXPECTED = {"expected_count": ("count", Unit.COUNT), "expected_bytes": ("bytes", Unit.BYTES)}

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 from assay import measures
 from assay.catalogue import Case, Rule, TrialCase
-from assay.findings import found, held_back
 from assay.measures import latency
 from assay.records import Finding, Scope, Severity, State
+from assay.rulekit.findings import found, held_back
 from assay.units import Unit
 
 SLOW = "clock_gettime"

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from assay import measures
 from assay.catalogue import Case, Rule, TrialCase
-from assay.findings import found
 from assay.records import Finding, Scope, Severity, State
+from assay.rulekit.findings import found
 
 TAILS = {"latency_p90_ns": 0.10, "latency_p95_ns": 0.05, "latency_p99_ns": 0.01, "latency_p999_ns": 0.001}
 """Percentile -> share of the operations beyond it."""

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from assay.applicability import comparisons_only
 from assay.catalogue import Case, ComparisonCase, Rule
-from assay.findings import found, shortened
 from assay.records import Finding, Observations, Run, Scope, Severity, State, When
+from assay.rulekit.applicability import comparisons_only
+from assay.rulekit.findings import found, shortened
 
 LAB, GENERATOR, KERNEL = "assay", "assay-engine", "kernel"
 FACTS = {"kernel.release": KERNEL, "kernel.build": "kernel build", "host.system": "system", "tool.libc": "C library"}

@@ -11,8 +11,8 @@ from math import prod
 
 from assay import catalogue
 from assay.catalogue import Case, ComparisonCase, Rule
-from assay.findings import found
 from assay.records import Factor, Finding, Scope, Severity, State, TargetSpec
+from assay.rulekit.findings import found
 
 WHERE = ("path", "size", "image", "filesystem", "scratch", "keep", "direct_io", "prepare", "attach", "chill", "facts", "teardown")
 """Knobs that say what and where a target is, not how it is tuned."""

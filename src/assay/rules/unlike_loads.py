@@ -12,8 +12,8 @@ from statistics import fmean
 
 from assay import measures
 from assay.catalogue import Case, ComparisonCase, Rule
-from assay.findings import found
 from assay.records import Finding, Load, Phase, Run, Scope, Severity, State
+from assay.rulekit.findings import found
 from assay.units import Unit
 
 LOAD_FACTORS = frozenset(

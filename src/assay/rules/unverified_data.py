@@ -10,9 +10,9 @@ from collections.abc import Iterator
 
 from assay import measures
 from assay.catalogue import Case, Rule, TrialCase
-from assay.findings import found, knob
-from assay.measures import failures
+from assay.evidence import failures
 from assay.records import Direction, Finding, Phase, Scope, Severity, State
+from assay.rulekit.findings import found, knob
 
 KIND = "bulk_io"
 """The workload that can describe what it writes."""

@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from assay import measures
-from assay.applicability import changes_only
 from assay.catalogue import Case, Rule, TrialCase
-from assay.findings import found
-from assay.measures import ladder
+from assay.evidence import ladder
 from assay.records import Bound, Direction, Finding, Rung, Scope, Severity, State
+from assay.rulekit.applicability import changes_only
+from assay.rulekit.findings import found
 
 BACK, THROUGH = "write back", "write through"
 LATENCY = "latency_"

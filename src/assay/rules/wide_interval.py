@@ -10,11 +10,11 @@ from __future__ import annotations
 import math
 
 from assay import measures
-from assay.applicability import comparisons_only
+from assay.answer.wording import comparison
 from assay.catalogue import Case, ComparisonCase, Rule
-from assay.findings import found
-from assay.measures import sentence
 from assay.records import Bound, Conclusion, Estimate, Finding, Scope, Severity, State
+from assay.rulekit.applicability import comparisons_only
+from assay.rulekit.findings import found
 
 ALTERNATIVES = (
     "Latencies with long pauses have heavy tails by nature: a median or a lower percentile has a narrower interval.",
@@ -35,7 +35,7 @@ def check(case: Case) -> Finding:
     if ratio is None or ratio.low is None or ratio.high is None:
         n = ratio.n if ratio else 0
         statement = (
-            f"{sentence.no_interval(ratio)}: the ratio may be noise." if ratio else "No runs of both arms count: no ratio."
+            f"{comparison.no_interval(ratio)}: the ratio may be noise." if ratio else "No runs of both arms count: no ratio."
         )
         return found(RULE, case, State.FAIL, statement, observed={"runs": n}, threshold=threshold)
     half = half_width(ratio.low, ratio.high)

@@ -7,11 +7,11 @@ had no direct evidence.
 from __future__ import annotations
 
 from assay import measures
-from assay.applicability import reads_only
 from assay.catalogue import Case, Rule, TrialCase
-from assay.findings import found, knob
-from assay.measures import ladder
+from assay.evidence import ladder
 from assay.records import Direction, Finding, Rung, Scope, Severity, State
+from assay.rulekit.applicability import reads_only
+from assay.rulekit.findings import found, knob
 from assay.units import Unit
 
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from assay import measures
 from assay.catalogue import Case, ComparisonCase, Rule
-from assay.findings import found
 from assay.records import Direction, Finding, Observations, Phase, Run, Scope, Severity, State, StopRule
+from assay.rulekit.findings import found
 
 LOAD_FACTORS = ("workload", "clients", "hosts")
 MOVES = (Direction.READ, Direction.WRITE)

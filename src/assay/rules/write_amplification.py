@@ -9,9 +9,10 @@ holds nothing but the target (a loop device).
 from __future__ import annotations
 
 from assay.catalogue import Case, Rule, TrialCase
-from assay.findings import found
-from assay.measures import in_bytes, ladder
+from assay.evidence import ladder
+from assay.measures import in_bytes
 from assay.records import Direction, Finding, Rung, Scope, Severity, Span, State
+from assay.rulekit.findings import found
 
 
 def applies(case: Case) -> str | None:

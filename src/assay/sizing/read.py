@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path as FilePath
 
-from assay.document import Document, Path, Point, load, one_of, shown
 from assay.errors import UsageError
 from assay.sizing.chain import Chain, Layout, Load, Measured, Part, Price, Upgrade
 from assay.sizing.limits import LEAST_DISKS
 from assay.sizing.speeds import Speed, speed
+from assay.toml_document import Document, Path, Point, load, one_of, shown
 from assay.units import EXAMPLES, Refusal, Unit, attempt
 
 TOP = ("title", "question", "load", "part")

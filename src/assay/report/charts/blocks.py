@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from assay.answer import marks
+from assay.answer.scales import DASH, Scale, scale_for, show
 from assay.records import Results, VerdictState
-from assay.report import words
 from assay.report.charts.dots import EXCLUDED, named, shapes
 from assay.report.charts.figure import Figure, Panel, Table
 from assay.report.charts.roles import Roles, roles
 from assay.report.charts.theme import Row, Spec, frame, rows_of, series_colours, ticks
-from assay.report.quantities import DASH, Scale, scale_for, show
 from assay.report.schedule import Bar, bars_of, block_of, reasons, took
 
 NAME = "schedule"
@@ -55,7 +55,7 @@ def figure(results: Results) -> Figure | None:
         heading="",
         spec=_spec(drawing, bars, names),
         height=drawing.high * len(names) + EDGES,
-        description=f"{words.count(len(bars), 'run')} in {words.count(len(names), 'row')}; the table has them all.",
+        description=f"{marks.count(len(bars), 'run')} in {marks.count(len(names), 'row')}; the table has them all.",
     )
     return Figure(
         name=NAME,
@@ -109,12 +109,12 @@ def _spec(drawing: _Drawing, bars: Sequence[Bar], names: Mapping[str, float]) ->
 def _row(drawing: _Drawing, bar: Bar) -> Row:
     parts, divisor = drawing.roles, drawing.scale.divisor / 1e9
     trial = bar.judged.run.trial
-    label = words.levels({path: level for path, level in trial.levels.items() if len(trial.levels) == 1 or path != _path(parts)})
-    short = ", ".join(words.level(level) for path, level in trial.levels.items() if path != _path(parts))
+    label = marks.levels({path: level for path, level in trial.levels.items() if len(trial.levels) == 1 or path != _path(parts)})
+    short = ", ".join(marks.level(level) for path, level in trial.levels.items() if path != _path(parts))
     why = "; ".join(dict.fromkeys(bar.excluded.values())) or bar.judged.run.error or ""
     verdict = bar.judged.verdicts.get(drawing.measure)
     state = EXCLUDED if verdict is None or bar.is_hollow or drawing.measure in bar.excluded else verdict.state.value
-    said = f"run {bar.judged.id} · {words.levels(trial.levels) or 'all the same'} · block {trial.block + 1} · "
+    said = f"run {bar.judged.id} · {marks.levels(trial.levels) or 'all the same'} · block {trial.block + 1} · "
     found = f" · {verdict.state.value}" if verdict else ""
     return {
         "x": round(bar.start / divisor, 4),
@@ -168,7 +168,7 @@ def _letters(x: Spec, y: Spec) -> Spec:
 def _marks(x: Spec, y: Spec) -> Spec:
     """The mark of each run's worst verdict, or of one that does not count."""
     domain, paths = shapes()
-    solid = [state.value for state in VerdictState if state not in words.HOLLOW]
+    solid = [state.value for state in VerdictState if state not in marks.HOLLOW]
     return {
         "mark": {"type": "point", "size": {"expr": f"datum.d === '{EXCLUDED}' ? 60 : 34"}, "strokeWidth": 1.4, "xOffset": 10},
         "encoding": {
@@ -202,7 +202,7 @@ def _caption(results: Results, bars: Sequence[Bar]) -> str:
     parts = [
         "Each bar is a run from its start to its end, in the order that was drawn.",
         f"Marks: the verdict on {results.experiment.measures[0].name}." if results.experiment.measures else "",
-        f"{words.count(missing, 'trial')} of {len(results.plan.trials):,} not run." if missing else "",
+        f"{marks.count(missing, 'trial')} of {len(results.plan.trials):,} not run." if missing else "",
         *reasons(results, bars),
     ]
     return " ".join(part for part in parts if part)
@@ -220,7 +220,7 @@ def _cells(bar: Bar) -> tuple[str, ...]:
     said = [f"{why}" + ("" if len(names) >= every else f" ({', '.join(names)})") for why, names in whys.items()]
     return (
         bar.judged.id,
-        words.levels(run.trial.levels) or "all the same",
+        marks.levels(run.trial.levels) or "all the same",
         str(run.trial.block + 1),
         run.started_utc[:19].replace("T", " "),
         show(took(bar.judged) * 1e9, "ns"),

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from assay.answer import marks
+from assay.answer.scales import NARROW, Scale, after, axis_title, in_scale, scale_for, show, show_range
 from assay.records import Cell, Estimate, Measure, Requirement, RequirementKind, Results, Value, VerdictState
-from assay.report import words
 from assay.report.charts import dots, heatmap
 from assay.report.charts.figure import Figure, Panel, Table, end_labels
 from assay.report.charts.roles import Roles, heading, in_order, laid, nearest, positions, roles
 from assay.report.charts.theme import Row
-from assay.report.quantities import NARROW, Scale, after, axis_title, in_scale, scale_for, show, show_range
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,7 +58,7 @@ def figure(results: Results, measure: Measure) -> Figure | None:
     seen = "" if grid is None else f"In {axis.scale.label or 'numbers'}. {heatmap.SEEN}"
     return Figure(
         name=f"measure-{measure.name}",
-        title=words.measure(measure),
+        title=marks.measure(measure),
         caption=" ".join(part for part in (_caption(measure, cells, grid), seen, heatmap.named(troughs)) if part),
         panels=panels if len(values) > 1 else (),
         table=_table(shown, axis.scale, axis.roles),
@@ -102,7 +102,7 @@ class _Axis:
 
     def plot(self, means: Sequence[Row], runs: Sequence[Row]) -> dots.Plot:
         """All that is drawn in one panel."""
-        limits: list[Row] = [{"v": self.figure(one.bound), "t": f"required: {words.bound(one.text)}"} for one in self.bounds]
+        limits: list[Row] = [{"v": self.figure(one.bound), "t": f"required: {marks.bound(one.text)}"} for one in self.bounds]
         return dots.Plot(means=means, runs=runs, limits=limits, top=self.figure(self.top), unit=axis_title(self.scale.label))
 
 
@@ -117,7 +117,7 @@ def _bounds(requirements: Iterable[Requirement], measure: Measure, largest: floa
 
 def _caption(measure: Measure, cells: Sequence[Cell], grid: heatmap.Grid | None) -> str:
     method = next((cell.estimate for cell in cells if cell.estimate), None)
-    better = "Lower is better." if words.lower_is_better(measure.figure) else "Higher is better."
+    better = "Lower is better." if marks.lower_is_better(measure.figure) else "Higher is better."
     if method is None:
         return better
     ends = " Thin line: smallest to largest run." if grid is None else ""
@@ -150,14 +150,14 @@ def _dot_row(axis: _Axis, cell: Cell, dot: Dot, place: Row) -> Row:
         **place,
         "v": axis.figure(dot.value),
         "d": dot.state.value if dot.excluded is None else dots.EXCLUDED,
-        "t": f"{dot.run} · {words.levels(cell.levels)} · {axis.shown(dot.value)} · {dot.state.value}{why}",
+        "t": f"{dot.run} · {marks.levels(cell.levels)} · {axis.shown(dot.value)} · {dot.state.value}{why}",
     }
 
 
 def _mean_row(axis: _Axis, cell: Cell, one: Estimate, place: Row) -> Row:
     low, high = (one.low, one.high) if one.low is not None and one.high is not None else (one.value, one.value)
     interval = show_range(one.low, one.high, one.unit)
-    said = f"{words.levels(cell.levels)}: {show(one.value, one.unit)}" + (f" ({interval})" if interval else "")
+    said = f"{marks.levels(cell.levels)}: {show(one.value, one.unit)}" + (f" ({interval})" if interval else "")
     return {
         **place,
         "v": axis.figure(one.value),
@@ -181,7 +181,7 @@ def _upright(axis: _Axis, group: Group, title: str) -> Panel:
         for index, (cell, _) in enumerate(group)
     }
     means, runs = _rows(axis, group, place, gap)
-    names = {words.level(level): round(value, 4) for level, value in at.items()}
+    names = {marks.level(level): round(value, 4) for level, value in at.items()}
     spec = dots.upright(axis.plot(means, runs), along.path, names, _labels(axis, group, means))
     return Panel(heading=title, spec=spec, height=dots.HEIGHT, description=_described(group))
 
@@ -228,19 +228,19 @@ def _row_name(parts: Roles, cell: Cell) -> str:
         return ""
     level = parts.series_level(cell.levels)
     named = isinstance(level, int | float) and not isinstance(level, bool)
-    return (f"{parts.series.path.rpartition('.')[2]} = " if named else "") + words.level(level)
+    return (f"{parts.series.path.rpartition('.')[2]} = " if named else "") + marks.level(level)
 
 
 def _described(group: Group) -> str:
     """The picture in a sentence, for readers who do not see it."""
     said = [
-        f"{words.levels(cell.levels) or 'all runs'}: {show(cell.estimate.value, cell.estimate.unit)}"
+        f"{marks.levels(cell.levels) or 'all runs'}: {show(cell.estimate.value, cell.estimate.unit)}"
         for cell, _ in group
         if cell.estimate is not None
     ]
     values = [dot.value for _, here in group for dot in here]
     unit = next((one.unit for cell, _ in group if (one := cell.estimate or cell.unfiltered)), "")
-    return "; ".join(said) or f"no run counts; {words.count(len(values), 'run')}: {show_range(min(values), max(values), unit)}"
+    return "; ".join(said) or f"no run counts; {marks.count(len(values), 'run')}: {show_range(min(values), max(values), unit)}"
 
 
 def _said(dot: Dot, scale: Scale) -> str:
@@ -259,7 +259,7 @@ def _table(shown: Sequence[tuple[Cell, tuple[Dot, ...]]], scale: Scale, parts: R
         runs = ", ".join(_said(dot, scale) for dot in here if dot.excluded is None)
         rows.append(
             (
-                *(words.level(cell.levels.get(path)) for path in factors),
+                *(marks.level(cell.levels.get(path)) for path in factors),
                 in_scale(one.value if one else None, scale),
                 f"{in_scale(one.low, scale)} to {in_scale(one.high, scale)}" if one and one.low is not None else "too few runs",
                 str(one.n) if one else "0",

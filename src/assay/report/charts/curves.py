@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from assay.answer import marks
+from assay.answer.scales import NARROW, Scale, in_scale, scale_for
 from assay.records import Outcome, Results, Value
-from assay.report import words
 from assay.report.charts.figure import Figure, Panel, Table, end_labels
 from assay.report.charts.roles import Roles, along, heading, in_order, roles
 from assay.report.charts.theme import Row, Spec, end_text, frame, room, rows_of, series_colours
 from assay.report.inputs import Curve
-from assay.report.quantities import NARROW, Scale, in_scale, scale_for
 from assay.report.selection import MERGED
 
 HEIGHT = 200
@@ -67,7 +67,7 @@ def _figure(results: Results, levels: Mapping[str, Mapping[str, Value]], curves:
     thinned = f" Every {drawing.step}th point is drawn." if drawing.step > 1 else ""
     return Figure(
         name=f"curve-{first.workload}-{first.operation}",
-        title=f"{words.operation(first.workload, first.operation)}: time per operation",
+        title=f"{marks.operation(first.workload, first.operation)}: time per operation",
         caption=f"Each line is a run{some}. Hollow points: fewer than all clients were active, so the point supports no crossing."
         + thinned,
         panels=tuple(panel for key in in_order(drawing.roles, groups) for panel in _pair(drawing, key, groups[key])),
@@ -85,7 +85,7 @@ def _pair(drawing: _Drawing, key: Group, curves: Sequence[Curve]) -> tuple[Panel
         "axis": {"title": None, "labels": False, "format": ",d", "tickCount": 4},
     }
     where = heading(key)
-    said = f"Time per operation over objects, {words.count(len(curves), 'run')}. {where}"
+    said = f"Time per operation over objects, {marks.count(len(curves), 'run')}. {where}"
     above = _times(drawing, curves, x)
     if drawing.most == 1:
         alone = _times(drawing, curves, {**x, "axis": {"title": "objects", "format": ",d", "tickCount": 4}})
@@ -191,7 +191,7 @@ def _table(drawing: _Drawing, curves: Sequence[Curve]) -> Table:
         rows.append(
             (
                 curve.run,
-                words.levels(drawing.levels[curve.run]),
+                marks.levels(drawing.levels[curve.run]),
                 "  ".join(
                     f"{objects:,.0f}: {in_scale(time, drawing.scale)}{'' if active >= curve.clients else f' ({active} active)'}"
                     for objects, time, active in points

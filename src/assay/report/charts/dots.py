@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
+from assay.answer import marks
 from assay.records import VerdictState
-from assay.report import words
 from assay.report.charts.theme import Row, Spec, end_text, frame, name_ticks, rows_of, series_colours, ticks
 
 HEIGHT = 232
@@ -92,7 +92,7 @@ def _marks(plot: Plot, place: Spec, figure: Spec, way: Way) -> list[Spec]:
     flat, tall, across = way.value
     tip: Spec = {"field": "t", "type": "nominal"}
     states, paths = shapes()
-    solid = [state.value for state in VerdictState if state not in words.HOLLOW]
+    solid = [state.value for state in VerdictState if state not in marks.HOLLOW]
     sizes = (30, 20) if len(plot.runs) > CROWDED else (56, 34)
     dot: Spec = {
         "data": rows_of(plot.runs),
@@ -131,7 +131,7 @@ def shapes() -> tuple[list[str], list[str]]:
     """The marks: every state of a verdict and the runs that do not count, and the path of each."""
     return (
         [*(state.value for state in VerdictState), EXCLUDED],
-        [*(words.SHAPES[state] for state in VerdictState), words.NOT_COUNTED],
+        [*(marks.SHAPES[state] for state in VerdictState), marks.NOT_COUNTED],
     )
 
 

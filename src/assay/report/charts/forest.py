@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from html import escape
 
+from assay.answer import marks
 from assay.records import Conclusion, Results
-from assay.report import forest, words
+from assay.report import forest
 from assay.report.charts.figure import Drawn, Figure, Table
 from assay.report.charts.matrix import PLAIN, QUIET, Style, text
 from assay.report.forest import Axis, Ratio, Ratios
@@ -91,7 +92,7 @@ def _table(groups: Sequence[Ratios]) -> Table:
     rows = (
         (
             group.title,
-            ", ".join(filter(None, (words.levels({row.comparison.factor: row.comparison.candidate}), _where(row)))),
+            ", ".join(filter(None, (marks.levels({row.comparison.factor: row.comparison.candidate}), _where(row)))),
             row.text,
             row.interval,
             row.comparison.conclusion.value,
@@ -106,5 +107,5 @@ def _table(groups: Sequence[Ratios]) -> Table:
 
 def _where(row: Ratio) -> str:
     """Against which level, under which conditions."""
-    conditions = f" at {words.levels(row.comparison.within)}" if row.comparison.within else ""
-    return f"against {words.level(row.comparison.baseline)}{conditions}"
+    conditions = f" at {marks.levels(row.comparison.within)}" if row.comparison.within else ""
+    return f"against {marks.level(row.comparison.baseline)}{conditions}"

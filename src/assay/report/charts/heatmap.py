@@ -11,13 +11,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from assay.measures import sentence
+from assay.answer import marks
+from assay.answer.scales import Scale, after, in_scale, show, show_range
+from assay.answer.wording import comparison
 from assay.records import Cell, Estimate, Experiment, Factor, Results, Trough, Value, VerdictState, worst
-from assay.report import words
 from assay.report.charts.figure import Panel
 from assay.report.charts.roles import Roles, heading, in_order, numeric
 from assay.report.charts.theme import Row, Spec, frame, rows_of
-from assay.report.quantities import Scale, after, in_scale, show, show_range
 
 LEAST = 3
 """Levels along x, and of the compared factor: two arms that are compared are read better as two lines."""
@@ -98,9 +98,9 @@ def named(troughs: Sequence[Trough]) -> str:
     """The troughs in few words, each cell once: `Trough at a = 1, b = 2: 0.73 times a = 0 and 2`."""
     places: dict[str, list[str]] = {}
     for one in troughs:
-        times = sentence.digits(one.depth)[0]
-        around = " and ".join(words.level(level) for level in one.neighbours)
-        places.setdefault(words.levels(one.levels), []).append(f"{times} times what {one.factor} = {around} give")
+        times = comparison.digits(one.depth)[0]
+        around = " and ".join(marks.level(level) for level in one.neighbours)
+        places.setdefault(marks.levels(one.levels), []).append(f"{times} times what {one.factor} = {around} give")
     return " ".join(f"Trough at {where}: {', '.join(said)}." for where, said in places.items())
 
 
@@ -111,7 +111,7 @@ def _panel(results: Results, parts: Grid, cells: Sequence[Cell], look: tuple[Ram
         heading=title,
         spec=_spec(parts, rows, height),
         height=height,
-        description="; ".join(f"{words.levels(cell.levels)}: {_said(cell, look[1])}" for cell in cells),
+        description="; ".join(f"{marks.levels(cell.levels)}: {_said(cell, look[1])}" for cell in cells),
     )
 
 
@@ -126,8 +126,8 @@ def _row(results: Results, parts: Grid, cell: Cell, look: tuple[Ramp, Scale]) ->
     brackets = ("", "") if cell.estimate else ("(", ")")
     trough = [found for found in results.troughs if found.measure == cell.measure and dict(found.levels) == dict(cell.levels)]
     return {
-        "x": words.level(cell.levels[parts.x.path]),
-        "y": words.level(cell.levels[parts.y.path]),
+        "x": marks.level(cell.levels[parts.x.path]),
+        "y": marks.level(cell.levels[parts.y.path]),
         "c": f"var(--h{step})" if step >= 0 else HOLLOW,
         "i": letters(step),
         "n": brackets[0] + number + brackets[1],
@@ -135,7 +135,7 @@ def _row(results: Results, parts: Grid, cell: Cell, look: tuple[Ramp, Scale]) ->
         "h": half(one),
         "d": state.value if state else VerdictState.SOUND.value,
         "o": 1.0 if trough else 0.0,
-        "t": f"{words.levels(cell.levels)}: {_said(cell, scale)}" + (" · trough" if trough else ""),
+        "t": f"{marks.levels(cell.levels)}: {_said(cell, scale)}" + (" · trough" if trough else ""),
     }
 
 
@@ -167,7 +167,7 @@ def _said(cell: Cell, scale: Scale) -> str:
 def ordered(factor: Factor) -> list[str]:
     """The names of the levels by size."""
     return [
-        words.level(level) for level in sorted(factor.levels, key=lambda level: level if isinstance(level, int | float) else 0)
+        marks.level(level) for level in sorted(factor.levels, key=lambda level: level if isinstance(level, int | float) else 0)
     ]
 
 
@@ -217,9 +217,9 @@ def _text(text: str, look: Spec) -> Spec:
 def _marks() -> Spec:
     """The mark of the worst verdict in the corner of a cell that is not SOUND."""
     states = list(VerdictState)
-    domain, shapes = [state.value for state in states], [words.SHAPES[state] for state in states]
+    domain, shapes = [state.value for state in states], [marks.SHAPES[state] for state in states]
     corner: Spec = {"xOffset": {"expr": f"{CELL_WIDTH} / 2 - 7"}, "yOffset": 8 - CELL / 2}
-    solid = [state.value for state in states if state not in words.HOLLOW]
+    solid = [state.value for state in states if state not in marks.HOLLOW]
     return {
         "transform": [{"filter": f"datum.d !== '{VerdictState.SOUND.value}'"}],
         "mark": {"type": "point", "size": {"expr": f"{CELL_WIDTH} < {TIGHT} ? 16 : 34"}, "strokeWidth": 1.4, **corner},

@@ -7,13 +7,13 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from assay.answer import marks as words
+from assay.answer.scales import show
 from assay.records import Judged, Observations, Results, Value, VerdictState
-from assay.report import words
 from assay.report.charts.dots import named
 from assay.report.charts.figure import Figure, Panel, Table, end_labels
 from assay.report.charts.roles import Roles, along, heading, in_order, roles
 from assay.report.charts.theme import SERIES, Row, Spec, end_text, frame, room, rows_of, series_colours, ticks
-from assay.report.quantities import show
 
 HEIGHT = 200
 BEYOND = 10

@@ -5,11 +5,11 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Sequence
 
+from assay.answer.scales import share
 from assay.records import Judged, Observations
 from assay.report.charts.figure import Drawn, Figure, Table
 from assay.report.charts.matrix import Style, text
 from assay.report.limits import NEAR, Chain, Link, chains, sentence
-from assay.report.quantities import share
 
 WIDE, LEFT = 360, 2
 """Pixels of a bar that is wholly used, and on both sides of it."""

@@ -7,8 +7,8 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from assay.answer import marks
 from assay.records import Experiment, Factor, Value
-from assay.report import words
 from assay.report.charts.theme import SERIES
 
 CURVE = 3
@@ -43,7 +43,7 @@ class Roles:
         """The series in words; empty where there is only one."""
         if self.series is None:
             return ""
-        text = words.level(levels.get(self.series.path))
+        text = marks.level(levels.get(self.series.path))
         return text if self.series.path in ("target", "workload") or not numeric(self.series) else f"{self.series.path} {text}"
 
 
@@ -102,7 +102,7 @@ def in_order(parts: Roles, keys: Iterable[tuple[tuple[str, Value], ...]]) -> lis
 
 def heading(key: tuple[tuple[str, Value], ...]) -> str:
     """The levels of a small multiple in words."""
-    return ", ".join(f"{path} = {words.level(level)}" for path, level in key)
+    return ", ".join(f"{path} = {marks.level(level)}" for path, level in key)
 
 
 def numeric(factor: Factor) -> bool:

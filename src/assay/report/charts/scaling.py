@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from assay.answer import marks
+from assay.answer.scales import DASH, NARROW, Scale, in_scale, scale_for, share
 from assay.records import Results, Scaled, Value
-from assay.report import words
 from assay.report.charts.figure import Figure, Panel, Table
 from assay.report.charts.roles import heading, roles
 from assay.report.charts.scaling_layers import REACH, Drawing, answers, layers, most_of, points, reached, room_above
 from assay.report.charts.theme import frame
-from assay.report.quantities import DASH, NARROW, Scale, in_scale, scale_for, share
 
 HEIGHT = 300
 LEDE = (
@@ -53,7 +53,7 @@ def _figure(results: Results, curves: tuple[Scaled, ...]) -> Figure:
     }
     return Figure(
         name=f"scaling-{first.measure}",
-        title=f"{words.measure(measure)}, by {first.factor}",
+        title=f"{marks.measure(measure)}, by {first.factor}",
         caption=_caption(curves, max(tops)),
         panels=tuple(_panel(drawing, key) for key, drawing in drawings.items()),
         table=_table(results, curves, scale),
@@ -96,7 +96,7 @@ def _rows(results: Results, curve: Scaled, scale: Scale) -> list[tuple[str, ...]
         used = "; ".join(f"{share(value)} of {said}" for said, value in curve.used.get(number, {}).items())
         rows.append(
             (
-                words.levels(curve.within),
+                marks.levels(curve.within),
                 str(number),
                 in_scale(one.value, scale),
                 interval,

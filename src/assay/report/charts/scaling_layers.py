@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from assay.answer import marks
+from assay.answer.scales import Scale, axis_title, in_scale
 from assay.records import Cell, Results, Scaled, Scaling, ScalingKind
-from assay.report import words
 from assay.report.charts.figure import end_labels
 from assay.report.charts.roles import Roles
 from assay.report.charts.theme import Row, Spec, end_text, room, rows_of, series_colours, ticks
-from assay.report.quantities import Scale, axis_title, in_scale
 
 ABOVE = 1.08
 """How far the axis goes beyond the highest point at the least."""
@@ -126,7 +126,7 @@ def _points(drawing: Drawing) -> list[Spec]:
         for number, cell in points(drawing.results, curve):
             one = cell.estimate
             assert one is not None
-            said = f"{words.levels(cell.levels)}: {in_scale(one.value, drawing.scale)} {drawing.scale.label}, n = {one.n}"
+            said = f"{marks.levels(cell.levels)}: {in_scale(one.value, drawing.scale)} {drawing.scale.label}, n = {one.n}"
             low, value, high = (drawing.figure(end if end is not None else one.value) for end in (one.low, one.value, one.high))
             rows.append({"x": number, "l": low, "v": value, "h": high, "s": _series(drawing, curve), "t": said})
     x: Spec = {**drawing.x, "field": "x"}

@@ -13,13 +13,13 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from assay.answer import marks as words
+from assay.answer.scales import DASH, show
 from assay.records import Judged, Observations, Phase, Series
-from assay.report import words
 from assay.report.charts.figure import Figure, Panel, Table
 from assay.report.charts.latency import BEYOND, TIME
 from assay.report.charts.strips import value_at
 from assay.report.charts.theme import Row, Spec, frame, rows_of, ticks
-from assay.report.quantities import DASH, show
 
 HEIGHT = 230
 MOST, LEAST = 48, 6

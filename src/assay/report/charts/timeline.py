@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from assay.answer import marks
+from assay.answer.scales import NARROW, Scale, in_scale, scale_for
 from assay.records import Judged, Observations, Phase
-from assay.report import words
 from assay.report.charts.figure import Figure, Panel, Table, end_labels
 from assay.report.charts.strips import Strip, strips
 from assay.report.charts.theme import TINTS, Row, Spec, end_text, frame, room, rows_of, tints
-from assay.report.quantities import NARROW, Scale, in_scale, scale_for
 
 HEIGHT = 118
 LEAST = 5
@@ -96,7 +96,7 @@ def _shared(columns: Sequence[_Column], column: _Column) -> Mapping[str, _Shared
 
 
 def _column(column: _Column, shared: Mapping[str, _Shared]) -> tuple[Panel, ...]:
-    said = f"{words.levels(column.judged.run.trial.levels)} · run {column.judged.id}".removeprefix(" · ")
+    said = f"{marks.levels(column.judged.run.trial.levels)} · run {column.judged.id}".removeprefix(" · ")
     return tuple(
         _panel(column, strip, shared[strip.title], said if index == 0 else "") for index, strip in enumerate(column.strips)
     )

@@ -6,13 +6,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from assay.measures import sentence
+from assay.answer import marks as words
+from assay.answer.scales import NARROW
+from assay.answer.wording import comparison
 from assay.records import Conclusion, DesignKind, FactorEffect, Results, Sensitivity
-from assay.report import words
 from assay.report.charts.dots import named
 from assay.report.charts.figure import Figure, Panel, Table
 from assay.report.charts.theme import Row, Spec, frame, name_ticks, rows_of, ticks
-from assay.report.quantities import NARROW
 
 NAME = "tornado-"
 """How a figure's name begins; the measure follows."""
@@ -247,7 +247,7 @@ def _table(effects: Sequence[FactorEffect]) -> Table:
 
 
 def _numbers(one: FactorEffect) -> tuple[str, ...]:
-    value, low, high = sentence.digits(one.ratio) if one.ratio is not None else ("not known", "", "")
+    value, low, high = comparison.digits(one.ratio) if one.ratio is not None else ("not known", "", "")
     return (
         " with ".join(step.factor for step in one.steps),
         ", ".join(words.level(step.level) for step in one.steps),

@@ -1,0 +1,124 @@
+"""Scale-up: which share of so many times the rate came out of so many times the clients, workers or requests in flight.
+
+scale-up = (rate with N / rate with M) / (N / M), with the interval of the ratio. A rate is work over time, so this holds for a
+fixed total of work as for a fixed time. It speaks of the whole system: where the larger load stood at a limit (of the device,
+of a throttle, of the processors), what asks for the work may scale better, so the share is a lower bound of that.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from assay.analysis.counting import Load, at_levels, measure_of
+from assay.answer.wording import comparison
+from assay.errors import AssayError
+from assay.measures import AMOUNTS, CONCURRENCY
+from assay.records import Comparison, Estimate, Experiment, Finding, Judged, State, Verdict
+from assay.units import Unit
+
+THREADS = CONCURRENCY - {"depth"}
+"""Those that need a processor each to work at the same time."""
+RATES = frozenset(AMOUNTS)
+"""Figures of all clients together; those over busy time are of one."""
+
+
+def scaled(experiment: Experiment, found: Sequence[Comparison], runs: Sequence[Judged], load: Load) -> tuple[Comparison, ...]:
+    """The comparisons, with the scale-up where the compared factor counts concurrency and the measure is a rate."""
+    by_id = {judged.id: judged for judged in runs}
+
+    @functools.cache
+    def processors(run: str) -> int | None:
+        return processors_of(by_id[run], load)
+
+    def with_share(one: Comparison) -> Comparison:
+        share = scale_up(one) if measure_of(experiment, one.measure).figure in RATES else None
+        if share is None:
+            return one
+        told = replace(one, scale_up=share, scale_up_limit=limit(one, larger(one, runs), processors))
+        return replace(told, statement=f"{one.statement}; {comparison.scale_up(told)}")
+
+    return tuple(with_share(one) for one in found)
+
+
+def scale_up(one: Comparison) -> Estimate | None:
+    """The ratio of a comparison over that of its counts, with the same interval; None where its factor counts nothing."""
+    counts = counts_of(one)
+    if counts is None or one.ratio is None:
+        return None
+    times, ratio = counts[0] / counts[1], one.ratio
+    return replace(
+        ratio,
+        value=ratio.value / times,
+        low=None if ratio.low is None else ratio.low / times,
+        high=None if ratio.high is None else ratio.high / times,
+        unit=Unit.SHARE.value,
+        method=f"{ratio.method}, over the ratio of the counts",
+    )
+
+
+def counts_of(one: Comparison) -> tuple[int, int] | None:
+    """How many worked at the same time, candidate and baseline; None where the factor counts something else."""
+    if one.factor.rpartition(".")[2] not in CONCURRENCY:
+        return None
+    counts = [level for level in (one.candidate, one.baseline) if isinstance(level, int) and not isinstance(level, bool)]
+    return (counts[0], counts[1]) if len(counts) == 2 and min(counts) > 0 else None
+
+
+def larger(one: Comparison, runs: Sequence[Judged]) -> list[Judged]:
+    """The runs that count in the arm with the larger load."""
+    most = max(counts_of(one) or ())
+    levels = {**one.within, one.factor: most}
+    return [judged for judged in at_levels(runs, levels) if judged.id not in one.excluded and one.measure in judged.verdicts]
+
+
+def limit(one: Comparison, runs: Sequence[Judged], processors: Callable[[str], int | None]) -> str | None:
+    """What held the larger load back, by the findings of at least half of its runs or for want of processors; else None."""
+    held = [found for judged in runs if (found := held_back(judged.verdicts[one.measure]))]
+    if held and 2 * len(held) >= len(runs):
+        return held[0]
+    known = processors(runs[0].id) if runs and one.factor.rpartition(".")[2] in THREADS else None
+    most = max(counts_of(one) or ())
+    if known is None or known >= most:
+        return None
+    return f"{known} {'processor' if known == 1 else 'processors'} for {most} {one.factor.rpartition('.')[2]}"
+
+
+def held_back(verdict: Verdict) -> str | None:
+    """The limit at which a run stood, in words: `limited by the declared 50 MB/s of loop0`; None where none is known."""
+    return next((text for finding in verdict.findings if (text := limiter(finding))), None)
+
+
+def limiter(finding: Finding) -> str | None:
+    """The limit that a finding names as reached: by L04 in its label, by L06 in its label or with the share that was used."""
+    if finding.rule == "L04" and finding.state is State.PASS:
+        return finding.relabel
+    if finding.rule != "L06" or finding.state not in (State.PASS, State.FAIL):
+        return None
+    least = finding.threshold.get("used_share")
+    used = [text for text, share in finding.observed.items() if isinstance(share, float) and is_at(share, least)]
+    return finding.relabel or (f"limited by the {used[0]}" if used else None)
+
+
+def is_at(share: float, least: float | str | None) -> bool:
+    """Whether so much of a limit was used that it is the limit that was measured."""
+    return isinstance(least, float) and share >= least
+
+
+def processors_of(judged: Judged, load: Load) -> int | None:
+    """The processors of all hosts of a run's clients; None where a host does not tell."""
+    try:
+        evidence = load(judged.id)
+    except AssayError:
+        return None
+    hosts = {client.host for phase in judged.run.phases for client in phase.clients}
+    told = [evidence.fact("cpu.online", host=host) for host in hosts]
+    known = [listed(text) for text in told if text and text[0].isdigit()]
+    return sum(known) if known and len(known) == len(hosts) else None
+
+
+def listed(text: str) -> int:
+    """How many numbers the kernel's list format names: 4 in `0-2,5`."""
+    spans = (part.partition("-") for part in text.strip().split(","))
+    return sum(int(last or first) - int(first) + 1 for first, _, last in spans)

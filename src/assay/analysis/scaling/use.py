@@ -1,0 +1,128 @@
+"""What of each resource is used at each number of clients, and how much of it there is: the evidence below a curve.
+
+Trials count as in the cells of the measure.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from assay.analysis.counting import Load, early, measure_of, unit_of
+from assay.analysis.resources import RESOURCES, watched
+from assay.analysis.scaling.capacities import amounts
+from assay.analysis.scaling.efficiency import RATES
+from assay.analysis.scaling.law import LEAST_PLACES, counts, curves
+from assay.errors import AssayError
+from assay.records import Cell, Experiment, Factor, Judged, Observations, Phase, Run, Value
+
+Operation = tuple[str, str]
+"""Workload and operation."""
+Shares = tuple[tuple[str, str, tuple[float, float]], ...]
+"""Of each resource: its name, what there is of it in words, the share that was used, and that while the clock ran."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Point:
+    """One trial: the rate that was measured, and the share of a resource that was used for it."""
+
+    rate: float
+    share: float
+    """What was moved after the clock counts, too."""
+    clocked: float
+    """The share of what there is while the clock runs; above 1 the limit was not in force."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Use:
+    """One resource along a curve."""
+
+    resource: str
+    said: str
+    """What there is, in words: `the 2 processors of the host`."""
+    points: Mapping[int, tuple[Point, ...]]
+    """Number of clients -> its trials."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Along:
+    """A rate over a count, with what was used for it."""
+
+    measure: str
+    factor: str
+    within: Mapping[str, Value]
+    rates: Mapping[int, tuple[float, ...]]
+    """Number of clients -> the rate of each trial."""
+    uses: tuple[Use, ...]
+    unit: str
+    """Of the rates."""
+
+
+def along(experiment: Experiment, runs: Sequence[Judged], cells: Sequence[Cell], load: Load) -> tuple[Along, ...]:
+    """Every rate of all clients together that was measured at two numbers or more; none without a factor that counts."""
+    counted = [factor for factor in experiment.factors if counts(factor)]
+    if not counted:
+        return ()
+    by_id = {judged.id: judged.run for judged in early(runs)}
+    # Several measures are figures of one run: its evidence is read once.
+    uses = functools.cache(lambda run: shares(experiment, by_id[run], load) if run in by_id else {})
+    return tuple(one for factor in counted for one in of_factor(experiment, factor, cells, uses))
+
+
+def of_factor(
+    experiment: Experiment, factor: Factor, cells: Sequence[Cell], uses: Callable[[str], Mapping[Operation, Shares]]
+) -> Iterator[Along]:
+    """The curves over one factor."""
+    for measure, within, places in curves(factor, cells):
+        asked = measure_of(experiment, measure)
+        if asked.figure not in RATES or len(places) < LEAST_PLACES:
+            continue
+        found: dict[str, dict[int, list[Point]]] = {}
+        names: dict[str, str] = {}
+        for number, cell in places:
+            for run, rate in cell.values.items():
+                for resource, said, (share, clocked) in uses(run).get((asked.workload, asked.operation), ()):
+                    point = Point(rate=rate, share=share, clocked=clocked)
+                    found.setdefault(resource, {}).setdefault(number, []).append(point)
+                    names[resource] = said
+        yield Along(
+            measure=measure,
+            factor=factor.path,
+            within=within,
+            rates={number: tuple(cell.values.values()) for number, cell in places},
+            uses=tuple(
+                Use(resource=name, said=names[name], points={number: tuple(points) for number, points in each.items()})
+                for name, each in found.items()
+            ),
+            unit=unit_of(asked),
+        )
+
+
+def shares(experiment: Experiment, run: Run, load: Load) -> Mapping[Operation, Shares]:
+    """What one run used, by operation that is measured; empty where its evidence cannot be read."""
+    phases: dict[Operation, Phase] = {}
+    for measure in experiment.measures:
+        lasted = (one for one in run.phases if one.end_ns > one.start_ns)
+        done = (one for one in lasted if one.workload == measure.workload and measure.operation in one.operations)
+        if (phase := next(done, None)) is not None:
+            phases[measure.workload, measure.operation] = phase
+    if not phases:
+        return {}
+    try:
+        seen = watched(run, load(run.id))
+    except AssayError:
+        return {}
+    return {asked: tuple(of_phase(experiment, run, phase, seen)) for asked, phase in phases.items()}
+
+
+def of_phase(
+    experiment: Experiment, run: Run, phase: Phase, seen: Observations
+) -> Iterator[tuple[str, str, tuple[float, float]]]:
+    """The shares that were used of each resource in one phase."""
+    for resource, said, amount in amounts(experiment, run, phase, seen):
+        of = RESOURCES[resource]
+        used = of.used(phase, seen)
+        clocked = of.clocked(phase, seen) if of.clocked else used
+        if used is not None and clocked is not None and amount > 0:
+            yield resource, said, (used / amount, clocked / amount)

@@ -1,0 +1,83 @@
+"""What the clients of a phase say of their load, their queue and their errors, in words."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+
+from assay import measures
+from assay.evidence.failures import MISMATCH
+from assay.records import Client, EngineError, Phase
+from assay.units import Unit
+
+
+def account(phases: Iterable[Phase]) -> str:
+    """A line for each thing worth knowing of a phase; empty where there is none."""
+    lines = [f"    {phase.name}: {line}" for phase in phases for line in lines_of(phase)]
+    return "\n".join(["how the clients worked:", *lines]) if lines else ""
+
+
+def lines_of(phase: Phase) -> Iterator[str]:
+    """Steady state, behind a schedule, queue, and errors of one phase, over all its clients."""
+    yield from steadied(phase)
+    yield from behind(phase.clients)
+    yield from queued(phase.clients)
+    yield from failed(phase.clients)
+
+
+def steadied(phase: Phase) -> Iterator[str]:
+    """Whether a phase that was to run until it was steady came to be so, and when."""
+    state = phase.steady
+    if state is None:
+        return
+    rounds = f"{state.rounds:,} rounds of {measures.with_unit(state.round_ns, Unit.NANOSECONDS)}"
+    if state.from_ns is None:
+        yield f"never steady in {rounds}, all the time allowed"
+    else:
+        since = measures.with_unit(state.from_ns - phase.start_ns, Unit.NANOSECONDS)
+        yield f"steady after {rounds}; its figures are those from {since} on"
+
+
+def behind(clients: Iterable[Client]) -> Iterator[str]:
+    """How far an open loop fell behind its schedule."""
+    seen = [(client, client.load) for client in clients if client.load is not None]
+    if not seen:
+        return
+    done = sum(total.count for client, _ in seen for total in client.operations)
+    late, unstarted = (sum(getattr(load, name) for _, load in seen) for name in ("late", "unstarted"))
+    longest = measures.with_unit(max(load.backlog_max_ns for _, load in seen), Unit.NANOSECONDS)
+    yield (
+        f"open loop: {late:,} of {done:,} operations began late, {unstarted:,} that were due never began; "
+        f"the longest wait to begin was {longest}"
+    )
+
+
+def queued(clients: Iterable[Client]) -> Iterator[str]:
+    """How requests went through io_uring."""
+    seen = [(client, client.queue) for client in clients if client.queue is not None]
+    if not seen:
+        return
+    done = sum(total.count for client, _ in seen for total in client.operations)
+    calls = sum(queue.submissions for _, queue in seen)
+    registered = "registered" if all(queue.registered for _, queue in seen) else "not registered"
+    each = f", {done / calls:.3g} requests a call" if calls else ""
+    yield f"io_uring: up to {sum(queue.depth for _, queue in seen):,} requests in flight{each}; files and buffers {registered}"
+    threads = sum(queue.punted_threads for _, queue in seen)
+    if any(queue.punted for _, queue in seen):
+        yield f"io_uring: {threads:,} threads of the kernel did requests that the target cannot do without waiting (punted)"
+
+
+def failed(clients: Iterable[Client]) -> Iterator[str]:
+    """Each kind of error with its number, the files of several clients apart."""
+    counts: dict[tuple[str, str], int] = {}
+    for client in clients:
+        for error in client.errors:
+            key = (in_words(error), f"{error.operation} {error.path}".strip())
+            counts[key] = counts.get(key, 0) + error.count
+    for (words, where), count in counts.items():
+        yield f"{count:,} {'time' if count == 1 else 'times'} {words}: {where}"
+
+
+def in_words(error: EngineError) -> str:
+    """What went wrong."""
+    return "a record that is not what was written there" if error.what == MISMATCH else os.strerror(error.errno)

@@ -1,0 +1,139 @@
+"""What `assay stat` tells programs: the schema assay.stat/1 (docs/stat-json.md). Numbers in base units, null where unknown."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from assay import plain as plainly
+from assay.cli.stat.execution import Told
+from assay.cli.stat.shown import NOTHING, dirty_bytes, operation_of
+from assay.errors import UsageError
+from assay.evidence import rungs
+from assay.records import Direction, Verdict, VerdictState
+
+SCHEMA = "assay.stat/1"
+SIDES = {"read": Direction.READ, "write": Direction.WRITE}
+
+
+def write(path: str, found: Mapping[str, Any]) -> None:
+    """Write the object into a file. Raises UsageError where that cannot be."""
+    try:
+        Path(path).write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"found that {path} cannot be written ({error.strerror}); expected a file that we may write") from error
+
+
+def plain(told: Told) -> dict[str, Any]:
+    """One execution as plain values."""
+    watched, account = told.watched, told.watched.account
+    by_operation = {operation_of(verdict): verdict for verdict in told.verdicts}
+    worst_first = sorted(told.verdicts, key=lambda verdict: list(VerdictState).index(verdict.state))
+    corrected = {
+        f"{name}_bytes_per_s": by_operation[name].corrected if name in by_operation and in_bytes(by_operation[name]) else None
+        for name in SIDES
+    }
+    return {
+        "schema": SCHEMA,
+        "command": list(watched.argv),
+        "exit_status": watched.status,
+        "signal": watched.signal,
+        "wall_s": watched.elapsed_ns / 1e9,
+        "cpu_s": None if account is None else (account.cpu_user_ns + account.cpu_system_ns) / 1e9,
+        "own_cpu_s": watched.own_cpu_ns / 1e9,
+        "claim": claim_of(worst_first),
+        "reported": reported(told),
+        "ladder": ladder(told),
+        "corrected": corrected,
+        "measures": {name: measure(verdict) for name, verdict in by_operation.items()},
+        "verdict": str(told.state),
+        "label": worst_first[0].label if worst_first else NOTHING,
+        "findings": [finding for verdict in worst_first for finding in findings(verdict)],
+    }
+
+
+def in_bytes(verdict: Verdict) -> bool:
+    """Whether the figure is a rate of bytes."""
+    return verdict.subject.endswith(".bytes_per_s")
+
+
+def claim_of(verdicts: list[Verdict]) -> object:
+    """What the worst figure was judged as."""
+    return plainly.to_plain(verdicts[0].claim) if verdicts else {"tier": None, "durability": None}
+
+
+def reported(told: Told) -> dict[str, Any] | None:
+    """What the tool says of itself; null where it says nothing that is understood."""
+    found = told.foreign.reported
+    if found is None:
+        return None
+    sums = [value for name, value in found.values.items() if name.endswith(".ops_per_s")]
+    return {
+        "tool": found.tool,
+        "read_bytes_per_s": found.values.get("read.bytes_per_s"),
+        "write_bytes_per_s": found.values.get("write.bytes_per_s"),
+        "ops_per_s": sum(sums) if sums else None,
+        "values": dict(found.values),
+        "resolution": dict(found.resolution),
+        "calls": [
+            {"from_s": part.from_ns / 1e9, "to_s": part.to_ns / 1e9, "values": dict(part.values)}
+            for part in found.parts
+            if found.met
+        ],
+    }
+
+
+def ladder(told: Told) -> dict[str, Any]:
+    """The bytes at each rung."""
+    (phase,), seen, watched = told.foreign.run.phases, told.foreign.observations, told.watched
+    sides = {name: rungs.rungs(phase, seen, direction) for name, direction in SIDES.items()}
+    return {
+        "application": {
+            "read_bytes": sides["read"].application,
+            "write_bytes": sides["write"].application,
+            "source": "tool" if told.foreign.reported else "observed",
+        },
+        "calls": {f"{name}_bytes": side.calls for name, side in sides.items()},
+        "storage": {"read_bytes": sides["read"].storage, "dirtied_bytes": sides["write"].storage},
+        "page_cache": {
+            "read_hit_share": sides["read"].hit_share,
+            "dirty_at_exit_bytes": dirty_bytes(told),
+            "drain_s": None if watched.drain_ns is None else watched.drain_ns / 1e9,
+        },
+        "devices": [plainly.to_plain(one) for one in rungs.devices(phase, seen)],
+        "network": [plainly.to_plain(one) for one in rungs.networks(phase, seen)],
+    }
+
+
+def measure(verdict: Verdict) -> dict[str, Any]:
+    """One figure with its verdict."""
+    return {
+        "figure": verdict.subject.split(":", 2)[2].rpartition(".")[2],
+        "value": verdict.value,
+        "unit": str(verdict.unit),
+        "corrected": verdict.corrected,
+        "bound": plainly.to_plain(verdict.bound),
+        "claim": plainly.to_plain(verdict.claim),
+        "verdict": str(verdict.state),
+        "label": verdict.label,
+    }
+
+
+def findings(verdict: Verdict) -> list[dict[str, Any]]:
+    """What every rule says of one figure."""
+    return [
+        {
+            "measure": operation_of(verdict),
+            "rule": one.rule,
+            "name": one.name,
+            "state": str(one.state),
+            "severity": str(one.severity),
+            "statement": one.statement,
+            "observed": dict(one.observed),
+            "threshold": dict(one.threshold),
+            "advice": one.advice,
+        }
+        for one in verdict.findings
+    ]

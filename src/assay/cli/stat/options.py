@@ -1,0 +1,250 @@
+"""The words of `assay stat`: its own options, then the command with its arguments untouched. No library reads them.
+
+Every mistake is told at once. What stands behind `--`, or from the first word that is no option, is the command.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from assay.errors import InputErrors, Mistake
+from assay.laboratory.gate import Gate
+from assay.records import Claim, Server, Value
+
+HELP = """\
+Usage: assay stat [OPTIONS] -- COMMAND...
+
+Run any command, say what its number really measured.
+
+The command runs with its own arguments, its output and its exit status pass through. Then a block on standard error says
+what the tool reported, what moved at each rung, what was still dirty and which rules failed.
+
+Options:
+  --claim PART=VALUE,...  What the number is said to be: tier=device,durability=stable-media. Without: reads are judged as
+                          the device's, writes as on stable media, or as what the tool says of itself (hdparm -T).
+  --reported REGEX        Where the number is in the output of a tool without a parser: the first group of the last match.
+  --unit UNIT             The unit of that number: MB/s, MiB/s, Gbit/s, IOPS, ms ...
+  --direction WHICH       read or write, for --reported. Without: the one in which more was seen to move.
+  --observe NAME,...      Look with these observers too (assay catalogue observers): tracepoints tells of whose flushes and pages
+                          they were. What they cost comes on top.
+  --server PART=VALUE,... The server on this machine whose client the command is: pid_file=FILE or cgroup=GROUP, and its data=DIR,
+                          address=IP. Its page cache, processors and network are judged too.
+  --json FILE             Write everything as JSON (docs/stat-json.md).
+  --save[=LAB]            Keep the run in a notebook (./lab, $ASSAY_LAB), as one more of its command or as another arm.
+  --repeat N              Run it N times; say the interval of the mean.
+  --vs 'OTHER COMMAND'    Run both in pairs, alternately (5 pairs, or --repeat N); say by how much the other differs.
+  --gate[=strict]         Exit 3 on a TAINTED or INVALID number (strict: UNVERIFIED too) where the command's status is 0.
+  --help                  Show this.
+
+Exit status: the command's own, 128+N where signal N ended it; 125 where assay itself failed, 126 where the command cannot be
+executed, 127 where there is none.
+"""
+WHERE = "assay stat"
+LAB = "lab"
+GATES = {"": Gate.ON, "on": Gate.ON, "strict": Gate.STRICT, "off": Gate.OFF}
+VALUED = ("claim", "reported", "unit", "direction", "observe", "server", "json", "repeat", "vs")
+ALONE = ("gate", "save", "help")
+DIRECTIONS = ("read", "write")
+SERVER_PARTS = ("pid_file", "cgroup", "data", "address")
+MOST_REPEATS = 1000
+SPECIAL = frozenset("|&;<>()$`*?~\n")
+"""Characters for which a command in one word is given to a shell."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """What is asked for."""
+
+    argv: tuple[str, ...]
+    claim: Claim | None = None
+    knobs: Mapping[str, Value] | None = None
+    """Those of the workload `command` that say how the figure is found in the output; None: by the tool's parser."""
+    direction: str | None = None
+    observe: tuple[str, ...] = ()
+    """Observers beyond the usual ones."""
+    server: Server | None = None
+    json_to: str | None = None
+    lab: Path | None = None
+    """The notebook in which the runs are kept."""
+    repeat: int = 1
+    other: tuple[str, ...] | None = None
+    gate: Gate = Gate.OFF
+    help: bool = False
+
+
+@dataclass
+class _Words:
+    options: dict[str, str] = field(default_factory=dict)
+    command: tuple[str, ...] = ()
+    mistakes: list[Mistake] = field(default_factory=list)
+
+    def wrong(self, found: str, expected: str) -> None:
+        self.mistakes.append(Mistake(file=WHERE, line=None, column=None, found=found, expected=expected))
+
+
+def read(words: Sequence[str]) -> Request:
+    """The request that the words make. Raises InputErrors with every mistake."""
+    typed = split(words)
+    if "help" in typed.options:
+        return Request(argv=(), help=True)
+    if not typed.command:
+        typed.wrong("no command", "one behind `--`: assay stat -- dd if=FILE of=/dev/null bs=1M")
+    request = Request(
+        argv=typed.command,
+        claim=claim(typed),
+        knobs=knobs(typed),
+        direction=typed.options.get("direction"),
+        observe=observers(typed),
+        server=server(typed),
+        json_to=json_file(typed),
+        lab=lab(typed),
+        repeat=repeats(typed),
+        other=other(typed),
+        gate=GATES.get(typed.options.get("gate", "off"), Gate.OFF),
+    )
+    if typed.mistakes:
+        raise InputErrors(dict.fromkeys(typed.mistakes))
+    return request
+
+
+def split(words: Sequence[str]) -> _Words:
+    """Options and command apart."""
+    typed, at = _Words(), 0
+    while at < len(words) and words[at].startswith("-") and words[at] not in ("--", "-"):
+        name, equals, value = words[at].removeprefix("--").partition("=")
+        at += 1
+        if not words[at - 1].startswith("--") or name not in (*VALUED, *ALONE):
+            typed.wrong(f"option {words[at - 1]!r}", f"one of --{', --'.join((*VALUED, *ALONE))}, or -- and the command")
+            continue
+        if name in VALUED and not equals:
+            if at == len(words) or words[at] == "--":
+                typed.wrong(f"--{name} without a value", f"--{name} VALUE")
+                continue
+            value, at = words[at], at + 1
+        if name in typed.options:
+            typed.wrong(f"--{name} twice", "each option once")
+        typed.options[name] = value
+    if typed.options.get("gate", "") not in GATES:
+        typed.wrong(f"--gate={typed.options['gate']}", "--gate or --gate=strict")
+    typed.command = tuple(words[at + 1 :] if words[at : at + 1] == ["--"] else words[at:])
+    return typed
+
+
+def claim(typed: _Words) -> Claim | None:
+    """What the number is said to be."""
+    text = typed.options.get("claim")
+    if text is None:
+        return None
+    from assay.cli.claims import claimed
+    from assay.toml_document import Document
+
+    document = Document(file=WHERE, values={}, places={}, mistakes=typed.mistakes)
+    return claimed(document, text)
+
+
+def knobs(typed: _Words) -> Mapping[str, Value] | None:
+    """How the figure is found in the output, where the caller says it."""
+    pattern, unit, direction = (typed.options.get(name) for name in ("reported", "unit", "direction"))
+    if direction is not None and direction not in DIRECTIONS:
+        typed.wrong(f"--direction {direction}", "read or write")
+    if pattern is None:
+        for name, value in (("unit", unit), ("direction", direction)):
+            if value is not None:
+                typed.wrong(f"--{name} without --reported", "--reported REGEX, for the number that it is about")
+        return None
+    if unit is None:
+        typed.wrong("--reported without --unit", "--unit with what the number is counted in: MB/s, IOPS, ms ...")
+    found: dict[str, Value] = {"argv": typed.command or ("",), "parse": "regex", "pattern": pattern, "unit": unit or ""}
+    from assay import catalogue
+
+    check = catalogue.find("workloads", "command").check
+    for mistake in check(found) if check is not None else ():
+        said, _, expected = mistake.removeprefix("found ").partition("; expected ")
+        if not said.startswith("{"):  # braces of the command's own are no placeholders here
+            typed.wrong(said, expected)
+    return found
+
+
+def observers(typed: _Words) -> tuple[str, ...]:
+    """The observers that are to look too."""
+    wanted = tuple(name for name in typed.options.get("observe", "").split(",") if name)
+    if not wanted and "observe" not in typed.options:
+        return ()
+    from assay import catalogue
+
+    known = catalogue.names("observers")
+    for name in wanted or ("",):
+        if name not in known:
+            typed.wrong(f"--observe {name}", f"one or more of {', '.join(known)}")
+    return wanted
+
+
+def server(typed: _Words) -> Server | None:
+    """The server of which the command is a client."""
+    text = typed.options.get("server")
+    if text is None:
+        return None
+    pairs = [part.partition("=")[::2] for part in text.split(",")]
+    for name, value in pairs:
+        if name not in SERVER_PARTS or not value:
+            typed.wrong(f"--server {name}={value}", f"parts {'=..., '.join(SERVER_PARTS)}=...")
+    found = dict(pairs)
+    if not found.get("pid_file") and not found.get("cgroup"):
+        typed.wrong("a --server without processes", "pid_file=FILE or cgroup=GROUP, which say what it is")
+    data = tuple(str(Path(value).absolute()) for name, value in pairs if name == "data" and value)
+    return Server(pid_file=found.get("pid_file"), cgroup=found.get("cgroup"), data=data, address=found.get("address"))
+
+
+def json_file(typed: _Words) -> str | None:
+    """Where the JSON goes: to a file, for standard output is the command's."""
+    path = typed.options.get("json")
+    if path == "-":
+        typed.wrong("--json -", "a file: standard output is the command's own")
+    elif path is not None and not Path(path).absolute().parent.is_dir():
+        typed.wrong(f"no directory for --json {path}", "one that exists")
+    return path
+
+
+def lab(typed: _Words) -> Path | None:
+    """The notebook, where runs are to be kept: the one that is named, else that of every other verb."""
+    if "save" not in typed.options:
+        return None
+    found = Path(typed.options["save"] or os.environ.get("ASSAY_LAB") or LAB).absolute()
+    if found.exists() and not found.is_dir():
+        typed.wrong(f"--save={found}, which is no directory", "one, or a name that is free")
+    elif not found.parent.is_dir():
+        typed.wrong(f"no directory for --save={found}", "one that exists")
+    return found
+
+
+def repeats(typed: _Words) -> int:
+    """How often: once, or five pairs."""
+    text = typed.options.get("repeat")
+    if text is None:
+        return 5 if "vs" in typed.options else 1
+    if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= MOST_REPEATS:
+        typed.wrong(f"--repeat {text}", f"a whole number from 1 to {MOST_REPEATS}")
+        return 1
+    return int(text)
+
+
+def other(typed: _Words) -> tuple[str, ...] | None:
+    """The command of --vs; a shell reads it only where it has what only a shell understands."""
+    text = typed.options.get("vs")
+    if text is None:
+        return None
+    if SPECIAL & set(text):
+        return ("sh", "-c", text)
+    import shlex
+
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        typed.wrong(f"--vs {text!r} ({error})", "a command")
+        return None
+    if not words:
+        typed.wrong("an empty --vs", "a command")
+    return tuple(words)

@@ -1,0 +1,195 @@
+"""`assay stat --repeat N` and `--vs OTHER`: a command several times, or two commands in pairs that change their order."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from assay import measures
+from assay.cli.stat import json_output, shown
+from assay.cli.stat.execution import Told, keep, once, status
+from assay.cli.stat.options import Request
+from assay.records import Conclusion, Experiment, VerdictState, worst
+from assay.statistics.contrast import interval
+from assay.statistics.four_way import four_way
+from assay.statistics.mean_interval import LEAST, Mean, geometric_mean
+from assay.statistics.paired_ratio import paired_ratio
+from assay.terminal.fold import say
+from assay.units import Unit
+
+ELAPSED = "elapsed_ns"
+"""What two commands are compared by that have no figure in common."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ratio:
+    """The other command's figure over the first one's."""
+
+    measure: str
+    value: float
+    low: float | None
+    high: float | None
+    pairs: int
+    conclusion: Conclusion
+    state: VerdictState
+    """The worst verdict of the runs that it rests on."""
+    digits_share: float = 0.0
+    """What the last printed digits of both leave open, as a share."""
+
+    @property
+    def is_of_digits(self) -> bool:
+        """Whether the difference is no more than that."""
+        return abs(self.value - 1) <= self.digits_share * max(1.0, self.value)
+
+
+def repeated(request: Request) -> int:
+    """Run, show each run in a line, then the last block, the intervals and the comparison; the status of the last run."""
+    runs: list[Told] = []
+    others: list[Told] = []
+    made: list[Told] = []
+    for number in range(request.repeat):
+        for told, mine in pair(request, number):
+            made.append(told)
+            (runs if mine else others).append(told)
+            say(one_line(told, number + 1, request.repeat), sys.stderr)
+    lines = shown.block(runs[-1])
+    lines += [line for which in (runs, others) for line in interval_lines(which)]
+    ratios = tuple(compared(runs, others)) if others else ()
+    lines += [ratio_line(ratio) for ratio in ratios]
+    say("\n".join(lines), sys.stderr)
+    if request.json_to is not None:
+        json_output.write(request.json_to, {**json_output.plain(runs[-1]), **plain(runs, others, ratios)})
+    if request.lab is not None:
+        keep(request.lab, made)
+    worst_run = max(made, key=lambda told: -list(VerdictState).index(told.state))
+    return status(runs[-1], request.gate) or status(worst_run, request.gate)
+
+
+def pair(request: Request, number: int) -> Iterator[tuple[Told, bool]]:
+    """One run, or one of each, with whether it is the first command's; who is first changes from pair to pair.
+
+    Both may be the same words: a command against itself says what a difference of nothing looks like.
+    """
+    argvs = [(request.argv, True)] + ([] if request.other is None else [(request.other, False)])
+    for argv, mine in argvs if number % 2 == 0 else reversed(argvs):
+        yield once(request, argv), mine
+
+
+def one_line(told: Told, number: int, whole: int) -> str:
+    """One run in a line."""
+    figures = [shown.figure(told, verdict) for verdict in told.verdicts] or ["no figure"]
+    return f"assay: run {number} of {whole}: {'; '.join(figures)} {told.state} ({told.watched.argv[0]})"
+
+
+def figures_of(runs: Sequence[Told]) -> dict[str, list[float]]:
+    """The values of every figure that all runs have, drain charged where the claim asks for it; the elapsed time."""
+    each = [
+        {shown.operation_of(verdict): verdict.value for verdict in told.verdicts if verdict.value is not None} for told in runs
+    ]
+    shared = [name for name in each[0] if all((found.get(name) or 0) > 0 for found in each)] if each else []
+    return {
+        **{name: [found[name] for found in each] for name in shared},
+        ELAPSED: [float(told.watched.elapsed_ns) for told in runs],
+    }
+
+
+def unit_of(runs: Sequence[Told], name: str) -> str:
+    """The unit of a figure."""
+    units = [verdict.unit for verdict in runs[-1].verdicts if shown.operation_of(verdict) == name]
+    return units[0] if units else Unit.NANOSECONDS
+
+
+def interval_lines(runs: Sequence[Told]) -> Iterator[str]:
+    """The mean of each figure with its interval."""
+    for name, values in figures_of(runs).items() if runs else ():
+        mean = geometric_mean(values)
+        unit = unit_of(runs, name)
+        said = f"{name.removesuffix('_ns')} {measures.with_unit(mean.value, unit)}, geometric mean of {mean.n}"
+        yield shown.line("mean", f"{said}{edges(mean, unit)} ({' '.join(runs[-1].watched.argv)[:40]})")
+
+
+def edges(mean: Mean, unit: str) -> str:
+    """The 95 % interval in words."""
+    if mean.low is None or mean.high is None:
+        return f"; an interval needs {LEAST} runs"
+    return f", 95 % between {measures.with_unit(mean.low, unit)} and {measures.with_unit(mean.high, unit)}"
+
+
+def compared(runs: Sequence[Told], others: Sequence[Told]) -> Iterator[Ratio]:
+    """Each figure that both have; the elapsed time where they have none."""
+    mine, theirs = figures_of(runs), figures_of(others)
+    shared = [name for name in mine if name in theirs and name != ELAPSED] or [ELAPSED]
+    state = worst(told.state for told in (*runs, *others))
+    for name in shared:
+        contrast = paired_ratio(mine[name], theirs[name])
+        value = math.exp(contrast.difference)
+        low, high, conclusion = None, None, Conclusion.UNDECIDED
+        if contrast.n >= LEAST:
+            wide, narrow = interval(contrast, 0.95), interval(contrast, 0.90)
+            low, high = math.exp(wide[0]), math.exp(wide[1])
+            conclusion = four_way(wide, narrow, Experiment.matters_share)
+        yield Ratio(
+            measure=name,
+            value=value,
+            low=low,
+            high=high,
+            pairs=contrast.n,
+            conclusion=conclusion,
+            state=state,
+            digits_share=digits_share(runs, name) + digits_share(others, name),
+        )
+
+
+def digits_share(runs: Sequence[Told], name: str) -> float:
+    """The most that the last printed digit of a figure leaves open in any run, as a share of the figure."""
+    every = ((told, verdict) for told in runs for verdict in told.verdicts if shown.operation_of(verdict) == name)
+    return max((shown.digits_share(*one) for one in every), default=0.0)
+
+
+def ratio_line(ratio: Ratio) -> str:
+    """`write: the other 1.31 times, 95 % between 1.27 and 1.35: different and matters`."""
+    between = "" if ratio.low is None else f", 95 % between {ratio.low:.3g} and {ratio.high:.3g}"
+    rests = "" if ratio.state is VerdictState.SOUND else f"; it rests on runs that are {ratio.state}"
+    margin = measures.percent(Experiment.matters_share)
+    what = ratio.measure.removesuffix("_ns")
+    digits = f"; that is within the last printed digits ({measures.percent(ratio.digits_share)})" if ratio.is_of_digits else ""
+    said = f"{what}: the other has {ratio.value:.3g} times as much{between}, {ratio.pairs} pairs{digits}"
+    return shown.line("vs", f"{said}: {ratio.conclusion} ({margin} matters){rests}")
+
+
+def plain(runs: Sequence[Told], others: Sequence[Told], ratios: Sequence[Ratio]) -> dict[str, Any]:
+    """What the repeats add to the JSON of the last run."""
+    found: dict[str, Any] = {"repeats": each(runs)}
+    if others:
+        found |= {
+            "other": {**json_output.plain(others[-1]), "repeats": each(others)},
+            "comparison": [
+                {
+                    "measure": ratio.measure,
+                    "ratio": ratio.value,
+                    "low": ratio.low,
+                    "high": ratio.high,
+                    "pairs": ratio.pairs,
+                    "conclusion": str(ratio.conclusion),
+                    "verdict": str(ratio.state),
+                    "digits_share": ratio.digits_share,
+                }
+                for ratio in ratios
+            ],
+        }
+    return found
+
+
+def each(runs: Sequence[Told]) -> dict[str, Any]:
+    """The values of every run with their mean, and its interval where there is one."""
+    return {
+        "n": len(runs),
+        "verdicts": [str(told.state) for told in runs],
+        "measures": {
+            name: {"values": values, "mean": (mean := geometric_mean(values)).value, "low": mean.low, "high": mean.high}
+            for name, values in figures_of(runs).items()
+        },
+    }

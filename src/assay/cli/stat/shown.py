@@ -1,0 +1,234 @@
+"""What `assay stat` tells people: at most twelve lines, the verdict first. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from assay import measures
+from assay.audit.verdicts import failures, unverified
+from assay.cli.stat.execution import Told
+from assay.evidence import rungs
+from assay.records import Direction, Finding, State, Verdict, VerdictState
+from assay.rulekit.soundness import required_rules
+from assay.units import Unit
+from assay.watch.as_run import ended
+from assay.watch.calls import in_turn
+
+MOST_LINES = 12
+INDENT = 11
+LEAST_BYTES = 4 << 20
+"""Devices and interfaces that moved less are left out of a line of the ladder, the lowest device never."""
+LEAST_NETWORK_BYTES = 1 << 20
+NOTHING = "no figure: less was seen to be read or written than any program reads of its libraries, and it reports none"
+SHORTENED = 170
+OBSERVED_BY = re.compile(r"assay stat --observe \w+")
+"""In the advice of a finding: how to get what is missing (evidence/sources.py)."""
+
+
+def block(told: Told) -> list[str]:
+    """Verdict and label, what was reported, the corrected rate, the ladder, the drain, the time, the rules that failed."""
+    head = [*verdict_lines(told), *reported_lines(told), *corrected_lines(told), *ladder_lines(told), *end_lines(told)]
+    return [*head, *rule_lines(told)][:MOST_LINES]
+
+
+def line(name: str, text: str) -> str:
+    """One line with its name in front."""
+    return f"  {name:<{INDENT}}{text}"
+
+
+def verdict_lines(told: Told) -> Iterator[str]:
+    """The worst verdict with its label, then the others, worst first."""
+    order = list(VerdictState)
+    worst_first = sorted(told.verdicts, key=lambda verdict: order.index(verdict.state))
+    if not worst_first:
+        yield f"assay: {told.state}: {NOTHING}"
+        return
+    first, *others = worst_first
+    yield f"assay: {first.state}: {first.label}{as_claimed(first)}"
+    for verdict in others[:2]:
+        yield line(str(verdict.state), f"{verdict.label}{as_claimed(verdict)}")
+
+
+def as_claimed(verdict: Verdict) -> str:
+    """What the number was judged as."""
+    claim = verdict.claim
+    parts = (claim.tier if claim.tier != "as-is" else None, claim.durability, claim.regime, claim.load, claim.path)
+    said = ", ".join(str(part) for part in parts if part is not None)
+    return f" (judged as: {said})" if said else ""
+
+
+def operation_of(verdict: Verdict) -> str:
+    """The operation that a verdict is on."""
+    return verdict.subject.split(":", 2)[2].split(".")[1]
+
+
+def reported_lines(told: Told) -> Iterator[str]:
+    """What the tool says, with what its digits leave open; else what was seen."""
+    reported, values = told.foreign.reported, told.foreign.values
+    figures = [figure(told, verdict) for verdict in told.verdicts]
+    if told.unread:
+        yield line("unread", f"the tool's own figures: {told.unread}")
+    if not figures:
+        return
+    if reported is None:
+        yield line("observed", f"{'; '.join(figures)} of the whole command; the tool said nothing")
+        return
+    summed = several_calls(told) if reported.parts else ""
+    moved = ", ".join(measures.with_unit(values[name], Unit.BYTES) for name in list(values)[:1] if name.endswith(".bytes"))
+    yield line("reported", f"{'; '.join(figures)}{f' ({moved})' if moved else ''} says {reported.tool}{summed}")
+
+
+def several_calls(told: Told) -> str:
+    """How the figures of several calls of one tool were put together."""
+    reported = told.foreign.reported
+    assert reported is not None
+    calls = f"; {len(reported.parts)} calls of it"
+    if not reported.met:
+        rates = ((name.split(".")[0], rate) for name, rate in reported.rates.items() if "bytes" in name)
+        most = ", ".join(f"{operation} {measures.with_unit(rate, Unit.BYTES_PER_S)}" for operation, rate in rates)
+        return f"{calls}, all bytes over the whole time: their own rates add up to {most}, never seen together"
+    if in_turn(reported.parts):
+        return f"{calls} one after the other"
+    if len({part.operations for part in reported.parts}) > 1:
+        return calls
+    share = measures.overlap_share([(part.from_ns, part.to_ns) for part in reported.parts])
+    return f"{calls}, counted while all ran, {measures.percent(share)} of their time"
+
+
+def figure(told: Told, verdict: Verdict) -> str:
+    """`read 5.10 GB/s +-1 %`: as the tool printed it."""
+    value, share = told.foreign.values[figure_of(verdict)], digits_share(told, verdict)
+    digits = f" to within {measures.percent(share)}, its last digit" if share >= WORTH_SAYING else ""
+    return f"{operation_of(verdict)} {measures.with_unit(value, verdict.unit)}{digits}"
+
+
+def figure_of(verdict: Verdict) -> str:
+    """`read.bytes_per_s`: what the verdict's measure is called among the tool's figures."""
+    return verdict.subject.split(":", 2)[2].split(".", 1)[1]
+
+
+def digits_share(told: Told, verdict: Verdict) -> float:
+    """What the figure's last printed digit leaves open, as a share of it."""
+    name = figure_of(verdict)
+    value, half = told.foreign.values[name], told.foreign.reported.resolution.get(name, 0.0) if told.foreign.reported else 0.0
+    return half / value if value else 0.0
+
+
+WORTH_SAYING = 0.001
+"""Digits that leave less open than this share are not spoken of."""
+
+
+def corrected_lines(told: Told) -> Iterator[str]:
+    """The figures with the drain charged or what a cache answered taken out, or the bounds where that is all that is known."""
+    said = []
+    for verdict in told.verdicts:
+        bound = verdict.bound
+        if verdict.corrected is not None:
+            most = "at most " if bound is not None and bound.low is None and bound.high is not None else ""
+            said.append(f"{operation_of(verdict)} {most}{measures.with_unit(verdict.corrected, verdict.unit)}")
+        elif bound is not None and verdict.state is not VerdictState.SOUND:
+            from assay.rulekit.findings import in_words
+
+            said.append(f"{operation_of(verdict)} {in_words(bound)}")
+    if said:
+        yield line("corrected", "; ".join(said))
+
+
+def ladder_lines(told: Told) -> Iterator[str]:
+    """For each direction in which something moved: application > calls > storage > devices."""
+    (phase,), seen = told.foreign.run.phases, told.foreign.observations
+    known = rungs.devices(phase, seen)
+    for name, direction in (("read", Direction.READ), ("write", Direction.WRITE)):
+        found = rungs.rungs(phase, seen, direction)
+        below = [*device_steps(known, direction), *network_steps(told, direction)]
+        judged = direction in phase.directions.values()
+        if max(found.storage or 0, (found.application or 0) if judged else 0) < LEAST_BYTES:
+            continue  # what goes to a pipe or to nowhere is on no ladder
+        hits = found.hit_share if direction is Direction.READ else None
+        answered = "" if hits is None else f" (page cache answered {measures.percent(hits)})"
+        said = "made dirty" if direction is Direction.WRITE else "asked of storage"
+        steps = [
+            f"{found.source} {counted(found.application)}",
+            f"calls {counted(found.calls)}",
+            f"{said} {counted(found.storage)}{answered}",
+            *below,
+        ]
+        yield line(name, " > ".join(steps))
+
+
+def counted(moved: float | None) -> str:
+    """Bytes, or that nobody counted them."""
+    return "?" if moved is None else measures.with_unit(moved, Unit.BYTES)
+
+
+def device_steps(known: tuple[rungs.Device, ...], direction: Direction) -> Iterator[str]:
+    """What each device of the stack moved; what it took in the drain apart."""
+    for device in known:
+        if direction is Direction.READ:
+            yield f"{device.name} {counted(device.read_bytes)}"
+            continue
+        drained = f" + {counted(device.drain_write_bytes)} in the drain" if device.drain_write_bytes else ""
+        flushes = device.flushes + device.drain_flushes
+        yield f"{device.name} {counted(device.write_bytes)}{drained}, {flushes:,} flushes"
+
+
+def network_steps(told: Told, direction: Direction) -> Iterator[str]:
+    """What passed the network, where it was more than a chat."""
+    (phase,) = told.foreign.run.phases
+    for one in rungs.networks(phase, told.foreign.observations):
+        moved = one.read_bytes if direction is Direction.READ else one.write_bytes
+        if moved >= LEAST_NETWORK_BYTES:
+            yield f"{one.name} {counted(moved)}"
+
+
+def dirty_bytes(told: Told) -> int | None:
+    """What was dirty at exit; None where no written file is known."""
+    known = [one.dirty_bytes for one in told.watched.files if one.written and one.dirty_bytes is not None]
+    return sum(known) if known else None
+
+
+def end_lines(told: Told) -> Iterator[str]:
+    """What was dirty at exit and how long it took to drain; the time, and whose processor time it was."""
+    watched, account = told.watched, told.watched.account
+    dirty = dirty_bytes(told)
+    if dirty is not None:
+        drained = "" if watched.drain_ns is None else f", drained in {measures.with_unit(watched.drain_ns, Unit.NANOSECONDS)}"
+        yield line("at exit", f"{counted(dirty)} dirty{drained}")
+    used = "processor time not known"
+    if account is not None:
+        kernel = account.cpu_system_ns / 1e9
+        used = f"{account.cpu_user_ns / 1e9 + kernel:.3f} s of CPU ({kernel:.3f} s in the kernel)"
+        used += f"; {account.lost} processes could not be counted" if account.lost else ""
+    end = ended(watched)
+    yield line("time", f"{watched.elapsed_ns / 1e9:.3f} s, {used}{f'; {end}' if end else ''}")
+
+
+def rule_lines(told: Told) -> Iterator[str]:
+    """The rules that failed, with what to do; then those that the claim needs and of which nothing is known."""
+    said: set[str] = set()
+    for finding in (one for verdict in told.verdicts for one in (*failures(verdict.findings), *unknown(told, verdict))):
+        if finding.rule in said:
+            continue
+        said.add(finding.rule)
+        text = finding.advice if finding.state is State.FAIL and finding.advice else finding.statement
+        yield line(finding.rule, f"{finding.name}: {shortened(text)}{asked_how(finding)}")
+
+
+def asked_how(finding: Finding) -> str:
+    """The call that would have told, where a rule is unverified for want of it."""
+    call = OBSERVED_BY.search(finding.advice or "") if finding.state is State.UNVERIFIED else None
+    return f" To know: {call[0]}" if call else ""
+
+
+def unknown(told: Told, verdict: Verdict) -> Iterator[Finding]:
+    """Rules that the claim needs and that are unverified."""
+    (phase,) = told.foreign.run.phases
+    rules = required_rules(verdict.claim, phase.directions.get(operation_of(verdict)))
+    wanted = unverified(verdict.findings, rules)
+    yield from (finding for finding in verdict.findings if finding.rule in wanted)
+
+
+def shortened(text: str) -> str:
+    """One line's worth of it."""
+    return text if len(text) <= SHORTENED else f"{text[: SHORTENED - 1].rstrip()}\u2026"

@@ -1,0 +1,65 @@
+"""`assay stat -- COMMAND...`: any command, watched while it runs; then what its number really measured.
+
+Standard output and the exit status are the command's own: what Assay says goes to standard error. What fails here ends with 125,
+126 or 127, as with env(1).
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from assay.cli.stat import options
+from assay.cli.stat.execution import keep, once, status
+from assay.cli.stat.options import Request
+from assay.errors import AssayError, MissingError, RefusedError
+from assay.terminal.fold import say
+
+FAILED, NOT_EXECUTABLE, NOT_FOUND = 125, 126, 127
+
+
+def stat(words: Sequence[str]) -> int:
+    """Do what the words say; the exit status. Every known error is told in words."""
+    try:
+        request = options.read(words)
+        if request.help:
+            print(options.HELP, end="")
+            return 0
+        return conducted(request)
+    except MissingError as error:
+        return complain(error, NOT_FOUND)
+    except RefusedError as error:
+        return complain(error, NOT_EXECUTABLE)
+    except AssayError as error:
+        return complain(error, FAILED)
+    except Exception as error:  # a mistake of ours may not look like a status of the command's own
+        import traceback  # costs more than the rest of this file
+
+        traceback.print_exc()
+        return complain(error, FAILED)
+
+
+def complain(error: Exception, status: int) -> int:
+    """Say what went wrong; each mistake in the words has its own line, which begins with the verb."""
+    said = str(error)
+    say(said if said.startswith(options.WHERE) else f"assay: {said}", sys.stderr)
+    return status
+
+
+def conducted(request: Request) -> int:
+    """One execution, or as many as are asked for."""
+    if request.other is not None or request.repeat > 1:
+        from assay.cli.stat.repeated import repeated
+
+        return repeated(request)
+    from assay.cli.stat import shown
+
+    told = once(request, request.argv)
+    say("\n".join(shown.block(told)), sys.stderr)
+    if request.json_to is not None:
+        from assay.cli.stat import json_output
+
+        json_output.write(request.json_to, json_output.plain(told))
+    if request.lab is not None:
+        keep(request.lab, (told,))
+    return status(told, request.gate)

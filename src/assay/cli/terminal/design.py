@@ -1,0 +1,60 @@
+"""A design on the terminal: how many combinations, what generates them, and which effects it cannot tell apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from assay.analysis.quantities import telling
+from assay.answer.wording import names
+from assay.experiment.design import Structure, varying
+from assay.experiment.designing import NUMERALS
+from assay.measures import percent
+from assay.records import DesignKind, Experiment
+
+WIDTH = 96
+"""Characters of a line of aliases."""
+
+
+def lines(experiment: Experiment, designed: Structure | None) -> Iterator[str]:
+    """The lines of `assay plan`; none where the file names no design."""
+    if designed is None:
+        return
+    several = varying(experiment.factors)
+    resolution = f", resolution {NUMERALS[designed.resolution]}" if designed.resolution else ""
+    yield (
+        f"  design      {designed.kind.value}{resolution}: {designed.combinations} of {designed.of:,} combinations of "
+        f"{len(several)} factors in every block"
+    )
+    letters, told = {path: f"{letter} " for letter, path in designed.letters.items()}, telling(experiment)
+    for factor in several:
+        baseline, *others = (names.level(told(factor.path, level)) for level in factor.levels)
+        yield f"  factor      {letters.get(factor.path, '')}{factor.path}: {baseline} (baseline), {', '.join(others)}"
+    for one in designed.generators:
+        yield f"  generator   {one}"
+    yield from wrapped("  aliases     ", designed.aliases)
+    yield from said(designed)
+
+
+def said(designed: Structure) -> Iterator[str]:
+    """What follows for the reader who does not know the letters' language."""
+    if designed.kind is DesignKind.ONE_AT_A_TIME:
+        yield '  cannot tell whether the effect of one factor depends on another: design = "full" or "fractional" can'
+    elif designed.kind is DesignKind.SCREENING:
+        much = f" (up to {percent(designed.partly_mixed)} of each)" if designed.partly_mixed else ""
+        yield f"  cannot tell a factor's own effect from those of pairs of the others{much}: for a first sorting"
+    elif designed.resolution == 3:
+        yield "  cannot tell a factor's own effect from that of the pairs beside it above"
+    elif designed.resolution == 4:
+        yield "  cannot tell the pairs that stand beside each other above; each factor's own effect is free of them"
+
+
+def wrapped(head: str, parts: tuple[str, ...]) -> Iterator[str]:
+    """The parts behind each other, a new line where one is full."""
+    line = ""
+    for part in parts:
+        if line and len(line) + len(part) > WIDTH:
+            yield f"{head}{line}"
+            line = ""
+        line += f"{', ' if line else ''}{part}"
+    if line:
+        yield f"{head}{line}"

@@ -1,0 +1,244 @@
+"""What `assay load` tells: a few aligned lines for people, one object for programs, and which keys a kind takes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from assay import catalogue, measures, plain, units
+from assay.audit.verdicts import failures
+from assay.catalogue import Knob, KnobKind
+from assay.experiment import single
+from assay.experiment.knobs import expected
+from assay.measures.cost import IN_ALL
+from assay.measures.sums import SHARES, Sum, Whole
+from assay.records import Experiment, Finding, Run, Value, Verdict, VerdictState
+from assay.terminal.table import Row, table
+from assay.units import Unit
+
+HEADER = ("operation", "ops/s", "bytes/s", "p50", "p90", "p99", "p99.9", "max", "errors")
+COUNTERS = {"instructions": ("user_instructions", "kernel_instructions"), "cycles": ("user_cycles", "kernel_cycles")}
+UNCOUNTED = "instructions and cycles per operation unknown: no hardware counters that we may read"
+WIDTH = 120
+SHORT_LIST = 6
+"""So many words are told with the key that takes them."""
+EXAMPLES = {
+    Unit.NONE: "a number",
+    Unit.COUNT: "a whole number",
+    Unit.BYTES: "such as 4KiB",
+    Unit.BYTES_PER_S: "such as 100MB/s",
+    Unit.PER_S: "such as 1000/s",
+    Unit.NANOSECONDS: "such as 10s or 250us",
+    Unit.SHARE: "such as 70%",
+}
+"""Quantities as one types them."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Told:
+    """A load that is over: what was asked, what happened, what it amounts to, what the audit says."""
+
+    experiment: Experiment
+    run: Run
+    whole: Whole
+    verdicts: tuple[Verdict, ...]
+
+
+# --------------------------------------------------------------------------------------------------- for people
+
+
+def text(told: Told) -> str:
+    """Figures, own cost, and last what the number really is; the worst verdict at the very end."""
+    rows = [Row(cells=(name, *cells(found))) for name, found in told.whole.operations.items()]
+    figures = table(HEADER, rows, range(1, len(HEADER)), width=WIDTH)
+    order = list(VerdictState)
+    worst_first = sorted(told.verdicts, key=lambda verdict: order.index(verdict.state))
+    return "\n".join([figures, *about_load(told.whole), *about_cost(told.whole), *reversed(audited(worst_first))])
+
+
+def cells(found: Sum) -> Iterator[str]:
+    """One operation's figures in the columns of the table."""
+    yield told_as(found.ops_per_s, Unit.COUNT)
+    yield told_as(found.bytes_per_s, Unit.BYTES_PER_S) if found.bytes else "-"
+    yield from (told_as(found.latency_ns[name], Unit.NANOSECONDS) for name in SHARES)
+    yield f"{found.errors:,}"
+
+
+def told_as(value: float | None, unit: Unit) -> str:
+    """A figure with its unit; `-` where there is none."""
+    return "-" if value is None else measures.with_unit(value, unit)
+
+
+def about_load(whole: Whole) -> Iterator[str]:
+    """What an open loop fell behind by, and how requests were queued."""
+    if whole.load is not None:
+        backlog = measures.with_unit(whole.load.backlog_max_ns, Unit.NANOSECONDS)
+        yield f"open loop  {whole.load.late:,} late, {whole.load.unstarted:,} unstarted, longest backlog {backlog}"
+    if whole.queue is not None:
+        how = "registered" if whole.queue.registered else "not registered"
+        threads = whole.queue.punted_threads
+        punted = f", done by {threads} thread{'' if threads == 1 else 's'} of the kernel" if whole.queue.punted else ""
+        yield f"queue      depth {whole.queue.depth}, {how}, {whole.queue.submissions:,} submissions{punted}"
+
+
+def about_cost(whole: Whole) -> Iterator[str]:
+    """What the load itself used."""
+    cost = whole.cost
+    counted = [
+        f"{cost[f'{user}_per_op']:,.0f} user and {cost[f'{kernel}_per_op']:,.0f} kernel {what} per operation"
+        for what, (user, kernel) in COUNTERS.items()
+        if cost[f"{user}_per_op"] is not None and cost[f"{kernel}_per_op"] is not None
+    ]
+    yield f"own cost   {', '.join(counted) or UNCOUNTED}"
+    processor, voluntary, involuntary, faults = (
+        cost[name] for name in ("cpu_s_per_million_ops", "voluntary_switches", "involuntary_switches", "faults")
+    )
+    if processor is not None:
+        yield (
+            f"           {told_as(processor, Unit.NONE)} s of CPU per million operations, "
+            f"{voluntary or 0:,.0f} voluntary and {involuntary or 0:,.0f} involuntary switches, {faults or 0:,.0f} page faults"
+        )
+
+
+def audited(verdicts: Sequence[Verdict]) -> list[str]:
+    """The audit of each number in one line: its state, what it is, and what to do where it is not what it is called.
+
+    What a rule advises is said once."""
+    lines: list[str] = []
+    advised: set[str] = set()
+    for verdict in verdicts:
+        of = f" {measure_of(verdict).split('.')[1]}" if len(verdicts) > 1 else ""
+        first = next((one for one in failures(verdict.findings) if one.advice), None)
+        advice = f". {first.rule}: {first.advice}" if first is not None and first.rule not in advised else ""
+        advised |= {first.rule} if first is not None else set()
+        lines.append(f"{verdict.state}{of}: {verdict.label}{advice}")
+    return lines
+
+
+def measure_of(verdict: Verdict) -> str:
+    """The measure that a verdict is on."""
+    return verdict.subject.split(":", 2)[2]
+
+
+# ------------------------------------------------------------------------------------------------- for programs
+
+
+def as_json(told: Told) -> str:
+    """Everything as one object; numbers in base units, null where nothing is known."""
+    whole, run = told.whole, told.run
+    each = {name: summed(found) for name, found in whole.operations.items()}
+    found = {
+        "kind": told.experiment.workloads[0].kind,
+        "settings": settings(told.experiment),
+        "outcome": str(run.outcome),
+        "error": run.error,
+        "operations": each,
+        **summed(whole.sum),
+        **{name: int(found) if found is not None and name in IN_ALL else found for name, found in whole.cost.items()},
+        "load": plain.to_plain(whole.load),
+        "queue": plain.to_plain(whole.queue),
+        "verdicts": [judged(verdict) for verdict in told.verdicts],
+        "versions": dict(run.versions),
+    }
+    return json.dumps(found, indent=2)
+
+
+def summed(found: Sum) -> dict[str, object]:
+    """Counts, rates, latencies."""
+    return {
+        "ops": found.ops,
+        "bytes": found.bytes,
+        "elapsed_s": found.elapsed_ns / 1e9,
+        "ops_per_s": found.ops_per_s,
+        "bytes_per_s": found.bytes_per_s,
+        "latency_ns": dict(found.latency_ns),
+        "errors": found.errors,
+    }
+
+
+def settings(experiment: Experiment) -> dict[str, object]:
+    """The knobs as they were in effect, quantities in base units; which target, and how many clients."""
+    target = experiment.targets[0]
+    knobs: Mapping[str, Value] = experiment.workloads[0].knobs
+    clients = experiment.factors[0].levels[0]
+    return plain.to_plain({"target": target.kind, **target.knobs, **knobs, "clients": clients})  # type: ignore[no-any-return]
+
+
+def judged(verdict: Verdict) -> dict[str, object]:
+    """A verdict with the findings that failed."""
+    return {
+        "measure": measure_of(verdict),
+        "claim": plain.to_plain(verdict.claim),
+        "value": verdict.value,
+        "unit": verdict.unit,
+        "state": str(verdict.state),
+        "label": verdict.label,
+        "findings": [finding(one) for one in failures(verdict.findings)],
+    }
+
+
+def finding(one: Finding) -> dict[str, object]:
+    """What one rule says."""
+    return {
+        "rule": one.rule,
+        "name": one.name,
+        "severity": str(one.severity),
+        "statement": one.statement,
+        "advice": one.advice,
+    }
+
+
+# ---------------------------------------------------------------------------------------------------- its words
+
+
+def kinds_text() -> str:
+    """The kinds of load with a line of help each."""
+    names = single.kinds()
+    width = max(len(name) for name in names)
+    lines = [f"  {name:<{width}}  {catalogue.help_of('workloads', name)}" for name in names]
+    return "\n".join(["Kinds:", *lines, "", "`assay load KIND` lists the keys of a kind with what they take."])
+
+
+def keys_text(kind: str) -> str:
+    """The keys that a kind takes, with what each takes and its default. Raises UsageError."""
+    known = single.keys(single.plug_of(kind))
+    width = max(len(name) for name in known)
+    lines = [f"  {name:<{width}}  {knob.help}{also(knob)}" for name, knob in known.items()]
+    operations = known.get("operations")
+    listed = wrapped(operations.choices) if operations else []
+    return "\n".join([f"assay load {kind} KEY=VALUE ...", catalogue.help_of("workloads", kind), "", *lines, *listed])
+
+
+def also(knob: Knob) -> str:
+    """What a knob takes and what holds where it is not given, in brackets."""
+    many = len(knob.choices) > SHORT_LIST
+    takes = ("a list of those below" if knob.kind is KnobKind.TEXTS else "one of those below") if many else takes_text(knob)
+    default = "required" if knob.required else None if knob.default is None else f"default {default_text(knob)}"
+    return f" ({'; '.join(part for part in (takes, default) if part)})"
+
+
+def takes_text(knob: Knob) -> str:
+    """What a knob takes, in a few words."""
+    if knob.kind is KnobKind.QUANTITY:
+        return EXAMPLES[knob.unit]
+    return expected(knob)
+
+
+def default_text(knob: Knob) -> str:
+    """The default as one would write it."""
+    value = knob.default
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, tuple):
+        return ",".join(str(item) for item in value) or "none"
+    if isinstance(value, int) and knob.kind is KnobKind.QUANTITY:
+        return units.format(value, knob.unit)
+    return str(value)
+
+
+def wrapped(names: Sequence[str]) -> list[str]:
+    """The operations, below the keys."""
+    import textwrap
+
+    return ["", *textwrap.wrap("operations: " + ", ".join(names), WIDTH)] if names else []

@@ -1,0 +1,29 @@
+"""An experiment's answer on the terminal: the tables in their order."""
+
+from __future__ import annotations
+
+from assay.answer.first_line import lead
+from assay.cli.terminal import effects, grids, tables
+from assay.records import Results
+
+
+def summary(results: Results) -> str:
+    """The first line of the answer and what belongs to it; then verdict counts, every table, and why what is doubtful is so."""
+    verdicts = [one for judged in results.runs for one in judged.verdicts.values()]
+    first = lead(results)
+    parts = [
+        "\n".join((first.text, *first.more)) if first else "",
+        f"{results.experiment.title}: {tables.counted(tables.verdict_counts(results.runs)) or 'no verdicts'}",
+        results.experiment.question,
+        tables.comparison_table(results),
+        effects.effects(results),
+        tables.requirement_table(results),
+        tables.trough_lines(results),
+        "\n".join(one.statement for one in results.scaling),
+        tables.cell_table(results, grids.gridded(results)),
+        grids.grids(results),
+        tables.reasons([*verdicts, *results.comparison_verdicts.values()]),
+        tables.failures(results.runs),
+        tables.damage(results.damaged),
+    ]
+    return "\n\n".join(part for part in parts if part)

@@ -1,0 +1,241 @@
+"""Tables on the terminal: verdict first, values with units, aligned, without a library."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from assay import measures
+from assay.answer.instead import instead
+from assay.answer.reasons import why
+from assay.answer.wording import comparison as sentence
+from assay.audit import arms
+from assay.records import (
+    Cell,
+    Comparison,
+    Direction,
+    Estimate,
+    Finding,
+    Judged,
+    Outcome,
+    RequirementState,
+    Results,
+    Severity,
+    State,
+    Value,
+    Verdict,
+    VerdictState,
+    worst,
+)
+from assay.rulekit.soundness import required_rules
+from assay.terminal.table import Row, table
+from assay.units import Unit
+
+MOST_REASONS = 8
+"""So many different failures are explained below a table; `assay show` has all."""
+
+
+def failed(runs: Sequence[Judged]) -> tuple[Judged, ...]:
+    """The runs of trials of which no attempt finished."""
+    finished = {judged.run.trial.id for judged in runs if judged.run.outcome is Outcome.FINISHED}
+    return tuple(judged for judged in runs if judged.run.trial.id not in finished)
+
+
+def failures(runs: Sequence[Judged]) -> str:
+    """What was not measured and why, each different reason once with the runs that it ended."""
+    why: dict[str, list[str]] = {}
+    for judged in failed(runs):
+        why.setdefault(f"{judged.run.outcome.value}: {judged.run.error or 'no reason is known'}", []).append(judged.id)
+    return "\n".join(
+        f"{', '.join(names[:MOST_REASONS])}{' and more' if len(names) > MOST_REASONS else ''} {reason}"
+        for reason, names in why.items()
+    )
+
+
+def verdict_counts(runs: Iterable[Judged]) -> Mapping[str, int]:
+    """State -> number of verdicts, worst first."""
+    states = [verdict.state for judged in runs for verdict in judged.verdicts.values()]
+    return {state.value: states.count(state) for state in VerdictState if state in states}
+
+
+def counted(counts: Mapping[str, int]) -> str:
+    """`2 TAINTED, 10 SOUND`."""
+    return ", ".join(f"{number} {name}" for name, number in counts.items())
+
+
+def comparison_table(results: Results) -> str:
+    """The comparisons with interval and conclusion; empty where nothing was compared."""
+    rows = [
+        Row(
+            cells=(
+                comparison_state(results, one),
+                one.measure,
+                f"{one.factor}={named(one.candidate)} / {named(one.baseline)}",
+                levels_text(one.within),
+                *ratio_text(one.ratio),
+                one.conclusion.value,
+            ),
+            note="; ".join(part for part in (sentence.note(one), sentence.scale_up(one), *doubts(results, one)) if part),
+        )
+        for one in results.comparisons
+    ]
+    header = ("verdict", "comparison", "of", "at", "ratio", "95 % interval", "conclusion")
+    return "\n".join(filter(None, (table(header, rows, (4, 5)), looked_at(results.comparisons)))) if rows else ""
+
+
+def looked_at(comparisons: Sequence[Comparison]) -> str:
+    """How many contrasts were tested, where it is more than one; empty else."""
+    first = next(iter(comparisons), None)
+    if first is None or (first.looked_at or 0) < 2:
+        return ""
+    return (
+        f"{first.looked_at} contrasts were looked at: a difference counts where it holds among all of them ({first.adjusted_by})"
+    )
+
+
+def comparison_state(results: Results, comparison: Comparison) -> str:
+    """The verdict on a comparison; `-` where it was not judged."""
+    verdict = results.comparison_verdicts.get(arms.subject(comparison))
+    return verdict.state.value if verdict else "-"
+
+
+def doubts(results: Results, comparison: Comparison) -> tuple[str, ...]:
+    """Why the comparison is not SOUND, in a few words each."""
+    return why(results, comparison, results.comparison_verdicts.get(arms.subject(comparison)))
+
+
+def ratio_text(ratio: Estimate | None) -> tuple[str, str]:
+    """A ratio and its interval."""
+    if ratio is None:
+        return "-", "n = 0"
+    value, low, high = sentence.digits(ratio)
+    return value, f"{low} to {high}" if low else f"n = {ratio.n}"
+
+
+def requirement_table(results: Results) -> str:
+    """The requirements; empty where there are none."""
+    order = list(RequirementState)
+    rows = [
+        Row(
+            cells=(
+                *(one.verdict.value, one.state.value, one.measure, one.text, levels_text(one.levels)),
+                *required_estimate(one.estimate),
+            )
+        )
+        for one in sorted(results.requirements, key=lambda one: order.index(one.state), reverse=True)
+    ]
+    header = ("verdict", "requirement", "measure", "asked", "at", "found", "95 % interval or n")
+    return table(header, rows, (5,)) if rows else ""
+
+
+def required_estimate(estimate: Estimate | None) -> tuple[str, str]:
+    """What a requirement was held against: a figure with its unit, or a ratio to the baseline; each with its interval."""
+    if estimate is None:
+        return "-", "n = 0"
+    if estimate.unit in list(Unit):
+        return measures.with_unit(estimate.value, estimate.unit), estimate_text(estimate)
+    value, interval = ratio_text(estimate)
+    return f"{value} times", interval if estimate.low is None else f"{interval}, n = {estimate.n}"
+
+
+def trough_lines(results: Results) -> str:
+    """The troughs, a line each; empty where there are none."""
+    return "\n".join(f"TROUGH {one.statement} (p = {one.adjusted_p_value:.2g} among all looked at)" for one in results.troughs)
+
+
+def cell_table(results: Results, without: Collection[str] = ()) -> str:
+    """Every measure at every combination of levels, but those that are told otherwise."""
+    by_id = {judged.id: judged for judged in results.runs}
+    rows = [cell_row(cell, by_id) for cell in results.cells if cell.measure not in without]
+    return table(("verdict", "measure", "at", "value", "95 % interval or n", "tier"), rows, (3,)) if rows else ""
+
+
+def cell_row(cell: Cell, runs: Mapping[str, Judged]) -> Row:
+    """One cell: the worst verdict of the runs it stands on; of those excluded where none counts."""
+    names = list(cell.values) or list(cell.excluded)
+    verdicts = [verdict for run in names if run in runs and (verdict := runs[run].verdicts.get(cell.measure))]
+    state = worst(verdict.state for verdict in verdicts) if verdicts else VerdictState.UNVERIFIED
+    label = measures.label_of([verdict.label for verdict in verdicts if verdict.state is state])
+    return Row(
+        cells=(
+            state.value,
+            cell.measure,
+            levels_text(cell.levels),
+            value_text(cell),
+            estimate_text(cell.estimate),
+            tier(verdicts),
+        ),
+        note="; ".join(part for part in (label, sentence.left_out(cell), "" if cell.estimate else instead(verdicts)) if part),
+    )
+
+
+def value_text(cell: Cell) -> str:
+    """The mean of the runs that count; where none does, that of those found INVALID in brackets."""
+    if cell.estimate:
+        return measures.with_unit(cell.estimate.value, cell.estimate.unit)
+    return f"({measures.with_unit(cell.unfiltered.value, cell.unfiltered.unit)})" if cell.unfiltered else "-"
+
+
+def estimate_text(estimate: Estimate | None) -> str:
+    """`12.1 ms to 12.9 ms, n = 5`, or n alone where it is too small for an interval."""
+    if estimate is None:
+        return "n = 0"
+    if estimate.low is None or estimate.high is None:
+        return f"n = {estimate.n}"
+    low, high = (measures.with_unit(edge, estimate.unit) for edge in (estimate.low, estimate.high))
+    return f"{low} to {high}, n = {estimate.n}"
+
+
+def tier(verdicts: Sequence[Verdict]) -> str:
+    """The tier that was really measured: the claimed one, unless a finding on it failed or it could not be verified."""
+    if not verdicts:
+        return "-"
+    claimed = verdicts[0].claim.tier.value
+    states = {finding.state for verdict in verdicts for finding in verdict.findings if finding.part == "tier" and counts(finding)}
+    if State.FAIL in states:
+        return f"not {claimed}"
+    return f"{claimed}?" if any(is_open(verdict) for verdict in verdicts) else claimed
+
+
+def is_open(verdict: Verdict) -> bool:
+    """Whether a part of the claim could not be confirmed, also where the verdict says something worse."""
+    if verdict.state in (VerdictState.UNVERIFIED, VerdictState.BOUNDED, VerdictState.SOUND):
+        return verdict.state is VerdictState.UNVERIFIED
+    needed = {rule for direction in Direction for rule in required_rules(verdict.claim, direction)}
+    return any(finding.state is State.UNVERIFIED and finding.rule in needed for finding in verdict.findings)
+
+
+def counts(finding: Finding) -> bool:
+    """Whether a finding changes a verdict."""
+    return finding.severity is not Severity.NOTES
+
+
+def reasons(verdicts: Iterable[Verdict]) -> str:
+    """What failed, each different statement once with its advice, most frequent first."""
+    found: dict[str, list[Finding]] = {}
+    for verdict in verdicts:
+        for finding in verdict.findings:
+            if finding.state is State.FAIL and counts(finding):
+                found.setdefault(finding.rule, []).append(finding)
+    lines = []
+    for rule, findings in sorted(found.items(), key=lambda item: -len(item[1]))[:MOST_REASONS]:
+        first = findings[0]
+        times = f" ({len(findings)} times)" if len(findings) > 1 else ""
+        lines.append(f"{rule} {first.name}{times}: {first.statement}")
+        if first.advice:
+            lines.append(f"    {first.advice}")
+    return "\n".join(lines)
+
+
+def damage(damaged: Mapping[str, str]) -> str:
+    """What could not be read."""
+    return "\n".join(f"DAMAGED {folder}: {why}" for folder, why in damaged.items())
+
+
+def levels_text(levels: Mapping[str, Value], separator: str = " ") -> str:
+    """`target=ext4 clients=2`."""
+    return separator.join(f"{name}={named(level)}" for name, level in levels.items())
+
+
+def named(level: Value) -> str:
+    """A level in words."""
+    return "+".join(named(item) for item in level) if isinstance(level, tuple) else str(level)

@@ -1,0 +1,300 @@
+"""The ladder of bytes as figures: what the application asked, what passed each rung, what was in memory at an edge.
+
+Every function takes the phase and what was observed of it; all bytes are of one direction of the whole phase, since no
+counter below the application knows operations apart.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import groupby
+
+from assay.evidence.keys import fits
+from assay.frozen import dataclass
+from assay.records import ABSOLUTE, Direction, Limit, Observations, Phase, Reading, Rung, Series, Span
+
+
+@dataclass(frozen=True, kw_only=True)
+class Step:
+    """What passed one rung in one direction: bytes and operations with the part that is not ours taken off."""
+
+    bytes: float
+    operations: float
+    raw_bytes: float
+    """As counted, with what others moved: only ever too much, so too little of it is certain."""
+    raw_operations: float
+    foreign_bytes: float
+    """What others would have moved in that time at the rate of the quiet window before it."""
+    foreign_operations: float
+    uncertainty_bytes: float
+    """Of the counter itself."""
+    source: str
+    subjects: tuple[str, ...]
+
+    @property
+    def device(self) -> str:
+        """The names of the devices, without the kind of subject."""
+        return ", ".join(subject.partition(":")[2] for subject in self.subjects)
+
+
+def told_bytes(phase: Phase, direction: Direction) -> float | None:
+    """What the clients themselves say they moved in a direction; None where they do not say it."""
+    own = sum(t.bytes for c in phase.clients for t in c.operations if phase.directions.get(t.operation) == direction)
+    told = [
+        figure
+        for name, figure in phase.values.items()
+        if name.endswith(".bytes") and phase.directions.get(name.rpartition(".")[0]) == direction
+    ]
+    return float(own or sum(told)) or None
+
+
+def asked_bytes(phase: Phase, observations: Observations, direction: Direction) -> float | None:
+    """L0: what all clients say they moved; a foreign tool's own bytes, else what its system calls moved (L1).
+
+    None where neither is known: a command that uses io_uring, libaio or mmap and does not report its bytes.
+    """
+    if told := told_bytes(phase, direction):
+        return told
+    calls = passed(phase, observations, Rung.SYSCALL, direction)
+    return calls.bytes if calls and calls.bytes and phase.values else None
+
+
+def written_bytes(phase: Phase, observations: Observations, least_bytes: float) -> float:
+    """Bytes that were surely written in the clock: dirtied, and no more than the load wrote, by its own account or its calls.
+
+    What the kernel charges as dirtied (L2) is no more than a hint: one page of a large folio dirties all of it. An engine of
+    ours knows what it wrote; of a foreign tool calls that moved less than `least_bytes` are taken for uncounted ones (io_uring,
+    mmap).
+    """
+    dirtied = passed(phase, observations, Rung.CLIENT_CACHE, Direction.WRITE)
+    calls = passed(phase, observations, Rung.SYSCALL, Direction.WRITE)
+    if dirtied is None:
+        return 0.0
+    sure = dirtied.bytes - dirtied.uncertainty_bytes
+    own = None if phase.values else asked_bytes(phase, observations, Direction.WRITE)
+    if own is not None:
+        return min(sure, own)
+    return min(sure, calls.bytes) if calls is not None and calls.bytes >= least_bytes else sure
+
+
+def done_operations(phase: Phase, direction: Direction) -> int:
+    """How many operations of this direction all clients completed."""
+    return sum(t.count for c in phase.clients for t in c.operations if phase.directions.get(t.operation) == direction)
+
+
+def passed(phase: Phase, observations: Observations, rung: Rung, direction: Direction, span: Span = Span.CLOCK) -> Step | None:
+    """What passed a rung; None where it has no reading.
+
+    Sources that count the same thing are alternatives, never added: the engine's own account goes first, it misses
+    nothing after the last sample. On devices the rate of the quiet windows before it and before the next phase is taken off.
+    """
+    every = [r for r in observations.rung(phase.name, rung, direction, span) if r.bytes is not None or r.operations is not None]
+    if not every:
+        return None
+    by_source = {source: tuple(group) for source, group in groupby(sorted(every, key=_source), key=_source)}
+    source = min(by_source, key=lambda name: (not name.startswith("engine"), name))
+    readings = by_source[source]
+    shared = rung in (Rung.UPPER_DEVICE, Rung.LOWEST_DEVICE)
+    foreign = [_foreign(r, quiet_windows(phase, observations, r)) if shared else (0.0, 0.0) for r in readings]
+    raw_bytes, raw_operations = sum(r.bytes or 0 for r in readings), sum(r.operations or 0 for r in readings)
+    return Step(
+        bytes=sum(max(0.0, (r.bytes or 0) - f) for r, (f, _) in zip(readings, foreign, strict=True)),
+        operations=sum(max(0.0, (r.operations or 0) - f) for r, (_, f) in zip(readings, foreign, strict=True)),
+        raw_bytes=raw_bytes,
+        raw_operations=raw_operations,
+        foreign_bytes=sum(f for f, _ in foreign),
+        foreign_operations=sum(f for _, f in foreign),
+        uncertainty_bytes=sum(r.uncertainty_bytes for r in readings),
+        source=source,
+        subjects=tuple(sorted({r.subject for r in readings})),
+    )
+
+
+def _source(reading: Reading) -> str:
+    return reading.source
+
+
+def _foreign(reading: Reading, quiet: Sequence[Reading]) -> tuple[float, float]:
+    """Bytes and operations of others in the time of a reading, at the rate of the quiet windows."""
+    watched_ns = sum(window.to_ns - window.from_ns for window in quiet)
+    if watched_ns <= 0:
+        return 0.0, 0.0
+    times = (reading.to_ns - reading.from_ns) / watched_ns
+    return sum(window.bytes or 0 for window in quiet) * times, sum(window.operations or 0 for window in quiet) * times
+
+
+def quiet_windows(phase: Phase, observations: Observations, reading: Reading) -> tuple[Reading, ...]:
+    """The same counter in the quiet window before the phase and in the first one after it, which is that of the next phase."""
+    same = (reading.rung, reading.direction, reading.subject, reading.source)
+    windows = [r for r in observations.readings if r.span is Span.BEFORE and (r.rung, r.direction, r.subject, r.source) == same]
+    later = (r for r in windows if r.phase != phase.name and r.from_ns >= phase.end_ns)
+    after = min(later, key=lambda r: r.from_ns, default=None)
+    return (*(r for r in windows if r.phase == phase.name), *(() if after is None else (after,)))
+
+
+def both(first: Step | None, second: Step | None) -> Step | None:
+    """Two spans of one rung together."""
+    if first is None or second is None:
+        return first or second
+    return Step(
+        bytes=first.bytes + second.bytes,
+        operations=first.operations + second.operations,
+        raw_bytes=first.raw_bytes + second.raw_bytes,
+        raw_operations=first.raw_operations + second.raw_operations,
+        foreign_bytes=first.foreign_bytes + second.foreign_bytes,
+        foreign_operations=first.foreign_operations + second.foreign_operations,
+        uncertainty_bytes=first.uncertainty_bytes + second.uncertainty_bytes,
+        source=first.source,
+        subjects=first.subjects,
+    )
+
+
+def highest_device(phase: Phase, observations: Observations, direction: Direction, span: Span = Span.CLOCK) -> Step | None:
+    """The device that the file system is on: L8 where there is a stack, else L9."""
+    return passed(phase, observations, Rung.UPPER_DEVICE, direction, span) or lowest_device(phase, observations, direction, span)
+
+
+def limited(phase: Phase, observations: Observations, limit: Limit) -> Step | None:
+    """What a device with a limit was given in the limit's direction while the clock ran, by its own counters."""
+    own = tuple(one for one in observations.readings if one.subject == f"device:{limit.device}")
+    return highest_device(phase, replace(observations, readings=own), limit.direction)
+
+
+def lowest_device(phase: Phase, observations: Observations, direction: Direction, span: Span = Span.CLOCK) -> Step | None:
+    """L9: the lowest device that can be seen."""
+    return passed(phase, observations, Rung.LOWEST_DEVICE, direction, span)
+
+
+def taken(phase: Phase, observations: Observations) -> Step | None:
+    """What the lowest device wrote while the clock ran and in the drain; None where nobody counted it."""
+    clock = lowest_device(phase, observations, Direction.WRITE)
+    return clock and both(clock, lowest_device(phase, observations, Direction.WRITE, Span.DRAIN))
+
+
+def reached(phase: Phase, observations: Observations, *spans: Span) -> Step | None:
+    """What the lowest device took for the load in these spans: `bytes` at least, `raw_bytes` at most; None where nobody counted.
+
+    Others write to it too. Where there is one device above it, which is often nobody else's, what passed that one bounds both.
+    """
+    lowest, upper = (_over(phase, observations, rung, spans) for rung in (Rung.LOWEST_DEVICE, Rung.UPPER_DEVICE))
+    if lowest is None or upper is None or len(upper.subjects) > 1:
+        return lowest
+    return replace(lowest, bytes=min(upper.bytes, lowest.raw_bytes), raw_bytes=min(upper.raw_bytes, lowest.raw_bytes))
+
+
+def _over(phase: Phase, observations: Observations, rung: Rung, spans: Iterable[Span]) -> Step | None:
+    """What was written to a rung in several spans; None where the first of them was not counted."""
+    step, *others = (passed(phase, observations, rung, Direction.WRITE, span) for span in spans)
+    for other in others:
+        step = step and both(step, other)
+    return step
+
+
+def has_holes(phase: Phase, observations: Observations) -> bool:
+    """Whether the files have space that no device is asked for."""
+    each = (gauges(phase, observations, "extents", kind, "path") for kind in ("hole_bytes", "unwritten_bytes"))
+    return any(at_arming(phase, series) for series in each)
+
+
+def encoded_bytes(phase: Phase, observations: Observations) -> float:
+    """Bytes of the data files that the file system stores encoded (compressed), at the last look."""
+    series = gauges(phase, observations, "extents", "encoded_bytes", "path")
+    return sum(item.value[-1] for item in series if item.value)
+
+
+def has(phase: Phase, observations: Observations, key: str) -> bool:
+    """Whether there is evidence of a key (`L2.read`, `page_cache.dirty_bytes`, `fact:kernel.*`) in a phase."""
+    kind, _, rest = key.partition(":")
+    if kind == "fact":
+        return any(fits(fact.key, rest) for fact in observations.facts)
+    layer, _, metric = key.partition(".")
+    if layer in set(Rung):
+        return any(True for _ in observations.rung(phase.name, Rung(layer), Direction(metric)))
+    return any(True for _ in observations.over_time(phase.name, layer, metric))
+
+
+def has_anywhere(observations: Observations, key: str) -> bool:
+    """Whether there is evidence of a key in any phase."""
+    kind, _, rest = key.partition(":")
+    if kind == "fact":
+        return any(fits(fact.key, rest) for fact in observations.facts)
+    layer, _, metric = key.partition(".")
+    return any((reading.rung, reading.direction) == (layer, metric) for reading in observations.readings) or any(
+        (series.layer, series.metric) == (layer, metric) for series in observations.series
+    )
+
+
+# ---------------------------------------------------------------------------------------------- gauges at an edge
+
+
+def value_at(series: Series, when_ns: int) -> float | None:
+    """A gauge's last sample at or before a time, its first one where all are later."""
+    found = [value for at, value in zip(series.at_ns, series.value, strict=True) if at <= when_ns]
+    return found[-1] if found else (series.value[0] if series.value else None)
+
+
+def value_after(series: Series, when_ns: int) -> float | None:
+    """A gauge's first sample at or after a time, its last one where all are earlier."""
+    found = [value for at, value in zip(series.at_ns, series.value, strict=True) if at >= when_ns]
+    return found[0] if found else (series.value[-1] if series.value else None)
+
+
+def value_before(series: Series, when_ns: int) -> float | None:
+    """A gauge's last sample at or before a time; None where there was nothing to look at yet, such as a file not made yet."""
+    return value_at(series, when_ns) if series.at_ns and series.at_ns[0] <= when_ns else None
+
+
+def rise(series: Series, from_ns: int, to_ns: int) -> float:
+    """By how much a cumulative series or a gauge rose between the samples that enclose two times."""
+    before, after = value_at(series, from_ns), value_after(series, to_ns)
+    return 0.0 if before is None or after is None else after - before
+
+
+def of_host(phase: Phase, observations: Observations, layer: str, metric: str) -> Series | None:
+    """What was counted of the whole host over time; None where nobody looked."""
+    return next(observations.over_time(phase.name, layer, metric, ABSOLUTE), None)
+
+
+def host_rise(phase: Phase, observations: Observations, layer: str, metric: str) -> float | None:
+    """By how much a counter of the whole host rose under the clock; None where nobody looked."""
+    series = of_host(phase, observations, layer, metric)
+    return None if series is None else rise(series, phase.start_ns, phase.end_ns)
+
+
+def gauges(phase: Phase, observations: Observations, layer: str, metric: str, kind: str = "") -> Iterator[Series]:
+    """The series of one metric whose subject is of a kind (`path`, `backing`, `slab`); all where none is named."""
+    for series in observations.over_time(phase.name, layer, metric):
+        if not kind or series.subject.startswith(f"{kind}:"):
+            yield series
+
+
+def stands_for(phase: Phase, observations: Observations) -> float:
+    """How many data files each one stands for that was looked at: of very many the observer page_cache looks at a sample."""
+    told = re.match(r"(\d+) of (\d+)", observations.fact(f"page_cache.sample.{phase.name}") or "")
+    return int(told[2]) / int(told[1]) if told else 1.0
+
+
+def at_arming(phase: Phase, series: Iterable[Series]) -> float | None:
+    """The sum of gauges just before the clock started; None where nothing had a sample by then, later ones never stand in."""
+    return total(value_before(item, phase.start_ns) for item in series)
+
+
+def at_stop(phase: Phase, series: Iterable[Series]) -> float | None:
+    """The sum of gauges just after the last operation; None where there is no sample."""
+    return total(value_after(item, phase.end_ns) for item in series)
+
+
+def total(values: Iterable[float | None]) -> float | None:
+    """The sum of what is known; None where nothing is."""
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None
+
+
+def device_fact(observations: Observations, device: str, name: str) -> str | None:
+    """A fact of a block device (`queue.write_cache`, `loop.dio`); the environment numbers the devices of the stack."""
+    for fact in observations.facts:
+        if fact.key.startswith("device.") and fact.key.endswith(".name") and fact.value == device:
+            return observations.fact(fact.key.removesuffix("name") + name)
+    return None

@@ -1,0 +1,80 @@
+"""From the stored runs of an experiment to its results by today's rules."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from assay.analysis import cells, compare, dips, require, sensitivity, steady_state
+from assay.analysis.scaling import bounds, efficiency, law
+from assay.audit import arms, judge
+from assay.errors import DamagedError
+from assay.notebook import read as notebook
+from assay.notebook.store import Store
+from assay.records import Experiment, Judged, Observations, Outcome, Results, Run
+
+
+def current(folder: Path) -> Results:
+    """An experiment by today's rules: what is stored is taken, what is not is made in memory; nothing is written."""
+    kept = notebook.results(folder, judge.ruleset())
+    if not all(judged.verdicts for judged in kept.runs if judged.run.outcome is Outcome.FINISHED):
+        return judged_anew(folder)
+    if kept.cells or not kept.runs:
+        return kept
+    try:
+        return answered(kept, notebook.remembered(folder))
+    except DamagedError:
+        return judged_anew(folder)
+
+
+def judged_anew(folder: Path) -> Results:
+    """Verdicts, cells, comparisons, requirements, troughs and findings from the raw data; evidence that is damaged is named."""
+    kept = notebook.results(folder, judge.ruleset())
+    load = notebook.remembered(folder)
+    runs, damaged = [], dict(kept.damaged)
+    for old in kept.runs:
+        try:
+            finished = old.run.outcome is Outcome.FINISHED
+            runs.append(judged_run(kept.experiment, old.run, load(old.id)) if finished else Judged(run=old.run, verdicts={}))
+        except DamagedError as error:
+            damaged[old.id] = str(error)
+    return answered(replace(kept, runs=tuple(runs), damaged=damaged, ruleset=judge.ruleset()), load)
+
+
+def judged_run(experiment: Experiment, run: Run, observations: Observations) -> Judged:
+    """A finished run with the audit's verdicts and how its figures went over time."""
+    verdicts = judge.judge_run(experiment, run, observations)
+    return Judged(
+        run=run,
+        verdicts={verdict.subject.split(":", 2)[2]: verdict for verdict in verdicts},
+        courses=steady_state.courses(experiment, run, observations),
+    )
+
+
+def answered(bare: Results, load: notebook.Load) -> Results:
+    """The results with everything that follows from judged runs."""
+    experiment, plan, runs = bare.experiment, bare.plan, bare.runs
+    table = cells.cells(experiment, plan, runs, load)
+    comparisons = efficiency.scaled(experiment, compare.comparisons(experiment, plan, table, runs), runs, load)
+    verdicts = judge.judge_comparisons(experiment, plan, runs, comparisons, load)
+    return replace(
+        bare,
+        cells=table,
+        comparisons=comparisons,
+        comparison_verdicts=verdicts,
+        requirements=require.requirements(experiment, table, comparisons, runs, lambda one: verdicts[arms.subject(one)].state),
+        troughs=dips.troughs(experiment, table, runs),
+        scaling=(
+            *law.scaling(experiment, table, comparisons),
+            *bounds.bounded(experiment, runs, table, load),
+        ),
+        sensitivity=sensitivity.sensitivity(experiment, table, runs),
+        findings=judge.judge_experiment(experiment, plan, runs),
+    )
+
+
+def conclude(store: Store) -> Results:
+    """Compute everything that follows from the runs and keep it under `derived/`."""
+    results = current(store.folder)
+    store.derive(results.ruleset, results)
+    return results

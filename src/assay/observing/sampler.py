@@ -1,0 +1,253 @@
+"""Lets the observers look at the edges of a phase and between them, and knows what that itself cost.
+
+`edge` looks with every observer at once; one thread polls those that ask for it at absolute times, so that a late sample
+does not shift the next. Nothing is interpreted before the phase is over. An observer that fails becomes missing evidence.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import heapq
+import itertools
+import threading
+import time
+from array import array
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from assay.catalogue import Evidence, Host, Observer, ObserverScope, Undo
+from assay.errors import EvidenceError
+from assay.frozen import dataclass, field
+from assay.records import ABSOLUTE, Edge, Fact, Reading, Series, Snapshot, Subject, When
+
+if TYPE_CHECKING:
+    from assay.observing.companion import Companion
+
+UNDER_THE_CLOCK = (Edge.ARMED, Edge.POLL, Edge.LAST)
+SOURCE = "sampler"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Seen:
+    """What the observers made of one phase."""
+
+    evidence: Evidence
+    gaps: Mapping[str, int] = field(default_factory=dict)
+    """Observer -> longest gap between two of its samples in thousandths of its interval."""
+
+
+def roll_call(host: Host, observers: Iterable[Observer]) -> tuple[tuple[Observer, ...], dict[str, str]]:
+    """The observers that can look at this host, and for each piece of evidence that nobody gives the reason."""
+    present: list[Observer] = []
+    missing: dict[str, str] = {}
+    for observer in observers:
+        reason = observer.available(host)
+        if reason is None:
+            present.append(observer)
+        else:
+            missing |= dict.fromkeys(observer.gives, reason)
+    given = {key for observer in present for key in observer.gives}
+    return tuple(present), {key: reason for key, reason in missing.items() if key not in given}
+
+
+def looking(observers: tuple[Observer, ...], every_ns: int | None) -> tuple[Observer, ...]:
+    """The observers, those that look again and again at another interval where one is asked for."""
+    if every_ns is None:
+        return observers
+    return tuple(one if one.every_s is None else dataclasses.replace(one, every_s=every_ns / 1e9) for one in observers)
+
+
+class Sampler:
+    """The observers of phase scope during one phase."""
+
+    def __init__(self, host: Host, observers: Iterable[Observer], subject: Subject, *, most_polls: int | None = None) -> None:
+        """`most_polls`: an observer that has polled so often drops every other poll and looks half as often from then on."""
+        self._host = host
+        self._most_polls = most_polls
+        self._subject = subject
+        self._observers = tuple(observer for observer in observers if observer.scope is ObserverScope.PHASE)
+        self._snapshots: dict[str, list[Snapshot]] = {observer.name: [] for observer in self._observers}
+        self._every_ns = {one.name: round(one.every_s * 1e9) for one in self._observers if one.every_s is not None}
+        self._missing: dict[str, str] = {}
+        self._beside: dict[str, Companion] = {}
+        self._cpu: dict[str, list[tuple[int, int]]] = {ABSOLUTE: []}
+        self._spent_ns = 0
+        self._mutex = threading.Lock()
+        self._over = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def begin(self, undo: Undo | None, pids: tuple[int, ...] = ()) -> None:
+        """Start what has to run beside the phase for some observers, before the first edge; nothing where it cannot be noted.
+
+        `pids` are processes of the load that are not named by the subject.
+        """
+        subject = dataclasses.replace(self._subject, pids=(*self._subject.pids, *pids))
+        for observer in self._observers:
+            if observer.beside is None or undo is None:
+                continue
+            try:
+                from assay.observing import companion as beside  # no watcher of a single command needs it
+
+                self._beside[observer.name] = beside.start(self._host, undo, observer.beside, subject)
+            except Exception as error:  # as in _look
+                self._fail(observer, error)
+
+    def edge(self, edge: Edge) -> None:
+        """Every observer looks now."""
+        for observer in self._observers:
+            self._look(observer, edge)
+
+    def start(self) -> None:
+        """Begin to poll, first one interval from now."""
+        polled = [observer for observer in self._observers if observer.every_s is not None]
+        if polled and self._thread is None:
+            self._thread = threading.Thread(target=self._poll, args=(polled,), name="sampler", daemon=True)
+            self._thread.start()
+
+    def beside(self) -> tuple[int, ...]:
+        """The processes that run beside the phase."""
+        return tuple(companion.process.pid for companion in self._beside.values())
+
+    def rest(self) -> None:
+        """End the polling; edges can still be looked at."""
+        self._over.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    def stop(self) -> None:
+        """End the polling and what ran beside the phase; may be called twice."""
+        self.rest()
+        while self._beside:
+            self._beside.popitem()[1].end()
+
+    def seen(self, phase: str, t0_ns: int) -> Seen:
+        """What it all means, with times relative to T0 (this host's clock). Looks at nothing any more."""
+        readings: list[Reading] = []
+        series: list[Series] = []
+        facts: list[Fact] = []
+        for observer in self._observers:
+            snapshots = rebased(self._snapshots[observer.name], t0_ns)
+            try:
+                made = observer.parse(self._host.name, phase, snapshots, self._subject)
+                readings += made.readings
+                series += made.series
+                facts += made.facts
+                self._missing = {**made.missing, **self._missing}
+            except Exception as error:  # one observer's mistake must not cost the run: its evidence is missing then
+                self._fail(observer, error)
+        series += self._costs(phase, t0_ns)
+        evidence = Evidence(readings=tuple(readings), series=tuple(series), facts=tuple(facts), missing=dict(self._missing))
+        return Seen(evidence=evidence, gaps=self._gaps())
+
+    def _look(self, observer: Observer, edge: Edge) -> None:
+        at_ns, cpu_ns = self._host.monotonic_ns(), time.thread_time_ns()
+        try:
+            raw = {**observer.read(self._host, self._subject), **self._asked(observer)}
+        except Exception as error:  # as above
+            self._fail(observer, error)
+            return
+        spent_ns = time.thread_time_ns() - cpu_ns
+        took_ns = self._host.monotonic_ns() - at_ns
+        with self._mutex:
+            self._snapshots[observer.name].append(Snapshot(edge=edge, at_ns=at_ns, took_ns=took_ns, raw=raw))
+            self._spent_ns += spent_ns
+            self._cpu[ABSOLUTE].append((at_ns + took_ns, self._spent_ns))
+
+    def _asked(self, observer: Observer) -> Mapping[str, object]:
+        """What runs beside the phase for this observer has counted, and what that cost; nothing where nothing has to run."""
+        if observer.beside is None:
+            return {}
+        if observer.name not in self._beside:
+            raise EvidenceError("what has to run beside the phase was not started")
+        companion, spent = self._beside[observer.name], self._cpu.setdefault(f"observer:{observer.name}", [])
+        spent.append((self._host.monotonic_ns(), companion.cpu_ns()))  # before and after: answering is no cost to the clock
+        counted = companion.read()
+        spent.append((self._host.monotonic_ns(), companion.cpu_ns()))
+        return counted
+
+    def _poll(self, observers: Sequence[Observer]) -> None:
+        began = self._host.monotonic_ns()
+        due = [(began + self._every_ns[observer.name], index) for index, observer in enumerate(observers)]
+        heapq.heapify(due)
+        while True:
+            at_ns, index = due[0]
+            if self._over.wait(max(0.0, (at_ns - self._host.monotonic_ns()) / 1e9)):
+                return
+            self._look(observers[index], Edge.POLL)
+            self._thin(observers[index].name, began)
+            every_ns = self._every_ns[observers[index].name]
+            heapq.heapreplace(due, (following(at_ns, every_ns, self._host.monotonic_ns()), index))
+
+    def _thin(self, name: str, began: int) -> None:
+        """Where an observer has polled often enough, keep the polls on every other beat and the beat between them."""
+        seen, every_ns = self._snapshots[name], self._every_ns[name]
+        polls = [snapshot for snapshot in seen if snapshot.edge is Edge.POLL]
+        if self._most_polls is None or len(polls) < self._most_polls:
+            return
+        dropped = {snapshot.at_ns for snapshot in polls if (snapshot.at_ns - began) // every_ns % 2}
+        with self._mutex:
+            self._snapshots[name] = [one for one in seen if one.edge is not Edge.POLL or one.at_ns not in dropped]
+        self._every_ns[name] = every_ns * 2
+
+    def _fail(self, observer: Observer, error: Exception) -> None:
+        reason = f"observer {observer.name} failed: {error or type(error).__name__}"
+        with self._mutex:
+            self._missing |= {key: reason for key in observer.gives if key not in self._missing}
+
+    def _costs(self, phase: str, t0_ns: int) -> Iterator[Series]:
+        """Processor time of looking, and of what runs beside the phase (`observer:NAME`)."""
+        for subject, points in self._cpu.items():
+            points.sort()
+            yield Series(
+                phase=phase,
+                source=SOURCE,
+                layer="lab",
+                host=self._host.name,
+                subject=subject,
+                metric="cpu_ns",
+                unit="ns",
+                at_ns=array("q", [at - t0_ns for at, _ in points]),
+                value=array("d", [spent for _, spent in points]),
+            )
+
+    def _gaps(self) -> dict[str, int]:
+        return {name: longest_gap(self._snapshots[name], every_ns / 1e9) for name, every_ns in self._every_ns.items()}
+
+
+def following(due_ns: int, every_ns: int, now_ns: int) -> int:
+    """The next multiple of the interval after a sample that was due and after now: what was missed is left out."""
+    return due_ns + max(1, -(-(now_ns - due_ns) // every_ns)) * every_ns
+
+
+def rebased(snapshots: Iterable[Snapshot], t0_ns: int) -> tuple[Snapshot, ...]:
+    """The snapshots in order of time, relative to T0."""
+    moved = (dataclasses.replace(snapshot, at_ns=snapshot.at_ns - t0_ns) for snapshot in snapshots)
+    return tuple(sorted(moved, key=lambda snapshot: snapshot.at_ns))
+
+
+def longest_gap(snapshots: Iterable[Snapshot], every_s: float) -> int:
+    """The longest time without a sample under the clock, in thousandths of the interval (E02)."""
+    at = sorted(snapshot.at_ns for snapshot in snapshots if snapshot.edge in UNDER_THE_CLOCK)
+    longest = max((after - before for before, after in itertools.pairwise(at)), default=0)
+    return round(longest / (every_s * 1e9) * 1000)
+
+
+def facts(host: Host, observers: Iterable[Observer], subject: Subject, when: When) -> tuple[tuple[Fact, ...], dict[str, str]]:
+    """What the observers of trial scope say before or after the trial, and the evidence that they could not have."""
+    edge = Edge.TRIAL_START if when is When.BEFORE else Edge.TRIAL_END
+    found: list[Fact] = []
+    missing: dict[str, str] = {}
+    for observer in observers:
+        if observer.scope is not ObserverScope.TRIAL:
+            continue
+        at_ns = host.monotonic_ns()
+        try:
+            raw = observer.read(host, subject)
+            snapshot = Snapshot(edge=edge, at_ns=at_ns, took_ns=host.monotonic_ns() - at_ns, raw=raw)
+            made = observer.parse(host.name, "", (snapshot,), subject)
+        except Exception as error:  # as in Sampler
+            missing |= dict.fromkeys(observer.gives, f"observer {observer.name} failed: {error or type(error).__name__}")
+            continue
+        found += made.facts
+        missing |= made.missing
+    return tuple(found), missing

@@ -1,0 +1,243 @@
+"""What a production load uses of another platform: its demands there, or a multiplier, with an interval, queueing and servers.
+
+U_new = (U_0 + sum over c of rate_c D_c) / capacity for each resource whose capacity is known, drawn jointly over trials, busy
+hours and how far the capacity is known. The one that is fullest saturates first. Where only a utilisation of the old platform is
+known, that of its processors is scaled by the multipliers m_c = D_c,new / D_c,old: the middle assumes the mix of the trials, the
+ends are those of the class with the smallest and of the one with the largest multiplier, since the mix is not known; where its
+shares are told, it is scaled by the multiplier of that mix.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from assay.prediction.assumptions import assumptions, beyond
+from assay.prediction.demand import Demand
+from assay.prediction.question import Capacity, Holdout, Platform, Question, Range
+from assay.statistics.erlang import slowdown
+from assay.statistics.service_demand import Demands, amounts, carried, quantiles, scaled, used_by
+
+BUSY = 0.7
+"""Above this utilisation response times grow steeply: a single queue takes more than 3.3 times its service time."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Use:
+    """What the load uses of one resource."""
+
+    capacity: Capacity
+    utilisation: Range
+    """Share of all there is; above 1 is more than that."""
+    slowdown: Range
+    """Response time over service time, at each of them; infinite from full load on."""
+    servers: tuple[int | None, int | None]
+    """So many machines keep each at BUSY or below: at the middle and at the upper end; None where no number does."""
+    background: float
+    """The share that is used with no operation; 0 where the load is told as a utilisation, which has it within."""
+    hours: tuple[str, ...] = ()
+    """The hours that counted, where they have names."""
+
+    @property
+    def times(self) -> float:
+        """So many times this load use all there is; infinite where it uses nothing."""
+        load = self.utilisation[1] - self.background
+        return max(0.0, 1 - self.background) / load if load > 0 else math.inf
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prediction:
+    """The answer."""
+
+    question: Question
+    uses: tuple[Use, ...]
+    """In the order of the capacities."""
+    multipliers: Mapping[str, Range]
+    """Operation -> new over old, of the processors; empty where nobody measured both."""
+    assumptions: tuple[str, ...]
+
+    @property
+    def first(self) -> Use:
+        """What saturates first when the load grows."""
+        return max(self.uses, key=lambda use: use.utilisation[1])
+
+    @property
+    def rivals(self) -> tuple[Use, ...]:
+        """What may saturate before it: their intervals reach into its own."""
+        first = self.first
+        return tuple(use for use in self.uses if use is not first and use.utilisation[2] >= first.utilisation[0])
+
+    @property
+    def utilisation(self) -> Range:
+        """Of what saturates first."""
+        return self.first.utilisation
+
+    @property
+    def slowdown(self) -> Range:
+        """Of what saturates first."""
+        return self.first.slowdown
+
+    @property
+    def servers(self) -> tuple[int | None, int | None]:
+        """Machines, by the resource that takes most of them."""
+        likely, most = ([use.servers[end] for use in self.uses] for end in (0, 1))
+        return most_of(likely), most_of(most)
+
+    @property
+    def is_validated(self) -> bool | None:
+        """Whether every mix that was held out was met in every resource; None where none was."""
+        held = self.holdouts
+        return all(one.is_met for _, one in held) if held else None
+
+    @property
+    def holdouts(self) -> tuple[tuple[Platform, Holdout], ...]:
+        """Every test of a demand on the new platform."""
+        new = (use.capacity.platform for use in self.uses)
+        return tuple((platform, one) for platform in new if platform is not None for one in platform.holdouts)
+
+
+def most_of(counts: Sequence[int | None]) -> int | None:
+    """The largest; None where one has no bound."""
+    known = [count for count in counts if count is not None]
+    return max(known) if len(known) == len(counts) else None
+
+
+def predict(question: Question) -> Prediction:
+    """Carry the load over. The file was read, so everything that this needs is there."""
+    uses = tuple(use(question, capacity) for capacity in question.capacities)
+    return Prediction(
+        question=question,
+        uses=uses,
+        multipliers=of_classes(question),
+        assumptions=(*assumptions(question), *beyond((one.capacity, one.utilisation[1]) for one in uses)),
+    )
+
+
+def use(question: Question, capacity: Capacity) -> Use:
+    """What the load uses of one resource."""
+    exact = of_rates(question, capacity) if question.production.operations else of_share(question, capacity)
+    utilisation = _three([round(one, 9) for one in exact])
+    platform = capacity.platform if question.production.operations else None
+    background = platform.found.background / capacity.amount[1] if platform else 0.0
+    return Use(
+        capacity=capacity,
+        utilisation=utilisation,
+        slowdown=_three([slowdown(capacity.servers, one) for one in utilisation]),
+        servers=(servers(utilisation[1], background), servers(utilisation[2], background)),
+        background=background,
+        hours=named_hours(question, capacity),
+    )
+
+
+def named_hours(question: Question, capacity: Capacity) -> tuple[str, ...]:
+    """The names of the hours that counted."""
+    if not question.production.hours or capacity.platform is None:
+        return ()
+    return tuple(question.production.hours[hour] for hour in hours(question, capacity.platform))
+
+
+def servers(utilisation: float, background: float = 0.0) -> int | None:
+    """So many machines keep each of them at BUSY or below: the load is shared, what a machine uses without it is not.
+
+    None where no number does: the utilisation has no bound, or the background alone is more.
+    """
+    if utilisation <= BUSY:
+        return 1
+    if not math.isfinite(utilisation) or background >= BUSY:
+        return None
+    return math.ceil(round((utilisation - background) / (BUSY - background), 6))
+
+
+def of_rates(question: Question, capacity: Capacity) -> Range:
+    """The utilisation of a resource of the new machine from the operations/s of production."""
+    assert capacity.platform is not None
+    used = carried(capacity.platform.found, list(hours(question, capacity.platform).values()))
+    return quantiles(used / amounts(capacity.amount, len(used)))
+
+
+def hours(question: Question, platform: Platform) -> dict[int, list[float]]:
+    """The hours of production that count, by their place: the rates of all operations that were measured."""
+    production, demand = question.production, platform.demand
+    count = max(len(rates) for rates in production.operations.values())
+    every = {hour: [_at(production.operations.get(name, (0.0,)), hour) for name in demand.operations] for hour in range(count)}
+
+    def use_in(hour: int) -> float:
+        return sum(each * rate for each, rate in zip(platform.found.each, every[hour], strict=True))
+
+    chosen = sorted(every, key=use_in, reverse=True)[: production.busiest or count]
+    return {hour: every[hour] for hour in sorted(chosen)}
+
+
+def _at(rates: Sequence[float], hour: int) -> float:
+    return rates[hour] if len(rates) > 1 else rates[0]
+
+
+def of_share(question: Question, capacity: Capacity) -> Range:
+    """The utilisation of the new machine's processors from that of the old one's."""
+    production = question.production
+    assert production.used is not None
+    low, high = (share * production.processors / capacity.amount[1] for share in production.used)
+    if question.multiplier is not None:
+        least, most = question.multiplier
+        return low * least, (low + high) / 2 * (least + most) / 2, high * most
+    if production.mix is not None:
+        least, likely, most = of_mix(question, production.mix)
+        return low * least, (low + high) / 2 * likely, high * most
+    every = of_classes(question).values()
+    middle = mixed(question)
+    return low * min(one[0] for one in every), (low + high) / 2 * middle, high * max(one[2] for one in every)
+
+
+def of_mix(question: Question, mix: Mapping[str, float]) -> Range:
+    """The multiplier of a mix whose shares are known: what one operation of it takes, new over old."""
+    import numpy as np
+
+    old, new = question.old, question.new
+    assert old is not None
+    assert new is not None
+    before, after = (
+        platform.found.draws[:, 1:] @ np.array([mix.get(name, 0.0) for name in platform.demand.operations])
+        for platform in (old, new)
+    )
+    shuffled = np.random.default_rng(6).permutation(after)
+    return quantiles(np.divide(shuffled, before, out=np.full(len(before), np.inf), where=before > 0))
+
+
+def of_classes(question: Question) -> Mapping[str, Range]:
+    """The multiplier of each operation that both platforms did."""
+    if question.old is None or question.new is None:
+        return {}
+    old, new = question.old, question.new
+    return {
+        name: scaled(old.found, old.demand.operations.index(name), new.found, new.demand.operations.index(name))
+        for name in old.demand.operations
+        if name in new.demand.operations
+    }
+
+
+def mixed(question: Question) -> float:
+    """The multiplier of the mix of the old platform's trials."""
+    assert question.old is not None
+    assert question.new is not None
+    rates = dict(zip(question.old.demand.operations, question.old.trial_rates, strict=True))
+    before, after = (_uses(platform, rates) for platform in (question.old, question.new))
+    return after / before
+
+
+def _uses(platform: Platform, rates: Mapping[str, float]) -> float:
+    each = dict(zip(platform.demand.operations, platform.found.each, strict=True))
+    return sum(rate * each.get(name, 0.0) for name, rate in rates.items())
+
+
+def tested(demand: Demand, mix: str, rates: Mapping[str, Sequence[float]], used: Sequence[float]) -> Holdout:
+    """A mix that was held out: the mean of its trials against what the demands say of it. `rates`: operation -> one a trial."""
+    assert isinstance(demand.found, Demands)
+    means = [math.fsum(rates.get(name, (0.0,))) / len(used) for name in demand.operations]
+    predicted = quantiles(used_by(demand.found, means, trials=len(used)))
+    return Holdout(mix=mix, predicted=predicted, observed=math.fsum(used) / len(used), trials=len(used))
+
+
+def _three(values: Sequence[float]) -> Range:
+    low, middle, high = values
+    return low, middle, high

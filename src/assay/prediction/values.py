@@ -1,0 +1,148 @@
+"""Single values of the file of `assay predict`: each is read, and what is wrong with it noted in the document."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from assay.toml_document import Document, Path, Point, one_of, shown
+from assay.units import Refusal, Unit, attempt
+
+Selection = Mapping[str, tuple[str, ...]]
+"""Factor, `workload` or `phase` -> the levels of which one must fit."""
+SELECTION = 'a table that selects trials, such as { target = "ext4", workload = ["a", "b"] }'
+WHOLE = 0.005
+"""Shares may be rounded by so much together."""
+_RANGE = re.compile(r"\s*(?P<low>[\d.]+)\s*%?\s*(?:to|-|–)\s*(?P<high>[\d.]+\s*%)\s*")
+"""`8 % to 12 %`, `8-12 %`."""
+
+
+def table(document: Document, path: Path, told: object, keys: tuple[str, ...], expected: str) -> Mapping[str, object]:
+    """A table with these keys; empty where it is none."""
+    if not isinstance(told, dict):
+        document.wrong(path, shown(told) if told is not None else "nothing", expected)
+        return {}
+    return known(document, path, told, keys)
+
+
+def known(document: Document, path: Path, values: Mapping[str, object], keys: tuple[str, ...]) -> Mapping[str, object]:
+    """The values; keys that there are not are noted."""
+    for key in values:
+        if key not in keys:
+            document.wrong((*path, key), f"unknown key {key!r}", one_of(keys, key), Point.KEY)
+    return values
+
+
+def text(document: Document, path: Path, values: Mapping[str, object], default: str) -> str:
+    """A text at the end of the path."""
+    told = values.get(str(path[-1]), default)
+    if not isinstance(told, str):
+        document.wrong(path, shown(told), "a text")
+        return default
+    return told.strip()
+
+
+def count(document: Document, path: Path, values: Mapping[str, object]) -> int:
+    """How many processors, at least 1."""
+    told = values.get(str(path[-1]))
+    if not isinstance(told, int) or isinstance(told, bool) or told < 1:
+        document.wrong(path, shown(told) if told is not None else f"no {path[-1]}", "a whole number from 1 on: processors = 4")
+        return 1
+    return told
+
+
+def positive(document: Document, path: Path, told: object) -> float:
+    """A number above 0."""
+    if isinstance(told, bool) or not isinstance(told, int | float) or not 0 < told < float("inf"):
+        document.wrong(path, shown(told), "a number above 0")
+        return 1.0
+    return float(told)
+
+
+def bounds(document: Document, path: Path, told: object) -> tuple[float, float] | None:
+    """A number, or a range of two."""
+    ends = told if isinstance(told, list) else [told, told]
+    numbers = [float(end) for end in ends if isinstance(end, int | float) and not isinstance(end, bool)]
+    if len(ends) != 2 or len(numbers) != 2 or not 0 < numbers[0] <= numbers[1] < float("inf"):
+        document.wrong(path, shown(told), "a number above 0, or a range such as [6.5, 7.5]")
+        return None
+    return numbers[0], numbers[1]
+
+
+def shares(document: Document, path: Path, told: object) -> tuple[float, float] | None:
+    """`8 % to 12 %`, or one share."""
+    match = _RANGE.fullmatch(told) if isinstance(told, str) else None
+    ends = (f"{match['low']} %", match["high"]) if match else (told, told)
+    low, high = (attempt(end, Unit.SHARE) if isinstance(end, str) else None for end in ends)
+    if not isinstance(low, float) or not isinstance(high, float) or not 0 < low <= high <= 1:
+        document.wrong(path, shown(told), 'a share of all processors up to 100 %: "8 % to 12 %" or "10 %"')
+        return None
+    return low, high
+
+
+def rates(document: Document, path: Path, told: object) -> Mapping[str, tuple[float, ...]]:
+    """Operation -> operations/s, one for each busy hour."""
+    if not isinstance(told, dict) or not told:
+        document.wrong(path, shown(told), 'a table of operations, such as { read = "900 /s" }')
+        return {}
+    found = {name: _hours(document, (*path, name), one) for name, one in told.items()}
+    hours = sorted({len(one) for one in found.values()} - {1})
+    if len(hours) > 1:
+        counts = " and ".join(str(one) for one in hours)
+        document.wrong(path, f"{counts} busy hours", "as many for each operation, in the same order", Point.KEY)
+    return found
+
+
+def _hours(document: Document, path: Path, told: object) -> tuple[float, ...]:
+    if isinstance(told, list) and told:
+        return tuple(_rate(document, (*path, place), one) for place, one in enumerate(told))
+    return (_rate(document, path, told),)
+
+
+def _rate(document: Document, path: Path, told: object) -> float:
+    found = attempt(told, Unit.PER_S) if isinstance(told, str) else Refusal(found=shown(told), expected='a rate such as "900 /s"')
+    if isinstance(found, Refusal):
+        document.wrong(path, found.found, found.expected)
+        return 0.0
+    return float(found)
+
+
+def mix(document: Document, path: Path, told: object) -> Mapping[str, float] | None:
+    """Operation -> share of all; they make up all of it."""
+    if not isinstance(told, dict) or not told:
+        document.wrong(path, shown(told), 'shares of operations, such as { read = "70 %", write = "30 %" }')
+        return None
+    found = {name: attempt(one, Unit.SHARE) if isinstance(one, str) else None for name, one in told.items()}
+    known = {name: one for name, one in found.items() if isinstance(one, float) and 0 <= one <= 1}
+    for name in told:
+        if name not in known:
+            document.wrong((*path, name), shown(told[name]), 'a share such as "70 %"')
+    total = sum(known.values())
+    if len(known) == len(told) and abs(total - 1) > WHOLE:
+        document.wrong(path, f"shares of {total * 100:.4g} % together", "100 % together", Point.KEY)
+    return known
+
+
+def selection(document: Document, path: Path, told: object) -> Selection:
+    """What selects trials; levels are told as everywhere, so their texts are compared."""
+    if not isinstance(told, dict):
+        document.wrong(path, shown(told), SELECTION)
+        return {}
+    flat = dict(_flattened((), told))
+    return {name: tuple(str(one) for one in (level if isinstance(level, list) else [level])) for name, level in flat.items()}
+
+
+def _flattened(before: tuple[str, ...], told: Mapping[str, object]) -> list[tuple[str, object]]:
+    """`mix.read_share = ...` is a table in a table: the path of a factor again."""
+    found: list[tuple[str, object]] = []
+    for key, value in told.items():
+        found += _flattened((*before, key), value) if isinstance(value, dict) else [(".".join((*before, key)), value)]
+    return found
+
+
+def names(document: Document, path: Path, told: object) -> Mapping[str, str]:
+    """Operation -> what it is called in the others."""
+    if not isinstance(told, dict) or not all(isinstance(one, str) for one in told.values()):
+        document.wrong(path, shown(told), 'a table of names, such as { read = "random_read" }')
+        return {}
+    return {name: str(one) for name, one in told.items()}

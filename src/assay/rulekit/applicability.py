@@ -1,0 +1,70 @@
+"""Which cases rules are for, as far as several of them say it alike: None where a rule applies, else why it does not.
+
+Each of these may be the `applies` of a rule, or the first word of one that asks for more.
+"""
+
+from __future__ import annotations
+
+from assay.catalogue import Case, ComparisonCase, TrialCase
+from assay.evidence import served
+from assay.records import Direction, Durability
+
+LISTS = ("list", "readdir")
+"""Operations that read names alone."""
+TREE = {"walk": ("walk", "file"), "file": ("file",)}
+"""Operations on a tree that is read: a walk looks at its directories and at the files in them."""
+LOOKUPS = ("stat", "open", "readdir_plus", *TREE, *LISTS)
+"""Operations that read metadata without making or changing any."""
+
+
+def runs_only(case: Case) -> str | None:
+    """Every measure of every run."""
+    return None if isinstance(case, TrialCase) else "it judges runs"
+
+
+def comparisons_only(case: Case) -> str | None:
+    """Every comparison and nothing else."""
+    return None if isinstance(case, ComparisonCase) else "it judges comparisons"
+
+
+def reads_only(case: Case) -> str | None:
+    """Reads of data."""
+    return None if _direction(case) is Direction.READ else "not a read"
+
+
+def data_only(case: Case) -> str | None:
+    """Reads and writes of data."""
+    return None if _direction(case) in (Direction.READ, Direction.WRITE) else "neither a read nor a write of data"
+
+
+def changes_only(case: Case) -> str | None:
+    """Everything that writes data, or makes, changes or removes objects."""
+    assert isinstance(case, TrialCase)
+    looks = _direction(case) is Direction.READ or case.measure.operation in LOOKUPS
+    return "not a write" if looks else None
+
+
+def kept_only(case: Case) -> str | None:
+    """Writes of data; what makes, changes or removes objects where stable media are claimed."""
+    assert isinstance(case, TrialCase)
+    if why := changes_only(case):
+        return why
+    unclaimed = _direction(case) is Direction.METADATA and case.claim.durability is not Durability.STABLE_MEDIA
+    return "no claim that these objects are on stable media" if unclaimed else None
+
+
+def servers_only(case: Case) -> str | None:
+    """Whatever is asked of a server that the target names."""
+    assert isinstance(case, TrialCase)
+    return None if served.server(case.run) else "the target names no server"
+
+
+def is_own_setting(case: ComparisonCase) -> bool:
+    """Whether the compared factor is a setting of one target: then what follows from it is what is compared."""
+    owner, _, knob = case.comparison.factor.partition(".")
+    return bool(knob) and owner in {target.name for target in case.experiment.targets}
+
+
+def _direction(case: Case) -> Direction | None:
+    assert isinstance(case, TrialCase)
+    return case.phase.directions.get(case.measure.operation)

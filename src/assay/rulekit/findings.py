@@ -1,0 +1,158 @@
+"""How a rule words what it found: a finding with the rule's own name, part, alternatives and advice filled in.
+
+`found(RULE, case, State.PASS, "...")` inside a rule's `check` may name the RULE constant that ends the module.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypedDict, Unpack
+
+from assay import measures
+from assay.catalogue import Case, Rule, TrialCase
+from assay.evidence import sources
+from assay.records import Bound, Direction, Finding, Severity, State, Value
+from assay.units import Unit
+
+RATES = (Unit.BYTES_PER_S, Unit.PER_S)
+
+Figures = Mapping[str, float | str | None]
+
+
+class Details(TypedDict, total=False):
+    """What a finding may say beyond its statement; each stands for itself in `records.Finding`."""
+
+    severity: Severity
+    part: str
+    observed: Figures
+    threshold: Figures
+    bound: Bound | None
+    relabel: str | None
+    evidence: tuple[str, ...]
+    lacking: tuple[str, ...]
+    """Evidence keys that would tell, where they are others than those that the rule reads."""
+    advice: str
+    """What to do in this very case, where that is other than what the rule advises."""
+
+
+MOST_LETTERS = 60
+"""Longer values are cut in statements."""
+
+
+def found(rule: Rule, case: Case, state: State, statement: str, **details: Unpack[Details]) -> Finding:
+    """One finding about the case's subject; a failure carries what else could cause it and what to do."""
+    failed = state is State.FAIL
+    named = witnesses(rule, case, state)
+    return Finding(
+        subject=case.subject,
+        phase=case.phase.name if isinstance(case, TrialCase) else None,
+        rule=rule.id,
+        name=rule.name,
+        state=state,
+        severity=details.get("severity", rule.severity),
+        part=details.get("part", rule.part),
+        statement=statement,
+        observed=details.get("observed", {}),
+        threshold=details.get("threshold", {}),
+        bound=details.get("bound"),
+        relabel=details.get("relabel"),
+        evidence=(*named, *(one for one in details.get("evidence", ()) if one not in named)),
+        alternatives=rule.alternatives if failed else (),
+        advice=details.get("advice", rule.advice)
+        if failed
+        else to_get(case, state, details.get("lacking") or rule.reads or rule.needs),
+    )
+
+
+def held_back(case: TrialCase, own_share: float | None = None) -> Bound | None:
+    """Without what held the load back a rate would be at least, a time at most what was measured.
+
+    `own_share` of the time is surely the load's own, where that is known: so much of it there would still be.
+    """
+    kind = measures.figure_kind(case.measure.figure)
+    if case.value is None or kind is None:
+        return None
+    if kind.better is measures.Better.HIGHER:
+        return Bound(low=case.value, high=None if own_share is None else case.value / own_share, unit=kind.unit)
+    return Bound(low=None if own_share is None else case.value * own_share, high=case.value, unit=kind.unit)
+
+
+def witnesses(rule: Rule, case: Case, state: State) -> tuple[str, ...]:
+    """The sources of what a rule looked at, each in words, as far as they were there."""
+    if state is State.NOT_APPLICABLE or not isinstance(case, TrialCase):
+        return ()
+    return sources.named(case.phase, case.observations, concerning(case, rule.reads))
+
+
+def to_get(case: Case, state: State, keys: tuple[str, ...]) -> str | None:
+    """Where a rule cannot tell: the evidence that was not there, why, and what gives it; None where nothing was missing."""
+    if state is not State.UNVERIFIED or not isinstance(case, TrialCase):
+        return None
+    missing = [*sources.ways(case.phase, case.observations, concerning(case, keys))]
+    return f"Not there, and how to get it: {'; '.join(missing)}." if missing else None
+
+
+def concerning(case: TrialCase, keys: tuple[str, ...]) -> tuple[str, ...]:
+    """The evidence keys without those of reads where it is a write, and the other way round."""
+    other = {Direction.READ: ".write", Direction.WRITE: ".read"}.get(
+        case.phase.directions.get(case.measure.operation, Direction.FLUSH)
+    )
+    return tuple(key for key in keys if other is None or not key.endswith(other))
+
+
+def rate_of(case: TrialCase) -> tuple[float, Unit] | None:
+    """The case's value with its unit where it is a rate (bytes/s or 1/s), else None."""
+    kind = measures.figure_kind(case.measure.figure)
+    return (case.value, kind.unit) if case.value is not None and kind is not None and kind.unit in RATES else None
+
+
+def told_rate(case: TrialCase) -> str:
+    """` 4.10 GB/s`, with its leading space, where the value is a rate; else nothing."""
+    rate = rate_of(case)
+    return f" {measures.with_unit(*rate)}" if rate else ""
+
+
+def at_most(case: TrialCase, share: float) -> Bound | None:
+    """The bound of a rate of which only this share can be what it is said to be; None where the value is no rate."""
+    rate = rate_of(case)
+    return Bound(low=None, high=rate[0] * share, unit=rate[1]) if rate else None
+
+
+def at_least(case: TrialCase, share: float) -> Bound | None:
+    """The bound of a rate of which only this share is certain; None where the value is no rate."""
+    rate = rate_of(case)
+    return Bound(low=rate[0] * share, high=rate[0], unit=rate[1]) if rate else None
+
+
+def in_words(bound: Bound | None) -> str:
+    """`at most 82.0 MB/s`, `between 80 MB/s and 98 MB/s`; empty where nothing is known."""
+    if bound is None or (bound.low is None and bound.high is None):
+        return ""
+    low, high = (None if edge is None else measures.with_unit(edge, bound.unit) for edge in (bound.low, bound.high))
+    if low is None or high is None:
+        return f"at least {low}" if high is None else f"at most {high}"
+    return f"between {low} and {high}"
+
+
+def knob(case: TrialCase, name: str, workload: str | None = None) -> Value:
+    """What a knob of a workload (the measure's own by default) was in this trial; None where it was not set."""
+    owner = workload or case.measure.workload
+    if f"{owner}.{name}" in case.run.trial.levels:
+        return case.run.trial.levels[f"{owner}.{name}"]
+    return next((spec.knobs.get(name) for spec in case.experiment.workloads if spec.name == owner), None)
+
+
+def shortened(value: str) -> str:
+    """A value with at most MOST_LETTERS letters."""
+    return value if len(value) <= MOST_LETTERS else f"{value[: MOST_LETTERS - 1]}\u2026"
+
+
+def change(was: str, now: str) -> str:
+    """What a fact was and became; of long lists of words those that came and went."""
+    if max(len(was), len(now)) <= MOST_LETTERS:
+        return f"{was} -> {now}"
+    before, after = was.split(), now.split()
+    came, went = ([word for word in one if word not in other] for one, other in ((after, before), (before, after)))
+    parts = [f"{sign} {' '.join(words)}" for sign, words in (("with", came), ("without", went)) if words]
+    listed = len(before) > 2 and parts and len(came) + len(went) < len(before)
+    return shortened(f"now {', '.join(parts)}") if listed else f"{shortened(was)} -> {shortened(now)}"

@@ -1,0 +1,157 @@
+"""What `assay weigh --audit` says: the answer, a line a control, the sums; also as assay.weigh-audit/1."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from assay.selftest.counts import Subject, Tally, Weighed, remarks, tally
+from assay.statistics.proportion import Proportion
+from assay.terminal.table import Row, table
+
+SCHEMA = "assay.weigh-audit/1"
+HEADER = ("rule", "control", "caught", "95 % interval", "accused", "95 % interval", "not judged")
+NS = 1e9
+
+
+@dataclass(frozen=True, kw_only=True)
+class Told:
+    """All controls that were asked for, with what came of each."""
+
+    rows: tuple[tuple[Subject, tuple[Weighed, ...]], ...]
+    times: int
+    complete: bool = True
+    """Whether it came to its end without an interrupt."""
+
+    @property
+    def weighed(self) -> tuple[Weighed, ...]:
+        """Of all controls together."""
+        return tuple(one for _, weighed in self.rows for one in weighed)
+
+    @property
+    def skipped(self) -> tuple[Subject, ...]:
+        """What this machine or user cannot run."""
+        return tuple(subject for subject, _ in self.rows if subject.obstacle is not None)
+
+
+def answer(told: Told) -> str:
+    """`28 of 28 lies caught, 0 of 28 twins accused; ...` in one sentence."""
+    whole = tally(told.weighed)
+    lies, twins = whole.caught, whole.accused
+    if not lies.of and not twins.of:
+        return "nothing was judged" + ("" if told.complete else "; interrupted before a control came to its end")
+    parts = [f"{lies.happened} of {lies.of} lies caught, {twins.happened} of {twins.of} twins accused"]
+    if lies.low is not None and twins.high is not None:
+        parts.append(
+            f"run again here, at least {percent(lies.low)} of these lies are caught and at most {percent(twins.high)} "
+            "of their twins accused (limits of 95 % intervals)"
+        )
+    if not told.complete:
+        parts.append("interrupted: this is what was counted so far")
+    return "; ".join(parts)
+
+
+def text(told: Told) -> str:
+    """For people."""
+    rows = [row(subject, weighed) for subject, weighed in told.rows]
+    noted = [
+        f"{subject.rule} {subject.name}: {remark}" for subject, weighed in told.rows for remark in remarks(weighed)
+    ]  # below the table, for they are long
+    rows_text = table(HEADER, [*rows, sums(told)], (2, 3, 4, 5, 6))
+    return "\n\n".join(part for part in (answer(told), "\n".join(noted), rows_text) if part)
+
+
+def row(subject: Subject, weighed: tuple[Weighed, ...]) -> Row:
+    """One control."""
+    if subject.obstacle is not None:
+        return Row(cells=(subject.rule, subject.name, "-", "", "-", "", "-"), note=f"skipped: {subject.obstacle}")
+    found = tally(weighed)
+    return Row(cells=(subject.rule, subject.name, *cells(found)), note=note(found))
+
+
+def sums(told: Told) -> Row:
+    """The last line."""
+    found = tally(told.weighed)
+    skipped = f"{len(told.skipped)} skipped" if told.skipped else ""
+    took = f"{found.elapsed_ns / NS:.0f} s"
+    return Row(
+        cells=("sum", f"{len(told.rows)} controls", *cells(found)),
+        note="; ".join(part for part in (skipped, note(found), took) if part),
+    )
+
+
+def cells(found: Tally) -> tuple[str, ...]:
+    """The columns of counts."""
+    lost = found.lies_not_judged + found.twins_not_judged
+    return (of(found.caught), interval(found.caught), of(found.accused), interval(found.accused), str(lost))
+
+
+def note(found: Tally) -> str:
+    """What is not in the columns."""
+    parts = (
+        f"{found.by_others} accused by other rules alone" if found.by_others else "",
+        f"{found.repeated} {'try' if found.repeated == 1 else 'tries'} spoiled and repeated" if found.repeated else "",
+    )
+    return ", ".join(part for part in parts if part)
+
+
+def of(share: Proportion) -> str:
+    """`3 of 3`."""
+    return f"{share.happened} of {share.of}" if share.of else "-"
+
+
+def interval(share: Proportion) -> str:
+    """`29.2 % to 100 %`."""
+    return "" if share.low is None or share.high is None else f"{percent(share.low)} to {percent(share.high)}"
+
+
+def percent(share: float) -> str:
+    """`97.5 %`, `0 %`, `100 %`."""
+    return f"{share * 100:.1f} %".replace(".0 %", " %")
+
+
+def head(schema: str, answer: str, *, complete: bool) -> dict[str, Any]:
+    """How what was counted begins as JSON: every share in it has an exact interval of this confidence."""
+    return {"schema": schema, "answer": answer, "complete": complete, "confidence": 0.95}
+
+
+def plain(told: Told) -> dict[str, Any]:
+    """The object of the schema."""
+    return {
+        **head(SCHEMA, answer(told), complete=told.complete),
+        "times": told.times,
+        "controls": [
+            {
+                "rule": subject.rule,
+                "control": subject.name,
+                "skipped": subject.obstacle,
+                **counts(tally(weighed)),
+                "remarks": list(remarks(weighed)),
+            }
+            for subject, weighed in told.rows
+        ],
+        "sum": {"controls": len(told.rows), "skipped": len(told.skipped), **counts(tally(told.weighed))},
+    }
+
+
+def counts(found: Tally) -> dict[str, Any]:
+    """A tally as plain values; limits are null where nothing was judged."""
+    return {
+        "lies": {
+            "caught": found.caught.happened,
+            "missed": found.caught.of - found.caught.happened,
+            "not_judged": found.lies_not_judged,
+            "caught_low": found.caught.low,
+            "caught_high": found.caught.high,
+        },
+        "twins": {
+            "accused": found.accused.happened,
+            "accused_by_others_alone": found.by_others,
+            "cleared": found.accused.of - found.accused.happened,
+            "not_judged": found.twins_not_judged,
+            "accused_low": found.accused.low,
+            "accused_high": found.accused.high,
+        },
+        "repeated": found.repeated,
+        "elapsed_s": found.elapsed_ns / NS,
+    }

@@ -1,0 +1,228 @@
+"""`assay weigh --observers NAMES`: the same load in pairs, with observers and without, in random order, and the ratio."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import random
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from assay import catalogue, measures
+from assay.audit import limits
+from assay.audit.judge import judge_run
+from assay.errors import EvidenceError, TrialError, UsageError
+from assay.experiment import plan as planning
+from assay.experiment import read
+from assay.hosts.local import Local
+from assay.laboratory.gate import BAD_VERDICT, Gate
+from assay.laboratory.single_run import conduct
+from assay.records import Conclusion, Estimate, Experiment, Outcome
+from assay.terminal.progress import ProgressMode
+from assay.terminal.table import Row, table
+from assay.units import Unit
+
+SCHEMA = "assay.weigh-observers/1"
+PAIRS = 10
+ALL = "all"
+RULE = "E04"
+FEW = 4
+"""More observers are told by their number."""
+LOADS = {
+    "every processor busy, without a system call": ('kind = "null"\nduration = "2500 ms"', "null"),
+    "4 KiB random reads past the cache": (
+        (
+            'kind = "bulk_io"\noperations = ["random_read"]\nsize = "16 MiB"\nrecord_size = "4 KiB"\ndirect = true\n'
+            'duration = "2500 ms"'
+        ),
+        "random_read",
+    ),
+}
+"""What a load is -> its workload and operation: one that has nothing but processors, one that passes tracepoints each time.
+
+Each lasts long enough for those that look once a second to look twice."""
+FIGURES = {"operations a second": "rate", "processor time an operation": "cpu_ns"}
+WORDS = {
+    Conclusion.EQUIVALENT: "within the margin",
+    Conclusion.IMMATERIAL: "different, and within the margin",
+    Conclusion.MATTERS: "beyond the margin",
+    Conclusion.UNDECIDED: "not shown: more pairs, or a quieter machine",
+}
+GRAVITY = (Conclusion.EQUIVALENT, Conclusion.IMMATERIAL, Conclusion.UNDECIDED, Conclusion.MATTERS)
+"""From the best to the worst: the worst is told first."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """The words of one call."""
+
+    names: str
+    """`all`, or names of observers by commas."""
+    pairs: int = PAIRS
+    as_json: bool = False
+    gate: Gate = Gate.OFF
+
+
+@dataclass(frozen=True, kw_only=True)
+class Effect:
+    """What observing did to one figure of a load."""
+
+    load: str
+    figure: str
+    ratio: Estimate
+    """The figure with observers over the one without."""
+    conclusion: Conclusion
+    cpu_share: float | None
+    """The most that looking took of a processor in any trial, as E04 says it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Once:
+    """One trial: its figures, and what E04 says that looking took."""
+
+    rate: float
+    cpu_ns: float | None
+    """Processor time an operation: what probes cost whoever passes them is in it, what others took of the machine is not."""
+    cpu_share: float | None
+
+
+def weigh_observers(request: Request) -> int:
+    """Run the pairs and print what came out; with a gate 3 where a ratio lies beyond the margin. Raises UsageError."""
+    names = asked(request)
+    with tempfile.TemporaryDirectory(prefix="assay-weigh-") as directory:
+        found = tuple(one for load in LOADS for one in effects(load, names, request.pairs, directory))
+    print(json.dumps(plain(names, found), indent=2) if request.as_json else text(names, found))
+    bad = (Conclusion.MATTERS, Conclusion.UNDECIDED) if request.gate is Gate.STRICT else (Conclusion.MATTERS,)
+    return BAD_VERDICT if request.gate is not Gate.OFF and any(one.conclusion in bad for one in found) else 0
+
+
+def asked(request: Request) -> tuple[str, ...]:
+    """The observers that are weighed. Raises UsageError with every mistake of the call."""
+    known, host = catalogue.names("observers"), Local()
+    usual = [name for name in catalogue.watchers(None) if catalogue.find("observers", name).available(host) is None]
+    named = usual if request.names == ALL else [name.strip() for name in request.names.split(",")]
+    wrong = [f"found observer {name!r}; expected one of: {', '.join(known)}, or {ALL}" for name in named if name not in known]
+    refused = ((name, catalogue.find("observers", name).available(host)) for name in named if name in known)
+    wrong += [f"found that observer {name} cannot look here: {why}" for name, why in refused if why]
+    least = int(limits.thresholds(RULE)["least_pairs"])
+    if request.pairs < least:
+        wrong.append(f"found {request.pairs} pairs; expected at least {least}, for an interval")
+    if wrong:
+        raise UsageError("\n".join(wrong))
+    return tuple(named)
+
+
+def effects(load: str, names: tuple[str, ...], pairs: int, directory: str) -> Iterator[Effect]:
+    """The ratios of one load over so many pairs; which of a pair comes first is drawn by lot."""
+    experiment, drawn = experiment_of(load, directory), random.Random(f"{load} {pairs}")  # noqa: S311 - an order, no secret
+    without, watched = list[Once](), list[Once]()
+    for _ in range(pairs):
+        for is_watched in drawn.sample((False, True), 2):
+            one = once(replace(experiment, observers=names if is_watched else ()))
+            (watched if is_watched else without).append(one)
+    share = max((one.cpu_share for one in watched if one.cpu_share is not None), default=None)
+    for figure, name in FIGURES.items():
+        both = [[value for one in arm if (value := getattr(one, name))] for arm in (without, watched)]
+        if all(len(values) == pairs for values in both):
+            ratio, conclusion = compared(*both)
+            yield Effect(load=load, figure=figure, ratio=ratio, conclusion=conclusion, cpu_share=share)
+
+
+def experiment_of(load: str, directory: str) -> Experiment:
+    """The experiment of one load below a directory of ours."""
+    workload, operation = LOADS[load]
+    return read.parse(
+        f'title = "{load}"\nrepeats = 1\n[targets.here]\nkind = "directory"\npath = "{directory}"\n'
+        f'[workloads.w]\n{workload}\nworkers = {os.cpu_count() or 1}\nquiesce = "0 s"\n'
+        f'[measures]\n"w.{operation}.ops_per_s" = {{}}\n',
+        "weigh",
+    )
+
+
+def once(experiment: Experiment) -> Once:
+    """One trial. Raises TrialError where it does not finish, EvidenceError where it has no figure."""
+    run, observations = conduct(experiment, planning.plan(experiment), Local(), ProgressMode.NONE)
+    if run.outcome is Outcome.INTERRUPTED:
+        raise KeyboardInterrupt
+    if run.outcome is not Outcome.FINISHED:
+        raise TrialError(f"the load {experiment.title} {run.outcome}: {run.error}")
+    figure = measures.value(run, observations, experiment.measures[0])
+    if figure is None or figure.value <= 0:
+        raise EvidenceError(f"found no rate of the load {experiment.title}; expected one")
+    findings = (one for verdict in judge_run(experiment, run, observations) for one in verdict.findings if one.rule == RULE)
+    shares = [share for one in findings if isinstance(share := one.observed.get("cpu_share"), float)]
+    phase = measures.phase_of(run, experiment.measures[0])
+    cpu_ns = measures.costs(phase)["cpu_ns_per_op"] if phase else None
+    return Once(rate=figure.value, cpu_ns=cpu_ns, cpu_share=max(shares, default=None))
+
+
+def compared(without: list[float], watched: list[float]) -> tuple[Estimate, Conclusion]:
+    """The ratio of the paired rates with its 95 % interval, and whether it is shown to lie within the margin."""
+    from assay.statistics.contrast import interval
+    from assay.statistics.four_way import four_way
+    from assay.statistics.paired_ratio import paired_ratio
+
+    contrast = paired_ratio(without, watched)
+    wide, narrow = interval(contrast, 0.95), interval(contrast, 0.90)
+    ratio = Estimate(
+        value=math.exp(contrast.difference),
+        low=math.exp(wide[0]),
+        high=math.exp(wide[1]),
+        confidence=0.95,
+        unit=Unit.NONE,
+        n=contrast.n,
+        method="paired ratio, Student's t on logarithms",
+    )
+    return ratio, four_way(wide, narrow, limits.thresholds(RULE)["ratio_share"])
+
+
+def text(names: tuple[str, ...], found: tuple[Effect, ...]) -> str:
+    """For people: the answer first."""
+    margin = measures.percent(limits.thresholds(RULE)["ratio_share"])
+    worst = max(found, key=lambda one: (GRAVITY.index(one.conclusion), abs(math.log(one.ratio.value))))
+    who = ", ".join(names) if len(names) <= FEW else f"{len(names)} observers"
+    answer = f"with {who}: {worst.ratio.value:.3f} times the {worst.figure} of {worst.load} ({WORDS[worst.conclusion]})"
+    header = (
+        "load",
+        "figure",
+        "with over without",
+        "95 % interval",
+        "pairs",
+        f"within {margin} (two one-sided tests)",
+        "looking took",
+    )
+    return f"{answer}\n\n{table(header, [*rows(found)], (2, 3, 4, 6))}"
+
+
+def rows(found: tuple[Effect, ...]) -> Iterator[Row]:
+    """A line a load."""
+    for one in found:
+        took = "?" if one.cpu_share is None else f"{measures.percent(one.cpu_share)} of a processor"
+        interval = f"{one.ratio.low:.3f} to {one.ratio.high:.3f}"
+        yield Row(cells=(one.load, one.figure, f"{one.ratio.value:.3f}", interval, str(one.ratio.n), WORDS[one.conclusion], took))
+
+
+def plain(names: tuple[str, ...], found: tuple[Effect, ...]) -> dict[str, Any]:
+    """As JSON."""
+    return {
+        "schema": SCHEMA,
+        "observers": list(names),
+        "margin": limits.thresholds(RULE)["ratio_share"],
+        "loads": [
+            {
+                "load": one.load,
+                "figure": one.figure,
+                "ratio": one.ratio.value,
+                "low": one.ratio.low,
+                "high": one.ratio.high,
+                "confidence": one.ratio.confidence,
+                "pairs": one.ratio.n,
+                "conclusion": one.conclusion.value,
+                "cpu_share": one.cpu_share,
+            }
+            for one in found
+        ],
+    }

@@ -1,0 +1,200 @@
+"""`assay weigh` alone: what a look of each observer, the engine's empty loop and the start of 16 clients cost here."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from assay import catalogue, measures
+from assay.answer.wording.load_cost import counted
+from assay.catalogue import Observer, ObserverScope
+from assay.errors import MissingError, TrialError
+from assay.experiment import single
+from assay.hosts.local import Local
+from assay.laboratory.session import engine_path, own_ledger
+from assay.laboratory.single_run import conduct
+from assay.machine import stack
+from assay.records import Outcome, Subject
+from assay.terminal.progress import SECOND_NS, ProgressMode
+from assay.terminal.table import Row, table
+from assay.trial.clients import Crew
+from assay.units import Unit
+
+SCHEMA = "assay.weigh/1"
+LOOKS = 300
+MOST_NS = SECOND_NS
+"""An observer that is slower is looked with less often."""
+NULL_OPS = 5_000_000
+CLIENTS = 16
+HELLO_S = 20.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Look:
+    """What looking with one observer costs; why it cannot where it cannot."""
+
+    observer: str
+    looks: int = 0
+    cpu_ns: float = 0
+    """Processor time of one look."""
+    every_s: float | None = None
+    """How often it looks while a load runs; None where at its edges only."""
+    obstacle: str | None = None
+
+    @property
+    def share(self) -> float | None:
+        """Of one processor while a load runs; None where it looks at the edges only."""
+        return None if self.every_s is None or self.obstacle else self.cpu_ns / SECOND_NS / self.every_s
+
+
+@dataclass(frozen=True, kw_only=True)
+class Start:
+    """What starting the clients costs."""
+
+    elapsed_ns: int
+    """From the first to the hello of the last, with what is written down to undo each."""
+    cpu_ns: int
+    """Of ours and of theirs, to the end of the last."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cost:
+    """What the lab costs on this machine."""
+
+    looks: tuple[Look, ...]
+    null: dict[str, float | None]
+    """The figures of `measures.costs` of the engine's loop without a system call."""
+    start: Start
+
+
+def weigh_cost(*, as_json: bool) -> int:
+    """Measure and print. Raises MissingError without an engine, TrialError where it does not run."""
+    with tempfile.TemporaryDirectory(prefix="assay-weigh-") as directory:
+        looks = tuple(looked(directory))
+    found = Cost(looks=looks, null=null_loop(), start=started())
+    print(json.dumps(plain(found), indent=2) if as_json else text(found))
+    return 0
+
+
+def looked(directory: str) -> Iterator[Look]:
+    """Look with each observer at this process, a file in the directory, and its devices."""
+    host, file = Local(), Path(directory, "data")
+    file.write_bytes(bytes(1 << 20))
+    devices = stack.stack(host, directory)
+    subject = Subject(pids=(os.getpid(),), paths=(str(file),), directory=directory, devices=devices)
+    for observer in (catalogue.find("observers", name) for name in catalogue.names("observers")):
+        yield look(observer, host, subject)
+
+
+def look(observer: Observer, host: Local, subject: Subject) -> Look:
+    """The processor time of many looks, each as a look's part."""
+    every_s = observer.every_s if observer.scope is ObserverScope.PHASE else None
+    if (obstacle := observer.available(host)) is not None:
+        return Look(observer=observer.name, obstacle=obstacle)
+    if observer.beside is not None:
+        return Look(observer=observer.name, obstacle=f"runs beside a phase: assay weigh --observers {observer.name}")
+    try:
+        observer.read(host, subject)  # the first opens what stays open
+        began_ns, looks = time.thread_time_ns(), 0
+        until_ns = time.monotonic_ns() + MOST_NS
+        while looks < LOOKS and time.monotonic_ns() < until_ns:
+            observer.read(host, subject)
+            looks += 1
+    except (MissingError, OSError) as error:
+        return Look(observer=observer.name, obstacle=str(error))
+    cpu_ns = (time.thread_time_ns() - began_ns) / max(looks, 1)
+    return Look(observer=observer.name, looks=looks, cpu_ns=cpu_ns, every_s=every_s)
+
+
+def null_loop() -> dict[str, float | None]:
+    """The engine's loop with clock and histogram and without a system call, per operation. Raises TrialError."""
+    experiment = single.experiment(single.asked("null", [f"ops={NULL_OPS}"]), None)
+    run, _ = conduct(experiment, single.plan(experiment), Local(), ProgressMode.NONE)
+    if run.outcome is Outcome.INTERRUPTED:
+        raise KeyboardInterrupt
+    if run.outcome is not Outcome.FINISHED:
+        raise TrialError(f"the engine's own loop {run.outcome}: {run.error}")
+    return measures.costs(run.phases[0])
+
+
+def started() -> Start:
+    """Start the clients, hear the hello of each, end them. Raises TrialError where one says none."""
+    began_ns, cpu_ns, greeted = time.monotonic_ns(), processor_ns(), 0
+    with own_ledger() as ledger:
+        crew = Crew(host=Local(), undo=ledger)
+        try:
+            crew.spawn(str(engine_path()), CLIENTS)
+            while greeted < CLIENTS:
+                heard = crew.hear(HELLO_S)
+                if heard is None or heard.message is None:
+                    raise TrialError(f"{greeted} of {CLIENTS} clients said hello; {heard.reason if heard else 'then none'}")
+                greeted += 1
+            elapsed_ns = time.monotonic_ns() - began_ns
+        finally:
+            crew.close()
+    return Start(elapsed_ns=elapsed_ns, cpu_ns=processor_ns() - cpu_ns)
+
+
+def processor_ns() -> int:
+    """User and system time of this process and of the children that have ended."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return round(sum(one.ru_utime + one.ru_stime for one in used) * SECOND_NS)
+
+
+def text(found: Cost) -> str:
+    """For people: the answer first."""
+    share = sum(one.share or 0 for one in found.looks)
+    loop = nanoseconds(found.null["cpu_ns_per_op"])
+    answer = (
+        f"looking takes {measures.with_unit(share, Unit.SHARE)} of one processor while a load runs, "
+        f"the engine {loop} of processor time an operation"
+    )
+    rows = [row(one) for one in found.looks]
+    engine = f"engine, without a system call: {loop} an operation; {counted(found.null)}"
+    start = (
+        f"start of {CLIENTS} clients: {nanoseconds(found.start.elapsed_ns)} to the last hello, "
+        f"{nanoseconds(found.start.cpu_ns)} of processor time with their end"
+    )
+    header = ("observer", "a look", "looks every", "of one processor", "looks")
+    return f"{answer}\n\n{table(header, rows, (1, 2, 3, 4))}\n\n{engine}\n{start}"
+
+
+def row(one: Look) -> Row:
+    """One observer."""
+    if one.obstacle is not None:
+        return Row(cells=(one.observer, "-", "-", "-", "-"), note=one.obstacle)
+    every = "edges only" if one.every_s is None else nanoseconds(one.every_s * SECOND_NS)
+    share = "-" if one.share is None else measures.with_unit(one.share, Unit.SHARE)
+    return Row(cells=(one.observer, nanoseconds(one.cpu_ns), every, share, str(one.looks)))
+
+
+def nanoseconds(value: float | None) -> str:
+    """`12.3 us`; `?` where it is not known."""
+    return "?" if value is None else measures.with_unit(value, Unit.NANOSECONDS)
+
+
+def plain(found: Cost) -> dict[str, Any]:
+    """As JSON: times in nanoseconds, null where unknown."""
+    return {
+        "schema": SCHEMA,
+        "observers": [
+            {
+                "observer": one.observer,
+                "obstacle": one.obstacle,
+                "looks": one.looks,
+                "cpu_ns_per_look": None if one.obstacle else one.cpu_ns,
+                "every_s": one.every_s,
+                "share_of_a_processor": one.share,
+            }
+            for one in found.looks
+        ],
+        "null": found.null,
+        "start": {"clients": CLIENTS, "elapsed_ns": found.start.elapsed_ns, "cpu_ns": found.start.cpu_ns},
+    }

@@ -1,0 +1,156 @@
+"""The engine processes of a trial: started, written in the ledger, spoken to line by line, ended for certain.
+
+A thread a client waits for its lines and notes when each came in; all that is decided is decided elsewhere.
+"""
+
+from __future__ import annotations
+
+import json
+import queue
+import secrets
+import threading
+from dataclasses import dataclass, field
+
+from assay.catalogue import Host, Process, Undo
+from assay.errors import AssayError
+from assay.trial import placement
+from assay.trial.protocol import Message
+from assay.undo.kinds import FAMILY
+
+LISTEN_S = 5.0
+"""How long a listening thread waits at once; only how soon it sees that it is no longer wanted."""
+FAREWELL_S = 5.0
+"""How long an engine has to end after its input has."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Heard:
+    """What came from a client: a message, or None with the reason why no more will come."""
+
+    client: int
+    message: Message | None
+    at_ns: int
+    reason: str = ""
+
+
+@dataclass
+class _Member:
+    process: Process
+    start_ticks: str
+    ended: bool = False
+    listener: threading.Thread | None = None
+
+
+@dataclass
+class Crew:
+    """The engine processes of one trial, one a client. `close` ends them all, whatever happened before."""
+
+    host: Host
+    undo: Undo
+    inbox: queue.SimpleQueue[Heard] = field(default_factory=queue.SimpleQueue)
+    token: str = field(default_factory=lambda: secrets.token_hex(8))
+    """In the environment of every engine and of all that it starts."""
+    _members: list[_Member] = field(default_factory=list)
+    _closing: threading.Event = field(default_factory=threading.Event)
+
+    def spawn(self, engine: str, count: int, cgroup: placement.Cgroup | None = None) -> None:
+        """Start this many engines, in the group. Raises what Host.spawn and placement raise; then `close` still works."""
+        self.undo.add("family", token=self.token)
+        for index in range(count):
+            process = self.host.spawn([engine], env={FAMILY: self.token})
+            member = _Member(process=process, start_ticks=start_ticks(self.host, process.pid))
+            self._members.append(member)
+            self.undo.add("process", pid=str(process.pid), start_ticks=member.start_ticks)
+            if cgroup is not None:
+                placement.enter(self.host, cgroup, process.pid)
+            member.listener = threading.Thread(target=self._listen, args=(index, process), name=f"client-{index}", daemon=True)
+            member.listener.start()
+
+    @property
+    def pids(self) -> tuple[int, ...]:
+        """The process of each client."""
+        return tuple(member.process.pid for member in self._members)
+
+    def send(self, client: int, message: Message) -> str | None:
+        """Say something to a client; why it could not be said, None where it was."""
+        try:
+            self._members[client].process.send(json.dumps(message, separators=(",", ":")))
+        except (AssayError, OSError) as error:
+            return str(error)
+        return None
+
+    def kill(self, client: int) -> None:
+        """End a client's process at once."""
+        member = self._members[client]
+        if not member.ended:
+            member.ended = True
+            member.process.kill()
+
+    def hear(self, timeout_s: float) -> Heard | None:
+        """The next thing that any client said; None where nothing came in time."""
+        try:
+            return self.inbox.get(timeout=timeout_s)
+        except queue.Empty:
+            return None
+
+    def close(self) -> None:
+        """End the input of every engine, then those that do not go and all that they started; strike them out of the ledger."""
+        self._closing.set()
+        for member in self._members:
+            if not member.ended:
+                member.process.end_input()
+        for member in self._members:
+            _dismiss(member)
+            self.undo.undo("process", pid=str(member.process.pid), start_ticks=member.start_ticks)
+        self._members.clear()
+        self.undo.undo("family", token=self.token)
+
+    def _listen(self, index: int, process: Process) -> None:
+        while not self._closing.is_set():
+            try:
+                line = process.receive(LISTEN_S)
+            except TimeoutError:
+                continue
+            except (OSError, ValueError) as error:
+                self._put(index, None, f"its output cannot be read ({error})")
+                return
+            if line is None:
+                self._put(index, None, "its process has ended")
+                return
+            message = parse(line)
+            self._put(index, message, f"said what is no message: {line[:80]!r}")
+            if message is None:
+                return
+
+    def _put(self, index: int, message: Message | None, reason: str) -> None:
+        self.inbox.put(Heard(client=index, message=message, at_ns=self.host.monotonic_ns(), reason=reason))
+
+
+def parse(line: str) -> Message | None:
+    """A line as a message, None where it is none."""
+    try:
+        found = json.loads(line)
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def start_ticks(host: Host, pid: int) -> str:
+    """When a process started (field 22 of /proc/PID/stat), which tells it from a later one of the same number; `0` if gone."""
+    try:
+        return host.read(f"/proc/{pid}/stat").rpartition(")")[2].split()[19]
+    except (OSError, IndexError):
+        return "0"
+
+
+def _dismiss(member: _Member) -> None:
+    # Its listener must see the end before the pipe is closed under it, for on a closed one it would wait in vain.
+    if member.listener is not None:
+        member.listener.join(FAREWELL_S)
+    if member.ended:
+        return
+    try:
+        member.process.wait(FAREWELL_S)
+    except TimeoutError:
+        member.process.kill()
+    member.ended = True

@@ -1,0 +1,127 @@
+"""The lab: an experiment's targets are installed once, its trials run one by one, and all is removed at the end.
+
+Nothing that fails in a trial is an exception for the caller: it is a run with its outcome and the reason. An interrupt ends
+the trial after its teardown; the run then says `interrupted`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from assay import catalogue
+from assay.catalogue import Host, Observer, Setting, Undo
+from assay.errors import TrialError, UsageError
+from assay.observing import sampler
+from assay.records import Experiment, Observations, Run, TargetSpec, Trial
+from assay.trial import levels, nominal, placement
+from assay.trial.attempt import Attempt, OnProgress, live
+from assay.trial.interrupts import Interrupts
+from assay.trial.log import Log
+
+
+@dataclass(kw_only=True)
+class Lab:
+    """What all trials of an experiment share. `install` once, `run` each trial, `remove` at the end, also after a failure."""
+
+    experiment: Experiment
+    host: Host
+    ledger: Undo
+    scratch: str
+    """A private directory of this experiment."""
+    engine: str
+    """Path of the load engine."""
+    observers: tuple[Observer, ...]
+    _installed: list[TargetSpec] = field(default_factory=list)
+
+    def install(self) -> None:
+        """Set up every target that a trial may ask for. Raises UsageError with all that is wrong, before anything is set up."""
+        used = used_targets(self.experiment)
+        mistakes = [*placement.mistakes(self.host, self.experiment), *nominal.mistakes(self.host, self.experiment)]
+        mistakes += [
+            f"target {spec.name}: {mistake}"
+            for spec in used
+            for mistake in catalogue.find("targets", spec.kind).check(self.host, self._setting(spec))
+        ]
+        if mistakes:
+            raise UsageError("\n".join(mistakes))
+        for spec in used:
+            self._installed.append(spec)  # first, so that what was begun and failed is removed too
+            catalogue.find("targets", spec.kind).install(self.host, self._setting(spec))
+
+    def run(self, trial: Trial, attempt: int, on_progress: OnProgress = lambda news: None) -> tuple[Run, Observations]:
+        """Run one trial to its end or its failure and undo all that it set up.
+
+        `on_progress` takes mappings with `trial`, `attempt` and `event` (started, preparing, waiting for quiet, arming,
+        running, draining, removing, finished), within a phase also `workload` and `phase`, and about once a second while it
+        runs `operations` (name -> count and bytes so far). What it raises ends the trial as any failure does.
+        """
+
+        def tell(news: Mapping[str, object]) -> None:
+            on_progress({"trial": trial.id, "attempt": attempt, **news})
+
+        log = Log(trial=trial, attempt=attempt, host=self.host.name)
+        with Interrupts() as interrupts:
+            try:
+                tell({"event": "started"})
+                present, missing = sampler.roll_call(self.host, self.observers)
+                log.miss(missing)
+                live(
+                    Attempt(
+                        experiment=self.experiment,
+                        trial=trial,
+                        host=self.host,
+                        undo=self.ledger,
+                        scratch=self.scratch,
+                        engine=self.engine,
+                        observers=present,
+                        interrupts=interrupts,
+                        log=log,
+                        tell=tell,
+                    )
+                )
+            except KeyboardInterrupt:
+                log.interrupt()
+            except Exception as error:  # whatever a plug raises: the schedule goes on, the reason is kept
+                log.fail(error)
+        tell({"event": "finished", "outcome": str(log.outcome)})
+        return log.run(), log.observations()
+
+    def remove(self) -> None:
+        """Undo what `install` set up, the latest first. Raises TrialError with all that could not be removed."""
+        left: list[str] = []
+        with Interrupts() as interrupts, interrupts.deaf():
+            while self._installed:
+                spec = self._installed.pop()
+                try:
+                    catalogue.find("targets", spec.kind).remove(self.host, self._setting(spec))
+                except Exception as error:  # the others must still be removed
+                    left.append(f"target {spec.name} could not be removed: {error}")
+        if left:
+            raise TrialError("\n".join(left))
+
+    def _setting(self, spec: TargetSpec) -> Setting:
+        target = catalogue.find("targets", spec.kind)
+        knobs = levels.complete(spec.knobs, target.knobs)
+        return Setting(
+            name=spec.name, knobs=knobs, scratch=self.scratch, undo=self.ledger, needs_bytes=needed_bytes(self.experiment)
+        )
+
+
+def used_targets(experiment: Experiment) -> tuple[TargetSpec, ...]:
+    """The targets that the factor `target` names, else the first: no other is ever prepared."""
+    wanted = next((factor.levels for factor in experiment.factors if factor.path == "target"), None)
+    if wanted is None:
+        return experiment.targets[:1]
+    return tuple(spec for spec in experiment.targets if spec.name in wanted)
+
+
+def needed_bytes(experiment: Experiment) -> int:
+    """Space that the workloads need as the file has them, with as many clients as any trial has."""
+    counts = next((factor.levels for factor in experiment.factors if factor.path == "clients"), ())
+    most = max((count for count in counts if isinstance(count, int)), default=1)
+    needed = 0
+    for spec in experiment.workloads:
+        workload = catalogue.find("workloads", spec.kind)
+        needed += workload.space({"clients": most, **levels.complete(spec.knobs, workload.knobs)})
+    return needed

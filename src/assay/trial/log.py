@@ -1,0 +1,136 @@
+"""What is known of a run while it happens, and at any moment the records made of it."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from assay.errors import AssayError
+from assay.records import (
+    Fact,
+    Histogram,
+    HostClock,
+    Observations,
+    Outcome,
+    Phase,
+    Place,
+    Reading,
+    Run,
+    Series,
+    Trial,
+)
+from assay.trial import programs
+from assay.trial.phase import Performed
+from assay.trial.protocol import ClientState
+
+
+def now_utc() -> str:
+    """The time of day, for people."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+@dataclass(kw_only=True)
+class Log:
+    """One attempt at a trial: grows while the trial lives."""
+
+    trial: Trial
+    attempt: int
+    host: str
+    started_utc: str = field(default_factory=now_utc)
+    t0_ns: int | None = None
+    """T of the first phase in the host's CLOCK_MONOTONIC."""
+    outcome: Outcome = Outcome.FINISHED
+    errors: list[str] = field(default_factory=list)
+    places: list[Place] = field(default_factory=list)
+    phases: list[Phase] = field(default_factory=list)
+    readings: list[Reading] = field(default_factory=list)
+    series: list[Series] = field(default_factory=list)
+    histograms: list[Histogram] = field(default_factory=list)
+    facts: list[Fact] = field(default_factory=list)
+    missing: dict[str, str] = field(default_factory=dict)
+    gaps: dict[str, int] = field(default_factory=dict)
+    versions: dict[str, str] = field(default_factory=programs.versions)
+    clock: HostClock | None = None
+
+    def take(self, performed: Performed) -> None:
+        """Add a phase that is over."""
+        self.phases.append(performed.phase)
+        for evidence in (performed.evidence, performed.seen.evidence):
+            self.readings += evidence.readings
+            self.series += evidence.series
+            self.facts += evidence.facts
+            self.miss(evidence.missing)
+        self.miss(performed.missing)
+        self.histograms += performed.histograms
+        for observer, gap in performed.seen.gaps.items():
+            self.gaps[observer] = max(gap, self.gaps.get(observer, 0))
+        self.end(performed.outcome, performed.error)
+
+    def miss(self, missing: Mapping[str, str]) -> None:
+        """Add evidence that could not be had; the first reason stays."""
+        for key, reason in missing.items():
+            self.missing.setdefault(key, reason)
+
+    def end(self, outcome: Outcome, error: str | None) -> None:
+        """Note how a part of the trial ended; what was bad stays bad."""
+        if self.outcome is Outcome.FINISHED:
+            self.outcome = outcome
+        if error:
+            self.errors.append(error)
+
+    def fail(self, error: Exception) -> None:
+        """Note an error that ended the trial. One that is none of ours tells where it came from."""
+        self.end(Outcome.FAILED, told(error))
+
+    def interrupt(self) -> None:
+        """Note that a person or the system ended the trial."""
+        self.outcome = Outcome.INTERRUPTED
+        self.errors.append("interrupted")
+
+    def clocks(self, clients: Iterable[ClientState]) -> None:
+        """Keep the best comparison of the host's clock with ours."""
+        probes = [client.probe for client in clients if client.probe is not None]
+        best = min(probes, key=lambda probe: probe.error_ns, default=None)
+        if best is None or self.t0_ns is None or (self.clock is not None and self.clock.error_ns <= best.error_ns):
+            return
+        t0_ns = self.t0_ns + best.applied_ns
+        self.clock = HostClock(host=self.host, offset_ns=best.offset_ns, error_ns=best.error_ns, t0_mono_ns=t0_ns)
+
+    def run(self) -> Run:
+        """The run as it stands."""
+        return Run(
+            trial=self.trial,
+            attempt=self.attempt,
+            outcome=self.outcome,
+            started_utc=self.started_utc,
+            ended_utc=now_utc(),
+            hosts=() if self.clock is None else (self.clock,),
+            places=tuple(self.places),
+            phases=tuple(self.phases),
+            versions=dict(self.versions),
+            error="; ".join(self.errors) or None,
+        )
+
+    def observations(self) -> Observations:
+        """The evidence as it stands. What some phase did deliver is not missing from the run."""
+        had = {f"{reading.rung}.{reading.direction}" for reading in self.readings}
+        had |= {f"{series.layer}.{series.metric}" for series in self.series}
+        return Observations(
+            readings=tuple(self.readings),
+            series=tuple(self.series),
+            histograms=tuple(self.histograms),
+            facts=tuple(self.facts),
+            missing={key: reason for key, reason in self.missing.items() if key not in had},
+            gaps=dict(self.gaps),
+        )
+
+
+def told(error: Exception) -> str:
+    """An error in words; of one that Assay did not foresee also its kind and the place in the source."""
+    if isinstance(error, AssayError):
+        return str(error)
+    frames = traceback.extract_tb(error.__traceback__)
+    where = f" ({frames[-1].filename.rpartition('/')[2]}:{frames[-1].lineno})" if frames else ""
+    return f"{type(error).__name__}: {error}{where}"

@@ -1,0 +1,300 @@
+"""The life of one phase: caches, quiet, arming, the start at T, the drain, and what it all amounts to."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from assay.catalogue import Evidence, Host, Observer, Target, Undo, Workload
+from assay.errors import TrialError
+from assay.evidence.reports import told_readings
+from assay.observing.sampler import Sampler, Seen, looking
+from assay.records import (
+    Direction,
+    Edge,
+    Endpoint,
+    EndpointKind,
+    Histogram,
+    Outcome,
+    Phase,
+    PhasePlan,
+    Place,
+    SteadyState,
+    StopRule,
+    Subject,
+    WorkloadSpec,
+)
+from assay.trial import cache_state, outcome, quiesce
+from assay.trial.dialogue import Dialogue
+from assay.trial.due import due_ns
+from assay.trial.events import Events, commands_of, values_of
+from assay.trial.harvest import Answer, Harvest, harvest
+from assay.trial.levels import whole
+from assay.trial.progress import Stopper, in_turn, teller
+from assay.trial.rendezvous import State
+from assay.trial.steady import CELLS, Watch
+
+QUIET_WINDOW_NS = 250_000_000
+"""From the first edge to the second: the rate at which others used the devices is taken from it."""
+INTERVAL_NS = 100_000_000
+"""Checkpoints and progress of the engines."""
+LEAST_LIMIT_S = 600.0
+LIMIT_TIMES = 20.0
+"""The hard end of a phase: this many times the workload's own guess, and never less than ten minutes."""
+
+Tell = Callable[[Mapping[str, object]], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bench:
+    """What all phases of a trial share."""
+
+    host: Host
+    target: Target
+    place: Place
+    dialogue: Dialogue
+    observers: tuple[Observer, ...]
+    tell: Tell
+    """Takes progress: a mapping with at least `event`."""
+    cgroups: tuple[str, ...] = ()
+    undo: Undo | None = None
+    """Where what runs beside a phase is written down; without it nothing does."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """One phase of one workload of a trial."""
+
+    workload: Workload
+    spec: WorkloadSpec
+    plan: PhasePlan
+    endpoints: tuple[Endpoint, ...]
+    seed: int
+    cpus: tuple[int, ...] | None = None
+
+    @property
+    def name(self) -> str:
+        """WORKLOAD.PHASE: unique in a run, where two workloads may both have a phase `read`."""
+        return f"{self.spec.name}.{self.plan.name}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Performed:
+    """One phase as it happened and what was seen of it."""
+
+    phase: Phase
+    seen: Seen
+    evidence: Evidence
+    """What the engines said."""
+    histograms: tuple[Histogram, ...]
+    outcome: Outcome
+    error: str | None
+    missing: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Prepared:
+    proof: cache_state.Proof
+    quiet: quiesce.Quiet
+
+
+def perform(bench: Bench, job: Job, t0_ns: int | None) -> Performed:
+    """Run one phase. `t0_ns` is T of the trial's first phase, None for that one itself.
+
+    Raises TrialError where it could not be started; a phase that went wrong later is returned with its outcome.
+    """
+    prepared = _prepare(bench, job)
+    sampler = Sampler(bench.host, looking(bench.observers, whole(job.spec.knobs, "look_every")), _subject(bench, job))
+    values = values_of(bench.place, job.spec.knobs, bench.dialogue.crew.pids)
+    events = Events(bench.host, job.name, commands_of(job.spec.events, job.plan.name, values))
+    try:
+        _arm(bench, job, sampler)
+        start_ns = _start(bench, job)
+        sampler.start()
+        events.start(start_ns)
+        _tell(bench, job, "running")
+        steady = _run(bench, job, start_ns)
+        sampler.edge(Edge.LAST)
+        drain_ns = _drain(bench, job)
+        sampler.edge(Edge.DRAINED)
+    finally:
+        sampler.stop()
+        events.finish()
+    t0_ns = start_ns if t0_ns is None else t0_ns
+    done = _Done(start_ns=start_ns, t0_ns=t0_ns, drain_ns=drain_ns, steady=steady.state(t0_ns) if steady else None)
+    return _conclude(bench, job, (prepared, sampler, events), done)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Done:
+    start_ns: int
+    t0_ns: int
+    drain_ns: int | None
+    steady: SteadyState | None
+
+
+def _prepare(bench: Bench, job: Job) -> _Prepared:
+    """Caches as asked, then quiet; the proof is taken again at the end of the wait."""
+    _tell(bench, job, "preparing")
+    made = cache_state.establish(bench.host, bench.target, bench.place, job.plan)
+    _tell(bench, job, "waiting for quiet")
+    longest = whole(job.spec.knobs, "quiesce")
+    patience = quiesce.Patience() if longest is None else quiesce.Patience(longest_ns=longest)
+    quiet = quiesce.wait(bench.host, bench.place, job.plan, patience)
+    return _Prepared(proof=cache_state.look(bench.host, bench.place, job.plan, made.refusal), quiet=quiet)
+
+
+def _subject(bench: Bench, job: Job) -> Subject:
+    place = bench.place
+    return Subject(
+        pids=bench.dialogue.crew.pids,
+        paths=job.plan.data_files,
+        backing_files=place.backing_files,
+        directory=place.address if place.kind is EndpointKind.DIRECTORY else None,
+        devices=place.devices,
+        cgroups=bench.cgroups,
+        endpoints=tuple(endpoint.address for endpoint in job.endpoints),
+        server=place.server,
+    )
+
+
+def _arm(bench: Bench, job: Job, sampler: Sampler) -> None:
+    """Look, arm every client within the quiet window, look again. Raises TrialError where one cannot be armed."""
+    host, dialogue = bench.host, bench.dialogue
+    _tell(bench, job, "arming")
+    sampler.begin(bench.undo)
+    sampler.edge(Edge.QUIET)
+    opened_ns = host.monotonic_ns()
+    configs = [_config(job, client) for client in range(dialogue.rendezvous.count)]
+    dialogue.obey(dialogue.rendezvous.arm(job.name, configs, _limit_ns(job), opened_ns))
+    dialogue.drive(State.ARMED, State.ENDED)
+    time.sleep(max(0, opened_ns + QUIET_WINDOW_NS - host.monotonic_ns()) / 1e9)
+    sampler.edge(Edge.ARMED)
+    if dialogue.catch_up() is not State.ARMED:
+        raise TrialError(f"phase {job.name} cannot be started: {'; '.join(dialogue.rendezvous.failures.values())}")
+
+
+def _config(job: Job, client: int) -> dict[str, object]:
+    settings = dict(job.plan.settings[client])
+    settings.pop("start_delay_ns", None)
+    return {
+        "engine": job.plan.engine or job.workload.engine or "command",
+        "client": client,
+        "clients": len(job.plan.settings),
+        "seed": job.seed,
+        "cpus": None if job.cpus is None else list(job.cpus),
+        "interval_ns": min(INTERVAL_NS, (_round_ns(job) or INTERVAL_NS * CELLS) // CELLS),
+        "settings": settings,
+    }
+
+
+def _limit_ns(job: Job) -> int:
+    return int(max(LEAST_LIMIT_S, LIMIT_TIMES * job.workload.seconds(job.spec.knobs)) * 1e9)
+
+
+def _start(bench: Bench, job: Job) -> int:
+    """Agree on T; a client's own `start_delay_ns`, or the knob `start_delay` times its index, makes it late."""
+    rendezvous = bench.dialogue.rendezvous
+    each = whole(job.spec.knobs, "start_delay") or 0
+    own = [settings.get("start_delay_ns", each * index) for index, settings in enumerate(job.plan.settings)]
+    delays = [delay if isinstance(delay, int) else 0 for delay in own]
+    bench.dialogue.obey(rendezvous.start(bench.host.monotonic_ns(), delays))
+    assert rendezvous.start_ns is not None
+    return rendezvous.start_ns
+
+
+def _round_ns(job: Job) -> int | None:
+    """How long a round is, for a phase that runs until it is steady."""
+    return whole(job.spec.knobs, "round") if job.plan.stop is StopRule.STEADY else None
+
+
+def _run(bench: Bench, job: Job, start_ns: int) -> Stopper | None:
+    """Listen until every client has ended; what stops them, where that is a steady state."""
+    dialogue, round_ns = bench.dialogue, _round_ns(job)
+    tell = teller(bench.host, dialogue, lambda news: _tell(bench, job, "running", **news))
+    if round_ns is None:
+        dialogue.drive(State.ENDED, meanwhile=tell)
+        return None
+    watch = Watch(round_ns=round_ns, start_ns=start_ns, clients=dialogue.rendezvous.count)
+    stopper = Stopper(bench.host, dialogue, watch, _limit_ns(job))
+    dialogue.drive(State.ENDED, meanwhile=in_turn(tell, stopper.look))
+    return stopper
+
+
+def _drain(bench: Bench, job: Job) -> int | None:
+    """Flush the file system and time it, where the phase changed something."""
+    changes = {Direction.WRITE, Direction.METADATA} & set(job.plan.directions.values())
+    calls = bench.host.syscalls
+    if calls is None or not changes or bench.place.kind is not EndpointKind.DIRECTORY:
+        return None
+    _tell(bench, job, "draining")
+    return calls.syncfs(bench.place.address)
+
+
+def _conclude(bench: Bench, job: Job, parts: tuple[_Prepared, Sampler, Events], done: _Done) -> Performed:
+    """The records of a phase that is over."""
+    prepared, sampler, events = parts
+    rendezvous = bench.dialogue.rendezvous
+    seen = sampler.seen(job.name, done.t0_ns)
+    gathered = [_harvest(bench, job, client, done) for client in sorted(rendezvous.results)]
+    state, error = outcome.judge(rendezvous.results, rendezvous.failures, rendezvous.lost)
+    if events.failures and state is Outcome.FINISHED:
+        state, error = Outcome.PARTIAL, "; ".join(events.failures)
+    values = outcome.reported(job.workload, job.spec.knobs, rendezvous.results) if state is Outcome.FINISHED else {}
+    phase = _phase(job, prepared, done, gathered, values)
+    told = told_readings(phase, bench.host.name)
+    refusal = prepared.proof.refusal
+    return Performed(
+        phase=phase,
+        seen=seen,
+        evidence=Evidence(
+            readings=(*told, *(reading for one in gathered for reading in one.evidence.readings)),
+            series=tuple(series for one in gathered for series in one.evidence.series),
+            facts=tuple(events.facts),
+        ),
+        histograms=tuple(histogram for one in gathered for histogram in one.histograms),
+        outcome=state,
+        error=None if error is None else f"phase {job.name}: {error}",
+        missing={} if refusal is None else {f"cache.cold:{job.name}": refusal},
+    )
+
+
+def _harvest(bench: Bench, job: Job, client: int, done: _Done) -> Harvest:
+    rendezvous = bench.dialogue.rendezvous
+    t0_ns = done.t0_ns + rendezvous.clients[client].applied_ns
+    result = rendezvous.results[client]
+    answer = Answer(phase=job.name, plan=job.plan, client=client, host=bench.host.name, t0_ns=t0_ns, result=result)
+    return harvest(answer, counts_io=any("L2.read" in observer.gives for observer in bench.observers))
+
+
+def _phase(job: Job, prepared: _Prepared, done: _Done, gathered: list[Harvest], values: Mapping[str, float]) -> Phase:
+    clients = tuple(one.client for one in gathered)
+    start_ns = done.start_ns - done.t0_ns
+    return Phase(
+        name=job.name,
+        workload=job.spec.name,
+        measured=job.plan.measured,
+        operations=job.plan.operations,
+        directions=job.plan.directions,
+        cache_asked=job.plan.cache,
+        cache_proved=prepared.proof.proved,
+        cached_share_before=prepared.proof.share,
+        start_ns=start_ns,
+        end_ns=max((client.last_ns for client in clients), default=start_ns),
+        stop=job.plan.stop,
+        flush_in_clock=job.plan.flush_in_clock,
+        drain_ns=done.drain_ns,
+        clients=clients,
+        data_files=job.plan.data_files,
+        quiesce_ns=prepared.quiet.waited_ns,
+        quiet=prepared.quiet.quiet,
+        values=values,
+        steady=done.steady,
+        within=job.plan.within,
+        due_ns=due_ns(job.plan, job.spec.knobs, start_ns),
+    )
+
+
+def _tell(bench: Bench, job: Job, event: str, **more: object) -> None:
+    bench.tell({"workload": job.spec.name, "phase": job.plan.name, "event": event, **more})

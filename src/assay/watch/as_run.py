@@ -1,0 +1,248 @@
+"""What a watched foreign command amounts to: an experiment of one workload, a run with one phase, its evidence. Pure.
+
+Where the tool tells its figures, these are judged. Where it tells nothing, they are the bytes that were seen over the elapsed
+time: what its system calls moved, or what it made storage move where its calls are not counted (mmap, io_uring).
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from assay.evidence.reports import told_readings
+from assay.frozen import dataclass
+from assay.records import (
+    ABSOLUTE,
+    CacheState,
+    Claim,
+    Direction,
+    Durability,
+    Experiment,
+    Factor,
+    HostClock,
+    Measure,
+    Observations,
+    Outcome,
+    Phase,
+    Run,
+    Rung,
+    Series,
+    StopRule,
+    TargetSpec,
+    Tier,
+    Trial,
+    Value,
+    Watched,
+    WorkloadSpec,
+)
+from assay.watch.attribution import HOST, clients
+from assay.watch.calls import Part, in_turn
+from assay.watch.reports import Reported
+from assay.watch.transfer import PHASE, SIDES, are_counted, observed
+
+WORKLOAD = "stat"
+OBSERVED = "observed"
+"""Where the figures come from when the tool tells none; a value of the knob `parse`."""
+UNCOUNTED = "uncounted"
+"""A value of the knob `calls`: what the calls moved does not tell what was asked of files."""
+SOURCE = "tree"
+SAMPLE = "page_cache.sample."
+"""The fact that a sample of the files was looked at: here every written file is known, so none stands for others."""
+FIGURES = ("bytes_per_s", "ops_per_s", "latency_mean_ns", "elapsed_ns", "bytes", "count")
+"""Of an operation the first of these that is told is judged."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Foreign:
+    """A foreign command in the records that every other workload is judged by."""
+
+    experiment: Experiment
+    run: Run
+    observations: Observations
+    reported: Reported | None
+    values: Mapping[str, float]
+
+
+def foreign(
+    watched: Watched,
+    reported: Reported | None,
+    claim: Claim | None = None,
+    extents: Sequence[Series] = (),
+    *,
+    fed: bool = False,
+) -> Foreign:
+    """The records of one execution; without a claim reads are judged as the device's and writes as on stable media.
+
+    `extents` is what files that came to be known by then are made of; `fed` a command with a pipe as standard input.
+    """
+    values = dict(reported.values) if reported else observed(watched, fed=fed)
+    directions = {name: direction_of(name) for name in operations(values)}
+    wanted = measures(values, directions, (reported, claim))
+    experiment = asked(watched, reported, wanted, counted=are_counted(watched, fed=fed))
+    parts = reported.parts if reported and reported.met and not in_turn(reported.parts) else ()
+    phase = phase_of(watched, (values | (printed(reported) if reported else {}), directions), parts)
+    run = Run(
+        trial=Trial(id=1, experiment="", levels={}, replicate=1, block=1, sitting=0, position=1, seed=1),
+        attempt=1,
+        outcome=outcome(watched, reported),
+        started_utc=watched.started_utc,
+        ended_utc=watched.ended_utc,
+        hosts=(HostClock(host=HOST, offset_ns=0, error_ns=0, t0_mono_ns=watched.t0_mono_ns),),
+        places=watched.places,
+        phases=(phase,),
+        error=ended(watched) or None,
+    )
+    return Foreign(
+        experiment=experiment, run=run, observations=evidence(watched, phase, extents), reported=reported, values=values
+    )
+
+
+def printed(reported: Reported) -> dict[str, float]:
+    """What the last digits of rates and times leave open, for those who hold them against each other."""
+    held = (".bytes_per_s", ".elapsed_ns")
+    return {f"{name}_half": half for name, half in reported.resolution.items() if name.endswith(held) and half}
+
+
+def asked(watched: Watched, reported: Reported | None, wanted: tuple[Measure, ...], *, counted: bool) -> Experiment:
+    """The command as an experiment: one target, one workload, no factor that varies."""
+    knobs: dict[str, Value] = {"argv": watched.argv, "parse": reported.tool if reported else OBSERVED}
+    if not counted:
+        knobs["calls"] = UNCOUNTED
+    return Experiment(
+        title=" ".join(watched.argv),
+        question="What does its number really measure?",
+        targets=(TargetSpec(name="here", kind="directory"),),
+        workloads=(WorkloadSpec(name=WORKLOAD, kind="command", knobs=knobs),),
+        factors=(Factor(path="target", levels=("here",)),),
+        measures=wanted,
+    )
+
+
+def measures(
+    values: Mapping[str, float], directions: Mapping[str, Direction], how: tuple[Reported | None, Claim | None]
+) -> tuple[Measure, ...]:
+    """One measure for each operation, with the claim that is made of it, by the caller or by what the tool says of itself."""
+    reported, claim = how
+    found = []
+    for operation, direction in directions.items():
+        figure = next((name for name in FIGURES if f"{operation}.{name}" in values), None)
+        if figure is not None:
+            tier = Tier.CLIENT_CACHE if operation.startswith("cached_") else reported.tier if reported else None
+            said = claim or default_claim(direction, tier)
+            found.append(Measure(workload=WORKLOAD, operation=operation, figure=figure, claim=fitting(said, direction)))
+    return tuple(found)
+
+
+def default_claim(direction: Direction, tier: Tier | None) -> Claim:
+    """What people take such a number for."""
+    if direction is Direction.READ:
+        return Claim(tier=tier or Tier.DEVICE)
+    return Claim(durability=Durability.STABLE_MEDIA) if direction is Direction.WRITE else Claim()
+
+
+def fitting(claim: Claim, direction: Direction) -> Claim:
+    """The parts of a claim that can be made of a direction: reads are on no media, only reads come from a cache."""
+    return replace(claim, durability=None) if direction is Direction.READ else claim
+
+
+def operations(values: Mapping[str, float]) -> tuple[str, ...]:
+    """The operations that figures are told of, in their order."""
+    return tuple(dict.fromkeys(name.rpartition(".")[0] for name in values))
+
+
+def direction_of(operation: str) -> Direction:
+    """Which way an operation moves data, by its name; what moves none that is known works on metadata."""
+    return next((direction for side, direction in reversed(SIDES.items()) if side in operation), Direction.METADATA)
+
+
+# --------------------------------------------------------------------------------------------- what happened
+
+
+def outcome(watched: Watched, reported: Reported | None) -> Outcome:
+    """A tool's figure stands for work that was done, so its failure is the figure's; bytes that were seen moved all the same."""
+    return Outcome.FAILED if reported and ended(watched) else Outcome.FINISHED
+
+
+def ended(watched: Watched) -> str:
+    """How the command ended, where not well."""
+    if watched.signal is not None:
+        return f"the command was ended by signal {watched.signal}"
+    return f"the command ended with status {watched.status}" if watched.status else ""
+
+
+def phase_of(watched: Watched, figures: tuple[Mapping[str, float], Mapping[str, Direction]], parts: Sequence[Part] = ()) -> Phase:
+    """The one phase, from exec to the end of the last process, with the drain of what it left dirty."""
+    values, directions = figures
+    return Phase(
+        name=PHASE,
+        workload=WORKLOAD,
+        measured=True,
+        operations=tuple(directions),
+        directions=directions,
+        cache_asked=CacheState.AS_LEFT,
+        cache_proved=None,
+        cached_share_before=cached_share(watched),
+        start_ns=0,
+        end_ns=watched.elapsed_ns,
+        stop=StopRule.WORK,
+        flush_in_clock=False,
+        drain_ns=watched.drain_ns,
+        clients=tuple(clients(watched, parts)),
+        data_files=tuple(one.path for one in watched.files),
+        values=values,
+    )
+
+
+def cached_share(watched: Watched) -> float | None:
+    """How much of the files that were read was in memory before; None where no file's state was known by then."""
+    known = [(one.cached_before_bytes, one.size_bytes) for one in watched.files if not one.written and one.size_bytes]
+    held = [(cached, size) for cached, size in known if cached is not None]
+    return min(1.0, sum(cached for cached, _ in held) / sum(size for _, size in held)) if held else None
+
+
+# ---------------------------------------------------------------------------------------------------- evidence
+
+
+def evidence(watched: Watched, phase: Phase, extents: Sequence[Series]) -> Observations:
+    """What was observed, with what the tool says at L0 and the files' dirty pages; without an account that is not whole."""
+    seen, account = watched.observations, watched.account
+    readings, missing = (*seen.readings, *told_readings(phase, HOST)), dict(seen.missing)
+    if account is None or account.lost:
+        reason = watched.account_missing if account is None else account.lost_reason
+        said = reason or "not every process could be counted"
+        readings = tuple(one for one in readings if one.rung not in (Rung.SYSCALL, Rung.CLIENT_CACHE))
+        missing |= dict.fromkeys(("L1.read", "L1.write", "L2.read", "L2.write"), said)
+    for key in {f"{one.layer}.{one.metric}" for one in extents}:
+        missing.pop(key, None)
+    if watched.files_missing is not None:
+        missing.setdefault("page_cache.dirty_bytes", watched.files_missing)
+    facts = tuple(one for one in seen.facts if not one.key.startswith(SAMPLE))
+    return replace(seen, readings=readings, series=(*seen.series, *added(watched), *extents), facts=facts, missing=missing)
+
+
+def added(watched: Watched) -> Iterator[Series]:
+    """Dirty pages at the end of files that no observer looked at, and what was dirtied and thrown away."""
+    known = {one.subject for one in watched.observations.over_time(PHASE, "page_cache", "dirty_bytes")}
+    for one in watched.files:
+        if one.written and one.dirty_bytes is not None and f"path:{one.path}" not in known:
+            yield series("page_cache", f"path:{one.path}", "dirty_bytes", [(watched.elapsed_ns, one.dirty_bytes)])
+    seen = any(True for _ in watched.observations.over_time(PHASE, "process", "cancelled_write_bytes"))
+    if watched.account is not None and not seen:
+        points = [(0, 0), (watched.elapsed_ns, watched.account.cancelled_write_bytes)]
+        yield series("process", ABSOLUTE, "cancelled_write_bytes", points)
+
+
+def series(layer: str, subject: str, metric: str, points: list[tuple[int, int]]) -> Series:
+    """A gauge or a counter with few points."""
+    return Series(
+        phase=PHASE,
+        source=SOURCE,
+        layer=layer,
+        host=HOST,
+        subject=subject,
+        metric=metric,
+        unit="bytes",
+        at_ns=array("q", [at for at, _ in points]),
+        value=array("d", [float(value) for _, value in points]),
+    )

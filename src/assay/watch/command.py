@@ -1,0 +1,247 @@
+"""The life of a foreign command, watched from before its exec to after the drain of what it wrote.
+
+It waits behind a gate through the quiet window; then its exec, its time, the end of its last process, and the aftermath: what is
+dirty, the flush of the written files. It stays where it is: in our control groups, our session, our terminal's foreground.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import signal
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from assay.catalogue import Evidence, Host, Observer, find
+from assay.hosts import spawn
+from assay.observing.sampler import Sampler, facts, roll_call
+from assay.records import Edge, Subject, Watched, When
+from assay.watch import files, filesystems, process_tree, traces
+from assay.watch import signals as forwarded
+from assay.watch.aftermath import settle
+from assay.watch.conclusion import concluded
+from assay.watch.output import Tee
+from assay.watch.request import PHASE, Ask, Life, Stage
+
+__all__ = ["KEPT_OBSERVERS", "OBSERVERS", "PHASE", "Ask", "watch"]
+
+OBSERVERS = (
+    *("block", "cgroup", "cpu", "device_settings", "kernel_log", "memory", "network", "page_cache", "pressure", "processes"),
+)
+"""What looks at the machine where nothing is kept; the processes are read when they end."""
+KEPT_OBSERVERS = ("environment", *(name for name in OBSERVERS if name != "device_settings"))
+"""What looks for runs that are kept, to be compared with others: all facts of the machine."""
+SERVER_OBSERVERS = ("server_data", "server_network", "server_process")
+"""What looks at the server of which the command is a client."""
+PROCESSES, MOST_PROCESSES = "processes", 400
+"""The observer of all processes, and of how many it is affordable for a single command: 15 µs of CPU for each and look."""
+MOST_POLLS = 20
+"""However long the command runs: most of what is judged is known from the edges."""
+
+
+class Unnoted:
+    """No ledger: what runs beside a watched command ends with us, by the kernel (PR_SET_PDEATHSIG)."""
+
+    def add(self, kind: str, **details: str) -> None:
+        """Nothing has to be written down."""
+
+    def undo(self, kind: str, **details: str) -> None:
+        """Nothing is left to be undone."""
+
+
+def watch(host: Host, ask: Ask) -> Watched:
+    """Run a command to the end of its last process and drain what it wrote.
+
+    Raises MissingError where there is no such command (127) and RefusedError where it cannot be executed (126).
+    """
+    began_cpu_ns = time.process_time_ns()
+    stage, missing = _stage(host, ask)
+    sampler = Sampler(host, stage.observers, _subject(stage), most_polls=MOST_POLLS)
+    with _reaping(), contextlib.ExitStack() as listening:
+        listening.callback(sampler.stop)
+        with forwarded.Signals() as signals:
+            begun = _facts(stage, When.BEFORE)
+            life = _lived(stage, sampler, signals, listening)
+            found = files.merged(stage.was, {**life.trail.touched(), **_still_open(stage)})
+            after = settle(host, sampler, stage.was, found, _of_pages(stage))
+        ended = _facts(stage, When.AFTER)
+    seen = (sampler.seen(PHASE, life.t0_ns), (Evidence(missing=missing), begun, ended))
+    return concluded(stage, life, after, seen, began_cpu_ns)
+
+
+# --------------------------------------------------------------------------------------------- before the exec
+
+
+def _stage(host: Host, ask: Ask) -> tuple[Stage, dict[str, str]]:
+    directory = str(Path(ask.directory).absolute())
+    inherited = files.inherited()
+    was = files.before(host, dict.fromkeys((*files.named(ask.argv, directory), *inherited)))
+    places = filesystems.places(host, (directory, *(one.path for one in was)), ask.server)
+    present, missing = roll_call(host, (find("observers", name) for name in _names(ask)))
+    missing |= _too_many(ask)
+    observers = tuple(filesystems.by_stack(one, places) if one.name == "block" else one for one in present)
+    out, err = (Tee(number if ask.pass_through else None) for number in (1, 2))
+    return (
+        Stage(
+            host=host,
+            ask=ask,
+            directory=directory,
+            was=was,
+            places=places,
+            observers=observers,
+            tees=(out, err),
+            tree=process_tree.Tree(before=frozenset(process_tree.Tree().others())),
+            inherited=inherited,
+            result_was=files.identity(str(Path(directory, ask.result_file))) if ask.result_file is not None else None,
+        ),
+        missing,
+    )
+
+
+def _names(ask: Ask) -> tuple[str, ...]:
+    """The observers that look, those asked for by name last: what answers slowly stands behind what is quick."""
+    usual = (*(ask.observers or OBSERVERS), *(SERVER_OBSERVERS if ask.server else ()))
+    left_out = {PROCESSES} if _are_too_many(ask) else set()
+    return tuple(name for name in dict.fromkeys((*usual, *ask.more)) if name not in left_out)
+
+
+def _are_too_many(ask: Ask) -> bool:
+    """Whether there are more processes than a single command may have read, where nobody asked for it."""
+    return PROCESSES not in ask.more and sum(name.isdigit() for name in os.listdir("/proc")) > MOST_PROCESSES  # noqa: PTH208
+
+
+def _too_many(ask: Ask) -> dict[str, str]:
+    """Why nothing is known of others, where there are too many of them."""
+    why = f"more than {MOST_PROCESSES} processes: to read them all costs more than one command may (--observe {PROCESSES})"
+    return dict.fromkeys(find("observers", PROCESSES).gives, why) if _are_too_many(ask) else {}
+
+
+def _subject(stage: Stage) -> Subject:
+    return Subject(
+        paths=tuple(one.path for one in stage.was if one.identity is not None and files.regular(one.path)),
+        backing_files=tuple(dict.fromkeys(image for place in stage.places for image in place.backing_files)),
+        directory=stage.directory,
+        devices=tuple(dict.fromkeys(device for place in stage.places for device in place.devices)),
+        server=stage.ask.server,
+    )
+
+
+@contextlib.contextmanager
+def _reaping() -> Iterator[None]:
+    """Be the one to whom orphans come, and wait for children ourselves even where whoever started us ignores them.
+
+    The command then finds SIGCHLD at its default too: ignored, nobody would have its children's account.
+    """
+    former = signal.getsignal(signal.SIGCHLD)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    reaper = process_tree.subreaper(1)
+    try:
+        yield
+    finally:
+        process_tree.subreaper(reaper)
+        signal.signal(signal.SIGCHLD, former)
+
+
+def _facts(stage: Stage, when: When) -> Evidence:
+    found, missing = facts(stage.host, stage.observers, _subject(stage), when)
+    if when is When.BEFORE and stage.ask.server is not None:
+        found = (*found, *filesystems.of_server(stage.host, stage.ask.server))
+    return Evidence(facts=found, missing=missing)
+
+
+def _of_pages(stage: Stage) -> tuple[Observer, ...]:
+    return tuple(one for one in stage.observers if one.name == "page_cache")
+
+
+# ------------------------------------------------------------------------------------ from the gate to the end
+
+
+def _lived(stage: Stage, sampler: Sampler, signals: forwarded.Signals, listening: contextlib.ExitStack) -> Life:
+    """From the gate to the end of the last process."""
+    for tee in stage.tees:
+        tee.open()
+    waiting = spawn.behind_gate(
+        stage.ask.argv, stage.directory, {1: stage.tees[0].inside, 2: stage.tees[1].inside}, signals.former
+    )
+    try:
+        for tee in stage.tees:
+            tee.start()
+        life = Life(pid=waiting.pid, trail=traces.follow(stage.host, stage.tree, stage.ask.programs))
+        listening.callback(life.trail.close)
+        listening.callback(stage.tree.close)
+        sampler.begin(Unnoted(), (waiting.pid,))
+        stage.tree.before |= {*sampler.beside()}
+        sampler.edge(Edge.QUIET)
+        time.sleep(stage.ask.quiet_ns / 1e9)
+        stage.tree.expect(waiting.pid)
+        sampler.edge(Edge.ARMED)
+        life.trail.forget()
+    except BaseException:
+        waiting.abandon()
+        raise
+    life.started_utc, life.t0_ns = _utc(), time.monotonic_ns()
+    waiting.go()
+    sampler.start()
+    try:
+        _wait(stage, life, signals)
+    finally:
+        sampler.rest()
+    life.ended_utc = _utc()
+    life.trail.tick()
+    return life
+
+
+def _wait(stage: Stage, life: Life, signals: forwarded.Signals) -> None:
+    """Until the last process of the tree has ended, or those that outlive the command have had their time."""
+    until_ns = None
+    while True:
+        for ended in stage.tree.collect():
+            life.ended_ns = time.monotonic_ns()
+            if ended.pid == life.pid:
+                life.status, until_ns = ended.status, life.ended_ns + stage.ask.linger_ns
+        if until_ns is not None and _over(stage, life, until_ns):
+            return
+        life.trail.tick()
+        rest_s = math.inf if until_ns is None else max(0.0, (until_ns - time.monotonic_ns()) / 1e9)
+        _hear(stage, life, signals.take(min(life.trail.patience_s(), rest_s)))
+
+
+def _over(stage: Stage, life: Life, until_ns: int) -> bool:
+    """Whether nothing of the tree is left, or not for long enough to be waited for: then what it used so far is taken."""
+    left = stage.tree.others()
+    if left and not life.hurried and time.monotonic_ns() < until_ns:
+        return False
+    if left:
+        _leave(stage, life, left)
+    return True
+
+
+def _leave(stage: Stage, life: Life, left: Sequence[int]) -> None:
+    life.ended_ns = time.monotonic_ns()
+    for name, value in stage.tree.so_far(left).items():
+        stage.tree.io[name] = max(stage.tree.io[name], value)
+    for pid in left:
+        stage.tree.miss(process_tree.STILL_RUNS, pid)
+
+
+def _hear(stage: Stage, life: Life, info: signal.struct_siginfo | None) -> None:
+    if info is None or info.si_signo == signal.SIGCHLD:
+        return
+    if info.si_signo == signal.SIGWINCH:
+        for tee in stage.tees:
+            tee.fit()
+    if life.status is None:
+        forwarded.pass_on(info, life.pid)
+    elif info.si_signo in forwarded.ENDING:
+        life.hurried = True
+
+
+def _still_open(stage: Stage) -> dict[str, bool]:
+    return {path: written and path in files.changed(stage.was) for path, written in stage.inherited.items()}
+
+
+def _utc() -> str:
+    seconds, rest_ns = divmod(time.time_ns(), 10**9)  # the library of dates costs more than all that is done here
+    return f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(seconds))}.{rest_ns // 10**6:03}+00:00"

@@ -1,0 +1,201 @@
+"""What a command's whole process tree used: each process that ends with us as its parent is read while it is a zombie.
+
+The kernel adds the I/O account and the resource usage of a child to its parent's when the parent waits for it, so one zombie
+holds its whole waited-for subtree. We are the tree's subreaper: orphans come to us. A child whose parent ignores SIGCHLD is
+reaped by the kernel itself and is in nobody's account: its exit record (taskstats) stands in, else it is lost.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import resource
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from assay.records import TreeAccount
+from assay.watch import descendants
+from assay.watch.descendants import COUNTERS
+
+PR_SET_CHILD_SUBREAPER = 36
+PR_GET_CHILD_SUBREAPER = 37
+SOURCE = "tree:wait4 and /proc/PID/io"
+REAPED_BY_KERNEL = "a process ignored the end of its children (SIGCHLD), so that nobody has their account"
+CLOSED = "a process ran with other rights, or was an orphan and gone before it was seen, so that its account is closed to us"
+STILL_RUNS = "a process outlived the command and still runs"
+MOST_HELD = 256
+NOTICED_CPU_SHARE = 0.02
+NOTICED_CPU_NS = 20_000_000
+"""Exit records count the processor's time in another way than wait4, so that they must say clearly more to count."""
+
+
+def subreaper(wanted: int) -> int:
+    """Set whether orphans of our tree become our children; what it was before. Raises OSError."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    former = ctypes.c_int()
+    if libc.prctl(PR_GET_CHILD_SUBREAPER, ctypes.byref(former), 0, 0, 0) or libc.prctl(PR_SET_CHILD_SUBREAPER, wanted, 0, 0, 0):
+        raise OSError(ctypes.get_errno(), "prctl(PR_SET_CHILD_SUBREAPER)")
+    return former.value
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ended:
+    """A child of ours that has ended."""
+
+    pid: int
+    status: int
+    """As wait4 gives it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recorded:
+    """The sum of the exit records of a tree; complete where none was missed."""
+
+    counters: Mapping[str, int]
+    cpu_ns: int
+    tasks: int
+
+
+@dataclass
+class Tree:
+    """The tree of one command, from its start to its last process."""
+
+    before: frozenset[int] = frozenset()
+    """Children that we had already: not of this tree."""
+    baseline: dict[int, dict[str, int]] = field(default_factory=dict)
+    """What a process had used before it became the command."""
+    io: dict[str, int] = field(default_factory=lambda: dict.fromkeys(COUNTERS, 0))
+    usage: list[resource.struct_rusage] = field(default_factory=list)
+    lost: dict[str, set[int]] = field(default_factory=dict)
+    """Reason -> the processes."""
+    held: dict[int, int] = field(default_factory=dict)
+    """Process -> its open /proc/PID/io: a zombie's belongs to root, so that an ordinary user must have opened it before."""
+
+    def expect(self, pid: int) -> None:
+        """Take note of what a child has used before its exec."""
+        self.hold(pid)
+        self.baseline[pid] = self.io_of(pid) or {}
+
+    def hold(self, pid: int) -> None:
+        """Open the account of a living process, to be able to read it when it has ended."""
+        if pid not in self.held and len(self.held) < MOST_HELD:
+            with contextlib.suppress(OSError):
+                self.held[pid] = os.open(f"/proc/{pid}/io", os.O_RDONLY | os.O_CLOEXEC)
+
+    def let_go(self, gone: Iterable[int]) -> None:
+        """Close the accounts of processes that are not there any more: whoever waited for them has their account."""
+        for pid in gone:
+            os.close(self.held.pop(pid))
+
+    def io_of(self, pid: int) -> dict[str, int] | None:
+        """The account of a process with its waited-for children's; None where it is gone or closed to us."""
+        if pid in self.held:
+            try:
+                return descendants.counters(os.pread(self.held[pid], 4096, 0).decode())
+            except OSError:
+                os.close(self.held.pop(pid))
+        return descendants.io(pid)
+
+    def close(self) -> None:
+        """Hold nothing open any more."""
+        for descriptor in self.held.values():
+            os.close(descriptor)
+        self.held = {}
+
+    def others(self) -> tuple[int, ...]:
+        """The processes of the tree whose parent we are now."""
+        return tuple(pid for pid in descendants.children("self") if pid not in self.before)
+
+    def collect(self) -> list[Ended]:
+        """Read and reap every child that has ended by now."""
+        ended: list[Ended] = []
+        while (found := _zombie()) is not None:
+            if found not in self.before:
+                self.lost.get(REAPED_BY_KERNEL, set()).discard(found)
+                self.read(found)
+            _, status, usage = os.wait4(found, 0)
+            if found not in self.before:
+                self.usage.append(usage)
+                ended.append(Ended(pid=found, status=status))
+        return ended
+
+    def read(self, pid: int) -> None:
+        """Add the account of a process and its waited-for children, as far as it goes now."""
+        found = self.io_of(pid)
+        if pid in self.held:
+            os.close(self.held.pop(pid))
+        if found is None:
+            self.miss(CLOSED, pid)
+            return
+        for name, value in self.own(pid, found).items():
+            self.io[name] += value
+        if descendants.ignores_children(pid):
+            self.miss(REAPED_BY_KERNEL, pid)
+
+    def own(self, pid: int, found: Mapping[str, int]) -> dict[str, int]:
+        """An account without what was used before the exec."""
+        base = self.baseline.get(pid, {})
+        return {name: max(0, value - base.get(name, 0)) for name, value in found.items()}
+
+    def miss(self, reason: str, pid: int) -> None:
+        """A process was seen whose account cannot be had."""
+        self.lost.setdefault(reason, set()).add(pid)
+
+    def so_far(self, roots: Iterable[int]) -> dict[str, int]:
+        """The counters of all that ended and of all that live; parents are read first, so that no child is counted twice."""
+        total = dict(self.io)
+        for pid, _ in descendants.below(roots):
+            for name, value in self.own(pid, self.io_of(pid) or {}).items():
+                total[name] += value
+        return total
+
+    def account(self, recorded: Recorded | None) -> TreeAccount:
+        """All that was collected; with exit records of every task, what those have beyond it."""
+        found = {**self.io, **self._used()}
+        lost = {reason: pids for reason, pids in self.lost.items() if pids}
+        if recorded is not None:
+            found = with_records(found, recorded)
+            lost = {reason: pids for reason, pids in lost.items() if reason == STILL_RUNS}
+        return TreeAccount(
+            **found,
+            max_rss_bytes=max((one.ru_maxrss for one in self.usage), default=0) * 1024,
+            processes=len(self.usage),
+            lost=sum(len(pids) for pids in lost.values()),
+            lost_reason="; ".join(lost) or None,
+        )
+
+    def _used(self) -> dict[str, int]:
+        sums: dict[str, Any] = {
+            "cpu_user_ns": sum(one.ru_utime for one in self.usage) * 1e9,
+            "cpu_system_ns": sum(one.ru_stime for one in self.usage) * 1e9,
+            "voluntary_switches": sum(one.ru_nvcsw for one in self.usage),
+            "involuntary_switches": sum(one.ru_nivcsw for one in self.usage),
+            "minor_faults": sum(one.ru_minflt for one in self.usage),
+            "major_faults": sum(one.ru_majflt for one in self.usage),
+        }
+        return {name: round(value) for name, value in sums.items()}
+
+
+def with_records(found: Mapping[str, int], recorded: Recorded) -> dict[str, int]:
+    """For each figure the larger one: both are lower bounds of the same, one lacks what nobody waited for, one is cut to KiB."""
+    larger = {name: max(value, recorded.counters.get(name, 0)) for name, value in found.items()}
+    cpu_ns = found["cpu_user_ns"] + found["cpu_system_ns"]
+    if recorded.cpu_ns > cpu_ns * (1 + NOTICED_CPU_SHARE) + NOTICED_CPU_NS:
+        larger["cpu_system_ns"] += recorded.cpu_ns - cpu_ns
+    return larger
+
+
+def exceeds(io: Mapping[str, int], recorded: Recorded) -> bool:
+    """Whether exit records have bytes that nobody's account has."""
+    return any(recorded.counters.get(name, 0) > value for name, value in io.items())
+
+
+def _zombie() -> int | None:
+    """A child of ours that has ended and waits to be reaped."""
+    try:
+        found = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOWAIT | os.WNOHANG)
+    except ChildProcessError:
+        return None
+    return found.si_pid if found is not None else None

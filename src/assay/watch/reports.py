@@ -1,0 +1,192 @@
+"""What a foreign tool says that it measured: found by its arguments and its output, read by its parser. Pure.
+
+A tool may stand in a script (`sh -c 'dd ... | ...'`): every simple command that a shell is given may be the tool.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import posixpath
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+
+from assay import catalogue
+from assay.catalogue import Parser
+from assay.errors import EvidenceError
+from assay.frozen import dataclass, field
+from assay.records import Tier, Value, Watched
+from assay.records.watched import Lived
+from assay.watch import calls as several
+from assay.watch.invocations import PROGRAM_WORDS
+
+SHELLS = frozenset({"sh", "bash", "dash", "zsh", "ksh", "busybox"})
+SEPARATORS = frozenset(";&|()")
+REDIRECTIONS = frozenset({">", ">>", "&>", "&>>", ">|", ">&"})
+EXPANDED = frozenset("$`*?<>&")
+"""What stands in a word that is a name only after the shell has read it."""
+REGEX = "regex"
+AND = re.compile(r"(?<![&>])&(?![&>])")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reported:
+    """The figures of a tool in base units."""
+
+    tool: str
+    """The parser that read it; `regex` where the caller said how."""
+    values: Mapping[str, float]
+    """OPERATION.FIGURE -> value."""
+    resolution: Mapping[str, float] = field(default_factory=dict)
+    """The same names -> half a unit of the last digit that was printed."""
+    tier: Tier | None = None
+    """What the tool says it measures with these arguments; None where it says nothing."""
+    parts: tuple[several.Part, ...] = ()
+    """Of several calls of the tool in one script each with its time; `values` is then of the time in which all ran."""
+    met: bool = False
+    """Whether it is known when each of several calls ran; else each has the whole time of the command."""
+    rates: Mapping[str, float] = field(default_factory=dict)
+    """The sums of several calls' own rates."""
+
+
+def reported(watched: Watched, knobs: Mapping[str, Value] | None = None) -> tuple[Reported | None, str | None]:
+    """What the tool says, and why it could not be read where one was recognised; (None, None) where no tool is known.
+
+    `knobs` are those of the workload `command` with parse = regex, where the caller says how the figure is found.
+    """
+    try:
+        return (by_pattern(watched, knobs), None) if knobs is not None else (by_parser(watched), None)
+    except EvidenceError as error:
+        return None, str(error)
+
+
+def by_pattern(watched: Watched, knobs: Mapping[str, Value]) -> Reported:
+    """The last match of the caller's pattern, in standard output or else in standard error. Raises EvidenceError."""
+    parse = catalogue.find("workloads", "command").parse
+    assert parse is not None
+    try:
+        values = parse(knobs, watched.stdout.text, watched.elapsed_ns)
+    except EvidenceError:
+        values = parse(knobs, watched.stderr.text, watched.elapsed_ns)
+    return Reported(tool=REGEX, values=values)
+
+
+def by_parser(watched: Watched) -> Reported | None:
+    """By the first parser that knows the tool; None where none does. Raises EvidenceError for output that it cannot read."""
+    texts = [text for text in (watched.result, watched.stdout.text, watched.stderr.text) if text]
+    possible = tuple(commands(watched.argv))
+    for name in likely(watched.argv) if texts else ():
+        parser = catalogue.find("parsers", name)
+        for text in texts:
+            mine = [argv for argv in possible if parser.recognises(argv, text)]
+            if mine:
+                return read(parser, mine, (text, watched))
+    return None
+
+
+def read(parser: Parser, mine: Sequence[tuple[str, ...]], told: tuple[str, Watched]) -> Reported:
+    """The figures, of those operations alone that the arguments are about. Raises EvidenceError."""
+    text, watched = told
+    lived = [one for one in watched.lived if parser.recognises(one.argv, text)]
+    each = several.said(parser, text) if max(len(mine), len(lived)) > 1 else []
+    if len(each) > 1 or len(mine) > 1:
+        return of_several(parser, mine, (each, lived, watched))
+    wanted = frozenset(parser.operations(mine[0]))
+    return Reported(
+        tool=parser.name,
+        values=several.chosen(parser.parse(text), wanted),
+        resolution=several.chosen(parser.resolution(text), wanted),
+        tier=parser.tier(mine[0]),
+    )
+
+
+def of_several(
+    parser: Parser, mine: Sequence[tuple[str, ...]], told: tuple[Sequence[several.Figures], Sequence[Lived], Watched]
+) -> Reported:
+    """The figures of several calls. Raises EvidenceError where some are missing, or nobody can tell whose they are."""
+    each, lived, watched = told
+    calls = max(len(mine), len(lived))
+    if len(each) != calls:
+        raise EvidenceError(f"found the figures of {len(each)} of {calls} calls of {parser.name} in the output; expected of all")
+    met = len(lived) == calls and several.tell_apart(lived)
+    kinds = [frozenset(parser.operations(argv)) for argv in ([one.argv for one in lived] if len(lived) == calls else mine)]
+    if not met and len(set(kinds)) > 1 and at_once(watched.argv):
+        raise EvidenceError(f"found {calls} calls of {parser.name} too short to be met; expected to know which figures are whose")
+    parts = several.parts(each, kinds, lived) if met else several.unmet(each, kinds, watched.elapsed_ns)
+    tiers = {tier for argv in mine if (tier := parser.tier(argv)) is not None}
+    return Reported(
+        tool=parser.name,
+        values=several.summed(parts),
+        tier=next(iter(tiers)) if len(tiers) == 1 else None,
+        rates=several.own_rates([part.values for part in parts]),
+        parts=parts,
+        met=met,
+    )
+
+
+def at_once(argv: Sequence[str]) -> bool:
+    """Whether a script starts something and does not wait for it (`&`, neither `&&` nor `2>&1`)."""
+    return AND.search(script_of(argv) or "") is not None
+
+
+def result_file(argv: Sequence[str]) -> str | None:
+    """The file into which a known tool has its result written by these words, or a shell its output; None where none has."""
+    for one in commands(argv):
+        for name in likely(argv):
+            found = catalogue.find("parsers", name).result_file(one)
+            if found is not None:
+                return found
+    tools = programs(argv)
+    redirected = (
+        sent_to(one) for one in commands(argv) if any(posixpath.basename(word) in tools for word in one[:PROGRAM_WORDS])
+    )
+    return next((path for path in redirected if path is not None), None)
+
+
+def sent_to(command: Sequence[str]) -> str | None:
+    """The file to which a shell sends the output of a simple command: of its two streams the last that goes to a file."""
+    files = (after for word, after in pairwise(command) if word in REDIRECTIONS and not after.startswith("/dev/"))
+    return next(reversed([path for path in files if not path.isdigit() and not set(path) & EXPANDED]), None)
+
+
+def likely(argv: Sequence[str]) -> tuple[str, ...]:
+    """The parsers of whose name a part stands in the words: only these are worth their import."""
+    said = " ".join(argv).lower()
+    return tuple(name for name in catalogue.names("parsers") if any(part in said for part in name.split("_")))
+
+
+def programs(argv: Sequence[str]) -> frozenset[str]:
+    """What the tools are called whose calls in a script may be several; none where there is no script."""
+    if script_of(argv) is None:
+        return frozenset()
+    found = ((name, catalogue.find("parsers", name).programs) for name in likely(argv))
+    return frozenset(word for name, words in found for word in words or (name.partition("_")[0],))
+
+
+def commands(argv: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """The words themselves, or where they give a script to a shell, the simple commands of the script."""
+    script = script_of(argv)
+    if script is None:
+        yield tuple(argv)
+        return
+    import shlex
+
+    lexer = shlex.shlex(script.replace("\\\n", " ").replace("\n", ";"), posix=True, punctuation_chars=";&|()<>")
+    lexer.whitespace_split = True
+    words: list[str] = []
+    with contextlib.suppress(ValueError):  # a quote that is never closed: the shell will say so
+        for word in lexer:
+            if set(word) <= SEPARATORS and words:
+                yield tuple(words)
+            words = [] if set(word) <= SEPARATORS else [*words, word]
+    if words:
+        yield tuple(words)
+
+
+def script_of(argv: Sequence[str]) -> str | None:
+    """What stands behind `sh -c` (also `bash -ec`); None where no shell is given a script."""
+    for at, word in enumerate(argv[:-1]):
+        shell = at > 0 and any(posixpath.basename(before) in SHELLS for before in argv[:at])
+        if shell and word.startswith("-") and not word.startswith("--") and word.endswith("c"):
+            return argv[at + 1]
+    return None

@@ -1,0 +1,212 @@
+"""Growth, break-even and saturation of known curves; nothing is said outside of what was measured."""
+
+import math
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import notebook_records as made
+from assay.analysis.cells import cells
+from assay.analysis.compare import comparisons
+from assay.analysis.scaling.law import scaling
+from assay.answer.wording.scaling import fullness, keeping, passed
+from assay.notebook import read as notebook
+from assay.notebook.store import Store
+from assay.plain import from_plain, to_plain
+from assay.records import Factor, Observations, Results, Scaling, ScalingKind
+from assay.statistics.crossing import Band, Crossing
+
+NUMBERS = (1, 2, 4, 8, 16)
+SHARE = "spool.create.@local.cpu_share"
+
+
+def no_evidence(run):
+    return Observations()
+
+
+def answered(value, *, factors=None, compare=None, measure=made.RATE, blocks=5, seed=1):
+    """The results of runs with value(levels) and 1 % of noise."""
+    draws = np.random.default_rng(seed)
+    factors = factors or (Factor(path="clients", levels=NUMBERS),)
+    asked = replace(made.experiment(measures=(measure,)), factors=factors, compare=compare)
+    plan = made.plan(asked, blocks)
+    runs = [
+        made.judged(made.run(trial), {measure: value(trial.levels) * math.exp(0.01 * draws.standard_normal())})
+        for trial in plan.trials
+    ]
+    table = cells(asked, plan, runs, no_evidence)
+    found = comparisons(asked, plan, table, runs)
+    return Results(
+        experiment=asked,
+        plan=plan,
+        runs=tuple(runs),
+        cells=table,
+        comparisons=found,
+        scaling=scaling(asked, table, found),
+    )
+
+
+def usl(n, one=100.0, contention=0.0, coherency=0.0):
+    return one * n / (1 + contention * (n - 1) + coherency * n * (n - 1))
+
+
+def test_a_peak_within_the_numbers_is_told_with_its_interval():
+    (one,) = answered(lambda levels: usl(levels["clients"], contention=0.05, coherency=0.02)).scaling
+    assert one.kind is ScalingKind.LAW
+    assert one.at.low <= math.sqrt(0.95 / 0.02) <= one.at.high
+    assert "peaks at" in one.statement
+
+
+def test_where_no_law_fits_the_peak_lies_between_the_numbers_that_do_less():
+    rates = {1: 100.0, 2: 190.0, 4: 200.0, 8: 120.0, 16: 115.0}
+    (one,) = answered(lambda levels: rates[levels["clients"]]).scaling
+    assert (one.at.value, one.at.low, one.at.high) == (4, 2, 8)
+    assert "peaks at 4 (2 to 8) clients and falls beyond: no law fits all numbers" in one.statement
+
+
+def test_where_no_law_fits_and_nothing_falls_the_numbers_are_told():
+    rates = {1: 100.0, 2: 101.0, 4: 102.0, 8: 400.0, 16: 405.0}
+    (one,) = answered(lambda levels: rates[levels["clients"]]).scaling
+    assert one.at is None
+    assert re.search(
+        r"is on no simple curve: 16 clients together do 4\.0\d times what 1 client does; a peak is not", one.statement
+    )
+
+
+def test_a_peak_beyond_the_numbers_is_not_claimed():
+    (one,) = answered(lambda levels: usl(levels["clients"], contention=0.05, coherency=0.001)).scaling
+    assert one.at is None
+    assert "a peak is not in the measured range, 1 to 16" in one.statement
+
+
+def test_a_straight_line_says_nothing_of_more():
+    (one,) = answered(lambda levels: usl(levels["clients"])).scaling
+    assert "grows in proportion up to 16 clients" in one.statement
+    assert "nothing follows for more" in one.statement
+
+
+@pytest.mark.parametrize(
+    ("numbers", "contention", "said"),
+    [
+        (
+            NUMBERS,
+            0.2,
+            r"flattens: 16 clients together do 4(\.0\d)? times what 1 client does, as if (19|20)(\.\d)? % of the work were done",
+        ),
+        ((4, 8, 16, 32), 0.2, r"flattens: 32 clients together do 1\.7\d times what 4 clients do"),
+        (NUMBERS, 1.3, r"falls: 16 clients together do 0\.7\d\d times what 1 client does\."),
+    ],
+)
+def test_a_curve_that_flattens_is_told_by_what_was_measured(numbers, contention, said):
+    factors = (Factor(path="clients", levels=numbers),)
+    (one,) = answered(lambda levels: usl(levels["clients"], contention=contention), factors=factors).scaling
+    assert re.search(said, one.statement), one.statement
+
+
+def test_what_is_in_flight_has_a_name_of_its_own():
+    factors = (Factor(path="spool.depth", levels=NUMBERS),)
+    (one,) = answered(lambda levels: usl(levels["spool.depth"], contention=0.2), factors=factors).scaling
+    assert re.search("16 requests in flight together do .* times what 1 request in flight does", one.statement)
+
+
+def both(path, arms, numbers=NUMBERS):
+    factors = (Factor(path="target", levels=("old", "new")), Factor(path="clients", levels=numbers))
+    return {"factors": factors, "compare": path, "value": lambda levels: arms[levels["target"]](levels["clients"])}
+
+
+def of(kind, results):
+    return [one for one in results.scaling if one.kind is kind]
+
+
+def test_the_break_even_is_where_the_order_changes():
+    arms = {"old": lambda n: usl(n, one=130, contention=0.3), "new": lambda n: usl(n, one=100, contention=0.1)}
+    asked = both("target", arms)
+    (one,) = of(ScalingKind.BREAK_EVEN, answered(asked.pop("value"), **asked))
+    true = next(n / 100 for n in range(100, 1600) if arms["new"](n / 100) > arms["old"](n / 100))
+    assert one.at.low - 0.2 <= true <= one.at.high + 0.2, "the curve is joined by straight lines"
+    assert "beyond it new is above old" in one.statement
+    assert one.within == {"target": "new"}
+
+
+def test_no_break_even_is_made_up():
+    arms = {"old": lambda n: usl(n, one=100), "new": lambda n: usl(n, one=120)}
+    asked = both("target", arms)
+    (one,) = of(ScalingKind.BREAK_EVEN, answered(asked.pop("value"), **asked))
+    assert one.at is None
+    assert "new is above old everywhere from 1 to 16 clients: no break-even in that range" in one.statement
+
+
+@pytest.mark.parametrize(
+    ("gap", "said"),
+    [
+        (1.001, r"the two are not told apart at any number from 1 to 16 clients: a break-even is neither shown nor excluded"),
+        (
+            1.012,
+            r"new is above old from 1 to 16 clients by the means, but not beyond noise at [\d, ]+: a break-even there is neither",
+        ),
+    ],
+)
+def test_noise_neither_shows_nor_excludes_a_break_even(gap, said):
+    arms = {"old": lambda n: usl(n, one=100), "new": lambda n: usl(n, one=100 * gap)}
+    statements = []
+    for seed in range(12):
+        asked = both("target", arms)
+        found = of(ScalingKind.BREAK_EVEN, answered(asked.pop("value"), seed=seed, **asked))
+        assert not any("no break-even in that range" in one.statement for one in found)
+        assert all(one.at is None for one in found if "can be told" in one.statement)
+        statements += [one.statement for one in found]
+    assert any(re.search(said, one) for one in statements), statements
+
+
+@pytest.mark.parametrize(
+    ("each", "said"),
+    [
+        (0.15, r"reaches 90 % at (6|7)(\.\d+)? \((6|7)(\.\d+)? to 7\.\d+\) clients"),
+        (0.0563, r"reaches 90 % at 16 \(15\.\d to 16 or more\) clients"),
+        (0.02, r"stays below 90 % up to 16 clients \(3\d(\.\d)? % at most\)"),
+        (0.95, r"is 90 % or more already with 1 client"),
+    ],
+)
+def test_where_a_share_is_used_up(each, said):
+    results = answered(lambda levels: min(0.99, each * levels["clients"]), measure=SHARE)
+    (one,) = of(ScalingKind.SATURATION, results)
+    assert re.search(said, one.statement), one.statement
+
+
+def test_what_noise_alone_can_do_is_no_place():
+    """The interval never leaves the level within what was measured: then neither its place nor that there is one is known."""
+    table, one = [Band(at=n, low=-9, value=n - 5, high=9) for n in (1, 8)], Crossing(at=5, low=None, high=None, rising=True)
+    assert fullness(table, one, "clients").endswith("where it saturates cannot be told")
+    assert passed(("new", "old"), table, one, "clients").endswith("no break-even can be told")
+    assert keeping(table, one, "clients").endswith("but noise allows any number from 1 to 8")
+    close = [Band(at=n, low=0.8, value=0.88, high=0.92) for n in (1, 8)]
+    assert fullness(close, None, "clients") == "is 88 % at most up to 8 clients: by the interval it may be 90 % there"
+    half = replace(one, low=3.0)
+    assert fullness(table, half, "clients") == "reaches 90 % at 5 (3 to 8 or more) clients"
+    assert passed(("new", "old"), table, replace(one, high=6.0), "clients") == (
+        "break-even at 5 (1 or fewer to 6) clients; beyond it new is above old"
+    )
+
+
+@pytest.mark.parametrize(
+    "factors",
+    [
+        (Factor(path="spool.record_size", levels=(1, 2, 4, 8)),),
+        (Factor(path="clients", levels=(4,)),),
+        (Factor(path="target", levels=("a", "b")),),
+    ],
+)
+def test_only_counts_scale(factors):
+    assert answered(lambda levels: 100.0, factors=factors).scaling == ()
+
+
+def test_the_notebook_keeps_it(tmp_path):
+    results = answered(lambda levels: usl(levels["clients"], contention=0.1))
+    assert tuple(from_plain(Scaling, to_plain(one)) for one in results.scaling) == results.scaling
+    with Store.create(tmp_path / "lab", results.experiment, results.plan, made.TEXT) as store:
+        for judged in results.runs:
+            store.add(judged.run, made.observations(1))
+        store.derive("rules", results)
+        assert notebook.results(store.folder, "rules").scaling == results.scaling

@@ -1,0 +1,189 @@
+"""The first line of an answer: which measure, who is ahead, how sure, what verdict; a lie is called one, noise is not."""
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from assay.answer import first_line
+from assay.cli.terminal import summary
+from assay.records import (
+    Conclusion,
+    Estimate,
+    RequirementState,
+    Scaling,
+    ScalingKind,
+    Severity,
+    State,
+    VerdictState,
+)
+from assay.report import markdown
+from effect_cases import FULL, answered, planted
+from report import fixture
+
+RATE = "spool.create.ops_per_s"
+BOAST = "warm.read.bytes_per_s"
+
+
+def first_only(results, name):
+    """The experiment with one measure moved to the front."""
+    order = sorted(results.experiment.measures, key=lambda one: one.name != name)
+    return replace(results, experiment=replace(results.experiment, measures=tuple(order)))
+
+
+def without_a_figure(results, name, rule="T01", part="tier"):
+    """The results in which a rule called every run of a measure INVALID."""
+    sample = next(f for judged in results.runs for v in judged.verdicts.values() for f in v.findings)
+    found = replace(sample, rule=rule, name="foreign-activity", part=part, state=State.FAIL, severity=Severity.INVALIDATES)
+
+    def spoiled(verdict):
+        label = f"warm read {verdict.value / 1e9:.1f} GB/s: page-cache bandwidth; nothing came from the device; and more"
+        return replace(verdict, state=VerdictState.INVALID, findings=(found,), label=label, corrected=None)
+
+    runs = tuple(
+        replace(one, verdicts={key: spoiled(verdict) if key == name else verdict for key, verdict in one.verdicts.items()})
+        for one in results.runs
+    )
+    cells = tuple(
+        replace(one, estimate=None, unfiltered=one.estimate, values={}, excluded=dict.fromkeys(one.values, "INVALID"))
+        if one.measure == name
+        else one
+        for one in results.cells
+    )
+    compared = tuple(
+        replace(one, ratio=None, conclusion=Conclusion.UNDECIDED) if one.measure == name else one for one in results.comparisons
+    )
+    return replace(results, runs=runs, cells=cells, comparisons=compared)
+
+
+def test_a_comparison_opens_with_measure_direction_interval_and_verdict():
+    results = fixture.results()
+    said = first_line.lead(results)
+    assert said.text.startswith(
+        "spool create, operations per second: xfs is faster, 1.29 to 1.45 times the rate of ext4 at clients = 1,"
+    )
+    assert "(95 % intervals from 1.14 to 1.66)" in said.text
+    assert said.text.endswith("[SOUND]")
+    assert summary.summary(results).splitlines()[0] == said.text
+    assert f"**{markdown.escape(said.text)}**" in markdown.render(results)
+
+
+def test_what_is_required_follows_with_where_it_holds():
+    results = fixture.results()
+    (line,) = [one for one in first_line.lead(results).more if "spool list" in one]
+    assert line.startswith("required of spool list, latency, 99th percentile, <= 50 ms: undecided at")
+    assert "met at target = ext4 and xfs, clients = 1 and 2" in line
+    met = tuple(replace(one, state=RequirementState.MET) for one in results.requirements)
+    assert any(": met [" in one for one in first_line.lead(replace(results, requirements=met)).more)
+
+
+def test_a_lie_in_front_is_called_one_and_the_next_measure_answers():
+    results = first_only(without_a_figure(fixture.results(), BOAST), BOAST)
+    said = first_line.lead(results)
+    assert said.state is VerdictState.INVALID
+    assert re.match(r"warm read, throughput: [\d.]+\D to [\d.]+\D[GM]B/s|warm read, throughput: ", said.said)
+    assert "is no device figure: page-cache bandwidth; nothing came from the device" in said.said
+    assert "and more" not in said.said
+    assert said.more[0].startswith("spool create, operations per second: xfs is faster")
+    assert said.more[0].endswith("[SOUND]")
+
+
+def test_noise_is_no_lie():
+    results = first_only(without_a_figure(fixture.results(), BOAST, rule="N03", part="noise"), BOAST)
+    said = first_line.lead(results).said
+    assert "does not count: no run was left alone: foreign activity (N03)" in said
+    assert "is no device figure" not in said
+
+
+def test_where_nothing_is_compared_the_figure_itself_is_told():
+    results = first_only(replace(fixture.results(), comparisons=()), "cold.read.bytes_per_s")
+    one = next(cell for cell in results.cells if cell.measure == "cold.read.bytes_per_s" and cell.estimate)
+    alone = first_line.lead(replace(results, cells=(one,)))
+    assert re.match(r"cold read, throughput: \d+\D?MB/s \(95 % interval ", alone.said)
+    assert "over 6 combinations of levels" in first_line.lead(results).said
+    assert "in one run" not in alone.said
+
+
+def test_a_designed_experiment_opens_with_the_factor_that_matters_most():
+    results = answered(FULL, (2, 2, 2), planted)
+    said = first_line.lead(results)
+    sure = r"\+\d+(\.\d)? % \(\+\d+(\.\d)? to \+\d+(\.\d)?\) with 1 instead of 0 on average"
+    assert re.match(rf"spool create, operations per second: spool\.c matters most: {sure}; spool\.a too: -", said.said)
+    assert any(one.startswith("Together: ") for one in said.more)
+    assert not said.said.endswith(".")
+
+
+@pytest.mark.parametrize(
+    ("interval", "text"),
+    [
+        ((1.2, 3.9), "break-even at 2.5 clients (95 % interval 1.2 to 3.9)"),
+        ((1.0, 4.0), "no break-even can be told from noise between 1 and 4 clients"),
+    ],
+)
+def test_a_break_even_of_which_nothing_is_known_is_not_told(interval, text):
+    at = Estimate(value=2.5, low=interval[0], high=interval[1], confidence=0.95, unit="", n=0, method="joined")
+    found = Scaling(
+        kind=ScalingKind.BREAK_EVEN,
+        measure=RATE,
+        factor="clients",
+        within={},
+        at=at,
+        lowest=1.0,
+        highest=4.0,
+        statement=f"{RATE}, xfs against ext4: break-even",
+    )
+    assert text in first_line.lead(replace(fixture.results(), scaling=(found,))).more
+
+
+def growth(kind, measure, statement, at=None):
+    return Scaling(
+        kind=kind, measure=measure, factor="clients", within={}, at=at, lowest=1, highest=4, statement=f"{measure} {statement}"
+    )
+
+
+def test_a_compared_count_opens_with_how_the_figure_grows_not_with_each_number():
+    results = fixture.results()
+    sample = next(one for one in results.comparisons if one.measure == RATE and one.conclusion is Conclusion.MATTERS)
+    compared = tuple(
+        replace(sample, factor="clients", baseline=1, candidate=n, within={}, ratio=replace(sample.ratio, value=float(n)))
+        for n in (2, 3, 4, 6)
+    )
+    at = Estimate(value=3.3, low=3.1, high=3.5, confidence=0.95, unit="", n=0, method="joined")
+    kept = growth(ScalingKind.OBJECTIVE, "spool.list.latency_p99_ns", "<= 50 ms is kept up to 3.3 clients.", at)
+    law = growth(ScalingKind.LAW, RATE, "grows in proportion up to 4 clients.")
+    counted = replace(
+        results, comparisons=compared, scaling=(law, kept), experiment=replace(results.experiment, compare="clients")
+    )
+    told = first_line.lead(counted)
+    assert told.said.startswith(
+        "spool create, operations per second grows in proportion up to 4 clients; clients = 6 is faster, 6.00"
+    )
+    assert "clients = 2" not in told.said
+    assert "spool list, latency, 99th percentile <= 50 ms is kept up to 3.3 clients" in told.more
+
+
+def test_one_order_everywhere_is_no_break_even():
+    results = fixture.results()
+    mine = tuple(replace(one, conclusion=Conclusion.MATTERS) for one in results.comparisons if one.measure == RATE)
+    found = Scaling(
+        kind=ScalingKind.BREAK_EVEN,
+        measure=RATE,
+        factor="clients",
+        within={},
+        at=None,
+        lowest=1,
+        highest=4,
+        statement=f"{RATE}: none.",
+    )
+    told = first_line.lead(replace(results, comparisons=mine, scaling=(found,))).more
+    assert "no break-even from 1 to 4 clients: the order is the same everywhere" in told
+    open_ = tuple(replace(one, conclusion=Conclusion.UNDECIDED) for one in mine)
+    told = first_line.lead(replace(results, comparisons=open_, scaling=(found,))).more
+    assert "spool create, operations per second: none" in told
+
+
+def test_no_figure_is_no_answer():
+    results = fixture.results()
+    nothing = replace(results, runs=(), cells=(), comparisons=(), requirements=())
+    assert first_line.lead(nothing) is None
+    assert summary.summary(nothing).startswith(results.experiment.title)

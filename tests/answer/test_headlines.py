@@ -1,0 +1,215 @@
+"""The answer in sentences: every compared measure, in words, with interval, what was not seen, verdict and its cause."""
+
+import itertools
+from dataclasses import replace
+
+import pytest
+
+from assay.answer import headlines, reasons
+from assay.answer.wording import comparison as sentence
+from assay.answer.wording.comparison import answer
+from assay.records import Comparison, Conclusion, Estimate, Observations, Severity, State, VerdictState
+from assay.report import forest, markdown, page
+from assay.report.charts import forest as comparisons
+from assay.report.inputs import Pictures
+from report import fixture
+
+
+def comparison(value=0.605, low=0.541, high=0.676, conclusion=Conclusion.MATTERS, **changes):
+    ratio = Estimate(value=value, low=low, high=high, confidence=0.95, unit="ratio", n=5, method="paired")
+    made = Comparison(
+        measure="spool.unlink.ops_per_s",
+        factor="target",
+        baseline="ext4",
+        candidate="xfs",
+        within={},
+        ratio=ratio,
+        conclusion=conclusion,
+        statement="",
+        matters_share=0.1,
+        detectable_share=0.371,
+        provable_share=0.5,
+    )
+    return replace(made, **changes)
+
+
+@pytest.mark.parametrize(
+    ("one", "figure", "text"),
+    [
+        (comparison(), "ops_per_s", "xfs is slower: 0.60 times the rate of ext4 (95 % interval 0.54 to 0.68)"),
+        (comparison(), "latency_p99_ns", "xfs is faster: it takes 0.60 times as long as ext4 (95 % interval 0.54 to 0.68)"),
+        (
+            comparison(),
+            "cpu_ns_per_op",
+            "xfs is better: 0.60 times the processor time per operation of ext4 (95 % interval 0.54 to 0.68)",
+        ),
+        (comparison(), "frames", "xfs is lower: 0.60 times the frames of ext4 (95 % interval 0.54 to 0.68)"),
+        (
+            comparison(1.002, 0.998, 1.006, Conclusion.EQUIVALENT),
+            "ops_per_s",
+            "xfs and ext4 are equivalent: 1.002 times (95 % interval 0.998 to 1.006; 10 % would matter)",
+        ),
+        (
+            comparison(1.03, 1.01, 1.05, Conclusion.IMMATERIAL),
+            "bytes_per_s",
+            (
+                "xfs is faster, too little to matter: 1.03 times the throughput of ext4"
+                " (95 % interval 1.01 to 1.05; 10 % would matter)"
+            ),
+        ),
+        (
+            comparison(0.934, 0.74, 1.18, Conclusion.UNDECIDED),
+            "ops_per_s",
+            (
+                "xfs against ext4 is undecided: 0.93 times (95 % interval 0.74 to 1.18);"
+                " a difference under 37.1 % may have been missed"
+            ),
+        ),
+        (
+            comparison(1.15, 1.02, 1.3, Conclusion.UNDECIDED),
+            "ops_per_s",
+            (
+                "xfs is faster, whether it matters is undecided: 1.15 times (95 % interval 1.02 to 1.30);"
+                " more than 10 % would matter"
+            ),
+        ),
+        (
+            comparison(1.1, 0.2, 6.01, Conclusion.UNDECIDED, detectable_share=8.7),
+            "bytes_per_s",
+            (
+                "xfs against ext4 is undecided: 1.1 times (95 % interval 0.20 to 6.0);"
+                " a difference under a factor of 9.7 may have been missed"
+            ),
+        ),
+        (
+            comparison(1.5, None, None, Conclusion.UNDECIDED),
+            "ops_per_s",
+            "xfs against ext4 is undecided: 1.50 times; no interval, for by their spread the mean of an arm could be 0",
+        ),
+        (
+            comparison(conclusion=Conclusion.UNDECIDED, ratio=None, excluded={"0001/1": "failed"}),
+            "ops_per_s",
+            "xfs against ext4 is undecided; no ratio, for no runs of both count (1 run excluded)",
+        ),
+        (
+            comparison(1.04, 1.01, 1.07, Conclusion.EQUIVALENT, p_value=0.01, adjusted_p_value=0.08),
+            "ops_per_s",
+            (
+                "xfs and ext4 are equivalent: 1.04 times (95 % interval 1.01 to 1.07; 10 % would matter);"
+                " a difference is not established among all that were looked at (Holm p = 0.08)"
+            ),
+        ),
+    ],
+)
+def test_sentences(one, figure, text):
+    assert str(answer(one, figure)) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "high", "texts"),
+    [
+        (0.415, 0.347, 0.496, ("0.41", "0.35", "0.50")),
+        (0.0345, 0.0312, 0.0381, ("0.035", "0.031", "0.038")),
+        (0.656, 0.045, 9.482, ("0.66", "0.045", "9.5")),
+        (123.4, 110.0, 140.0, ("123", "110", "140")),
+        (120.0, 30.0, 4567.0, ("120", "30", "4,600")),
+    ],
+)
+def test_as_many_decimals_as_the_interval_bears(value, low, high, texts):
+    assert sentence.digits(comparison(value, low, high).ratio) == texts
+
+
+@pytest.mark.parametrize(
+    ("n", "method", "text"),
+    [
+        (2, "paired by block, t interval on logarithms", "2 pairs of runs, fewer than 3 give no interval"),
+        (1, "paired by block, t interval on logarithms", "1 pair of runs, fewer than 3 give no interval"),
+        (5, "paired by block, median of the ratios, order-statistic interval", "5 pairs of runs, fewer than 6 give no interval"),
+        (9, "unpaired (sittings), ratio of medians, bootstrap (BCa) of runs", "9 runs of an arm, fewer than 20 give no interval"),
+    ],
+)
+def test_why_there_is_no_interval(n, method, text):
+    ratio = Estimate(value=1.5, low=None, high=None, confidence=0.95, unit="ratio", n=n, method=method)
+    assert sentence.no_interval(ratio) == text
+
+
+def test_every_compared_measure_has_its_answer_and_every_comparison_its_place():
+    results = fixture.results()
+    found = headlines.headlines(results)
+    compared = dict.fromkeys(one.measure for one in results.comparisons)
+    assert len(found) == len(compared) > 1
+    text = " ".join(line.text for one in found for line in one.lines)
+    for clients in dict.fromkeys(one.within["clients"] for one in results.comparisons):
+        assert str(clients) in text
+
+
+def test_conditions_that_agree_share_a_sentence_and_their_worst_verdict():
+    results = fixture.results()
+    name = results.comparisons[0].measure
+    same = tuple(
+        replace(one, conclusion=Conclusion.MATTERS, ratio=replace(one.ratio, value=value, low=value - 0.1, high=value + 0.1))
+        for one, value in zip((c for c in results.comparisons if c.measure == name), (1.3, 1.5, 1.9), strict=False)
+    )
+    verdicts = dict(results.comparison_verdicts)
+    last = headlines.subject(same[-1])
+    verdicts[last] = replace(verdicts[last], state=VerdictState.INVALID)
+    one = headlines.headlines(replace(results, comparisons=same, comparison_verdicts=verdicts))[0]
+    (line,) = one.lines
+    levels = headlines.listed([f"{c.within['clients']}" for c in same])
+    assert line.text.startswith("xfs is faster: 1.30 to 1.90 times the rate of ext4 at clients = " + levels)
+    assert "95 % intervals from 1.20 to 2.00" in line.text
+    assert line.state is VerdictState.INVALID
+
+
+def test_a_doubtful_comparison_says_why():
+    results = fixture.results()
+    one = results.comparisons[0]
+    verdict = results.comparison_verdicts[headlines.subject(one)]
+    sample = next(f for judged in results.runs for v in judged.verdicts.values() for f in v.findings)
+    wide = replace(sample, rule="S02", name="wide-interval", state=State.FAIL, severity=Severity.QUALIFIES, bound=None)
+    said = reasons.why(results, one, replace(verdict, state=VerdictState.TAINTED, findings=(wide,)))
+    assert said[0] == "too few runs (S02)"
+    assert reasons.why(results, one, replace(verdict, state=VerdictState.SOUND)) == ()
+    assert reasons.why(results, one, None) == ()
+
+
+@pytest.mark.parametrize(("low", "high"), [(0.98, 1.03), (0.96, 1.12), (0.7, 1.2), (0.2, 6.0), (0.01, 90.0)])
+def test_labels_of_the_axis_keep_apart(low, high):
+    results = fixture.results()
+    ratio = replace(results.comparisons[0].ratio, low=low, high=high)
+    axis = forest.axis(replace(results, comparisons=(replace(results.comparisons[0], ratio=ratio),)))
+    places = [at for at, _ in axis.ticks]
+    assert len(places) >= 3
+    assert len({label for _, label in axis.ticks}) == len(places)
+    assert all(after - before >= 13.9 for before, after in itertools.pairwise(places))
+    assert any(label == "1" for _, label in axis.ticks)
+
+
+def test_a_ratio_beyond_the_axis_is_an_arrow_and_no_dot_at_its_edge():
+    results = fixture.results()
+    far = replace(results.comparisons[0], ratio=replace(results.comparisons[0].ratio, value=232.0, low=182.0, high=296.0))
+    near = replace(results.comparisons[1], ratio=replace(results.comparisons[1].ratio, value=2.0, low=1.9, high=2.1))
+    made = replace(results, comparisons=(far, near))
+    rows = [row for group in forest.ratios(made) for row in group.rows]
+    assert [(row.before, row.after, row.outside) for row in rows] == [(False, True, True), (False, False, False)]
+    drawn = comparisons.figure(made).drawn.inside
+    assert (drawn.count("<circle"), drawn.count("<path")) == (1, 1)
+    assert "beyond the axis" in comparisons.figure(made).caption
+    assert "beyond the axis" not in comparisons.figure(replace(results, comparisons=(near,))).caption
+
+
+def test_of_many_lines_the_first_are_told_and_the_others_are_counted():
+    results = fixture.results()
+    counted = replace(results.experiment, factors=(), compare="clients", measures=(results.experiment.measures[0],))
+    sample = next(
+        one for one in results.comparisons if one.conclusion is Conclusion.MATTERS and one.measure == counted.measures[0].name
+    )
+    many = tuple(replace(sample, factor="clients", baseline=1, candidate=n, within={}) for n in range(2, 61))
+    told = replace(results, experiment=counted, comparisons=many)
+    (group,) = headlines.headlines(told)
+    assert (len(group.lines), group.told) == (59, headlines.MOST_LINES)
+    assert "51 more below" in markdown.render(told)
+    text = page.render(told, lambda _: Observations(), Pictures())
+    assert "<summary>51 lines more</summary>" in text
+    (few,) = headlines.headlines(replace(told, comparisons=many[: headlines.MOST_LINES + 1]))
+    assert few.told == headlines.MOST_LINES + 1

@@ -1,0 +1,317 @@
+"""`assay stat`: its words, what passes through untouched, its exit status, its JSON, its gate, repeats, and what it costs."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from types import SimpleNamespace
+
+import jsonschema
+import pytest
+
+from assay.cli.stat import options, shown
+from assay.errors import InputErrors
+from assay.laboratory.gate import Gate
+from assay.records import Durability, State, Tier
+from assay.watch.reports import commands, result_file, script_of
+from assay_process import Bench
+
+DOCS = Path(__file__).parents[2] / "docs"
+HEAVY = {"numpy", "scipy", "duckdb", "altair", "pydantic", "typer", "rich"}
+
+
+@pytest.fixture
+def bench(tmp_path):
+    (tmp_path / "data").write_bytes(os.urandom(8 << 20))
+    return Bench(tmp_path)
+
+
+def block(done):
+    return [line for line in done.stderr.splitlines() if line.startswith(("assay: ", "  "))]
+
+
+# ------------------------------------------------------------------------------------------------------- words
+
+
+def test_words_before_the_command_are_ours_and_all_others_are_its_own():
+    request = options.read(["--gate=strict", "--claim", "tier=device,durability=stable-media", "--", "x", "--json", "--", "y"])
+    assert request.argv == ("x", "--json", "--", "y")
+    assert (request.gate, request.claim.tier, request.claim.durability) == (Gate.STRICT, Tier.DEVICE, Durability.STABLE_MEDIA)
+    assert options.read(["--gate", "dd", "--gate"]).argv == ("dd", "--gate")
+
+
+def test_another_command_is_split_or_given_to_a_shell():
+    assert options.read(["--vs", "dd if=a", "--", "x"]).other == ("dd", "if=a")
+    assert options.read(["--vs=cat a | wc", "--", "x"]).other == ("sh", "-c", "cat a | wc")
+    assert options.read(["--vs=a", "--", "x"]).repeat == 5
+
+
+def test_every_mistake_is_told_at_once(tmp_path):
+    words = ["--no", "--claim=tier=x", "--json", f"{tmp_path}/none/x", "--repeat=0", "--unit=MB/s", "--gate=y"]
+    with pytest.raises(InputErrors) as caught:
+        options.read(words)
+    text = str(caught.value)
+    wanted = ("'--no'", "'x'", "none/x", "--repeat 0", "--unit without", "--gate=y", "no command")
+    assert [part for part in wanted if part not in text] == []
+
+
+def test_more_observers_and_the_server_are_named(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    request = options.read(["--observe=tracepoints,layout", "--server", "pid_file=p,data=d,data=/e,address=::1", "--", "x"])
+    assert request.observe == ("tracepoints", "layout")
+    assert (request.server.pid_file, request.server.address, request.server.cgroup) == ("p", "::1", None)
+    assert request.server.data == (f"{tmp_path}/d", "/e")
+
+
+def test_observers_and_parts_of_a_server_that_there_are_not_are_told(tmp_path):
+    with pytest.raises(InputErrors) as caught:
+        options.read(["--observe", "all,tracepoints", "--server=data=d,host=x", "--", "x"])
+    text = str(caught.value)
+    wanted = ("--observe all", "processes", "--server host=x", "without processes")
+    assert [part for part in wanted if part not in text] == []
+
+
+def test_a_pattern_needs_a_group_and_a_unit():
+    with pytest.raises(InputErrors) as caught:
+        options.read(["--reported", "[0-9]+ MB", "--", "x", "{braces}"])
+    assert "a group ( )" in str(caught.value)
+    assert "unit" in str(caught.value)
+    assert "braces" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("argv", "expected"),
+    [
+        (("dd", "if=a"), [("dd", "if=a")]),
+        (("sh", "-c", "dd if=a; cat 'b c' | wc & wait"), [("dd", "if=a"), ("cat", "b c"), ("wc",), ("wait",)]),
+        (("nice", "bash", "-ec", "fio x\ndd if=a"), [("fio", "x"), ("dd", "if=a")]),
+        (("sh", "-c", "dd 'if=a"), [("dd",)]),
+    ],
+)
+def test_the_simple_commands_of_a_script(argv, expected):
+    assert list(commands(argv)) == expected
+
+
+@pytest.mark.parametrize(
+    ("script", "path"),
+    [
+        ("dd if=a of=/dev/null 2> r.txt", "r.txt"),
+        ("sleep 1; dd if=a 2>r.txt & wait", "r.txt"),
+        ("fio x > out 2>&1", "out"),
+        ("fio --output=own x > out", "own"),
+        ("dd if=a > b 2>> c", "c"),
+        ("dd if=a of=b 2> /dev/null", None),
+        ("dd if=a 2>&1 | tee x", None),
+        ("sleep 1 > x; dd if=a 2> $log", None),
+    ],
+)
+def test_the_file_to_which_a_shell_sends_what_a_tool_says(script, path):
+    assert result_file(("sh", "-c", script)) == path
+
+
+def test_a_script_is_only_what_a_shell_is_given():
+    assert script_of(("gcc", "-c", "x")) is None
+    assert script_of(("sh", "-c", "x")) == "x"
+
+
+def test_help():
+    done = Bench(Path("/")).run("stat", "--help")
+    assert (done.returncode, "Usage: assay stat" in done.stdout) == (0, True)
+    assert all(f"--{name}" in done.stdout for name in (*options.VALUED, *options.ALONE))
+
+
+# ------------------------------------------------------------------------------------ what passes through untouched
+
+
+def test_output_input_and_status_pass_through(bench):
+    done = bench.run("stat", "--", "sh", "-c", 'cat; echo "$1" >&2; exit 7', "sh", "--json", input="hello\n")
+    assert (done.returncode, done.stdout) == (7, "hello\n")
+    assert done.stderr.startswith("--json\n")
+    assert "status 7" in done.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_a_signal_that_ended_the_command_is_passed_on(bench, number):
+    assert bench.run("stat", "--", "sh", "-c", f"kill -{number.value} $$").returncode == 128 + number
+
+
+def test_a_signal_that_we_get_goes_to_the_command(bench):
+    process = bench.start("stat", "--", "sleep", "30")
+    deadline = time.monotonic() + 20
+    while not any(command.startswith("sleep") for command in bench.processes().values()):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    process.send_signal(signal.SIGTERM)
+    _, told = process.communicate(timeout=20)
+    assert process.returncode == 128 + signal.SIGTERM
+    assert "signal 15" in told
+    assert bench.processes() == {}
+
+
+@pytest.mark.parametrize(("words", "status"), [(["/no/such"], 127), (["/etc/passwd"], 126), (["--no"], 125), ([], 125)])
+def test_what_fails_here_ends_as_with_env(bench, words, status):
+    done = bench.run("stat", *words)
+    assert done.returncode == status
+    assert done.stderr.startswith(("assay: ", "assay stat: "))
+    assert "Traceback" not in done.stderr
+
+
+# -------------------------------------------------------------------------------------------- what it says
+
+
+def test_the_block_is_short_and_the_verdict_leads(bench):
+    done = bench.run("stat", "--", "cp", "data", "copy")
+    lines = block(done)
+    assert len(lines) <= 12
+    assert re.match(r"assay: (SOUND|BOUNDED|TAINTED|INVALID|UNVERIFIED): ", lines[0])
+    assert "the tool said nothing" in done.stderr
+    assert done.stdout == ""
+
+
+def test_the_call_that_would_have_told_is_named():
+    advice = "Not there, and how to get it: tracepoints: flushes: root, and the experiment (assay stat --observe tracepoints)"
+    unknown = SimpleNamespace(state=State.UNVERIFIED, advice=advice)
+    assert shown.asked_how(unknown) == " To know: assay stat --observe tracepoints"
+    assert shown.asked_how(SimpleNamespace(state=State.FAIL, advice=advice)) == ""
+    assert shown.asked_how(SimpleNamespace(state=State.UNVERIFIED, advice=None)) == ""
+
+
+def test_nothing_that_moved_is_no_figure(bench):
+    done = bench.run("stat", "--", "true")
+    assert done.returncode == 0
+    assert block(done)[0].startswith("assay: UNVERIFIED: no figure")
+
+
+def test_a_claim_is_what_the_number_is_judged_by(bench):
+    (bench.home / "data").read_bytes()
+    words = ("--", "dd", "if=data", "of=/dev/null", "bs=1M")
+    assert bench.run("stat", "--gate", *words).returncode == 3
+    done = bench.run("stat", "--gate", "--claim", "tier=client-cache", *words)
+    assert "judged as: client-cache" in done.stderr
+    assert "T01" not in done.stderr
+
+
+def test_a_gate_replaces_only_status_0(bench):
+    (bench.home / "data").read_bytes()
+    assert bench.run("stat", "--gate", "--", "sh", "-c", "cat data > /dev/null; exit 9").returncode == 9
+    assert bench.run("stat", "--gate=strict", "--", "true").returncode == 3
+    assert bench.run("stat", "--gate", "--", "true").returncode == 0
+
+
+def test_figures_of_a_command_that_failed_are_invalid(bench):
+    words = ("--reported", "([0-9.]+) MB/s", "--unit", "MB/s", "--json", "told.json")
+    done = bench.run("stat", *words, "--", "sh", "-c", "cat data > /dev/null; echo 5 MB/s; exit 4")
+    told = json.loads((bench.home / "told.json").read_text())
+    assert (done.returncode, told["verdict"]) == (4, "INVALID")
+
+
+def schema():
+    (text,) = re.findall(r"```json\n(.*?)```", (DOCS / "stat-json.md").read_text(), re.DOTALL)
+    return json.loads(text)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["dd", "if=data", "of=/dev/null", "bs=1M"],
+        ["true"],
+        ["sh", "-c", "dd if=data of=/dev/null bs=1M 2> r.txt"],
+        ["cp", "data", "copy"],
+        ["sh", "-c", "kill -9 $$"],
+        ["sh", "-c", "dd if=data of=/dev/null bs=16 & dd if=data of=/dev/null bs=16 & wait"],
+    ],
+)
+def test_the_json_is_as_documented(bench, words):
+    bench.run("stat", "--json", "told.json", "--", *words)
+    told = json.loads((bench.home / "told.json").read_text())
+    jsonschema.Draft202012Validator(schema()).validate(told)
+    assert told["command"] == words
+    assert (told["reported"] or {}).get("tool") == ("dd" if "dd" in " ".join(words) else None)
+    assert len(told["reported"]["calls"] if told["reported"] else []) == (2 if "&" in words[-1] else 0)
+
+
+def test_pairs_are_compared_and_documented(bench):
+    done = bench.run("stat", "--json", "told.json", "--repeat=3", "--vs", "sleep 1", "--", "sleep", "0.3")
+    told = json.loads((bench.home / "told.json").read_text())
+    jsonschema.Draft202012Validator(schema()).validate(told)
+    assert told["repeats"]["n"] == 3
+    (found,) = told["comparison"]
+    assert (found["measure"], found["conclusion"]) == ("elapsed_ns", "different and matters")
+    assert found["ratio"] > 2
+    assert "  vs " in done.stderr
+
+
+# -------------------------------------------------------------------------------------------- what it costs
+
+
+MOST_CPU_S = 0.6
+"""Of user and system time; twice what it takes on a machine with two slow processors that others use at the same time."""
+
+
+def test_a_command_against_itself_is_compared_all_the_same(bench):
+    done = bench.run("stat", "--json", "told.json", "--repeat=2", "--vs", "sleep 0.01", "--", "sleep", "0.01")
+    told = json.loads((bench.home / "told.json").read_text())
+    assert (told["repeats"]["n"], told["other"]["repeats"]["n"], told["comparison"][0]["pairs"]) == (2, 2, 2)
+    assert re.findall(r"run (\d of \d):", done.stderr) == ["1 of 2", "1 of 2", "2 of 2", "2 of 2"]
+
+
+def test_a_notebook_that_cannot_be_written_is_not_the_commands_failure(bench):
+    """126 would say that the command could not be executed."""
+    done = bench.run("stat", "--save=/sys/lab", "--", "true")
+    assert done.returncode == 125
+    assert "not writable (" in " ".join(done.stderr.split())
+
+
+def test_it_costs_little_of_the_machine_that_it_measures():
+    code = (
+        "import atexit, resource, sys\n"
+        "atexit.register(lambda: print(sum(resource.getrusage(resource.RUSAGE_SELF)[:2]), file=sys.stderr))\n"
+        "from assay.cli.main import main\nmain()"
+    )
+    command = [sys.executable, "-c", code, "stat", "--", "sleep", "0.5"]
+    used = [subprocess.run(command, capture_output=True, text=True, check=True).stderr.splitlines()[-1] for _ in range(3)]
+    assert min(map(float, used)) < MOST_CPU_S
+
+
+UNNEEDED = {
+    *("tomllib", "importlib.metadata", "email", "zipfile", "hashlib", "secrets", "random", "datetime", "platform"),
+    *("subprocess", "tempfile", "shutil", "json", "csv", "argparse", "traceback", "logging", "sqlite3"),
+    *(
+        "assay.cli.stat.json_output",
+        "assay.cli.stat.repeated",
+        "assay.cli.stat.saved",
+        "assay.notebook",
+        "assay.experiment",
+    ),
+    *("assay.trial.harvest", "assay.undo.ledger", "assay.observing.companion", "assay.observers.environment", "assay.targets"),
+}
+"""What watching and judging one command has no use for: each of these was imported once, and cost a part of the budget."""
+
+
+def imported(*words):
+    """The modules that a call of `assay stat` imports beyond those of a bare interpreter."""
+    code = (
+        "import atexit, sys\n"
+        "bare = set(sys.modules)\n"
+        "atexit.register(lambda: print('imported', *sorted(set(sys.modules) - bare), file=sys.stderr))\n"
+        "from assay.cli.main import main\nmain()"
+    )
+    done = subprocess.run([sys.executable, "-I", "-c", code, "stat", *words], capture_output=True, text=True, check=True)
+    (line,) = [line for line in done.stderr.splitlines() if line.startswith("imported ")]
+    return set(line.split()[1:])
+
+
+def test_no_heavy_library_is_imported():
+    assert not imported("--json", "/dev/null", "--", "dd", "if=/etc/passwd", "of=/dev/null") & HEAVY
+
+
+def test_nothing_is_imported_that_watching_has_no_use_for():
+    found = imported("--", "dd", "if=/etc/passwd", "of=/dev/null")
+    assert found & UNNEEDED == set()
+    assert {name for name in found if name.startswith("assay.rules.")} > {"assay.rules.client_page_cache"}
+    assert "assay.rules.order_effects" not in found
+    assert {name for name in found if name.startswith("assay.parsers.")} == {"assay.parsers.dd"}

@@ -1,0 +1,24 @@
+"""Patterns of evidence keys are those of the shell, as far as they have stars."""
+
+from fnmatch import fnmatchcase
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assay.evidence.keys import fits
+
+words = st.text(alphabet="ab.", max_size=6)
+
+
+@given(words, st.text(alphabet="ab.*", max_size=6))
+def test_it_is_what_the_shell_would_say(key, pattern):
+    assert fits(key, pattern) is fnmatchcase(key, pattern)
+
+
+@pytest.mark.parametrize(
+    ("key", "pattern", "expected"),
+    [("own_read_bytes", "own_*_bytes", True), ("own_bytes", "own_*_bytes", False), ("a", "*", True), ("a[b]", "a[b]", True)],
+)
+def test_what_is_no_star_stands_for_itself(key, pattern, expected):
+    assert fits(key, pattern) is expected

@@ -1,0 +1,78 @@
+"""The gate: which results end with which status."""
+
+import pytest
+
+from assay.laboratory.gate import BAD_VERDICT, UNMET, Gate, status
+from assay.records import (
+    Claim,
+    Experiment,
+    Judged,
+    Outcome,
+    Plan,
+    RequirementResult,
+    RequirementState,
+    Results,
+    Run,
+    Trial,
+    Verdict,
+    VerdictState,
+)
+
+
+def results(verdict: VerdictState, requirement: RequirementState = RequirementState.MET) -> Results:
+    trial = Trial(id=1, experiment="x", levels={}, replicate=0, block=0, sitting=0, position=0, seed=1)
+    run = Run(
+        trial=trial,
+        attempt=1,
+        outcome=Outcome.FINISHED,
+        started_utc="",
+        ended_utc="",
+        hosts=(),
+        places=(),
+        phases=(),
+        versions={},
+    )
+    said = Verdict(
+        subject="run:0001/1:m",
+        claim=Claim(),
+        value=1.0,
+        unit="",
+        corrected=None,
+        state=verdict,
+        label="",
+        bound=None,
+        findings=(),
+    )
+    met = RequirementResult(measure="m", text="<= 1", levels={}, estimate=None, state=requirement, verdict=verdict)
+    experiment = Experiment(title="t", question="", targets=(), workloads=(), factors=(), measures=())
+    plan = Plan(experiment="x", seed=1, trials=(trial,), blocks=1, drawn_blocks=1, sittings=(None,))
+    return Results(experiment=experiment, plan=plan, runs=(Judged(run=run, verdicts={"m": said}),), requirements=(met,))
+
+
+@pytest.mark.parametrize("state", list(VerdictState))
+def test_without_a_gate_every_verdict_ends_well(state):
+    assert status(results(state, RequirementState.NOT_MET), Gate.OFF) == 0
+
+
+@pytest.mark.parametrize(
+    ("state", "on", "strict"),
+    [
+        (VerdictState.SOUND, 0, 0),
+        (VerdictState.BOUNDED, 0, 0),
+        (VerdictState.UNVERIFIED, 0, BAD_VERDICT),
+        (VerdictState.TAINTED, BAD_VERDICT, BAD_VERDICT),
+        (VerdictState.INVALID, BAD_VERDICT, BAD_VERDICT),
+    ],
+)
+def test_bad_verdicts_end_with_three(state, on, strict):
+    assert status(results(state), Gate.ON) == on
+    assert status(results(state), Gate.STRICT) == strict
+
+
+@pytest.mark.parametrize(
+    ("state", "on", "strict"),
+    [(RequirementState.MET, 0, 0), (RequirementState.NOT_MET, UNMET, UNMET), (RequirementState.UNDECIDED, 0, UNMET)],
+)
+def test_unmet_requirements_end_with_four(state, on, strict):
+    assert status(results(VerdictState.SOUND, state), Gate.ON) == on
+    assert status(results(VerdictState.SOUND, state), Gate.STRICT) == strict

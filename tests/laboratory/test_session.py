@@ -1,0 +1,41 @@
+"""The ledger that every measuring verb works with: what it cannot undo is told, whatever ended the work."""
+
+import json
+
+import pytest
+
+from assay.errors import RefusedError, TrialError
+from assay.laboratory.session import own_ledger
+from assay.undo import ledger
+
+STUCK = json.dumps(["sh", "-c", "echo it sticks >&2; exit 1"])
+TOLD = r"could not be undone: command argv=.* \(.*it sticks\); `assay doctor` tries again"
+
+
+@pytest.fixture(autouse=True)
+def own_place(monkeypatch, tmp_path):
+    """Not the machine's own ledger: what cannot be undone here would be tried again by every later call."""
+    monkeypatch.setattr(ledger, "default_directory", lambda: tmp_path / "ledger")
+
+
+def work(error: BaseException | None = None) -> None:
+    with own_ledger() as kept:
+        kept.add("command", argv=STUCK)
+        if error is not None:
+            raise error
+
+
+def test_what_could_not_be_undone_is_told_in_words():
+    with pytest.raises(TrialError, match=f"^{TOLD}$"):
+        work()
+
+
+def test_an_interrupt_does_not_hide_it():
+    with pytest.raises(TrialError, match=f"^interrupted, and {TOLD}$"):
+        work(KeyboardInterrupt())
+
+
+def test_another_error_goes_through_and_it_is_told_beside(capsys):
+    with pytest.raises(RefusedError, match="no room"):
+        work(RefusedError("no room"))
+    assert "assay: could not be undone: command" in capsys.readouterr().err

@@ -1,0 +1,116 @@
+"""Cold, warm and as left, made and proved on real files."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from assay import catalogue
+from assay.catalogue import CacheStat
+from assay.errors import RefusedError
+from assay.hosts.local import Local
+from assay.records import CacheState, EndpointKind, PhasePlan, Place
+from assay.trial import cache_state
+from trial_stage import HOST, MIB
+
+DIRECTORY = catalogue.find("targets", "directory")
+
+
+@pytest.fixture
+def stage(tmp_path):
+    """A place with one file of 4 MiB on a real file system, in memory."""
+    path = tmp_path / "data"
+    path.write_bytes(os.urandom(4 * MIB))
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+    place = Place(target="t", host="local", kind=EndpointKind.DIRECTORY, address=str(tmp_path))
+    if HOST.run(["stat", "-f", "-c", "%T", str(tmp_path)]).stdout.strip() in ("tmpfs", "ramfs"):
+        pytest.skip("the temporary directory is in memory: nothing there can be cold")
+    return place, str(path)
+
+
+def plan(cache, *paths):
+    return PhasePlan(name="p", operations=(), directions={}, cache=cache, data_files=paths)
+
+
+def refuses(host, place):
+    raise RefusedError("cannot be made cold: mount it yourself")
+
+
+class Reluctant:
+    """System calls of a machine where dropping does nothing."""
+
+    def cachestat(self, path):
+        return CacheStat(cached=900, dirty=0, writeback=0, evicted=0, recently_evicted=0, page_bytes=4096, file_bytes=1000 * 4096)
+
+    def drop_file(self, path):
+        raise PermissionError(path)
+
+
+def test_cold_gives_the_pages_back_and_proves_it(stage):
+    place, path = stage
+    assert cache_state.resident_share(HOST, [path]) > 0.99
+    proof = cache_state.establish(HOST, DIRECTORY, place, plan(CacheState.COLD, path))
+    assert (proof.proved, proof.share, proof.refusal) == (CacheState.COLD, 0.0, None)
+
+
+def test_warm_reads_the_files_in(stage):
+    place, path = stage
+    HOST.syscalls.drop_file(path)
+    proof = cache_state.establish(HOST, DIRECTORY, place, plan(CacheState.WARM, path))
+    assert (proof.proved, proof.share) == (CacheState.WARM, 1.0)
+
+
+def test_as_left_touches_nothing_and_says_what_it_found(stage):
+    place, path = stage
+    assert cache_state.establish(HOST, DIRECTORY, place, plan(CacheState.AS_LEFT, path)).proved is CacheState.WARM
+    HOST.syscalls.drop_file(path)
+    with Path(path).open("rb") as file:
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_RANDOM)
+        file.read(2 * MIB)
+    proof = cache_state.establish(HOST, DIRECTORY, place, plan(CacheState.AS_LEFT, path))
+    assert proof.proved is None
+    assert 0.4 < proof.share < 0.7
+
+
+def test_files_that_are_not_there_yet_are_cold(stage):
+    place, path = stage
+    proof = cache_state.establish(HOST, DIRECTORY, place, plan(CacheState.COLD, path + "-later"))
+    assert (proof.proved, proof.share) == (CacheState.COLD, 0.0)
+
+
+def test_a_phase_without_data_files_asks_the_target_and_proves_nothing(stage):
+    place, path = stage
+    proof = cache_state.establish(HOST, DIRECTORY, place, plan(CacheState.COLD))
+    assert (proof.proved, proof.share, proof.refusal) == (None, None, None)
+    assert cache_state.resident_share(HOST, [path]) == 0.0, "the target dropped what is below its place"
+
+
+def test_an_image_below_must_be_cold_too(stage, tmp_path):
+    place, path = stage
+    image = tmp_path / "image"
+    image.write_bytes(os.urandom(MIB))
+    stacked = Place(**{**vars(place), "backing_files": (str(image),)})
+    HOST.syscalls.drop_file(path)
+    assert cache_state.look(HOST, stacked, plan(CacheState.COLD, path)).proved is None
+    assert cache_state.establish(HOST, DIRECTORY, stacked, plan(CacheState.COLD, path)).proved is CacheState.COLD
+
+
+def test_what_cannot_be_made_cold_is_told_and_not_claimed(stage):
+    place, path = stage
+    host = Local()
+    host.syscalls = Reluctant()
+    target = type(DIRECTORY)(**{**vars(DIRECTORY), "chill": refuses})
+    proof = cache_state.establish(host, target, place, plan(CacheState.COLD, path))
+    assert proof.proved is None
+    assert proof.share == 0.9
+    assert "mount it yourself" in proof.refusal
+
+
+def test_a_host_without_system_calls_proves_nothing(stage):
+    place, path = stage
+    host = Local()
+    host.syscalls = None
+    proof = cache_state.establish(host, DIRECTORY, place, plan(CacheState.COLD, path))
+    assert (proof.proved, proof.share) == (None, None)
+    assert proof.refusal

@@ -1,0 +1,114 @@
+"""Engine processes: heard, in the ledger while they live, gone afterwards whatever they do."""
+
+import pytest
+
+from assay.errors import MissingError
+from assay.trial import clients
+from assay.trial.clients import Crew
+from assay.undo.ledger import Ledger
+from trial_stage import HOST, engine, fake, gone
+
+
+class Notes:
+    """A ledger that only remembers."""
+
+    def __init__(self):
+        self.entries, self.struck = [], []
+
+    def add(self, kind, **details):
+        self.entries.append((kind, details))
+
+    def undo(self, kind, **details):
+        self.struck.append((kind, details))
+
+
+@pytest.fixture
+def crew():
+    made = Crew(HOST, Notes())
+    yield made
+    made.close()
+
+
+def test_every_client_says_hello_and_is_noted_with_its_start_time(crew, tmp_path):
+    crew.spawn(fake(tmp_path, "well"), 2)
+    heard = [crew.hear(20), crew.hear(20)]
+    assert {one.client for one in heard} == {0, 1}
+    assert {one.message["pid"] for one in heard} == set(crew.pids)
+    noted = {details["pid"]: details["start_ticks"] for kind, details in crew.undo.entries if kind == "process"}
+    assert noted == {str(pid): clients.start_ticks(HOST, pid) for pid in crew.pids}
+    assert "0" not in noted.values()
+
+
+def test_what_comes_in_carries_the_time_at_which_it_came(crew, tmp_path):
+    crew.spawn(fake(tmp_path, "well"), 1)
+    crew.hear(20)
+    asked = HOST.monotonic_ns()
+    assert crew.send(0, {"type": "clock"}) is None
+    heard = crew.hear(20)
+    assert asked <= heard.message["mono_ns"] <= heard.at_ns <= HOST.monotonic_ns()
+
+
+def test_nothing_said_is_nothing_heard(crew, tmp_path):
+    crew.spawn(fake(tmp_path, "mute"), 1)
+    assert crew.hear(0.3) is None
+
+
+def test_a_process_that_ends_is_told(crew):
+    crew.spawn("/bin/true", 1)
+    assert crew.hear(20).message is None
+    assert crew.send(0, {"type": "clock"}) is not None
+
+
+def test_what_is_no_message_is_told_with_its_words(crew, tmp_path):
+    crew.spawn(fake(tmp_path, "garbage"), 1)
+    crew.hear(20)
+    crew.send(0, {"type": "config", "phase": "p"})
+    heard = crew.hear(20)
+    assert heard.message is None
+    assert "Segmentation fault" in heard.reason
+
+
+@pytest.mark.parametrize("line", ["", "[1]", "3", "{", "nonsense"])
+def test_only_objects_are_messages(line):
+    assert clients.parse(line) is None
+
+
+def test_closing_ends_the_real_engine_by_the_end_of_its_input(tmp_path):
+    ledger = Ledger(tmp_path / "ledger")
+    crew = Crew(HOST, ledger)
+    crew.spawn(engine(), 2)
+    pids = crew.pids
+    crew.close()
+    assert all(gone(pid) for pid in pids)
+    assert ledger.unwind() == ()
+    ledger.close()
+
+
+def test_closing_kills_the_one_that_does_not_go(tmp_path, monkeypatch):
+    monkeypatch.setattr(clients, "FAREWELL_S", 0.3)
+    crew = Crew(HOST, Notes())
+    crew.spawn(fake(tmp_path, "stays"), 1)
+    crew.hear(20)
+    (pid,) = crew.pids
+    crew.close()
+    assert gone(pid)
+    assert crew.undo.struck
+
+
+def test_killing_ends_one_and_leaves_the_others(crew, tmp_path):
+    crew.spawn(fake(tmp_path, "well"), 2)
+    first, second = crew.pids
+    crew.kill(0)
+    crew.kill(0)
+    assert gone(first)
+    assert not gone(second, within_s=0.1)
+
+
+def test_an_engine_that_is_not_there_is_told_and_leaves_nothing(crew):
+    with pytest.raises(MissingError):
+        crew.spawn("assay-no-such-engine", 1)
+    assert crew.pids == ()
+
+
+def test_a_process_that_is_gone_has_no_start_time():
+    assert clients.start_ticks(HOST, 2**22 + 1) == "0"

@@ -1,0 +1,57 @@
+"""A lab killed at any moment: what it left is found and undone, whatever it was doing."""
+
+import os
+import random
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from assay.undo.ledger import Ledger
+from targets_host import HOST, leftovers, rules
+
+RATE = 49_999_007
+POINTS = 20
+LAB = f"""
+import sys
+sys.path.insert(0, {str(Path(__file__).parent.parent)!r})
+from targets_host import HOST, MIB, setting
+from assay import catalogue
+from assay.undo.ledger import Ledger
+from pathlib import Path
+target, ledger = catalogue.find("targets", "loopfs"), Ledger(sys.argv[1])
+print("on", flush=True)
+while True:
+    given = setting(ledger, sys.argv[2], filesystem="ext4", size=24 * MIB,
+                    limit__read_bytes_per_s={RATE}, limit__write_bytes_per_s={RATE})
+    place = target.prepare(HOST, given)
+    Path(place.address, "data").write_bytes(b"x" * MIB)
+    target.chill(HOST, place)
+    target.teardown(HOST, given, place)
+    target.remove(HOST, given)
+"""
+
+
+@pytest.mark.root
+@pytest.mark.skipif(os.geteuid() != 0, reason="loop devices, mounts and throttle rules need root")
+def test_nothing_is_left_after_kill_at_random_moments(tmp_path):
+    (tmp_path / "scratch").mkdir()
+    chance, found = random.Random(), 0
+    for _ in range(POINTS):
+        lab = subprocess.Popen(
+            [sys.executable, "-c", LAB, str(tmp_path / "ledger"), str(tmp_path / "scratch")], stdout=subprocess.PIPE
+        )
+        assert lab.stdout.readline() == b"on\n"
+        time.sleep(chance.uniform(0, 0.7))
+        lab.kill()
+        lab.wait()
+        lab.stdout.close()
+        cleaned = Ledger(tmp_path / "ledger").clean(HOST)
+        found += sum(one.state == "undone" for one in cleaned)
+        assert not [one for one in cleaned if one.state == "left"]
+        assert leftovers(tmp_path / "scratch") == ([], [], [])
+        assert rules(RATE) == []
+        assert list((tmp_path / "ledger").iterdir()) == []
+    assert found > POINTS, "the moments hit labs that had something"

@@ -1,0 +1,517 @@
+"""The life of a trial with the real engine on a real directory: bytes are conserved, all is undone, failures are runs."""
+
+import os
+import platform
+import signal
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import replace
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+
+from assay import catalogue
+from assay.catalogue import Observer
+from assay.errors import UsageError
+from assay.records import (
+    CacheState,
+    Direction,
+    Edge,
+    Event,
+    Factor,
+    Outcome,
+    Rung,
+    TargetSpec,
+    WorkloadSpec,
+)
+from assay.trial.lab import Lab, needed_bytes, used_targets
+from trial_stage import HOST, MIB, Laboratory, bulk, command, engine, experiment, fake, gone, trial
+
+SIZE = 8 * MIB
+
+
+@pytest.fixture
+def laboratory(tmp_path):
+    made = Laboratory(tmp_path)
+    yield made
+    assert made.left() == ([], ()), "the trial left something behind"
+    made.ledger.close()
+
+
+def run(laboratory, *workloads, levels=None, on_progress=lambda news: None, **kwargs):
+    lab = laboratory.lab(*workloads, **kwargs)
+    lab.install()
+    try:
+        return lab.run(trial(**(levels or {})), 1, on_progress)
+    finally:
+        lab.remove()
+
+
+def asked(observations, phase, rung, direction):
+    return sum(one.bytes for one in observations.rung(phase, rung, direction) if one.source.startswith("engine"))
+
+
+@pytest.fixture(scope="module")
+def two_clients(tmp_path_factory):
+    """One trial with two clients and real observers, looked at by many tests."""
+    laboratory = Laboratory(tmp_path_factory.mktemp("two"))
+    news = []
+    looked = ("process_io", "block", "cpu", "memory", "page_cache", "environment")
+    found = run(laboratory, bulk(quiesce=None), levels={"clients": 2}, on_progress=news.append, observers=looked)
+    left = laboratory.left()
+    laboratory.ledger.close()
+    return *found, news, left
+
+
+def test_it_finishes_and_leaves_nothing(two_clients):
+    finished, _, _, left = two_clients
+    assert (finished.outcome, finished.error) == (Outcome.FINISHED, None)
+    assert left == ([], ())
+    assert [phase.name for phase in finished.phases] == ["w.write", "w.read"]
+    assert finished.versions["assay-engine"]
+
+
+def test_what_ran_the_lab_is_kept(two_clients):
+    finished, observations, _, _ = two_clients
+    assert finished.versions["assay"] == metadata.version("assay-lab")
+    assert finished.versions["python"] == platform.python_version()
+    assert not [fact for fact in observations.facts if fact.key.startswith("program.")], "the engine is no foreign program"
+
+
+def test_bytes_are_conserved_from_the_application_to_the_system_calls(two_clients):
+    finished, observations, _, _ = two_clients
+    for phase, direction in (("w.write", Direction.WRITE), ("w.read", Direction.READ)):
+        assert asked(observations, phase, Rung.APPLICATION, direction) == 2 * SIZE
+        calls = asked(observations, phase, Rung.SYSCALL, direction)
+        assert 2 * SIZE <= calls < 2 * SIZE * 1.01
+    if finished.phases[1].cache_proved is CacheState.COLD:
+        assert asked(observations, "w.read", Rung.CLIENT_CACHE, Direction.READ) >= 2 * SIZE
+
+
+def test_totals_histograms_and_curves_agree(two_clients):
+    finished, observations, _, _ = two_clients
+    for phase, operation in zip(finished.phases, ("write", "read"), strict=True):
+        for client in phase.clients:
+            total = next(one for one in client.operations if one.operation == operation)
+            subject = f"client:{client.index}"
+            (curve,) = observations.over_time(phase.name, "application", f"{operation}.bytes", subject)
+            assert curve.value[-1] == total.bytes == SIZE
+            assert list(curve.value) == sorted(curve.value)
+            assert list(curve.at_ns) == sorted(curve.at_ns)
+            (histogram,) = [
+                one
+                for one in observations.histograms
+                if (one.phase, one.subject, one.operation) == (phase.name, subject, operation)
+            ]
+            assert sum(histogram.count) == total.count == SIZE // MIB
+
+
+def test_clients_start_together_and_times_are_relative_to_the_first_start(two_clients):
+    finished, _, _, _ = two_clients
+    first, second = finished.phases
+    assert first.start_ns == 0
+    assert second.start_ns > first.end_ns
+    for phase in finished.phases:
+        assert all(client.armed_ns < phase.start_ns <= client.started_ns for client in phase.clients)
+        assert all(phase.start_ns <= client.first_ns <= client.last_ns <= phase.end_ns for client in phase.clients)
+        assert max(client.started_ns for client in phase.clients) - phase.start_ns < 10**9
+    assert len({client.pid for client in first.clients}) == 2
+    (clock,) = finished.hosts
+    assert abs(clock.offset_ns) <= clock.error_ns, "the same clock"
+    assert clock.t0_mono_ns > 0
+
+
+def test_only_the_phase_that_writes_is_drained(two_clients):
+    finished, _, _, _ = two_clients
+    assert finished.phases[0].drain_ns > 0
+    assert finished.phases[1].drain_ns is None
+
+
+def test_quiet_is_waited_for_unless_the_knob_says_no(two_clients, laboratory):
+    waited, _, _, _ = two_clients
+    assert all(phase.quiesce_ns > 0 for phase in waited.phases)
+    hurried, _ = run(laboratory, bulk(operations=("write",)))
+    assert (hurried.phases[0].quiesce_ns, hurried.phases[0].quiet) == (0, False)
+
+
+def test_the_cold_phase_is_proved_cold(two_clients):
+    finished, _, _, _ = two_clients
+    phase = finished.phases[1]
+    assert phase.cache_asked is CacheState.COLD
+    assert len(phase.data_files) == 2
+    if phase.cache_proved is not CacheState.COLD:
+        pytest.skip("the temporary directory cannot be cold here")
+    assert phase.cached_share_before <= 0.01
+
+
+def test_observers_looked_at_the_edges_and_facts_were_taken(two_clients):
+    _, observations, _, _ = two_clients
+    assert any(one.source.startswith("process_io") for one in observations.readings)
+    assert list(observations.over_time("w.read", "lab", "cpu_ns"))
+    assert observations.fact("target.filesystem")
+    assert observations.fact("kernel.release") or any(fact.key.startswith("kernel") for fact in observations.facts)
+    assert {"cpu", "memory", "block"} <= observations.gaps.keys()
+
+
+def test_progress_names_trial_and_phase_and_ends_with_the_outcome(two_clients):
+    _, _, news, _ = two_clients
+    assert all(one["trial"] == 3 and one["attempt"] == 1 for one in news)
+    events = [one["event"] for one in news]
+    assert events[0] == "started"
+    assert events[-1] == "finished"
+    assert news[-1]["outcome"] == "finished"
+    assert {one["phase"] for one in news if one["event"] == "running"} == {"write", "read"}
+
+
+def test_what_changes_a_trial_are_its_levels(laboratory):
+    smaller = {"clients": 1, "w.size": MIB, "os": "netware", "x.size": 7}
+    finished, observations = run(laboratory, bulk(), levels=smaller)
+    assert finished.outcome is Outcome.FINISHED
+    assert asked(observations, "w.write", Rung.APPLICATION, Direction.WRITE) == MIB
+
+
+def test_only_the_workload_that_is_a_level_is_run(laboratory):
+    finished, _ = run(laboratory, bulk("a"), bulk("b", operations=("write",)), levels={"workload": "b"})
+    assert [phase.name for phase in finished.phases] == ["b.write"]
+
+
+def test_two_workloads_with_phases_of_one_name_stay_apart(laboratory):
+    finished, observations = run(laboratory, bulk("a"), bulk("b", size=2 * MIB))
+    assert [phase.name for phase in finished.phases] == ["a.write", "a.read", "b.write", "b.read"]
+    assert asked(observations, "b.read", Rung.APPLICATION, Direction.READ) == 2 * MIB
+
+
+def test_a_warm_phase_is_proved_warm_and_reads_nothing_from_the_device(laboratory):
+    finished, observations = run(laboratory, bulk(cache="warm"), observers=("process_io",))
+    phase = finished.phases[1]
+    assert (phase.cache_proved, phase.cached_share_before) == (CacheState.WARM, 1.0)
+    assert asked(observations, "w.read", Rung.SYSCALL, Direction.READ) >= SIZE
+    assert asked(observations, "w.read", Rung.CLIENT_CACHE, Direction.READ) < SIZE // 10
+
+
+def test_counters_of_an_observer_that_is_left_out_are_left_out(laboratory):
+    _, blind = run(laboratory, bulk(operations=("write",)))
+    _, seeing = run(laboratory, bulk(operations=("write",)), observers=("process_io",))
+    assert asked(blind, "w.write", Rung.APPLICATION, Direction.WRITE) == SIZE
+    assert asked(blind, "w.write", Rung.SYSCALL, Direction.WRITE) == 0
+    assert asked(seeing, "w.write", Rung.SYSCALL, Direction.WRITE) >= SIZE
+
+
+def test_a_client_can_be_made_late(laboratory):
+    finished, _ = run(laboratory, bulk(start_delay=300_000_000, operations=("write",)), levels={"clients": 2})
+    first, second = finished.phases[0].clients
+    assert second.first_ns - first.first_ns > 250_000_000
+    assert second.started_ns >= 300_000_000
+
+
+def test_a_foreign_command_reports_its_time_and_is_judged_by_its_status(laboratory):
+    finished, _ = run(laboratory, command("c", "sleep", "0.3"))
+    assert finished.outcome is Outcome.FINISHED
+    assert finished.phases[0].values["command.elapsed_ns"] > 0.3e9
+    failed, _ = run(laboratory, command("c", "sh", "-c", "echo broken >&2; exit 3"))
+    assert failed.outcome is Outcome.FAILED
+    assert "status 3: broken" in failed.error
+
+
+def test_figures_of_several_commands_add_up_or_the_worst_counts(laboratory):
+    said = command("c", "echo", "rate 5 MB/s", parse="regex", pattern=r"rate (\d+)", unit="MB/s", operation="read")
+    finished, _ = run(laboratory, said, levels={"clients": 3})
+    assert finished.phases[0].values == {"read.bytes_per_s": 15e6}
+
+
+def test_output_that_cannot_be_read_fails_the_run(laboratory):
+    said = command("c", "echo", "nothing", parse="regex", pattern=r"rate (\d+)", unit="MB/s", operation="read")
+    failed, _ = run(laboratory, said)
+    assert failed.outcome is Outcome.FAILED
+    assert "found no match" in failed.error
+
+
+def test_bytes_that_a_command_tells_are_its_own_rung(laboratory):
+    said = command("c", "echo", "moved 7 MB", parse="regex", pattern=r"moved (\d+)", unit="MB", operation="read")
+    _, observations = run(laboratory, said)
+    (told,) = observations.rung("c.run", Rung.APPLICATION, Direction.READ)
+    assert (told.source, told.bytes) == ("command", 7_000_000)
+
+
+def test_events_happen_at_their_time_and_are_facts(laboratory):
+    mark = laboratory.scratch / "mark"
+    loud = WorkloadSpec(
+        name="c",
+        kind="command",
+        knobs={"argv": ("sleep", "1"), "parse": "elapsed"},
+        events=(
+            Event(phase="run", at_ns=200_000_000, run=("touch", str(mark))),
+            Event(phase="other", at_ns=0, run=("false",)),
+        ),
+    )
+    finished, observations = run(laboratory, loud)
+    assert finished.outcome is Outcome.FINISHED
+    assert mark.exists()
+    (fact,) = [fact for fact in observations.facts if fact.key == "event.c.run.0"]
+    assert fact.value.startswith("at 0.")
+    assert "exit status 0" in fact.value
+
+
+@pytest.mark.parametrize(
+    ("event", "words"),
+    [
+        (Event(phase="run", at_ns=0, run=("false",)), "exit status 1"),
+        (Event(phase="run", at_ns=10**12, run=("true",)), "ended before its event"),
+    ],
+)
+def test_an_event_that_does_not_happen_makes_the_run_partial(laboratory, event, words):
+    short = WorkloadSpec(name="c", kind="command", knobs={"argv": ("sleep", "0.5"), "parse": "elapsed"}, events=(event,))
+    partial, _ = run(laboratory, short)
+    assert partial.outcome is Outcome.PARTIAL
+    assert words in partial.error
+
+
+# ------------------------------------------------------------------------------------------ what goes wrong
+
+
+@pytest.mark.parametrize(
+    ("mode", "outcome", "words"),
+    [
+        ("debug", Outcome.FAILED, "expected a release build"),
+        ("refuses", Outcome.FAILED, "open /x: Permission denied"),
+        ("garbage", Outcome.FAILED, "Segmentation fault"),
+        ("dies", Outcome.PARTIAL, "its process has ended"),
+        ("half", Outcome.PARTIAL, "client 1 was lost"),
+        ("full", Outcome.FAILED, "No space left on device"),
+    ],
+)
+def test_engines_that_fail_make_runs_that_say_so(laboratory, tmp_path, mode, outcome, words):
+    ended, _ = run(laboratory, bulk(operations=("write",)), levels={"clients": 2}, engine_path=fake(tmp_path, mode))
+    assert (ended.outcome, ended.trial.id, ended.attempt) == (outcome, 3, 1)
+    assert words in ended.error
+
+
+def test_the_results_of_the_clients_that_were_not_lost_are_kept(laboratory, tmp_path):
+    partial, observations = run(
+        laboratory, bulk(operations=("write",)), levels={"clients": 2}, engine_path=fake(tmp_path, "half")
+    )
+    (phase,) = partial.phases
+    assert [client.index for client in phase.clients] == [0]
+    assert len(list(observations.rung("w.write", Rung.APPLICATION, Direction.WRITE))) == 1
+
+
+def test_after_a_phase_that_did_not_end_well_no_other_is_run(laboratory, tmp_path):
+    failed, _ = run(laboratory, bulk("a"), bulk("b"), engine_path=fake(tmp_path, "full"))
+    assert [phase.name for phase in failed.phases] == ["a.write"]
+
+
+def test_an_engine_that_is_not_there_fails_the_run(laboratory, tmp_path):
+    failed, _ = run(laboratory, bulk(), engine_path=str(tmp_path / "no-engine"))
+    assert failed.outcome is Outcome.FAILED
+    assert "no-engine" in failed.error
+
+
+def test_a_target_that_went_away_fails_the_run(laboratory):
+    lab = laboratory.lab(bulk())
+    lab.install()
+    laboratory.work.rmdir()
+    failed, _ = lab.run(trial(), 1)
+    laboratory.work.mkdir()
+    assert failed.outcome is Outcome.FAILED
+    assert "found nothing at" in failed.error
+
+
+def test_an_observer_that_breaks_is_missing_evidence(laboratory):
+    def breaks(host, subject):
+        raise PermissionError("not for you")
+
+    broken = Observer(
+        name="broken",
+        gives=("x.y", "L0.write"),
+        cost="",
+        available=lambda host: None,
+        read=breaks,
+        parse=lambda *_: catalogue.Evidence(),
+    )
+    lab = laboratory.lab(bulk(operations=("write",)))
+    lab.observers = (broken,)
+    lab.install()
+    finished, observations = lab.run(trial(), 1)
+    assert finished.outcome is Outcome.FINISHED
+    assert observations.missing.keys() == {"x.y"}, "the bytes were had from another source"
+
+
+def test_wrong_knobs_are_all_told_before_anything_is_set_up(tmp_path):
+    nowhere = TargetSpec(name="gone", kind="directory", knobs={"path": str(tmp_path / "gone")})
+    asked_for = experiment(tmp_path / "also-gone", bulk(), factors=(Factor(path="target", levels=("here", "gone")),))
+    both = type(asked_for)(**{**vars(asked_for), "targets": (*asked_for.targets, nowhere)})
+    lab = Lab(experiment=both, host=HOST, ledger=None, scratch=str(tmp_path), engine="x", observers=())
+    with pytest.raises(UsageError) as caught:
+        lab.install()
+    assert "target here" in str(caught.value)
+    assert "target gone" in str(caught.value)
+    lab.remove()
+
+
+def test_targets_that_no_trial_asks_for_are_left_alone(tmp_path):
+    two = tuple(TargetSpec(name=name, kind="directory", knobs={"path": str(tmp_path)}) for name in ("a", "b"))
+    plain = type(experiment(tmp_path))(**{**vars(experiment(tmp_path)), "targets": two})
+    assert [spec.name for spec in used_targets(plain)] == ["a"]
+
+
+def test_space_is_needed_for_the_most_clients(tmp_path):
+    one = needed_bytes(experiment(tmp_path, bulk()))
+    four = needed_bytes(experiment(tmp_path, bulk(), factors=(Factor(path="clients", levels=(1, 4)),)))
+    assert four == 4 * one > 0
+
+
+# ------------------------------------------------------------------------------------------ interrupts
+
+
+def children_of(pid):
+    found = HOST.run(["ps", "-o", "pid=", "--ppid", str(pid)], check=False).stdout.split()
+    return [int(child) for child in found]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_in_the_middle_ends_the_run_after_its_teardown(laboratory, number):
+    pids = []
+
+    def interrupt(news):
+        if news["event"] == "running" and not pids:
+            pids.extend(children_of(os.getpid()))
+            threading.Timer(0.3, os.kill, (os.getpid(), number)).start()
+
+    before = signal.getsignal(number)
+    started = time.monotonic()
+    ended, _ = run(laboratory, command("c", "sleep", "60"), on_progress=interrupt)
+    assert ended.outcome is Outcome.INTERRUPTED
+    assert time.monotonic() - started < 30
+    assert pids
+    assert all(gone(pid) for pid in pids)
+    assert signal.getsignal(number) is before
+
+
+LAB = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from pathlib import Path
+from trial_stage import Laboratory, bulk, command, trial
+laboratory = Laboratory(Path(sys.argv[2]))
+lab = laboratory.lab(bulk(), command("c", "sleep", "60"))
+lab.install()
+print("on", flush=True)
+found, _ = lab.run(trial(clients=2), 1, lambda news: print(news["event"], flush=True))
+lab.remove()
+print(found.outcome, laboratory.left(), flush=True)
+"""
+
+
+@pytest.mark.parametrize("delay_s", [0.0, 0.15, 0.4, 0.8, 1.2])
+def test_ctrl_c_at_any_moment_leaves_nothing(tmp_path, delay_s):
+    engine()
+    lab = subprocess.Popen(
+        [sys.executable, "-c", LAB, str(Path(__file__).parent.parent), str(tmp_path)],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert lab.stdout.readline() == "on\n"
+    assert lab.stdout.readline() == "started\n"
+    time.sleep(delay_s)
+    children = children_of(lab.pid)
+    lab.send_signal(signal.SIGINT)
+    said, _ = lab.communicate(timeout=60)
+    assert said.splitlines()[-1] == "interrupted ([], ())"
+    assert lab.returncode == 0
+    assert all(gone(pid) for pid in children)
+
+
+def test_a_killed_lab_takes_its_engines_with_it(tmp_path):
+    engine()
+    lab = subprocess.Popen(
+        [sys.executable, "-c", LAB, str(Path(__file__).parent.parent), str(tmp_path)], stdout=subprocess.PIPE, text=True
+    )
+    while lab.stdout.readline() != "running\n":
+        pass
+    engines = children_of(lab.pid)
+    assert engines
+    lab.kill()
+    lab.communicate(timeout=30)
+    assert all(gone(pid) for pid in engines)
+
+
+def test_the_edges_of_a_phase_come_in_order(laboratory):
+    seen = []
+    spy = Observer(
+        name="spy",
+        gives=(),
+        cost="",
+        available=lambda host: None,
+        read=lambda host, subject: {"files": [Path(path).exists() for path in subject.paths]},
+        parse=lambda host, phase, looks, subject: (
+            seen.extend((phase, look.edge, look.at_ns) for look in looks) or catalogue.Evidence()
+        ),
+        every_s=0.05,
+    )
+    lab = laboratory.lab(bulk(operations=("write",)))
+    lab.observers = (spy,)
+    lab.install()
+    finished, _ = lab.run(trial(), 1)
+    edges = [edge for _, edge, _ in seen if edge is not Edge.POLL]
+    assert edges == [Edge.QUIET, Edge.ARMED, Edge.LAST, Edge.DRAINED]
+    at = {edge: at_ns for _, edge, at_ns in seen if edge is not Edge.POLL}
+    (phase,) = finished.phases
+    assert at[Edge.ARMED] - at[Edge.QUIET] >= 250_000_000
+    assert at[Edge.ARMED] < phase.start_ns <= phase.end_ns <= at[Edge.LAST] < at[Edge.DRAINED]
+
+
+@pytest.mark.root
+@pytest.mark.skipif(os.geteuid() != 0, reason="loop devices and throttle rules need root")
+def test_a_disk_of_known_speed_is_that_fast_and_its_drain_is_timed(laboratory):
+    rate = 20_000_000
+    knobs = {"filesystem": "ext4", "size": 64 * MIB, "limit.read_bytes_per_s": rate, "limit.write_bytes_per_s": rate}
+    load = bulk(size=16 * MIB, flush="none", memory=256 * MIB, cpus=1, quiesce=None)
+    lab = laboratory.lab(load, observers=("block",))
+    disk = TargetSpec(name="disk", kind="loopfs", knobs=knobs)
+    lab.experiment = type(lab.experiment)(**{**vars(lab.experiment), "targets": (disk,)})
+    try:
+        lab.install()
+        finished, observations = lab.run(trial(), 1)
+    finally:
+        lab.remove()
+    assert (finished.outcome, finished.error) == (Outcome.FINISHED, None)
+    write, read = finished.phases
+    assert write.drain_ns > 0.9 * 16 * MIB / rate * 1e9, "what was only in memory is charged to the drain"
+    assert read.cache_proved is CacheState.COLD
+    assert read.end_ns - read.start_ns > 0.9 * 16 * MIB / rate * 1e9
+    lowest = sum(one.bytes for one in observations.rung("w.read", Rung.LOWEST_DEVICE, Direction.READ))
+    assert lowest >= 16 * MIB
+    assert any(fact.key.endswith("siblings") for fact in observations.facts)
+
+
+def test_workloads_of_one_trial_share_their_memory(laboratory):
+    failed, _ = run(laboratory, bulk("a", memory=64 * MIB), bulk("b"))
+    assert failed.outcome is Outcome.FAILED
+    assert "expected the same memory" in failed.error
+
+
+def test_cpus_that_this_host_has_not_are_told_before_anything_is_set_up(laboratory):
+    factors = (Factor(path="w.cpus", levels=((99_998,), (0, 99_999), 1)),)
+    lab = laboratory.lab(bulk(), command("c", "true", cpus=(99_997,)), factors=factors)
+    with pytest.raises(UsageError) as caught:
+        lab.install()
+    lines = str(caught.value).splitlines()
+    assert [line.partition("; expected")[0] for line in lines] == [
+        "workload w: found cpus = [99998]",
+        "workload w: found cpus = [0, 99999]",
+        "workload c: found cpus = [99997]",
+    ]
+
+
+def test_limits_of_devices_that_are_not_there_are_told_before_anything_is_set_up(tmp_path):
+    limits = {"local.lo": "1GbE", "local.loop77": "1 GB/s", "filer.sda": "SATA-3", "local.nosuchdisk": "100 MB/s"}
+    asked = replace(experiment(tmp_path, bulk()), limits=limits)
+    lab = Lab(experiment=asked, host=HOST, ledger=None, scratch=str(tmp_path), engine="x", observers=())
+    with pytest.raises(UsageError) as caught:
+        lab.install()
+    (line,) = str(caught.value).splitlines()
+    assert line.startswith('found limit "local.nosuchdisk"; expected a block device or a network interface of local: ')
+    assert ", lo" in line

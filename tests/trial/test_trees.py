@@ -1,0 +1,88 @@
+"""Some files stand for a tree, and the whole tree is made cold."""
+
+import os
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assay import catalogue
+from assay.errors import TrialError
+from assay.records import CacheState, EndpointKind, PhasePlan, Place
+from assay.trial import cache_state, trees
+from trial_stage import HOST
+
+DIRECTORY = catalogue.find("targets", "directory")
+PLAN = PhasePlan(name="read", operations=("read",), directions={}, cache=CacheState.COLD)
+
+
+def place(path):
+    return Place(target="t", host="local", kind=EndpointKind.DIRECTORY, address=str(path), filesystem="ext4")
+
+
+@pytest.fixture
+def tree(tmp_path):
+    """40 files of one page each, an empty one, a link, and names that are not usual."""
+    root = tmp_path / "tree"
+    (root / "sub").mkdir(parents=True)
+    for number in range(40):
+        path = root / ("sub" if number % 2 else ".") / f"file {number}\n"
+        path.write_bytes(os.urandom(4096))
+        with path.open("rb") as file:
+            os.fsync(file.fileno())
+    (root / "empty").touch()
+    (root / "link").symlink_to("empty")
+    (root / os.fsdecode(b"not \xff text")).write_bytes(b"x")
+    return root
+
+
+@given(st.sets(st.text(st.characters(exclude_characters="\0", codec="utf-8"), min_size=1), max_size=400), st.integers(0, 9))
+def test_the_same_seed_draws_the_same_files_in_whatever_order_they_come(paths, seed):
+    drawn = trees.drawn(sorted(paths), seed)
+    assert drawn == trees.drawn(sorted(paths, reverse=True), seed)
+    assert set(drawn) <= paths
+    assert len(set(drawn)) == len(drawn) == min(len(paths), 16)
+
+
+def test_of_a_large_tree_256_stand_for_it_and_another_seed_draws_others():
+    paths = [f"/x/{number}" for number in range(30_000)]
+    assert len(trees.drawn(paths, 1)) == 256
+    assert len(trees.drawn(paths[:5_000], 1)) == 100
+    assert len(set(trees.drawn(paths, 1)) & set(trees.drawn(paths, 2))) < 50
+    halves = sum(int(path[3:]) < 15_000 for path in trees.drawn(paths, 1))
+    assert 80 < halves < 176
+
+
+def test_only_files_with_content_and_a_name_are_drawn(tree):
+    plan = trees.settled(HOST, place(tree.parent), replace(PLAN, tree=str(tree)), 7)
+    assert len(plan.data_files) == 16
+    assert all("file " in path and Path(path).stat().st_size == 4096 for path in plan.data_files)
+    assert len(list(trees.files(HOST, str(tree)))) == 40
+
+
+def test_a_tree_is_not_walked_where_nothing_is_to_be_known(tree):
+    left = replace(PLAN, tree=str(tree), cache=CacheState.AS_LEFT)
+    assert trees.settled(HOST, place(tree.parent), left, 7) is left
+    assert trees.settled(HOST, place(tree.parent), PLAN, 7) is PLAN
+
+
+def test_a_tree_on_another_file_system_is_refused(tree):
+    with pytest.raises(TrialError, match="another file system"):
+        trees.settled(HOST, place("/proc"), replace(PLAN, tree=str(tree)), 7)
+
+
+@pytest.mark.parametrize("at", ["inside", "outside"])
+def test_every_file_of_a_tree_is_made_cold_and_not_only_those_that_stand_for_it(tree, tmp_path, at):
+    if subprocess.check_output(["stat", "-f", "-c", "%T", tree], text=True).strip() == "tmpfs":
+        pytest.skip("the temporary directory is in memory: nothing there can be cold")
+    own = place(tmp_path if at == "inside" else tmp_path / "elsewhere")
+    Path(own.address).mkdir(exist_ok=True)
+    files = list(trees.files(HOST, str(tree)))
+    assert cache_state.resident_share(HOST, files) == 1.0
+    plan = trees.settled(HOST, own, replace(PLAN, tree=str(tree)), 7)
+    proof = cache_state.establish(HOST, DIRECTORY, own, plan)
+    assert (proof.proved, proof.refusal) == (CacheState.COLD, None)
+    assert cache_state.resident_share(HOST, files) == 0.0
