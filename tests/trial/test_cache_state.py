@@ -100,7 +100,7 @@ def test_what_cannot_be_made_cold_is_told_and_not_claimed(stage):
     place, path = stage
     host = Local()
     host.syscalls = Reluctant()
-    target = type(DIRECTORY)(**{**vars(DIRECTORY), "chill": refuses})
+    target = type(DIRECTORY)(**{**vars(DIRECTORY), "drop_caches": refuses})
     proof = cache_state.establish(host, target, place, plan(CacheState.COLD, path))
     assert proof.proved is None
     assert proof.share == 0.9
