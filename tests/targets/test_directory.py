@@ -69,7 +69,7 @@ def test_drop_caches_makes_files_cold_and_keeps_their_data(undo, base):
 
 def test_drop_caches_without_system_calls_is_refused(undo, base, tmp_path):
     place = TARGET.prepare(HOST, setting(undo, base, path=str(base)))
-    with pytest.raises(RefusedError, match="as-left"):
+    with pytest.raises(RefusedError, match="unchanged"):
         TARGET.drop_caches(Local("far", root=tmp_path), place)
 
 

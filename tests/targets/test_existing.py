@@ -98,7 +98,7 @@ def test_drop_caches_makes_every_file_cold(tree):
 
 def test_drop_caches_without_system_calls_is_refused(tree, tmp_path):
     place = TARGET.prepare(HOST, setting(None, tree, path=str(tree)))
-    with pytest.raises(RefusedError, match="as-left"):
+    with pytest.raises(RefusedError, match="unchanged"):
         TARGET.drop_caches(Local("far", root=tmp_path), place)
 
 

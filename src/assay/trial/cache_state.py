@@ -1,7 +1,7 @@
 """Puts the caches into the state that a phase asks for, and proves by cachestat(2) which state they are in.
 
-Cold: the pages of the data files, and of the image files below, are given back; where that does not do, the target drops its caches
-itself. Warm: the files are read in. As-left: nothing is touched. The proof is taken in every case.
+Cold: the pages of the data files, and of the image files below, are given back; where that does not do, the target does it
+itself. Warm: the files are read in. Unchanged: nothing is touched. The proof is taken in every case.
 """
 
 from __future__ import annotations
