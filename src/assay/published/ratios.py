@@ -115,7 +115,7 @@ def _from_to(low: str, high: str) -> str:
 
 
 def _claimed(case: Case, ratio: Ratio) -> Finding:
-    """A claimed share against all that it is usually made of: the difference by either base, the ratio, the scale-up."""
+    """A claimed share against all that it is usually made of: the difference by either base, the ratio, the parallel efficiency."""
     share = case.statement.of(Kind.SHARE)[0]
     tolerance = case.limit("E05", "disagreement_share")
     fits = [words for words, one in _readings(ratio) if one.meets(share.interval, tolerance)]

@@ -1,4 +1,4 @@
-"""What a foreign command is expected to have done, so that what it reports can be held against it.
+"""What an external command is expected to have done, so that what it reports can be held against it.
 
 `EXPECTED`: its knobs `expected_count`, `expected_bytes` and `expected_read_share`; add them to KNOBS. They tell the command
 nothing: rules G05 and G08 read them.

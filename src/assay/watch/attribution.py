@@ -1,4 +1,4 @@
-"""Who did the work of a foreign command: the command as a whole, or each of several calls of a tool in it. Pure."""
+"""Who did the work of an external command: the command as a whole, or each of several calls of a tool in it. Pure."""
 
 from __future__ import annotations
 

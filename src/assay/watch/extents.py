@@ -1,4 +1,4 @@
-"""What the files that a foreign command turned out to have read are made of: data, holes, space that was never written.
+"""What the files that an external command turned out to have read are made of: data, holes, space that was never written.
 
 The observer of pages looks at files that are known beforehand. Reading does not change extents, so later is not too late.
 """

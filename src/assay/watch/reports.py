@@ -1,4 +1,4 @@
-"""What a foreign tool says that it measured: found by its arguments and its output, read by its parser. Pure.
+"""What an external tool says that it measured: found by its arguments and its output, read by its parser. Pure.
 
 A tool may stand in a script (`sh -c 'dd ... | ...'`): every simple command that a shell is given may be the tool.
 """

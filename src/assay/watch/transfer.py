@@ -1,4 +1,4 @@
-"""What a foreign command moved, where it says nothing of that itself: as its calls and storage were seen to move it. Pure."""
+"""What an external command moved, where it says nothing of that itself: as its calls and storage were seen to move it. Pure."""
 
 from __future__ import annotations
 
