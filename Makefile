@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help build quick test check weigh docs dist tools clean
+.PHONY: help build quick test check bench docs dist tools clean
 
 UV := .build/uv/bin/uv
 BIN := .venv/bin
@@ -50,7 +50,7 @@ check: .build/dev.stamp $(ENGINE) ## formatters, linters, types, import contract
 	cargo clippy --release --locked --quiet --workspace --all-targets -- -D warnings
 	$(BIN)/pytest -q tests/test_catalogue.py tests/test_language.py
 
-weigh: build .build/dev.stamp ## the lab weighs itself: engine cost, observer cost, noise (informational; takes long)
+bench: build .build/dev.stamp ## measure the cost of the lab itself: engine, observers, noise (informational; takes long)
 	$(BIN)/python benchmarks/run.py
 
 docs: build ## the pages that are made from the code
