@@ -19,8 +19,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from assay.catalogue import Unit
-from assay.settings.knobs import Values, choice, integer, names, quantity, text, texts, told
+from assay.records import StopRule
+from assay.settings.knobs import Values, choice, integer, names, quantity, switch, text, texts, told
 from assay.units import Refusal, attempt
+from assay.units import format as written
 
 MOST_PER_S = 10**9
 """What the engine takes at most."""
@@ -39,6 +41,17 @@ LOAD = (
     choice("arrivals", "how the operations of a rate or a schedule follow each other", "constant", "poisson"),
     quantity("late", "from so much after it was due an operation counts as late; 100 us", Unit.NANOSECONDS),
     texts("schedule", 'rates one after the other: "10 s at 100 /s", "10 s from 100 /s to 900 /s", "5 s pause"'),
+)
+
+ROUND_NS = 5_000_000_000
+LEAST_ROUND_NS = 200_000_000
+"""Ten progress messages of the clients in each round are not too many for them, and show what is inside it."""
+LEAST_ROUNDS = 6
+"""Five rounds must be alike, and the clients say how far they are a little late."""
+
+STEADY = (
+    switch("until_steady", "stop as soon as five rounds are alike; duration is then the longest time allowed"),
+    quantity("round", "length of a round of until_steady", Unit.NANOSECONDS, ROUND_NS, (LEAST_ROUND_NS, None)),
 )
 
 _STAGE = re.compile(r"(?P<time>.+?)\s+(?:at\s+(?P<at>.+)|from\s+(?P<low>.+?)\s+to\s+(?P<high>.+)|(?P<pause>pause))")
@@ -172,3 +185,28 @@ def scheduled_ns(setting: Mapping[str, object]) -> int | None:
     planned = load.get("schedule")
     stages = sum(int(stage["duration_ns"]) for stage in planned) if isinstance(planned, tuple | list) else 0
     return min((one for one in (told, stages) if isinstance(one, int) and one), default=None)
+
+
+def steady_mistakes(values: Values) -> tuple[str, ...]:
+    """What of the steady state contradicts the other knobs."""
+    if not values.get("until_steady"):
+        return ()
+    duration, least = integer(values, "duration"), LEAST_ROUNDS * integer(values, "round", ROUND_NS)
+    found, expected = written(duration, Unit.NANOSECONDS), written(least, Unit.NANOSECONDS)
+    mistakes = (
+        (not duration, "found until_steady without duration; expected the longest time allowed"),
+        (
+            0 < duration < least,
+            f"found duration {found} with until_steady; expected at least {LEAST_ROUNDS} rounds, {expected}",
+        ),
+        (integer(values, "ops"), "found until_steady with ops; expected one of them"),
+        (names(values, "schedule"), "found until_steady with schedule; expected one of them: a schedule has its end"),
+    )
+    return told(mistakes)
+
+
+def stop_rule(values: Values, *, is_timed: bool) -> StopRule:
+    """What ends a measured phase; `is_timed`: whether it has a time limit of its own."""
+    if values.get("until_steady"):
+        return StopRule.STEADY
+    return StopRule.TIME if is_timed else StopRule.WORK

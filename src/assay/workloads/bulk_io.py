@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from assay.catalogue import PLACEMENT, Order, Unit, Workload
 from assay.records import CacheState, Direction, EndpointKind, PhasePlan, Value
-from assay.settings import data, flushes, load, paths, patterns, regions, steady
+from assay.settings import data, load, paths, patterns, regions
 from assay.settings.knobs import Values, choice, integer, names, number, quantity, resolved, text, texts
 from assay.settings.patterns import OPERATIONS
 
@@ -25,12 +25,12 @@ KNOBS = (
     *regions.REGION,
     *patterns.PATTERN,
     *paths.PATH,
-    *flushes.FLUSH,
+    *data.FLUSH,
     *data.DATA,
     quantity("duration", "stop after this time instead of after the work", Unit.NANOSECONDS),
     number("ops", "stop after so many operations of each worker"),
     *load.LOAD,
-    *steady.STEADY,
+    *load.STEADY,
     choice("cache", "state of the caches before reads", "as-left", "cold", "warm"),
     *PLACEMENT,
 )
@@ -46,7 +46,7 @@ def operations(knobs: Mapping[str, Value]) -> Mapping[str, str]:
     values = resolved(KNOBS, knobs)
     done = [called for name in chosen(knobs) for called in patterns.done_as(name)]
     figures = {called: "ops_per_s" if called.startswith("random") else "bytes_per_s" for called in done}
-    called_flushes = (flushes.flush_name(values, name) for name in chosen(knobs))
+    called_flushes = (data.flush_name(values, name) for name in chosen(knobs))
     return figures | {flush: "latency_p99_ns" for flush in called_flushes if flush}
 
 
@@ -57,11 +57,11 @@ def check(knobs: Mapping[str, Value]) -> tuple[str, ...]:
         *patterns.pattern_mistakes(values),
         *regions.region_mistakes(values),
         *paths.path_mistakes(values),
-        *flushes.flush_mistakes(values),
+        *data.flush_mistakes(values),
         *data.data_mistakes(values),
         *load.load_mistakes(values),
         *load.timed_mistakes(values),
-        *steady.steady_mistakes(values),
+        *load.steady_mistakes(values),
     )
 
 
@@ -111,16 +111,16 @@ def layout(order: Order, values: Values) -> PhasePlan:
 
 def plan(order: Order, values: Values, name: str) -> PhasePlan:
     """One measured phase of all clients."""
-    pattern, flush = OPERATIONS[name], flushes.flush_name(values, name)
+    pattern, flush = OPERATIONS[name], data.flush_name(values, name)
     done = patterns.done_as(name)
     ends = integer(values, "duration") or load.lasts_ns(values)
-    durable = bool(flush) and flushes.is_durable(values)
+    durable = bool(flush) and data.is_durable(values)
     return PhasePlan(
         name=name,
         operations=(*done, *((flush,) if flush else ())),
-        directions={**done, **flushes.flush_directions(values, name)},
+        directions={**done, **data.flush_directions(values, name)},
         cache=CacheState(text(values, "cache")) if pattern.reads else CacheState.AS_LEFT,
-        stop=steady.stop_rule(values, is_timed=bool(ends)),
+        stop=load.stop_rule(values, is_timed=bool(ends)),
         settings=tuple(setting(order, values, name, client) for client in range(len(order.endpoints))),
         data_files=regions.paths(order, values),
         flush_in_clock=durable or (pattern.writes and text(values, "sync") == "dsync"),
@@ -136,7 +136,7 @@ def setting(order: Order, values: Values, name: str, client: int) -> Mapping[str
         "record_size": values["record_size"],
         "layout": shared,
         **paths.path_setting(values, name),
-        **flushes.flush_setting(values, name),
+        **data.flush_setting(values, name),
         "create": OPERATIONS[name].writes and not OPERATIONS[name].keeps,
         **data.data_setting(values, name, fills=does_all(values)),
         "ops": values["ops"],

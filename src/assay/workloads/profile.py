@@ -12,7 +12,7 @@ from itertools import pairwise
 from assay.catalogue import PLACEMENT, Knob, KnobKind, Order, Unit, Workload
 from assay.errors import InputErrors, Mistake
 from assay.records import CacheState, Direction, EndpointKind, PhasePlan, Value
-from assay.settings import load, paths, regions, steady
+from assay.settings import load, paths, regions
 from assay.settings.knobs import Values, choice, in_bytes, integer, number, quantity, resolved, switch, text, told
 from assay.settings.profiles import Profile, read, shipped
 
@@ -44,7 +44,7 @@ KNOBS = (
     quantity("duration", "stop after this time", Unit.NANOSECONDS),
     number("ops", "stop after so many requests of each worker"),
     *load.LOAD,
-    *steady.STEADY,
+    *load.STEADY,
     choice("cache", "state of the caches before it begins", "as-left", "cold", "warm"),
     *PLACEMENT,
 )
@@ -94,7 +94,7 @@ def check(knobs: Mapping[str, Value]) -> tuple[str, ...]:
         *paths.path_mistakes({**values, "record_size": largest, "register": "probe"}),
         *load.load_mistakes(values),
         *load.timed_mistakes(values),
-        *steady.steady_mistakes(values),
+        *load.steady_mistakes(values),
     )
 
 
@@ -153,7 +153,7 @@ def mix(values: Values, profile: Profile, clients: tuple[Stretches, ...]) -> Pha
         operations=tuple(done(profile)),
         directions=done(profile),
         cache=CacheState(text(values, "cache")),
-        stop=steady.stop_rule(values, is_timed=bool(integer(values, "duration") or load.lasts_ns(values))),
+        stop=load.stop_rule(values, is_timed=bool(integer(values, "duration") or load.lasts_ns(values))),
         settings=tuple({**all_told, "regions": mine} for mine in clients),
         data_files=data_files(clients),
         flush_in_clock=sync == "dsync" and profile.read_share < 1,
