@@ -15,7 +15,7 @@ from assay.catalogue import PLACEMENT, Knob, KnobKind, Order, Unit, Workload
 from assay.errors import InputErrors
 from assay.records import CacheState, Direction, EndpointKind, PhasePlan, StopRule, Value
 from assay.settings import populations
-from assay.settings.knobs import choice, integer, names, number, quantity, resolved, text, texts, told
+from assay.settings.knobs import choice, integer, names, number, quantity, resolved, text, texts, messages
 from assay.settings.load import LOAD, lasts_ns, least_s, load_mistakes, load_setting
 
 CREATES = ("create", "mkdir")
@@ -127,19 +127,19 @@ def order_mistakes(operations: tuple[str, ...], what: str) -> tuple[tuple[object
     )
 
 
-def chosen(knobs: Mapping[str, Value]) -> tuple[str, ...]:
+def operation_sequence(knobs: Mapping[str, Value]) -> tuple[str, ...]:
     """The operations in the order in which they are asked for."""
     return names(resolved(KNOBS, knobs), "operations")
 
 
 def operations(knobs: Mapping[str, Value]) -> Mapping[str, str]:
     """Every operation is judged by its rate where no measure is named."""
-    return dict.fromkeys(chosen(knobs), "ops_per_s")
+    return dict.fromkeys(operation_sequence(knobs), "ops_per_s")
 
 
 def check(knobs: Mapping[str, Value]) -> tuple[str, ...]:
     """Operations that cannot follow each other, and numbers that do not fit each other."""
-    values, done = resolved(KNOBS, knobs), chosen(knobs)
+    values, done = resolved(KNOBS, knobs), operation_sequence(knobs)
     every, count, workers = (integer(values, name) for name in ("list_every", "count", "workers"))
     schedule, what = names(values, "schedule"), text(values, "object")
     sized = [name for name in ("file_bytes", "population") if values[name]]
@@ -159,7 +159,7 @@ def check(knobs: Mapping[str, Value]) -> tuple[str, ...]:
             "found schedule with several phases; expected one: what a schedule leaves undone, those after it would miss",
         ),
     )
-    return (*told(mistakes), *load_mistakes(values), *_population_mistakes(values))
+    return (*messages(mistakes), *load_mistakes(values), *_population_mistakes(values))
 
 
 def _population_mistakes(values: Mapping[str, Value]) -> tuple[str, ...]:
@@ -168,7 +168,7 @@ def _population_mistakes(values: Mapping[str, Value]) -> tuple[str, ...]:
         largest = max(sizes(values))
     except InputErrors as error:
         return tuple(str(error).splitlines())
-    return told([(largest > MOST_BYTES, f"found files of {largest:,} bytes in the population; expected at most {MOST_BYTES:,}")])
+    return messages([(largest > MOST_BYTES, f"found files of {largest:,} bytes in the population; expected at most {MOST_BYTES:,}")])
 
 
 def sizes(values: Mapping[str, Value]) -> Mapping[int, int]:
@@ -186,7 +186,7 @@ def inputs(knobs: Mapping[str, Value]) -> Mapping[str, str]:
 
 def phases(order: Order) -> tuple[PhasePlan, ...]:
     """Each step of the order of operations is a phase."""
-    return tuple(phase(order, step) for step in steps(chosen(order.knobs)))
+    return tuple(phase(order, step) for step in steps(operation_sequence(order.knobs)))
 
 
 def phase(order: Order, step: Step) -> PhasePlan:
@@ -247,13 +247,13 @@ def space(knobs: Mapping[str, Value]) -> int:
     variance = sum((whole[size] - mean) ** 2 * weight for size, weight in weights.items()) / total
     workers = integer(values, "workers") * cast("int", knobs.get("clients", 1))
     count = integer(values, "count") * workers
-    inodes = 1 + sum(name in LINKS for name in chosen(knobs))
+    inodes = 1 + sum(name in LINKS for name in operation_sequence(knobs))
     return int(count * (INODE * inodes + mean) + 3 * sqrt(count * variance) + integer(values, "spread") * workers * BLOCK)
 
 
 def seconds(knobs: Mapping[str, Value]) -> float:
     """A guess for a local disk: lists grow with what is there, the rest with the count; and what the load makes of it."""
-    values, done = resolved(KNOBS, knobs), chosen(knobs)
+    values, done = resolved(KNOBS, knobs), operation_sequence(knobs)
     count, every, workers = (integer(values, name) for name in ("count", "list_every", "workers"))
     lists = count // every if every else 1
     listed = count * (workers if values["sharing"] == "shared" else 1) / integer(values, "spread") * lists

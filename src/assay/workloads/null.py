@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from assay.catalogue import PLACEMENT, Order, Unit, Workload
 from assay.records import EndpointKind, PhasePlan, Value
 from assay.settings import load
-from assay.settings.knobs import integer, number, quantity, resolved, told
+from assay.settings.knobs import integer, number, quantity, resolved, messages
 
 OPERATION = "null"
 GUESS_S = 1e-7
@@ -37,7 +37,7 @@ def check(knobs: Mapping[str, Value]) -> tuple[str, ...]:
     values = resolved(KNOBS, knobs)
     workers = integer(values, "workers")
     crowd = ((workers > 1024, f"found {workers} workers; expected at most 1,024"),)
-    return (*told(crowd), *load.load_mistakes(values), *load.timed_mistakes(values), *load.steady_mistakes(values))
+    return (*messages(crowd), *load.load_mistakes(values), *load.timed_mistakes(values), *load.steady_mistakes(values))
 
 
 def ops(values: Mapping[str, Value]) -> int | None:
