@@ -20,6 +20,7 @@ LONGEST_FILE = 500
 USUAL_FILE = 300
 """Nineteen files of twenty are no longer."""
 LONGEST_FUNCTION = 40
+"""From its docstring to its end: the signature of a verb is as long as its options are many."""
 
 
 def imported(path: Path) -> set[str]:
@@ -115,7 +116,7 @@ def test_no_function_outgrows_its_bounds():
         f"{path}:{node.lineno} {node.name}"
         for path in SOURCE.rglob("*.py")
         for node in ast.walk(ast.parse(path.read_text()))
-        if isinstance(node, ast.FunctionDef) and (node.end_lineno or 0) - node.lineno + 1 > LONGEST_FUNCTION
+        if isinstance(node, ast.FunctionDef) and (node.end_lineno or 0) - node.body[0].lineno + 1 > LONGEST_FUNCTION
     ]
     assert not long
 
