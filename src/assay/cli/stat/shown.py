@@ -14,7 +14,7 @@ from assay.records import Direction, Finding, State, Verdict, VerdictState
 from assay.rulekit.soundness import required_rules
 from assay.units import Unit
 from assay.watch.as_run import ended
-from assay.watch.calls import in_turn
+from assay.watch.invocations import in_turn
 
 MOST_LINES = 12
 INDENT = 11
