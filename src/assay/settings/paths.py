@@ -12,7 +12,7 @@ MOST_QUEUED = 4 << 30
 STDIO_BYTES = 4096
 """Default buffer of C stdio: the block size of most file systems."""
 STREAMED = ("write", "rewrite", "read", "reread")
-"""Operations that C stdio can do: a stream goes forward."""
+"""Operations that C stdio supports: a stdio stream is sequential."""
 
 PATH = (
     choice("ioengine", "pread and pwrite, io_uring, a memory mapping, or C stdio", "psync", "io_uring", "mmap", "stdio"),
@@ -41,7 +41,7 @@ def path_setting(values: Values, name: str) -> dict[str, object]:
 
 
 def through_stdio(values: Values, name: str) -> bool:
-    """Return whether an operation uses C stdio: by its own name, or by the knob for all operations."""
+    """Whether an operation goes through the buffer of C stdio: by its own name, or by the knob for all of them."""
     return name.startswith(STDIO) or text(values, "ioengine") == "stdio"
 
 
@@ -69,7 +69,7 @@ def path_mistakes(values: Values) -> tuple[str, ...]:
         (maps and values["direct"], "found direct with ioengine mmap; expected one of them: mmap uses the page cache"),
         (maps and text(values, "sync") != "none", "found sync with ioengine mmap; expected flush: a mapping is flushed by msync"),
         (stdio and path not in ("psync", "stdio"), f"found {', '.join(stdio)} with ioengine {path}; expected psync or stdio"),
-        (unlike, f"found {', '.join(unlike)} with ioengine stdio; expected {', '.join(STREAMED)}: a stream goes forward"),
+        (unlike, f"found {', '.join(unlike)} with ioengine stdio; expected {', '.join(STREAMED)}: a stdio stream is sequential"),
         (stdio and values["direct"], f"found {', '.join(stdio)} with direct; expected one of them: stdio uses a buffer"),
         (
             stdio and text(values, "layout") != "segments",
