@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import inspect
-import json
 
 from assay.audit import limits
 from assay.catalogue import Rule, rule_named
 from assay.evidence import sources
 from assay.rulekit.soundness import ROWS
+from assay.terminal.output import deliver
 
 
-def explain(rule: str, as_json: bool) -> int:
+def explain(rule: str, json_to: str | None) -> int:
     """Print one rule by its id (`T01`) or name (`client-page-cache`). Raises UsageError naming the rules that exist."""
     module, found = rule_named(rule)
     page = described(module, found)
-    print(json.dumps(page, indent=2) if as_json else text(page))
+    deliver(json_to, "explain", lambda: page, lambda: text(page))
     return 0
 
 
