@@ -46,7 +46,6 @@ COUNTED_IN = "with the INVALID runs counted in"
 """How the note begins that the table has, too."""
 DRAIN = ", drain of "
 """From here on a label has the run's own figures."""
-CARRY_OVER = "W07"
 """Disturbed by what an earlier trial left, or by others."""
 
 
@@ -181,7 +180,7 @@ def _unmasked(results: Results, measure: Measure, cells: Sequence[Cell], where: 
 def accuses(finding: Finding) -> bool:
     """Whether a finding says that the number is not what it is called; noise of the platform only disturbed it."""
     failed = (finding.state, finding.severity) == (State.FAIL, Severity.INVALIDATES)
-    return failed and finding.part != "noise" and finding.rule != CARRY_OVER
+    return failed and not finding.is_disturbance
 
 
 def _really(lies: Sequence[Verdict]) -> str:

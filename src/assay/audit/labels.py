@@ -9,14 +9,10 @@ from assay.audit.verdicts import failures, notes, unverified
 from assay.catalogue import TrialCase
 from assay.evidence import ladder
 from assay.measures import Figure
-from assay.records import Direction, Durability, Finding, Phase, Regime, State, Tier
+from assay.records import Direction, Durability, Finding, Meaning, Phase, Regime, State, Tier
 from assay.rulekit.soundness import required_rules
 from assay.units import Unit
 
-LIMITERS = ("L04", "L06")
-"""Rules that name a limiter when they pass."""
-CARRY_OVER = "W07"
-PAGE_CACHE, HOLES = "T01", "T06"
 NOUNS = {
     "random_read": "random reads",
     "random_write": "random writes",
@@ -47,9 +43,9 @@ COUNTED = frozenset({"create", "file", "read", "reread", "rewrite", "stat", "tri
 def label(case: TrialCase, figure: Figure | None, findings: Sequence[Finding]) -> str:
     """The label of a verdict: the worst failures' own words, else what the claim turned out to be, with limiter and noise."""
     failed = failures(findings)
-    disturbed = [finding for finding in failed if from_outside(finding)]
+    disturbed = [finding for finding in failed if finding.is_disturbance]
     if len(failed) > len(disturbed):
-        others = explained([finding for finding in failed if not from_outside(finding)])
+        others = explained([finding for finding in failed if not finding.is_disturbance])
         return "; ".join(dict.fromkeys(finding.relabel or finding.statement for finding in others[:2]))
     if unverified(findings, required(case)):
         words = f"{seen_by_client(case, findings)}; {not_known(case, findings)}"
@@ -60,15 +56,10 @@ def label(case: TrialCase, figure: Figure | None, findings: Sequence[Finding]) -
     return "; but ".join([words, *(short(finding) for finding in disturbed[:1])])
 
 
-def from_outside(finding: Finding) -> bool:
-    """Whether it speaks of the platform (rules N, and what an earlier trial left): that leaves what the number is."""
-    return finding.part == "noise" or finding.rule == CARRY_OVER
-
-
 def explained(findings: Sequence[Finding]) -> list[Finding]:
     """Without hits in memory where the files have holes: reads of zeros ask no device, and no cache answers them."""
-    zeros = any(finding.rule == HOLES for finding in findings)
-    return [finding for finding in findings if not (zeros and finding.rule == PAGE_CACHE)]
+    zeros = any(finding.meaning is Meaning.HOLES for finding in findings)
+    return [finding for finding in findings if not (zeros and finding.meaning is Meaning.PAGE_CACHE)]
 
 
 def required(case: TrialCase) -> tuple[str, ...]:
@@ -154,5 +145,5 @@ WORTH_SAYING = 0.05
 
 def with_limiter(words: str, findings: Sequence[Finding]) -> str:
     """The label with the limiter that a passing rule named."""
-    named = [f.relabel for f in findings if f.rule in LIMITERS and f.state is State.PASS and f.relabel]
+    named = [f.relabel for f in findings if f.meaning and f.meaning.is_limiter and f.state is State.PASS and f.relabel]
     return "; ".join([words, *named[:1]])

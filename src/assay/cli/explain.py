@@ -29,7 +29,7 @@ def described(module: str, rule: Rule) -> dict[str, object]:
         "id": rule.id,
         "name": rule.name,
         "summary": summary,
-        "wrong": limits.wrong_text(rule.id),
+        "wrong": rule.wrong,
         "how": " ".join(rest.split()),
         "judges": f"the {rule.part} of a claim, for each {'measure of a run' if rule.scope == 'trial' else rule.scope}",
         "applies": limits.applies_text(rule.id),

@@ -9,7 +9,7 @@ from fractions import Fraction
 from assay import measures
 from assay.links import Link
 from assay.published import wires, wording
-from assay.published.finding import Case, found, mistaken_unit
+from assay.published.finding import CONTRADICTION, ROOFLINE, Case, found, mistaken_unit
 from assay.published.implied import Quantity, judged_rates
 from assay.published.vocabulary import Kind, Role
 from assay.published.wires import Wire
@@ -79,14 +79,14 @@ def _goes_both_ways(rate: Quantity) -> bool:
 
 def _against(case: Case, one: Passage) -> Finding:
     """Within what the link carries, certainly above it, or above it unless it was rounded up."""
-    allowed = one.capacity * case.limit("L04", "above_share")
+    allowed = one.capacity * case.limit(ROOFLINE, "above_share")
     if one.rate.value <= allowed or one.rate.is_upper_limit:
         return _within(case, one)
     if one.rate.interval.low > allowed:
         return _above(case, one, allowed)
     low = one.rate.interval.low
     return found(
-        "L04",
+        ROOFLINE,
         State.FAIL,
         f"{one.said}, but it may have been rounded up from {wording.quantity(low, Kind.RATE)}.",
         severity=Severity.QUALIFIES,
@@ -103,13 +103,13 @@ def _above(case: Case, one: Passage, allowed: Fraction) -> Finding:
     if jumbo is not None and least * one.capacity <= allowed * Fraction(jumbo.payload_bytes_per_s) * one.ways:
         words = f"possible only in frames of 9000 bytes ({wording.capacity(jumbo.payload_bytes_per_s * one.ways)})"
         advice = "ask for the size of the frames (MTU)"
-        return found("L04", State.FAIL, f"{one.said}: {words}.", severity=Severity.QUALIFIES, relabel=words, advice=advice)
+        return found(ROOFLINE, State.FAIL, f"{one.said}: {words}.", severity=Severity.QUALIFIES, relabel=words, advice=advice)
     at_least = wording.times(least / one.capacity).removesuffix(" of")
     even = f" ({at_least} at the least that prints so)" if least < value * Fraction(9, 10) else ""
-    mistake = mistaken_unit(value / one.capacity, case.limit("L04", "unit_share"), coded=one.wire.is_coded)
+    mistake = mistaken_unit(value / one.capacity, case.limit(ROOFLINE, "unit_share"), coded=one.wire.is_coded)
     hint = mistake if value >= LEAST_TOLD * one.capacity else ""
     return found(
-        "L04",
+        ROOFLINE,
         State.FAIL,
         f"{one.said}{even}, {one.bare}: more than it can carry.{hint}",
         observed={"rate": float(value)},
@@ -122,13 +122,13 @@ def _within(case: Case, one: Passage) -> Finding:
     """What the link carries, with the shares that it is of other ways to count."""
     value, bare = float(one.rate.value), one.wire.nominal_bytes_per_s
     share = measures.percent(value / float(one.capacity))
-    limits = value >= float(one.capacity * case.limit("L04", "at_limit_share")) and not one.rate.is_upper_limit
+    limits = value >= float(one.capacity * case.limit(ROOFLINE, "at_limit_share")) and not one.rate.is_upper_limit
     limiter = ": that is what limits it" if limits else ""
     both = measures.percent(value / (2 * one.link.payload_bytes_per_s))
     bare_both = f"{measures.percent(value / (2 * bare))} of those of both ways ({wording.capacity(2 * bare)})"
     also = f"{both} of both ways; {one.bare}, {bare_both}" if one.ways == 1 and one.wire.is_duplex else one.bare
     return found(
-        "L04",
+        ROOFLINE,
         State.PASS,
         f"{one.said}{limiter}; {also}.",
         relabel=f"limited by {one.wire.name}" if limits else f"{share} of what {one.wire.name} carries",
@@ -138,16 +138,16 @@ def _within(case: Case, one: Passage) -> Finding:
 def _share(case: Case, rate: Quantity, wire: Wire) -> Finding:
     """A claimed share of a link: of what it is that share."""
     share = case.statement.of(Kind.SHARE)[0]
-    tolerance = case.limit("L04", "unit_share")
+    tolerance = case.limit(ROOFLINE, "unit_share")
     full = dict(_denominators(wire))
     fitting = [words for words, value in full.items() if rate.interval.scaled(1 / value).meets(share.interval, tolerance)]
     right = next(iter(full))
     true = measures.percent(float(rate.value / full[right]))
     if right in fitting:
-        return found("E05", State.PASS, f"{share.text} is {rate.text} over {right}.")
+        return found(CONTRADICTION, State.PASS, f"{share.text} is {rate.text} over {right}.")
     of = f"fits only {' or '.join(fitting)}" if fitting else f"fits no capacity of {wire.name}"
     return found(
-        "E05",
+        CONTRADICTION,
         State.FAIL,
         f"{share.text} {of}; {rate.text} is {true} of {right}.",
         severity=Severity.QUALIFIES,

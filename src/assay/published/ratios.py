@@ -9,7 +9,7 @@ from fractions import Fraction
 from assay import measures
 from assay.published import wording
 from assay.published.digits import Interval
-from assay.published.finding import Case, found
+from assay.published.finding import CONTRADICTION, WIDE_INTERVAL, Case, found
 from assay.published.statement import Comparison
 from assay.published.vocabulary import Kind
 from assay.records import Bound, Finding, Severity, State
@@ -61,7 +61,7 @@ def ratio_of(one: Comparison) -> Ratio | None:
 def _width(case: Case, ratio: Ratio) -> Finding:
     """Whether the printed digits leave the difference open by more than matters."""
     low, high = ratio.interval.low, ratio.interval.high
-    allowed = case.limit("S02", "half_width_of_matters") * Fraction(str(case.matters))
+    allowed = case.limit(WIDE_INTERVAL, "half_width_of_matters") * Fraction(str(case.matters))
     anything = spread(ratio.interval)
     if ratio.value is None:
         said, rounded = f"{ratio.text} is {anything}", ""
@@ -71,9 +71,9 @@ def _width(case: Case, ratio: Ratio) -> Finding:
         rounded = f" by the printed digits ({difference(ratio.value)} from the rounded figures)"
     if high is not None and (high - low) / 2 <= allowed:
         relabel = f"{ratio.text} is {anything if ratio.value is None else difference(ratio.value)}; {NO_SPREAD}"
-        return found("S02", State.PASS, f"{said}; {NO_SPREAD}.", relabel=relabel)
+        return found(WIDE_INTERVAL, State.PASS, f"{said}; {NO_SPREAD}.", relabel=relabel)
     return found(
-        "S02",
+        WIDE_INTERVAL,
         State.FAIL,
         f"{said}.",
         severity=Severity.QUALIFIES,
@@ -117,12 +117,12 @@ def _from_to(low: str, high: str) -> str:
 def _claimed(case: Case, ratio: Ratio) -> Finding:
     """A claimed share against all that it is usually made of: the difference by either base, the ratio, the scale-up."""
     share = case.statement.of(Kind.SHARE)[0]
-    tolerance = case.limit("E05", "disagreement_share")
+    tolerance = case.limit(CONTRADICTION, "disagreement_share")
     fits = [words for words, one in _readings(ratio) if one.meets(share.interval, tolerance)]
     if fits:
-        return found("E05", State.PASS, f"{share.text} is right as {fits[0]}.")
+        return found(CONTRADICTION, State.PASS, f"{share.text} is right as {fits[0]}.")
     return found(
-        "E05",
+        CONTRADICTION,
         State.FAIL,
         f"{ratio.text} is {spread(ratio.interval)}, by the other base {spread(ratio.inverse)}: not {share.text}.",
         severity=Severity.QUALIFIES,

@@ -14,11 +14,10 @@ from assay import measures
 from assay.answer import marks
 from assay.answer.scales import share
 from assay.evidence import ladder
-from assay.records import Direction, Finding, Judged, Limit, Measure, Observations, Phase, State
+from assay.records import Direction, Finding, Judged, Limit, Meaning, Measure, Observations, Phase, State
 from assay.report.charts.strips import value_at
 from assay.units import Unit
 
-ROOFLINE = "L04"
 NEAR = 0.5
 """From which share on a part is said to be near its limit: where all have more than half left, none of them is."""
 PROCESSORS = "user and system time"
@@ -130,7 +129,7 @@ def _shares(limit: Limit, step: ladder.Step, seconds: float) -> Iterator[Link]:
 
 def _held(measure: str, one: Finding) -> Link | None:
     """What L04 held a measure against; None for another rule, and where it could not."""
-    used = one.observed.get("ratio") if one.rule == ROOFLINE and one.state in (State.PASS, State.FAIL) else None
+    used = one.observed.get("ratio") if one.meaning is Meaning.LINK_LIMIT and one.state in (State.PASS, State.FAIL) else None
     if not isinstance(used, int | float):
         return None
     name, what = _limit(measure, one)

@@ -107,9 +107,13 @@ RULE = Rule(
     scope=Scope.COMPARISON,
     severity=Severity.QUALIFIES,
     part="statistics",
+    short="equality not shown",
     needs=(),
     applies=comparisons_only,
     check=check,
+    wrong='Two systems are measured four times each, the test says p = 0.4, and the report says "no difference". With that '
+    "spread a difference of 15 % would have gone unseen as well: the experiment was too weak to answer, and its "
+    'silence is taken for an answer. The smaller and noisier a study, the more surely it "finds no difference".',
     alternatives=ALTERNATIVES,
     advice=ADVICE,
     sources=(

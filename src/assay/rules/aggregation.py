@@ -145,9 +145,13 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.INVALIDATES,
     part="statistics",
+    short="rates added that were not together",
     needs=(),
     applies=applies,
     check=check,
+    wrong="Four programs say 100 MB/s each, and the report says 400 MB/s, although they ran one after the other. A tool adds the "
+    "rates of its threads, each over its own time, or prints the mean of the rates of its passes: 100 MB at 200 MB/s and "
+    "100 MB at 50 MB/s are 80 MB/s and not 125. Rates may only be put together by what was done and how long it took.",
     alternatives=ALTERNATIVES,
     advice=ADVICE,
     sources=(

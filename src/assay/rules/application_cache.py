@@ -93,6 +93,8 @@ RULE = Rule(
     applies=applies,
     check=check,
     reads=("L0.read",),
+    wrong="A directory server answers 1,000 hot entries 50,000 times a second and is bought for a million entries. The "
+    "figure was one of its entry cache.",
     alternatives=(
         "The one key is a cheap one (a small entry, a short way down the tree): take another, or several in turn.",
         "All clients at one key wait for one lock, which hides a cache: look at the pages that came into memory (T02).",

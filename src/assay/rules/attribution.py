@@ -111,6 +111,8 @@ RULE = Rule(
     needs=(),
     applies=applies,
     check=check,
+    wrong="A block device counts everybody's traffic. A test that read 8 MB saw its disk read 33 MB, for others used it too: who "
+    "takes the device's counter for the test's own finds a figure confirmed that is not, or a cache where there is none.",
     alternatives=(
         "The load's own former phase, or the file system behind it, was still at work in the quiet window: wait longer.",
         "What others did before the clock need not be what they did meanwhile: N03 tells that by their own account.",

@@ -144,6 +144,8 @@ RULE = Rule(
         "L9.write",
         "tracepoints.dirty_pauses",
     ),
+    wrong="256 MB written on a machine with 24 GB are over before the kernel writes a byte. The rate is real, for a second or "
+    "two: then the limit is reached, and the writers wait for the device.",
     alternatives=(
         "A burst is what was meant, such as the saving of a file: then claim regime = burst.",
         "A lower limit of the device itself (bdi max_ratio, strict_limit) made the kernel write earlier: the device took it.",

@@ -133,6 +133,8 @@ RULE = Rule(
     needs=(),
     applies=applies,
     check=check,
+    wrong="A cloud's disk or network gives out tokens that were saved up, a flash disk writes into its fast cells first, a fresh "
+    "one has no garbage to collect. Ten seconds of that are a true figure of ten seconds and a false one of the day.",
     alternatives=(
         "Buffered writes filled the memory that may be dirty: D01 and D05 tell, and O_DIRECT shows no such fall.",
         "A throttle was put on, a neighbour came, the processor grew hot: look at L06, N02 and N01 at that time.",

@@ -115,6 +115,10 @@ RULE = Rule(
     needs=(),
     applies=applies,
     check=check,
+    wrong="A model of a system (a regression, a queueing network, a simulator with parameters) is fitted to some trials and "
+    "shown beside the same trials: it is within 2 %. With as many parameters as trials it would be exact, also where "
+    "it is nonsense. What it predicts of a load that it has not seen is another number, and that is the one for which "
+    "a model is made.",
     alternatives=ALTERNATIVES,
     advice=ADVICE,
     sources=(

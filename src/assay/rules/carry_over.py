@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from assay import measures
 from assay.catalogue import Case, Rule, TrialCase
 from assay.evidence import ladder
-from assay.records import CacheState, Direction, Finding, Phase, Regime, Rung, Scope, Severity, Span, State
+from assay.records import CacheState, Direction, Finding, Meaning, Phase, Regime, Rung, Scope, Severity, Span, State
 from assay.rulekit.findings import found
 from assay.units import Unit
 
@@ -134,9 +134,14 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.QUALIFIES,
     part="window",
+    short="device busy before the start",
+    meaning=Meaning.CARRY_OVER,
     needs=("memory.dirty_bytes",),
     applies=applies,
     check=check,
+    wrong="A trial that starts while the former one is still being written back pays for work that is not its own. Always in the "
+    'same order, B then looks slower than A because it ran second. A "cold" read of files that are in memory is the same '
+    "mistake the other way round.",
     alternatives=(
         "Another program on this host was writing: dirty pages count for the whole host, bytes for the whole device.",
         "The file system was still doing work of its own, such as a journal commit or lazy initialisation.",

@@ -165,9 +165,12 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.QUALIFIES,
     part="load",
+    short="client at its limit",
     needs=(),
     applies=applies,
     check=check,
+    wrong="A thread that is never idle does not wait for its target. Two disks, one twice as fast as the other, then come out "
+    "alike, and the figure is that of system calls, copies and the making of data on this processor.",
     alternatives=(
         "A client that polls (an own ring, DPDK) uses its processor whole and waits all the same: add a client and see.",
         "The time is the target's own where it runs in the kernel of this host (a compressing file system, RAM as a disk).",

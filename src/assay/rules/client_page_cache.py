@@ -9,7 +9,7 @@ from __future__ import annotations
 from assay import measures
 from assay.catalogue import Case, Rule, TrialCase
 from assay.evidence import ladder, served, traced
-from assay.records import Direction, Finding, Regime, Scope, Severity, State, Tier
+from assay.records import Direction, Finding, Meaning, Regime, Scope, Severity, State, Tier
 from assay.rulekit.applicability import reads_only
 from assay.rulekit.findings import at_most, found, in_words, knob, told_rate
 from assay.units import Unit
@@ -177,10 +177,13 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.INVALIDATES,
     part="tier",
+    short="answered from memory",
+    meaning=Meaning.PAGE_CACHE,
     needs=(),
     applies=reads_only,
     check=check,
     reads=("L0.read", "L4.write", "L2.read", "tracepoints.added_bytes", "L8.read", "L9.read", "page_cache.cached_bytes"),
+    wrong="A file that was just written or read is still in memory. Reading it again measures memory, not the disk.",
     alternatives=(
         "The reads were charged to another process (a server's threads, a kernel client): look at the rungs below.",
         "The file system stores the data compressed, so fewer bytes are read though nothing was cached: look at the extents.",

@@ -140,10 +140,14 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.QUALIFIES,
     part="window",
+    short="clock changed or set",
     needs=(),
     applies=applies,
     check=check,
     reads=("clock.boot_time_s", "fact:clock.source"),
+    wrong="A virtual machine is moved, the kernel finds its cycle counter unstable and takes another source; NTP or a "
+    "person sets the wall clock while a tool that reads it takes a time; of ten hosts one is half a second late, and "
+    "the window in which all were at work is not known.",
     alternatives=(
         "An administrator chose another clock source by hand: choose it before the trial.",
         "A virtual machine was moved or suspended: the kernel's log and steal (N02) tell.",

@@ -145,10 +145,14 @@ RULE = Rule(
     scope=Scope.COMPARISON,
     severity=Severity.INVALIDATES,
     part="comparability",
+    short="connections used unlike",
     needs=(),
     applies=applies,
     check=check,
     reads=("server.accepted_connections", "network.tcp_active_opens"),
+    wrong="A search of a directory with a connection and a bind for each is another thing than a hundred searches over one "
+    "connection: the result changes tenfold, and with encryption more. The setting that decides it hides in a client "
+    'library, a proxy or a limit of the server ("at most 100 requests a connection").',
     alternatives=(
         "Other programs of this host opened connections just then: the quiet window before shows the usual ones only.",
         "A server closed connections that the client meant to keep (its limit of requests or of idle time): the server did it.",

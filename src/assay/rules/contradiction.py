@@ -183,14 +183,19 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.INVALIDATES,
     part="evidence",
+    short="evidence contradicts",
     needs=(),
     applies=applies,
     check=check,
+    wrong="A tool says 4 GB/s, and its own bytes over its own time are 400 MB/s; a command tells a rate for which the disk below "
+    "would have had to move ten times what it moved. One of the two is wrong, and the one that is printed is the one that "
+    "is believed.",
     alternatives=(
         "A counter has another unit or counts headers too: calibrate with a transfer of known size.",
         "The file was removed or truncated before it was written, or is stored compressed.",
         "The device stack is not the one that was watched (a bind mount, another disk below).",
     ),
     advice="Find the first rung where bytes vanish (`assay show RUN` draws the ladder) before using any of the figures.",
+    ask="ask which of the figures was measured, and which was computed from what",
     sources=("Conservation of bytes between neighbouring rungs; MLPerf's 2 % for `materially different`",),
 )

@@ -126,13 +126,18 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.INVALIDATES,
     part="tier",
+    short="counts disagree",
     needs=(),
     applies=applies,
     check=check,
+    wrong="Random reads come out faster than sequential ones, writes with a flush faster than writes without, cold reads faster "
+    "than warm ones. Each figure looks well by itself; together they cannot be true, for the one can do all that the other "
+    "does. Such pairs have stood in published lists.",
     alternatives=(
         "A neighbour was busy during one of the two phases only: repeat, and compare N02 of both.",
         "Many random operations in flight keep more devices busy than one sequential stream: compare at equal concurrency.",
     ),
     advice="Look which of the two was served from memory; compare at the same concurrency, record size and cache state.",
+    ask="ask which of the two was served from memory, and how many requests were in flight in each",
     sources=("IO500 issue 109: published random reads faster than sequential ones", "MLPerf Inference TEST04"),
 )

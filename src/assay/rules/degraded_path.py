@@ -138,9 +138,12 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.INVALIDATES,
     part="noise",
+    short="errors on the way to the disk",
     needs=(),
     applies=runs_only,
     check=check,
+    wrong="A disk that reads a sector at the fifth try, an array that computes what its missing member held, a cable that lets "
+    "every hundredth packet be sent again: all of them answer rightly, and late. The figure is that of the fault.",
     alternatives=(
         "Somebody else's work met the error: counters of a device or a file system are of everybody.",
         "A slot with fewer lanes, or an older one, than the device could use is what this machine has.",

@@ -9,7 +9,7 @@ from __future__ import annotations
 from assay import measures
 from assay.catalogue import Case, Rule, TrialCase
 from assay.evidence import ladder
-from assay.records import Bound, Direction, Durability, Finding, Phase, Scope, Severity, State, Tier
+from assay.records import Bound, Direction, Durability, Finding, Meaning, Phase, Scope, Severity, State, Tier
 from assay.rulekit.applicability import kept_only
 from assay.rulekit.findings import found, in_words, rate_of, told_rate
 from assay.units import Unit
@@ -128,10 +128,13 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.INVALIDATES,
     part="durability",
+    short="dirty when the clock stopped",
+    meaning=Meaning.DIRTY,
     needs=(),
     applies=kept_only,
     check=check,
     reads=("L0.write", "page_cache.dirty_bytes", "page_cache.writeback_bytes"),
+    wrong='134 MB "written" in 0.108 s are 1244 MB/s, and every page of them was dirty.',
     alternatives=(
         "Another process dirtied the same files: only pages of the trial's own data and image files are counted.",
         "The files were removed before they were written (D06), or the file system bypasses the page cache (dax).",

@@ -97,9 +97,13 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.INVALIDATES,
     part="load",
+    short="operations failed",
     needs=(),
     applies=applies,
     check=check,
+    wrong="A lookup that fails at once is faster than one that reads an inode, a read that fails after the device's own retries "
+    "takes seconds: a figure of both is one of neither. And what failed was not done, whatever the rate says. Tools that go "
+    "on after an error seldom say so beside their number.",
     alternatives=(
         "Failures that are meant (a name that is not there): measure them as an operation of their own, or as `errors`.",
         "Something else removed, moved or filled what the load was working on.",

@@ -8,7 +8,7 @@ from __future__ import annotations
 from assay import measures
 from assay.catalogue import Case, Rule, TrialCase
 from assay.evidence import ladder
-from assay.records import Finding, Outcome, Scope, Severity, State
+from assay.records import Finding, Meaning, Outcome, Scope, Severity, State
 from assay.rulekit.findings import found
 from assay.rulekit.soundness import Row, rows_for
 
@@ -78,9 +78,13 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.INVALIDATES,
     part="evidence",
+    short="evidence missing",
+    meaning=Meaning.UNFINISHED,
     needs=(),
     applies=applies,
     check=check,
+    wrong="A check that had nothing to look at says nothing, and its silence is read as approval. A figure of which nobody saw "
+    "what reached the disk is then as good as one that was followed down to it.",
     alternatives=("The observer was switched off in the experiment file: see `observers`.",),
     advice="`assay doctor` says which evidence this machine allows and how to get the rest (often: run as root).",
     sources=("An absent reading proves nothing: the audit's first rule",),

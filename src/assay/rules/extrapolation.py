@@ -121,6 +121,9 @@ RULE = Rule(
     needs=(),
     applies=applies,
     check=check,
+    wrong="Eight clients were measured and the purchase is for thirty. The curve rose all the way, so it is carried on by eye or "
+    "by a fitted law. Where it will flatten, peak or cross another one is not in the data: with points up to 8 and a true "
+    "peak at 21.8, the 90 % interval of the fitted peak was 12.6 to infinity (simulated).",
     alternatives=(
         "The limit is known from elsewhere, as that of a link or of a throttle: then report it, and that it was not reached.",
         "The production load has no more clients than were measured: then nothing more has to be known.",

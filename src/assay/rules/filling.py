@@ -50,6 +50,9 @@ RULE = Rule(
     reads=(f"fact:{filling.FREE}",),
     applies=applies,
     check=check,
+    wrong="On a new file system a file lies in one piece and free space is one long run. After years of writing and "
+    "deleting both are in pieces, and figures can be lower by tens of per cent; even the order of two file systems "
+    "can change with age. A nearly full one searches long for what is left.",
     alternatives=(
         "A new, empty file system is what a comparison can be repeated on: then it is the question, and this note says which.",
         "The share that is taken says little of age: one that was filled and emptied for years is old at 30 %.",

@@ -64,6 +64,8 @@ RULE = Rule(
     needs=(),
     applies=applies,
     check=check,
+    wrong="The new system is measured on an empty disk and the old one as it stands. The comparison then is one of a fresh file "
+    "system with an aged one.",
     alternatives=('Where the filling itself is the factor it has to differ: declare `implied = ["filesystem.free_share"]`.',),
     advice="Fill both file systems alike before the trials, or give each arm a fresh one of the same size.",
     sources=(

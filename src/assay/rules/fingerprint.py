@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from assay.catalogue import Case, ComparisonCase, Rule
-from assay.records import Change, FactClass, Finding, Observations, Run, Scope, Severity, State, When
+from assay.records import Change, FactClass, Finding, Meaning, Observations, Run, Scope, Severity, State, When
 from assay.rulekit.applicability import comparisons_only
 from assay.rulekit.findings import change, found, shortened
 from assay.rulekit.pairs import NOTEBOOK
@@ -75,11 +75,12 @@ def check(case: Case) -> Finding:
     implied, alien = ([one for one in of_all if is_implied(case, one.key) is wanted] for wanted in (True, False))
     drifted = sorted({one for _, observations in every for one in drift(observations)})
     bundle = is_bundle(case)
+    failed = bool(drifted or (alien and not bundle))
     held = Severity.QUALIFIES if case.comparison.factor == NOTEBOOK else Severity.INVALIDATES  # of what it comes is open
     return found(
         RULE,
         case,
-        State.FAIL if drifted or (alien and not bundle) else State.PASS,
+        State.FAIL if failed else State.PASS,
         said(case, alien, implied, drifted),
         severity=held if alien and not bundle else Severity.QUALIFIES if drifted else RULE.severity,
         observed=dict(zip(COUNTED, (len(alien), len(implied), len(drifted), len(values_of(every))), strict=True))
@@ -87,6 +88,7 @@ def check(case: Case) -> Finding:
         | {f"{one.key} during a run": f"{one.was} -> {one.now}" for one in drifted},
         threshold={"differing": 0},
         relabel="comparison of bundles: the arms differ in more than the factor" if alien else None,
+        short=("more than the factor differs" if alien else "a setting changed during a run") if failed else RULE.short,
         evidence=(
             *map(str, alien),
             *(f"changed during a run: {one}" for one in drifted),
@@ -183,9 +185,12 @@ RULE = Rule(
     scope=Scope.COMPARISON,
     severity=Severity.INVALIDATES,
     part="comparability",
+    meaning=Meaning.DIFFERENCES,
     needs=("fact:*",),
     applies=comparisons_only,
     check=check,
+    wrong="A and B were not measured in the same world: another kernel, another `dirty_ratio`, another read-ahead. The "
+    "difference may be right and its cause is not known.",
     alternatives=ALTERNATIVES,
     advice=ADVICE,
     sources=(

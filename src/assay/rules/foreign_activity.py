@@ -181,6 +181,8 @@ RULE = Rule(
     needs=("foreign.cpu_ns",),
     applies=runs_only,
     check=check,
+    wrong="A backup, a build, a neighbour's benchmark: what it takes of the processors, the memory bus and the disk is missing "
+    "from the figure, in one arm of a comparison and not in the other.",
     alternatives=(
         "The program is the server behind what was measured, as a service of this machine: then its work is the target's own.",
         "It read and wrote another disk: a process's bytes do not say of which.",

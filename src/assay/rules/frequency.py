@@ -118,6 +118,9 @@ RULE = Rule(
     needs=(),
     applies=runs_only,
     check=check,
+    wrong="A processor runs as fast as heat, the governor and its busy neighbours let it. The run that was first ran on a cool "
+    "one; the load that waits much runs on a processor that has been clocked down; in a cloud somebody uses the other half "
+    "of the core. The difference between A and B is then one of clock rates.",
     alternatives=(
         "Fewer busy processors may run faster than many (turbo): then the speed is real, and belongs to this number of clients.",
         "In a virtual machine a neighbour on the other half of the core slows it down: the clock is the same, the work is not.",

@@ -131,6 +131,9 @@ RULE = Rule(
     needs=(),
     applies=applies,
     check=check,
+    wrong="The second arm runs on processors that the first has heated, under another governor, on another machine of the same "
+    "kind, or with fewer clients and so with more turbo. What is told as the difference between A and B is one of clock "
+    "rates.",
     alternatives=(
         "Fewer busy processors may run faster than many (turbo): then the speed is real and belongs to the number of clients.",
         "One arm heats the processor, or uses instructions at which it slows down: its figures pay for it, and that is the arm.",

@@ -107,9 +107,13 @@ RULE = Rule(
     scope=Scope.COMPARISON,
     severity=Severity.QUALIFIES,
     part="comparability",
+    short="the arms ran on different machines",
     needs=("fact:*",),
     applies=applies,
     check=check,
+    wrong="The old system runs on the old server, the new one on a new server of the same make. Two machines of one order differ "
+    "by some per cent in memory bandwidth and by more in their disks: firmware, age, the place in the rack. The comparison "
+    "is right for these two machines and says nothing of the systems.",
     alternatives=(
         "One machine under two names (renamed, another container): its serial number is the same; only root can read it.",
         "Machines that are equal: show it by a comparison of the same system on both, whose answer must be `equivalent`.",

@@ -167,6 +167,9 @@ RULE = Rule(
     reads=("L0.read", "L2.read", "L9.read"),
     applies=reads_only,
     check=check,
+    wrong="The lowest device that a machine sees may be a file in a hypervisor's memory, or an array with a terabyte of it. "
+    "O_DIRECT, the process's own counters and the device's counters all say \"device\", and they are right: nobody on this "
+    "machine can count what happens below.",
     alternatives=(
         "The device's own memory, or the fast part of a solid-state disk, is a cache too: is it a part of what is claimed?",
         "A token bucket of a cloud gives a burst and then brakes: its slow reads come later, a cache's slow ones come first.",

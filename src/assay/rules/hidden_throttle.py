@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from assay.catalogue import Case, Rule, TrialCase
 from assay.measures import percent
-from assay.records import Direction, Finding, Rung, Scope, Series, Severity, State
+from assay.records import Direction, Finding, Meaning, Rung, Scope, Series, Severity, State
 from assay.rulekit.applicability import runs_only
 from assay.rulekit.findings import found, held_back
 
@@ -175,9 +175,13 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.QUALIFIES,
     part="tier",
+    short="throttled",
+    meaning=Meaning.QUOTA,
     needs=("cgroup.nr_throttled", "cgroup.throttle_rules"),
     applies=runs_only,
     check=check,
+    wrong="The system looks slow, or remarkably steady, because a quota holds it: a processor quota or a block throttle of a "
+    "control group that nobody mentioned. The figure is then that of the quota.",
     alternatives=ALTERNATIVES,
     advice=ADVICE,
     sources=("Linux: admin-guide/cgroup-v1/blkio-controller.rst, admin-guide/cgroup-v2.rst, scheduler/sched-bwc.rst",),

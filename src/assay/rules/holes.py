@@ -8,7 +8,7 @@ from __future__ import annotations
 from assay import measures
 from assay.catalogue import Case, Rule, TrialCase
 from assay.evidence import ladder
-from assay.records import Direction, Finding, Scope, Severity, State, Tier
+from assay.records import Direction, Finding, Meaning, Scope, Severity, State, Tier
 from assay.rulekit.applicability import data_only
 from assay.rulekit.findings import found
 from assay.units import Unit
@@ -90,10 +90,14 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.INVALIDATES,
     part="tier",
+    short="holes read",
+    meaning=Meaning.HOLES,
     needs=("extents.hole_bytes", "extents.unwritten_bytes"),
     applies=data_only,
     check=check,
     reads=("extents.hole_bytes", "extents.unwritten_bytes"),
+    wrong="`truncate` makes a file without blocks, `fallocate` one with blocks and without data. Direct reads of them measured "
+    "4177 and 5089 MB/s; the device was not asked for a byte.",
     alternatives=(
         "Compressed or inline data occupy fewer blocks than the file is long: FIEMAP calls those extents encoded.",
         "Allocation was put off and has not happened yet: sync, then look again.",

@@ -90,6 +90,10 @@ RULE = Rule(
     needs=("idle.entries",),
     applies=applies,
     check=check,
+    wrong="A client that waits for each answer leaves its processor idle in between. The processor goes to sleep, the deeper the "
+    "longer it is left alone, and the answer has to wake it first: up to some hundred microseconds on a server with deep "
+    "states. The same disk looks slower at one request at a time than it is, and faster under load, which lets nobody "
+    "sleep.",
     alternatives=(
         "Processors that had nothing to do with the load slept: the counters are of all of them.",
         "The device's own power states (NVMe, SATA links) do the same, and no counter of the kernel tells it.",

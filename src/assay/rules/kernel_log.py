@@ -141,6 +141,9 @@ RULE = Rule(
     needs=("kernel.messages",),
     applies=runs_only,
     check=check,
+    wrong="A disk that was reset and answered after thirty seconds, a processor that was slowed down because it was hot, a file "
+    "system that met a broken block: the program that asked sees only that it took longer, or nothing at all. The kernel "
+    "says it, in its log, and nobody reads that while a benchmark runs.",
     alternatives=(
         "The message is of somebody else's work, on a device that it does not name: look at the lines before it with dmesg -T.",
         "A device that was plugged out, or a link that was taken down, on purpose: repeat without it.",

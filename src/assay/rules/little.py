@@ -182,14 +182,19 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.INVALIDATES,
     part="load",
+    short="workers idle",
     needs=(),
     applies=applies,
     check=check,
+    wrong="A tool is told a depth of 32 and uses a call that keeps one request at a time; its report shows the depth that was "
+    "asked for. Or latencies are averaged in a way that leaves some out, and rate and latency belong to different loads. "
+    "Both stand in one table, and they cannot both be right.",
     alternatives=(
         "Workers waited for a processor between two operations: look at steal and at the run queue (N02).",
         "Some workers had finished their share before the others: compare the clients' intervals (W04).",
         "The asked-for depth was never reached: a synchronous call does one operation at a time, whatever the depth says.",
     ),
     advice="Show all three, number of workers, rate and latency; give every worker the same time instead of the same amount.",
+    ask="ask how the latency was averaged, and how many requests really were in flight",
     sources=("Little 1961", "Denning and Buzen: The operational analysis of queueing network models, 1978"),
 )

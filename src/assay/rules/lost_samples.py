@@ -106,6 +106,8 @@ RULE = Rule(
     needs=(),
     applies=runs_only,
     check=check,
+    wrong="An observer that was not scheduled while the clock ran leaves a hole in its series. A dip, a stall or a burst of "
+    "steal that falls into the hole is not seen, and a picture drawn across it looks calm.",
     alternatives=ALTERNATIVES,
     advice=ADVICE,
     sources=("Mytkowicz et al., ASPLOS 2009: what a measurement misses is not noise but bias",),

@@ -127,9 +127,12 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.QUALIFIES,
     part="noise",
+    short="host short of memory",
     needs=(),
     applies=runs_only,
     check=check,
+    wrong="A host that looks for free pages takes them from the page cache that the trial counts on, and lets every allocation "
+    "wait meanwhile. The figure is then one of that search, and another day it is another one.",
     alternatives=(
         "Another program, or another control group at its own limit, waited or was killed: the counters are of the whole host.",
         "The load itself needs more memory than there is (its buffers, its data in the page cache): give it a smaller set.",

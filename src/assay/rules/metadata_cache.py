@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from assay import measures
 from assay.catalogue import Case, Rule, TrialCase
 from assay.evidence import ladder
-from assay.records import Direction, Finding, Regime, Rung, Scope, Series, Severity, State, Tier, Value
+from assay.records import Direction, Finding, Meaning, Regime, Rung, Scope, Series, Severity, State, Tier, Value
 from assay.rulekit.applicability import LISTS, LOOKUPS, TREE
 from assay.rulekit.findings import found, knob
 from assay.units import Unit
@@ -125,10 +125,14 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.INVALIDATES,
     part="tier",
+    short="tier of metadata not known",
+    meaning=Meaning.METADATA_CACHE,
     needs=(),
     applies=applies,
     check=check,
     reads=("memory.inode_cache_objects", "L2.read"),
+    wrong="A tree is made and then looked at, or looked at twice: the second time every name and inode is in memory, and `stat` "
+    "measures a table in the kernel. It is called the metadata rate of the disk.",
     alternatives=(
         "The kernel dropped inodes while others were loaded, so the caches grew less than was loaded: look at memory pressure.",
         "Another process walked or freed a tree at the same time: these caches belong to the whole host.",

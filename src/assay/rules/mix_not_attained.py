@@ -143,6 +143,10 @@ RULE = Rule(
     needs=(),
     applies=applies,
     check=check,
+    wrong="Reads among 30 % of writes are other reads than among 50 %: writes fill queues and caches, and flash reads wait for "
+    "them. Where one side fails, or a limit of its rate holds it back, the generator goes on with the other. fio, asked for "
+    "90 % of reads and both sides held to the same rate, did 50 %, measured, and its report shows two counts and no "
+    "warning.",
     alternatives=(
         "Operations of one side failed: G04 says how many.",
         "A limit of one side's rate (rate_iops, flow) holds it back, and the generator fills the gap with the other side.",

@@ -121,9 +121,14 @@ RULE = Rule(
     scope=Scope.COMPARISON,
     severity=Severity.QUALIFIES,
     part="statistics",
+    short="one difference among many looks",
     needs=(),
     applies=applies,
     check=check,
+    wrong='Of twenty contrasts between equal systems one is "significant" at 5 %, and that one is in the report. Or an '
+    "experiment of twenty blocks is watched and stopped at the seventh, where the difference happened to look "
+    "convincing: a look after every block finds a difference between equal systems in a quarter of all experiments "
+    "and not in one of twenty.",
     alternatives=ALTERNATIVES,
     advice=ADVICE,
     sources=(

@@ -83,6 +83,7 @@ RULE = Rule(
     ),
     applies=servers_only,
     check=check,
+    wrong="A disk behind a full gigabit link is compared with another disk behind a full gigabit link, and they are found equal.",
     alternatives=(
         "The shaper is what is asked about (a slow line): then it is the system, and the figure is that of the line.",
         "A bond sends each connection over one of its links: that one is full while the sum is not.",

@@ -15,7 +15,7 @@ from assay import measures
 from assay.catalogue import Case, Rule, TrialCase
 from assay.evidence import ladder, traced
 from assay.measures import in_bytes
-from assay.records import Direction, Durability, Finding, Rung, Scope, Severity, Span, State, Tier
+from assay.records import Direction, Durability, Finding, Meaning, Rung, Scope, Severity, Span, State, Tier
 from assay.rulekit.applicability import kept_only
 from assay.rulekit.findings import at_most, found, told_rate
 
@@ -137,10 +137,14 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.INVALIDATES,
     part="tier",
+    meaning=Meaning.NEVER_WRITTEN,
     needs=(),
     applies=kept_only,
     check=check,
     reads=("L0.write", "process.cancelled_write_bytes", "L2.write", "L9.write", "L8.write", "tracepoints.own_write_bytes"),
+    wrong="A mail spool or a compiler's temporary files live for seconds; a small file that is written at random for a minute is "
+    "overwritten in memory a thousand times. The operations are counted, the device never sees most of them, and a flush at "
+    "the end cannot bring them back.",
     alternatives=(
         "Another process removed or truncated the files of this one: the kernel charges that to the one that removes.",
         "The file system stores the data compressed or without duplicates, in fewer bytes than were written: see T07.",

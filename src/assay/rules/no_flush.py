@@ -11,7 +11,7 @@ import math
 
 from assay.catalogue import Case, Rule, TrialCase
 from assay.evidence import ladder, traced
-from assay.records import Direction, Finding, Rung, Scope, Severity, Span, State
+from assay.records import Direction, Finding, Meaning, Rung, Scope, Severity, Span, State
 from assay.rulekit.applicability import changes_only
 from assay.rulekit.findings import found
 
@@ -113,10 +113,15 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.INVALIDATES,
     part="durability",
+    short="not flushed",
+    meaning=Meaning.NOT_FLUSHED,
     needs=("L9.flush",),
     applies=changes_only,
     check=check,
     reads=("L9.flush", "L8.flush", "tracepoints.own_flushes"),
+    wrong="A program that was promised stable media is linked with a library that leaves fsync out, a mount option takes the "
+    "barriers away, or a layer below swallows the flush. Every call returns well, the rate is splendid, and a power cut "
+    "takes all of it.",
     alternatives=(
         "A drive with power-loss protection may take forced-unit-access writes instead of flushes.",
         "Others flushed the same device so often before the clock that ours do not stand out: use a quiet device.",

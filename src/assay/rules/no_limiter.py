@@ -103,6 +103,8 @@ RULE = Rule(
     needs=(),
     applies=applies,
     check=check,
+    wrong='"Why not double?" has no answer. Then the figure may be that of a lock, of one thread behind another, of a sleep, of '
+    "another machine: two disks that are compared so come out alike whatever they can do.",
     alternatives=(
         "A quota or a hypervisor's cap that shows in no file of this host: hold the rate against the contract (L04).",
         "Threads of the kernel that work for the load, one after the other, are not its own: look at them with top -H.",

@@ -113,6 +113,9 @@ RULE = Rule(
     reads=("fact:target.server.route", "fact:target.server.route_kind", "L3.read", "L4.read"),
     applies=applies,
     check=check,
+    wrong="Client and server run on one machine, perhaps with the address of its network card: the kernel sends that "
+    "through `lo` all the same. There is no card, no cable, no switch and no packet of 1,500 bytes; both ends share "
+    "processors, memory and its bandwidth. Such a figure says little of a network.",
     alternatives=(
         "Two namespaces of one machine may be joined by a real cable between two of its interfaces: then name its address.",
         "Two virtual machines on one host look like a wire: a round trip below 50 µs, or more than the link can carry, tells.",

@@ -181,6 +181,9 @@ RULE = Rule(
     needs=(),
     applies=applies,
     check=check,
+    wrong="The first seconds are answered from caches that fill, the last ones wait for a garbage collector; the mean of both is "
+    "a rate at which nothing ever ran. Run for another time it is another one, and two systems are compared at different "
+    "places of their curves.",
     alternatives=(
         "The load that was offered changed: compare with its schedule (G02).",
         "A client left before the others: look at their ends (W04).",

@@ -173,6 +173,8 @@ RULE = Rule(
     needs=(),
     applies=applies,
     check=check,
+    wrong="A target is offered a thousand operations a second and can do six hundred. What is due piles up, and each operation "
+    "waits for all before it: the latency grows as long as the run does. The figure then is the length of the test.",
     alternatives=(
         "The load generator itself was too slow: look at its processor time and at steal (L07, N02), or give it more workers.",
         "The target pushed back on purpose (credits, admission control): look at its own counters.",

@@ -37,6 +37,7 @@ ADVICE_OF_NOTEBOOKS = (
     "first once more after the second, into a third notebook, and hold that against the first (`assay compare`): what differs "
     "then is drift. What was meant to differ belongs into both files (`implied`); C01 and C05 list the rest."
 )
+NOT_MIXED = "not interleaved"
 DRIFTED = {
     Conclusion.MATTERS: ": a drift that matters by itself.",
     Conclusion.IMMATERIAL: ": a drift, but too small to matter.",
@@ -60,14 +61,14 @@ def check(case: Case) -> Finding:
     assert isinstance(case, ComparisonCase)
     points = [*arm(case, 0, case.baseline), *arm(case, 1, case.candidate)]
     if len({point.arm for point in points}) < 2:
-        return found(RULE, case, State.UNVERIFIED, "The order cannot be judged: no run of one arm counts.")
+        return found(RULE, case, State.UNVERIFIED, "The order cannot be judged: no run of one arm counts.", short=NOT_MIXED)
     if by_hand(case):
         return in_sittings(case, [point for point in points if point.arm == 0])
     apart = abs(correlation([float(place) for place in places(points)], [float(point.arm) for point in points]))
     if len(points) > 2 and (apart > case.thresholds["separation"] or not case.comparison.interleaved):
         statement = "The arms were measured one after the other and not mixed: a drift would look like a difference."
         observed, threshold = {"separation": apart}, {"separation": case.thresholds["separation"]}
-        return found(RULE, case, State.FAIL, statement, observed=observed, threshold=threshold)
+        return found(RULE, case, State.FAIL, statement, observed=observed, threshold=threshold, short=NOT_MIXED)
     return judged(case, trend_of(points))
 
 
@@ -110,6 +111,7 @@ def in_sittings(case: ComparisonCase, baseline: Sequence[Point]) -> Finding:
         threshold={"drift_share": case.comparison.matters_share},
         bound=interval(case),
         advice=ADVICE_OF_NOTEBOOKS if notebooks else RULE.advice,
+        short=NOT_MIXED,
     )
 
 
@@ -184,9 +186,12 @@ RULE = Rule(
     scope=Scope.COMPARISON,
     severity=Severity.INVALIDATES,
     part="statistics",
+    short="drifts with the order of runs",
     needs=(),
     applies=comparisons_only,
     check=check,
+    wrong="All runs of A, then all runs of B: whatever changed on the way (temperature, fill, a neighbour's load) is counted as "
+    "the difference between A and B. Randomised blocks that are compared in pairs are immune to a slow drift.",
     alternatives=ALTERNATIVES,
     advice=ADVICE,
     sources=(

@@ -142,9 +142,13 @@ RULE = Rule(
     scope=Scope.COMPARISON,
     severity=Severity.QUALIFIES,
     part="statistics",
+    short="runs left out",
     needs=(),
     applies=comparisons_only,
     check=check,
+    wrong='Ten runs were made and eight are in the mean: two "did not come out". They ran into a time limit, which only '
+    "slow runs do; or somebody deleted them; or they were repeated until they looked right. What is left is a mean of "
+    "the runs that were fast enough to be counted.",
     alternatives=ALTERNATIVES,
     advice=ADVICE,
     sources=(

@@ -133,9 +133,13 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.QUALIFIES,
     part="load",
+    short="too few operations for the percentile",
     needs=(),
     applies=applies,
     check=check,
+    wrong="A p99 of 64 operations is the longest of them: with the next 64 it may be ten times as long, for one operation in a "
+    "hundred is rarer than what was looked for. And a percentile of percentiles is none: in a simulated mix of 20 clients "
+    "to 1 the mean of the clients' p99 was 8.88 where that of all operations was 6.77.",
     alternatives=("The target is slow and does few operations in the time: then its p50 and its longest say all there is.",),
     advice="Let it run longer, or measure a lower percentile; of several programs have one that keeps the latencies of all.",
     sources=(

@@ -116,9 +116,13 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.QUALIFIES,
     part="window",
+    short="too few periods",
     needs=(),
     applies=applies,
     check=check,
+    wrong="A journal commits every 5 s, dirty pages are written back, a collector comes round, a quota gives out its slices. The "
+    "mean over two and a half such periods depends on where in the period it began, so that runs differ which should not, "
+    "and all runs that begin at the same place agree on a wrong figure.",
     alternatives=(
         "The sampler's own period beats against a faster one: look again with another interval of checkpoints.",
         "A processor quota or a throttle gives out time or operations in slices: L06 names it.",

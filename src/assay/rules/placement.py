@@ -115,6 +115,9 @@ RULE = Rule(
     needs=("placement.nodes", "cpu.cpus"),
     applies=applies,
     check=check,
+    wrong="On a machine with two sockets a program may run on the one and have its memory and its disk on the other; all packets "
+    "may be taken by one processor. The scheduler decides anew at each start, so that the same test has two or three "
+    "different results, and nobody knows why (S03 finds the groups).",
     alternatives=(
         "The counters are of the whole machine: another program may have had the far memory, or the interrupts.",
         "A disk whose queues are served by the processor that asks has its completions where its clients run: see how many did.",

@@ -113,9 +113,12 @@ RULE = Rule(
     scope=Scope.COMPARISON,
     severity=Severity.QUALIFIES,
     part="statistics",
+    short="depends on the run before",
     needs=(),
     applies=applies,
     check=check,
+    wrong="A run after a heavy writer starts with dirty memory, a used-up burst credit or a garbage-collecting disk; a run after "
+    "a reader finds a warm cache. The arm that follows the worse neighbour more often looks slower, although neither is.",
     alternatives=ALTERNATIVES,
     advice=ADVICE,
     sources=(

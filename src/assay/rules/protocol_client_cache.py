@@ -9,7 +9,7 @@ from __future__ import annotations
 from assay import measures
 from assay.catalogue import Case, Rule, TrialCase
 from assay.evidence import served
-from assay.records import Finding, Scope, Severity, State, Tier
+from assay.records import Finding, Meaning, Scope, Severity, State, Tier
 from assay.rulekit.applicability import servers_only
 from assay.rulekit.findings import at_most, found, in_words, told_rate
 
@@ -60,10 +60,14 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.INVALIDATES,
     part="tier",
+    meaning=Meaning.CLIENT_CACHE,
     needs=(),
     reads=("server.requests",),
     applies=servers_only,
     check=check,
+    wrong="Leases and oplocks of SMB, delegations and attribute caches of NFS, FUSE, SSSD, nscd, a caching proxy: the second "
+    "question for the same thing never leaves the client. Two servers are compared, and one of them was asked ten times as "
+    "much.",
     alternatives=(
         "One request carries several operations (compounds, batches, READDIRPLUS): count what was in it, or declare it.",
         "The server counts only some kinds of request: look at what its command prints.",

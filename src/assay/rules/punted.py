@@ -77,6 +77,9 @@ RULE = Rule(
     needs=(),
     applies=applies,
     check=check,
+    wrong="A ring of sixteen requests looks as if sixteen were in flight. Where the target cannot do a request without waiting, "
+    "the kernel gives it to a thread of its own, and what is measured is the queue before that thread: less than half of "
+    "what plain calls do, and it is called the speed of the disk.",
     alternatives=(
         'Only a few requests were handed on (a first write): where io_path = "psync" is no faster, the threads did little.',
     ),

@@ -10,7 +10,7 @@ from __future__ import annotations
 from assay import measures
 from assay.catalogue import Case, Rule, TrialCase
 from assay.evidence import ladder
-from assay.records import Direction, Finding, Phase, Regime, Rung, Scope, Severity, State, Tier
+from assay.records import Direction, Finding, Meaning, Phase, Regime, Rung, Scope, Severity, State, Tier
 from assay.rulekit.applicability import reads_only
 from assay.rulekit.findings import at_most, found, knob, told_rate
 
@@ -107,10 +107,13 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.INVALIDATES,
     part="tier",
+    meaning=Meaning.OWN_WRITES,
     needs=(),
     applies=applies,
     check=check,
     reads=("L0.read", "L2.read", "page_cache.cached_bytes"),
+    wrong="Write a gigabyte, then read it: the read asks no disk, for the writer's pages are still in its own page cache. It is "
+    "the most common memory test of all, and the reason why IO500 reads from another node than the one that wrote.",
     alternatives=(
         "Somebody else read the files in after the write: then they are warm all the same, and T01 says how much of it answered.",
         "The read is of other parts of the files than those in memory: the bytes that storage was made to read tell (T01).",

@@ -93,6 +93,9 @@ RULE = Rule(
     applies=applies,
     check=check,
     reads=("L0.read", "tracepoints.added_bytes", "L2.read", "page_cache.cached_bytes"),
+    wrong="Random reads of 4 KiB through a mapping made a loop device read 62.8 bytes for each byte asked: the kernel reads "
+    "around a fault. The device did large reads, and the figure is called one of small ones; later reads find their pages "
+    "in memory already.",
     alternatives=(
         "Records smaller than a page (4 KiB) or than the file system's block are read as a whole one: that is no read-ahead.",
         "The file system read its own metadata (extent trees) for the first time: a second cold pass reads as much.",

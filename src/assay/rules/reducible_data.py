@@ -15,7 +15,7 @@ from assay import measures
 from assay.catalogue import Case, Rule, TrialCase
 from assay.evidence import ladder
 from assay.measures import in_bytes
-from assay.records import Direction, Finding, Scope, Series, Severity, Span, State
+from assay.records import Direction, Finding, Meaning, Scope, Series, Severity, Span, State
 from assay.rulekit.applicability import data_only
 from assay.rulekit.findings import at_most, found, knob, told_rate
 
@@ -164,10 +164,13 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.INVALIDATES,
     part="tier",
+    meaning=Meaning.REDUCED,
     needs=(),
     applies=data_only,
     check=check,
     reads=("L0.read", "L0.write", "L8.read", "L8.write", "L9.read", "L9.write", "extents.encoded_bytes"),
+    wrong="`dd if=/dev/zero` onto a file system that compresses is limited by the compressor: 33.6 MB of zeros went onto btrfs "
+    "with compress=zstd as 1.42 MB of the device. The number is called the disk's.",
     alternatives=(
         "Hits in memory make the device move less too: of writes they cannot, of reads compare with a file of dense data.",
         "Small files stored in the metadata (inline data) are called encoded, too.",

@@ -99,6 +99,8 @@ RULE = Rule(
     needs=(),
     applies=applies,
     check=check,
+    wrong="A result is a number in a table, made by a script that was changed since. Nobody can say what another way of counting "
+    "would give, and a mistake that is found in the rules later cannot be taken out of old results.",
     alternatives=(
         "A command that prints much and its result first: only the end of its output is kept.",
         "A parser that was mended since: then the old figure is the wrong one, and `assay audit` says which verdicts change.",

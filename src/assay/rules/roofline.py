@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from assay import links, measures
 from assay.catalogue import Case, Rule, TrialCase
-from assay.records import Bound, Finding, Path, Scope, Severity, State, Tier
+from assay.records import Bound, Finding, Meaning, Path, Scope, Severity, State, Tier
 from assay.rulekit.applicability import data_only
 from assay.rulekit.findings import found, knob
 from assay.units import Unit
@@ -130,13 +130,20 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.INVALIDATES,
     part="tier",
+    short="above the link's limit",
+    meaning=Meaning.LINK_LIMIT,
     needs=(),
     applies=applies,
     check=check,
+    wrong="A rate above what the link or the disk can carry is printed, for it came from a cache, was compressed, or is in other "
+    "units than it says: bits for bytes, MB for MiB, both directions added up. A factor of eight is seen by everybody, one "
+    "of 1.05 by nobody.",
     alternatives=(
         "The bytes did not all pass the limited device: part of them came from or stayed in memory (T01, D01).",
         "The limit was not in force: the load ran in another control group than the rule, or the link negotiated another speed.",
     ),
     advice="Find out which cache answered, check the units (MB is 10^6 bytes, Mbit/s is an eighth), and the negotiated speed.",
+    ask="find the cache that answered, or the other path; check the units (MB is 10^6 bytes, Mbit an eighth of it) and over "
+    "which window parallel parts were summed",
     sources=("Gregg: did it break limits?", "Linux blk-throttle: slices of 100 ms", "FC-PI, IEEE 802.3: see links.toml"),
 )

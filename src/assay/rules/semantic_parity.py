@@ -150,9 +150,12 @@ RULE = Rule(
     scope=Scope.COMPARISON,
     severity=Severity.INVALIDATES,
     part="comparability",
+    short="the arms promise unlike things",
     needs=(),
     applies=applies,
     check=check,
+    wrong="B is faster because it does less: no barrier goes to its disk, it forgets who read a file and when, it trusts a cache "
+    "that A must ask about, it does not encrypt. Nobody lied about a number. The two were asked for different things.",
     alternatives=(
         "The promise is what is compared (what does a barrier cost?): make the option the factor, or declare it in the file.",
         "A system that keeps the promise by other means (a battery behind the cache): it is safe, and the file should say so.",

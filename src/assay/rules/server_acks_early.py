@@ -10,7 +10,7 @@ from __future__ import annotations
 from assay import measures
 from assay.catalogue import Case, Rule, TrialCase
 from assay.evidence import ladder, served
-from assay.records import Direction, Durability, Finding, Scope, Severity, State
+from assay.records import Direction, Durability, Finding, Meaning, Scope, Severity, State
 from assay.rulekit.applicability import servers_only
 from assay.rulekit.findings import found, told_rate
 from assay.units import Unit
@@ -93,10 +93,14 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.INVALIDATES,
     part="durability",
+    meaning=Meaning.EARLY_REPLY,
     needs=(),
     reads=("L0.write", "L6.write", "server.dirty_bytes", "server.writeback_bytes", "L9.flush"),
     applies=applies,
     check=check,
+    wrong='An NFS export with `async`, a directory server with `dbnosync`, a mail store without fsync: each answers "done" while '
+    "the data are in its memory. It is several times as fast as its neighbour that waits for the disk, and a comparison of "
+    "the two is one of two promises.",
     alternatives=(
         "The server stores less than it is sent (compression, duplicates): send data that cannot be made smaller.",
         "A log of the server was not named: name it with the data (server.data), or its dirty pages are taken for stored ones.",

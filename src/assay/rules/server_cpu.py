@@ -60,6 +60,8 @@ RULE = Rule(
     reads=("server.run_ns", "server.busiest_thread_ns", "server.cpus"),
     applies=servers_only,
     check=check,
+    wrong="A storage array is praised or blamed for what encryption, logging or one thread of the server in front of it can do. "
+    "Its disks were idle for most of the time.",
     alternatives=(
         "A server that polls or spins is busy at any load: halve the load and look again.",
         "Two threads of one core are counted as two processors: from half on such a pair may be at its limit.",

@@ -9,7 +9,7 @@ from __future__ import annotations
 from assay import measures
 from assay.catalogue import Case, Rule, TrialCase
 from assay.evidence import served
-from assay.records import Direction, Finding, Scope, Severity, State, Tier
+from assay.records import Direction, Finding, Meaning, Scope, Severity, State, Tier
 from assay.rulekit.applicability import reads_only, servers_only
 from assay.rulekit.findings import at_most, found, in_words, told_rate
 from assay.units import Unit
@@ -94,10 +94,14 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.INVALIDATES,
     part="tier",
+    meaning=Meaning.SERVER_CACHE,
     needs=(),
     reads=("L0.read", "L4.write", "L6.read", "server.cached_bytes"),
     applies=applies,
     check=check,
+    wrong="The clients are cold, each of them reads over the network, and every counter of theirs says so. The server has the "
+    "files in memory. What was measured is the server's memory, its processors and the network, and it is published as the "
+    "speed of the storage behind.",
     alternatives=(
         "The server keeps entries in a cache of its own (T10), or compresses what it sends: its storage is asked for less too.",
         "Another process read for it (a helper that is no child of the named one): name a control group instead of a pid file.",

@@ -105,6 +105,8 @@ RULE = Rule(
     needs=(),
     applies=applies,
     check=check,
+    wrong="Server B is three times as fast as server A. B acknowledges from memory; or B's clients hold leases and asked it a "
+    "tenth as often; or A had just been restarted. Each figure is right, and the comparison is one of two promises.",
     alternatives=(
         "The difference is what is asked about: make it the factor (a setting of the target), and it is declared.",
         "One server remembers more because it needs less memory for each entry: that is a part of it, and worth saying.",

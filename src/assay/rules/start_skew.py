@@ -139,9 +139,12 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.QUALIFIES,
     part="window",
+    short="clients not together",
     needs=(),
     applies=applies,
     check=check,
+    wrong="Clients that start within 30 seconds of each other run alone at both ends; the sum of their rates is one that never "
+    "was.",
     alternatives=("The clients' clocks differ: compare the offsets that the rendezvous measured with the skew.",),
     advice="Start at an agreed time, let every client work for the same time instead of the same amount (duration), and count"
     " only the time in which all work.",

@@ -169,9 +169,12 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.QUALIFIES,
     part="noise",
+    short="processor taken by others",
     needs=("cpu.steal_ns",),
     applies=runs_only,
     check=check,
+    wrong="Processor time that the hypervisor or a neighbour took is missing from the figure, and it is not missing from A and B "
+    "alike. An experiment that runs B in the bad hour finds A faster.",
     alternatives=ALTERNATIVES,
     advice=ADVICE,
     sources=(

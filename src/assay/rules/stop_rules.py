@@ -114,9 +114,14 @@ RULE = Rule(
     scope=Scope.COMPARISON,
     severity=Severity.INVALIDATES,
     part="window",
+    short="fixed time against fixed work",
     needs=(),
     applies=applies,
     check=check,
+    wrong="A run of fixed work has the tail of its slowest client and its slowest files in its figure; a run of fixed time "
+    "is cut off before. A rate of the one against a rate of the other compares two rules for stopping. It happens by "
+    "itself where a time and an amount are both set: the fast system ends by the amount, the slow one by the time. "
+    "One system was reported to IO500 with 860 GiB in 355 s and with 7153 GiB in 1897 s.",
     alternatives=(
         "Both a time and an amount were set, and the time was meant to be a mere safety: make it long enough for every arm.",
         "One run was stopped from outside: its outcome says so (E01).",

@@ -105,9 +105,12 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.QUALIFIES,
     part="regime",
+    short="on the throttle's credit",
     needs=(),
     applies=applies,
     check=check,
+    wrong="A disk is slowed to 2,000 operations a second, and a hundred of them are timed. They are over in 6 ms, before the "
+    "throttle holds back anything, and 11,000 a second are printed as what this disk does.",
     alternatives=(
         "The throttle was lifted or set anew while the clock ran: the facts before and after tell (C01, L06).",
         "A control group beside the root has no rule of its own (v1), and something there wrote to this disk (N03).",

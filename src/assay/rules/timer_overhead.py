@@ -148,6 +148,10 @@ RULE = Rule(
     needs=(),
     applies=applies,
     check=check,
+    wrong="Each operation is timed by two stamps. Where the operation takes tens of nanoseconds (a copy out of a buffer, a "
+    "hit in a mapped page), its latency is as much that of the clock as its own, and two systems look alike because "
+    "both show the clock. On a machine where the cycle counter cannot be used, a stamp is a call: then the same goes "
+    "for operations of hundreds of nanoseconds.",
     alternatives=(
         "The operation itself does next to nothing (a copy out of a buffer): that is what the figure is then of.",
         "A hypervisor that traps the reading of the clock makes every stamp dear: measure `null`, and see which clock is used.",

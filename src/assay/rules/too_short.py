@@ -66,11 +66,15 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.QUALIFIES,
     part="regime",
+    short="too short",
     needs=(),
     applies=applies,
     check=check,
+    wrong="A run of three seconds is over before the journal has committed, memory is full or the device is warm, and its p99.9 "
+    "is the longest of a few hundred operations. Called a steady rate, or a percentile, it is neither.",
     alternatives=("A burst is what was meant: then claim regime = burst.",),
     advice='Run for at least a minute (duration = "60 s"; until_steady with round = "12 s") and until the percentile has a'
     " hundred operations beyond it, or claim regime = burst.",
+    ask="ask for a run of a minute or more",
     sources=("IO500: 300 s stonewall", "MLPerf: 600 s a point", "TPC-C: two hours of measurement"),
 )

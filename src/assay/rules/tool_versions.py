@@ -80,6 +80,9 @@ RULE = Rule(
     needs=("fact:*",),
     applies=comparisons_only,
     check=check,
+    wrong="The old figure was made with version 3.1 of the tool and the new one with 3.36, which opens its files in another way. "
+    "Both are right, by instruments that do not measure the same. A figure that is passed on without its versions cannot be "
+    "held against any other.",
     alternatives=(
         "The version is what is compared (old against new): then it belongs to the factor, and is named here as it should be.",
         "A package that was updated between two sittings: C01 lists what else came with it.",

@@ -105,9 +105,13 @@ RULE = Rule(
     scope=Scope.COMPARISON,
     severity=Severity.QUALIFIES,
     part="comparability",
+    short="one arm was tuned, the other was not",
     needs=(),
     applies=applies,
     check=check,
+    wrong="Somebody knows A well, tries a dozen of its settings and takes the best; B runs as it was installed. The comparison "
+    "shows how much a person's effort is worth, and is printed as a comparison of the systems. Taking the best of many also "
+    "takes the luckiest: a part of the gain is noise.",
     alternatives=(
         "Settings that only make the systems alike (the same block size, journal or barrier): they are a reason, not a tuning.",
         "A system that has nothing to tune: the other one's defaults are then what it competes with.",

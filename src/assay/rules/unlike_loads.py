@@ -115,9 +115,12 @@ RULE = Rule(
     scope=Scope.COMPARISON,
     severity=Severity.INVALIDATES,
     part="comparability",
+    short="the arms were loaded unlike",
     needs=(),
     applies=applies,
     check=check,
+    wrong="A latency says nothing without the load it was taken at. If a client of one arm came late or left early, that arm had "
+    "less to do, and its operations were faster for that alone.",
     alternatives=ALTERNATIVES,
     advice=ADVICE,
     sources=(

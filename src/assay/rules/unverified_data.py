@@ -95,9 +95,13 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.INVALIDATES,
     part="evidence",
+    short="data not what was written",
     needs=(),
     applies=applies,
     check=check,
+    wrong="A layer that loses a write, or answers a read with an old block, is fast. Benchmarks seldom look: data are zeros or "
+    "one buffer over and over, and a read is counted when its call returns. Even where a tool is told to verify, it may "
+    "never come to it (fio warns of jobs that end by time before they read back).",
     alternatives=(
         "Somebody else wrote to the same files while the test ran.",
         "The data came from a cache older than the write (two clients of one share): the storage is right, the cache is not.",

@@ -157,6 +157,9 @@ RULE = Rule(
     applies=changes_only,
     check=check,
     reads=("fact:device.*.queue.write_cache", "L9.flush", "L8.flush"),
+    wrong='`echo "write through" > /sys/block/sda/queue/write_cache` makes every fsync fast: the kernel then believes that there '
+    'is no cache and sends no flush, and the cache stays as it was. And a latency "on stable media" of writes that nobody '
+    "flushed is that of the device's memory: a flush at the end comes for all of them together.",
     alternatives=(
         "Capacitors or a battery make a cache safe that calls itself volatile: that is a fact of its maker's, write it down.",
         "A device that was replaced or re-scanned after its driver was asked: compare cache_type with the device itself.",

@@ -37,7 +37,8 @@ def check(case: Case) -> Finding:
         statement = (
             f"{comparison.no_interval(ratio)}: the ratio may be noise." if ratio else "No runs of both arms count: no ratio."
         )
-        return found(RULE, case, State.FAIL, statement, observed={"runs": n}, threshold=threshold)
+        observed = {"runs": n}
+        return found(RULE, case, State.FAIL, statement, observed=observed, threshold=threshold, short="too few runs")
     half = half_width(ratio.low, ratio.high)
     decided = case.comparison.conclusion is not Conclusion.UNDECIDED
     wide, few = half > allowed and not decided, ratio.n < least
@@ -71,11 +72,16 @@ RULE = Rule(
     scope=Scope.COMPARISON,
     severity=Severity.QUALIFIES,
     part="statistics",
+    short="interval too wide",
     needs=(),
     applies=comparisons_only,
     check=check,
+    wrong="Three runs of each system differ by 4 %, and a decision is made on it, although three other runs would have said "
+    "-2 %. A mean without its interval hides this; so does an interval that nobody holds against the size that would "
+    "change the decision.",
     alternatives=ALTERNATIVES,
     advice=ADVICE,
+    ask="ask for more digits, and for the spread of repeated runs",
     sources=(
         "Kalibera and Jones, ISMM 2013: Rigorous benchmarking in reasonable time",
         "Maricq et al., OSDI 2018: Taming performance variability",

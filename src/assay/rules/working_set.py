@@ -75,12 +75,15 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.QUALIFIES,
     part="tier",
+    short="fits in memory",
     needs=(),
     applies=applies,
     check=check,
     reads=("L0.read", "L2.read", "memory.available_bytes", "page_cache.file_bytes"),
+    wrong="A data set that partly fits memory gives a mixture of two speeds that differ by a factor of ten or more.",
     alternatives=("Direct I/O end to end caches nothing, whatever the size: then read_bytes prove it.",),
     advice="Use at least twice the memory of client and server together, or make the memory small and declared (knob memory),"
     " and show the curve over the size instead of one point.",
+    ask="ask for data of at least twice the memory of all caches in the path, or for direct I/O with proof",
     sources=("MLPerf Storage: data of at least 5 times the clients' memory", "Tarasov et al., HotOS 2011: the cliff at the edge"),
 )

@@ -157,9 +157,14 @@ RULE = Rule(
     scope=Scope.COMPARISON,
     severity=Severity.INVALIDATES,
     part="comparability",
+    short="the arms did different work",
     needs=(),
     applies=applies,
     check=check,
+    wrong="B has fewer files, because it was restored from an older copy, and reads its tree in less time. The run is sound, the "
+    "clock is right, and the comparison says that B is faster. The same happens with a tree that is named by its path and "
+    "is another one on the second machine, with a population drawn from other seeds, or with clients of which one never "
+    "came.",
     alternatives=(
         "A system that does part of the work elsewhere or splits it up (directories read in pieces): operations of another kind.",
         "Clients that fail early in one arm and do less: the errors are in their own counts (G04).",
