@@ -16,9 +16,11 @@ ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "assay"
 ENTRIES = [(kind, name) for kind in catalogue.CONSTANTS for name in catalogue.names(kind)]
 RULES = [name for kind, name in ENTRIES if kind == "rules"]
+LONGEST_FILE = 500
+USUAL_FILE = 300
+"""Nineteen files of twenty are no longer."""
 LONGEST_FUNCTION = 40
-USUAL_FILE, LONGEST_FILE = 300, 500
-"""Lines that nineteen files of twenty keep within, and those that no file exceeds."""
+"""From its docstring to its end: the signature of a verb is as long as its options are many."""
 
 
 def imported(path: Path) -> set[str]:
@@ -29,13 +31,6 @@ def imported(path: Path) -> set[str]:
         elif isinstance(node, ast.Import):
             found.update(alias.name for alias in node.names)
     return found
-
-
-FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-
-
-def body_lines(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
-    return (node.end_lineno or 0) - node.body[0].lineno + 1
 
 
 def test_there_are_entries_of_every_kind_that_is_in_use():
@@ -125,15 +120,19 @@ def test_a_control_plants_a_lie_and_a_twin_that_differ(name):
     assert control["measure"] in text["measures"], "the measure of which the rule speaks is not measured"
 
 
-def test_no_file_and_no_function_outgrows_its_bounds():
-    files = {str(path): path.read_text() for path in SOURCE.rglob("*.py")}
-    lines = {name: len(text.splitlines()) for name, text in files.items()}
-    assert sum(length > USUAL_FILE for length in lines.values()) <= len(lines) / 20
-    assert not {name: length for name, length in lines.items() if length > LONGEST_FILE}
-    functions = (
-        (name, node) for name, text in files.items() for node in ast.walk(ast.parse(text)) if isinstance(node, FUNCTIONS)
-    )
-    long = {f"{name}:{node.name}": size for name, node in functions if (size := body_lines(node)) > LONGEST_FUNCTION}
+def test_no_file_outgrows_its_bounds():
+    long = {str(path): len(path.read_text().splitlines()) for path in SOURCE.rglob("*.py")}
+    assert not {path: lines for path, lines in long.items() if lines > LONGEST_FILE}
+    assert sorted(long.values())[int(len(long) * 0.95)] <= USUAL_FILE
+
+
+def test_no_function_outgrows_its_bounds():
+    long = [
+        f"{path}:{node.lineno} {node.name}"
+        for path in SOURCE.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.FunctionDef) and (node.end_lineno or 0) - node.body[0].lineno + 1 > LONGEST_FUNCTION
+    ]
     assert not long
 
 
