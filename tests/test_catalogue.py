@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from assay import catalogue
+from assay.laboratory import rule_pages
 from assay.records import Scope
 
 ROOT = Path(__file__).parent.parent
@@ -95,6 +96,13 @@ def test_rule_has_thresholds_a_source_and_a_control(name):
     control = SOURCE / "controls" / f"{name}.toml"
     assert control.is_file(), "its pair of controls is missing"
     assert tomllib.loads(control.read_text())["control"]["rule"] == rule.id
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_the_page_of_a_rule_is_made_from_the_rule(name):
+    page = ROOT / "docs" / "rules" / f"{name}.md"
+    made = rule_pages.markdown(rule_pages.page(name, catalogue.find("rules", name)))
+    assert page.read_text() == made, "run `make docs`: the page is not what the rule says"
 
 
 def test_rule_ids_stand_only_in_the_rules_and_in_what_sound_needs():

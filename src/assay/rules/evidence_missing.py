@@ -1,6 +1,8 @@
-"""Says which evidence a claim needs and does not have; what nobody saw is UNVERIFIED, never sound.
+"""Names the evidence that a claim needs and does not have: unobserved is UNVERIFIED, never sound.
 
-A run that was not finished, or lost a client, has no figure of what was asked.
+The table in [concepts](../concepts.md) lists the evidence for each part of a claim.
+A key without a reading, a series or a fact is missing; the finding repeats the observers' reasons.
+An unfinished run, or one that lost a client, is invalid. A measure without a value is unverified.
 """
 
 from __future__ import annotations
@@ -83,9 +85,9 @@ RULE = Rule(
     needs=(),
     applies=applies,
     check=check,
-    wrong="A check that had nothing to look at says nothing, and its silence is read as approval. A figure of which nobody saw "
-    "what reached the disk is then as good as one that was followed down to it.",
-    alternatives=("The observer was switched off in the experiment file: see `observers`.",),
-    advice="`assay doctor` says which evidence this machine allows and how to get the rest (often: run as root).",
+    wrong="A check without evidence says nothing, and its silence is read as approval. A figure whose I/O nobody observed is "
+    "then as good as one that was followed down to the disk.",
+    alternatives=("The observer was switched off in the experiment file: check `observers`.",),
+    advice="Run `assay doctor`: it lists the evidence that this machine allows, and how to get the rest (often: run as root).",
     sources=("An absent reading proves nothing: the audit's first rule",),
 )

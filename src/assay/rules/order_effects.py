@@ -1,7 +1,12 @@
-"""Finds comparisons that the order of the runs could explain: arms measured apart, or a drift while they were measured.
+"""Finds comparisons that the order of the runs could explain: separate arms, or a drift during the experiment.
 
-Evidence: when each run started, the stored schedule, and each run's value less the mean of its arm (on logarithms). Arms
-that stood apart because a person changed the level by hand are bounded by the interval and never thrown away for that alone.
+The rule reads the start of each run, the stored schedule, and the residuals: each value less the mean of its arm, on logarithms.
+- Arm and time correlate above `separation`: invalid.
+- A trend of the residuals at p below `p` that rises by more than `rise_of_matters` of the smallest relevant effect: qualified.
+- The factor is changed by hand, or two notebooks are compared: qualified, with the interval as bound.
+
+A trend needs at least three blocks. S05 tests the effect of the preceding run.
+With `returns = 1` the interval covers the baseline's first and last sitting, so a drift widens it.
 """
 
 from __future__ import annotations
@@ -24,14 +29,6 @@ from assay.statistics.four_way import four_way
 from assay.statistics.trend import Trend, correlation, trend
 from assay.statistics.welch_ratio import welch_ratio
 
-ALTERNATIVES = (
-    "A system that one arm changes for all that comes after it (it fills, it ages): S05 looks at the run just before.",
-    "A neighbour on the same machine whose load rose during the experiment: N02 says so.",
-)
-ADVICE = (
-    "Let the schedule mix the levels in randomised blocks, at least four of them. Where a person must change the level, go back "
-    "to the first one at the end (`returns = 1`): what differs then is drift."
-)
 ADVICE_OF_NOTEBOOKS = (
     "Measure both in one experiment, with what differs as one factor: its schedule mixes them. Where that cannot be, measure the "
     "first once more after the second, into a third notebook, and hold that against the first (`assay compare`): what differs "
@@ -190,10 +187,14 @@ RULE = Rule(
     needs=(),
     applies=comparisons_only,
     check=check,
-    wrong="All runs of A, then all runs of B: whatever changed on the way (temperature, fill, a neighbour's load) is counted as "
-    "the difference between A and B. Randomised blocks that are compared in pairs are immune to a slow drift.",
-    alternatives=ALTERNATIVES,
-    advice=ADVICE,
+    wrong="All runs of A come first, then all runs of B. Any change on the way (temperature, fill, a neighbour's load) counts "
+    "as the difference between A and B. Randomised blocks that are compared in pairs are immune to a slow drift.",
+    alternatives=(
+        "One arm changes the system for all later runs (it fills, it ages). S05 tests the preceding run.",
+        "A neighbour's load rose during the experiment. Check N02.",
+    ),
+    advice="Let the schedule mix the levels in randomised blocks, at least four of them. If a person must change the level, "
+    "return to the first one at the end (`returns = 1`): the difference then is drift.",
     sources=(
         "Duplyakin et al., USENIX ATC 2023: Avoiding the ordering trap in systems performance measurement",
         "Abedi and Brecht, ICPE 2017: Conducting repeatable experiments in highly variable cloud computing environments",

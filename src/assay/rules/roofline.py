@@ -1,8 +1,14 @@
-"""Compares a rate with the limits that are known beforehand, and names the limiter where the rate is at one.
+"""Compares a rate with known limits, and names the limiter if the rate is at one.
 
-Limits are declared by the target (a throttled disk) or by the experiment's [limits] (a link). A rate above one is
-impossible: it comes from a cache, from compression, from wrong units or from a wrong clock. A throttle gives out slices
-of 100 ms, so one slice may be on credit: the limit is 1.03 L + 0.1 s x L / T.
+Limits come from the target (a throttled disk) or the experiment's [limits] (a rate, or a link by name: links.toml has line
+rates, coding and framing).
+A block throttle grants slices of 100 ms, so it is allowed `declared_share` of L plus `burst_s` x L / T. Links and declared
+rates are allowed `above_share`.
+- Above the limit: a device or wire claim is invalid, other claims get a note. A ratio of 8, 2, 1.25, 1.1, 1.074, 1.049 or 1.024
+  names the mistaken unit.
+- From `at_limit_share` on: pass, and the label names the limiter.
+
+Latencies use the rate of their phase. Limits in operations apply to direct I/O only, since the page cache merges.
 """
 
 from __future__ import annotations
@@ -135,14 +141,13 @@ RULE = Rule(
     needs=(),
     applies=applies,
     check=check,
-    wrong="A rate above what the link or the disk can carry is printed, for it came from a cache, was compressed, or is in other "
-    "units than it says: bits for bytes, MB for MiB, both directions added up. A factor of eight is seen by everybody, one "
-    "of 1.05 by nobody.",
+    wrong="A rate above the capacity of the link or disk is printed, because it came from a cache, was compressed, or has the "
+    "wrong unit: bits for bytes, MB for MiB, both directions added. Everybody notices a factor of eight, nobody one of 1.05.",
     alternatives=(
-        "The bytes did not all pass the limited device: part of them came from or stayed in memory (T01, D01).",
+        "Not all bytes passed the limited device: a part came from or remained in memory (T01, D01).",
         "The limit was not in force: the load ran in another control group than the rule, or the link negotiated another speed.",
     ),
-    advice="Find out which cache answered, check the units (MB is 10^6 bytes, Mbit/s is an eighth), and the negotiated speed.",
+    advice="Find the cache that answered. Check the units (MB is 10^6 bytes, Mbit/s is an eighth) and the negotiated speed.",
     ask="find the cache that answered, or the other path; check the units (MB is 10^6 bytes, Mbit an eighth of it) and over "
     "which window parallel parts were summed",
     sources=("Gregg: did it break limits?", "Linux blk-throttle: slices of 100 ms", "FC-PI, IEEE 802.3: see links.toml"),
