@@ -178,7 +178,7 @@ ROOFLINE = Finding(
     severity=Severity.INVALIDATES,
     part="tier",
     statement="261 MB/s is 93 % of the declared 281 MB/s of loop0.",
-    observed={"rate": 2.61e8, "limit": 2.81e8, "ratio": 0.93},
+    observed={"rate": 2.61e8, "limit": 2.81e8, "ratio": 0.93, "limited": "loop0", "unit": "bytes/s"},
 )
 WHY = {
     VerdictState.INVALID: Finding(
