@@ -232,7 +232,7 @@ def layers(results, phase, aside=0.0):
 
 def test_all_layers_stand_on_one_axis_from_the_application_down(results):
     found = layers(results, "cold.read")
-    assert list(found) == ["throughput", "page cache", "network", "processors"]
+    assert list(found) == ["throughput", "page cache", "network", "CPUs"]
     assert found["throughput"] == ["application read", "vda read"]
     assert found["page cache"] == ["files cached", "dirty", "writeback"]
     assert found["network"] == ["eth0 received"]
