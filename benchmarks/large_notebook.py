@@ -83,10 +83,10 @@ MEASURES = tuple(
 )
 
 
-def weigh() -> Iterator[tuple[str, str]]:
+def measure() -> Iterator[tuple[str, str]]:
     """(what, figure)."""
     for blocks in (20, 200):
-        with tempfile.TemporaryDirectory(prefix="weigh-") as name:
+        with tempfile.TemporaryDirectory(prefix="bench-") as name:
             lab = Path(name) / "lab"
             with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as apart:
                 trials = apart.submit(make, lab, blocks).result()  # a child's largest resident set begins with its parent's
@@ -375,5 +375,5 @@ def histogram(phase: str, number: int) -> Histogram:
 
 
 if __name__ == "__main__":
-    for what, figure in weigh():
+    for what, figure in measure():
         print(f"{what}: {figure}", flush=True)

@@ -35,7 +35,7 @@ NOUNS = {
     "rmdir": "removals of directories",
 }
 COUNTED = frozenset({"create", "file", "read", "reread", "rewrite", "stat", "trim", "unlink", "walk", "write"})
-"""Operations whose plural is their name with an s; a foreign tool's own names are told as they are."""
+"""Operations whose plural is their name with an s; an external tool's own names are told as they are."""
 
 
 def label(verdict: Verdict) -> str:
