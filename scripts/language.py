@@ -31,11 +31,14 @@ CLEAN: tuple[str, ...] = (
     "docs/audit.md",
     "docs/concepts.md",
     "docs/contracts.md",
+    "docs/decisions",
+    "docs/engine-protocol.md",
     "docs/experiment-file.md",
     "docs/export.md",
+    "docs/howto",
     "docs/notebook.md",
     "docs/python.md",
-    "docs/howto",
+    "docs/stat-json.md",
 )
 EVERYWHERE = ("README.md", "CHANGELOG.md", "DEVELOP.md", "ARCHITECTURE.md", "docs", "src/assay")
 PLUGS = ("targets", "workloads", "observers", "rules", "parsers")  # the first line of a plug's docstring is its help
