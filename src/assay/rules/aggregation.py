@@ -41,7 +41,7 @@ class Sum:
 
 
 def applies(case: Case) -> str | None:
-    """Rates that foreign programs tell."""
+    """Rates that external programs tell."""
     assert isinstance(case, TrialCase)
     if case.measure.figure not in measures.AMOUNTS:
         return "no rate"

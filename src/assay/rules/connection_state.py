@@ -54,7 +54,7 @@ def applies(case: Case) -> str | None:
 
 
 def is_command(case: ComparisonCase) -> bool:
-    """Whether the workload is a foreign command."""
+    """Whether the workload is an external command."""
     return {spec.kind for spec in case.experiment.workloads if spec.name == case.measure.workload} == {KIND}
 
 
@@ -116,7 +116,7 @@ def opened(run: Run, observations: Observations, case: ComparisonCase) -> Opened
 
 
 def before(phase: Phase, counted: Series) -> float:
-    """Connections that others opened for each ns of the quiet window."""
+    """Connections that others opened for each ns of the idle baseline."""
     points = [(at, value) for at, value in zip(counted.at_ns, counted.value, strict=True) if at <= phase.start_ns]
     if len(points) < 2 or points[-1][0] <= points[0][0]:
         return 0.0

@@ -47,7 +47,7 @@ def check(case: Case) -> Finding:
     clients = case.phase.clients
     if clients and all(client.load is not None for client in clients):
         return found(RULE, case, State.PASS, "Latencies count from when each operation was due; none was left out.")
-    return foreign(case) if case.phase.values else closed(case)
+    return external(case) if case.phase.values else closed(case)
 
 
 def closed(case: TrialCase) -> Finding:
@@ -59,7 +59,7 @@ def closed(case: TrialCase) -> Finding:
     return omission(case, said, {"interval_ns": interval, "missing_share": missing})
 
 
-def foreign(case: TrialCase) -> Finding:
+def external(case: TrialCase) -> Finding:
     """A tool's loop: not known, closed, or paced with a longest latency that says whether anything was left out."""
     interval = interval_ns(case)
     longest = case.phase.values.get(f"{case.measure.operation}.latency_max_ns")

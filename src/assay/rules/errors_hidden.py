@@ -26,12 +26,12 @@ SHOWN = 3
 
 
 def applies(case: Case) -> str | None:
-    """Figures of operations; a foreign tool must tell what failed."""
+    """Figures of operations; an external tool must tell what failed."""
     assert isinstance(case, TrialCase)
     if case.measure.figure == "errors":
         return "the failures are the figure itself"
     if case.phase.values and failures.told_share(case.phase, case.measure.operation) is None:
-        return "a foreign tool that does not tell what failed: its exit status 0 stands for it"
+        return "an external tool that does not tell what failed: its exit status 0 stands for it"
     return None
 
 

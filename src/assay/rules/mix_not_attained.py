@@ -77,7 +77,7 @@ def check(case: Case) -> Finding:
 
 
 def counted(case: TrialCase) -> Mapping[Direction, float]:
-    """Completed operations by direction; what a foreign tool tells, where it is one. Empty where it tells none of a direction."""
+    """Operations by direction; what an external tool tells, where it is one. Empty where it tells none of a direction."""
     sums = dict.fromkeys(BOTH, 0.0)
     for name, way in case.phase.directions.items():
         if way not in BOTH:

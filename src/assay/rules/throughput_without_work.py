@@ -38,7 +38,7 @@ RUNGS = (
 
 
 def applies(case: Case) -> str | None:
-    """Foreign tools that say how much they did, or were told how much they were to do."""
+    """External tools that say how much they did, or were told how much they were to do."""
     assert isinstance(case, TrialCase)
     if not case.phase.values:
         return "our own engine counts what it did, and a phase that did not do all that was asked has failed (E01, G04)"

@@ -131,7 +131,7 @@ def done(phase: Phase) -> Iterator[tuple[str, float, float]]:
 
 
 def is_fixed(phase: Phase) -> bool:
-    """Whether the amount of work was fixed: a foreign command may have ended for any reason."""
+    """Whether the amount of work was fixed: an external command may have ended for any reason."""
     by_time = phase.stop is StopRule.STEADY or any(client.stopped_by == "time" for client in phase.clients)
     return not by_time and not phase.values
 

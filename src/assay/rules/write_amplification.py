@@ -38,7 +38,7 @@ def check(case: Case) -> Finding:
         "ratio": lowest.raw_bytes / written,
         "written_bytes": written,
         "device_bytes": lowest.raw_bytes,
-        "foreign_bytes": lowest.foreign_bytes,
+        "other_processes_bytes": lowest.other_processes_bytes,
         "upper_bytes": upper.raw_bytes if upper else None,
     }
     limit = case.thresholds["ratio"] * written
