@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from assay.catalogue import Host, Knob, KnobKind, Setting, Target
 from assay.errors import EvidenceError, UsageError
-from assay.machine import cold
+from assay.machine import files
 from assay.machine.stack import device_stack, mount_of, stack
 from assay.records import Endpoint, EndpointKind, Place
 
@@ -65,9 +65,9 @@ def attach(_host: Host, place: Place, _client: int) -> Endpoint:
     return Endpoint(kind=EndpointKind.DIRECTORY, address=place.address)
 
 
-def chill(host: Host, place: Place) -> None:
+def drop_caches(host: Host, place: Place) -> None:
     """Give back the cached pages of each file. Inodes and names stay cached. Raises RefusedError where that cannot be done."""
-    cold.drop_files(host, place.address, place.filesystem)
+    files.drop_files(host, place.address, place.filesystem)
 
 
 def facts(host: Host, place: Place) -> tuple[tuple[str, str], ...]:
@@ -103,7 +103,7 @@ TARGET = Target(
     install=install,
     prepare=prepare,
     attach=attach,
-    chill=chill,
+    drop_caches=drop_caches,
     facts=facts,
     detach=detach,
     teardown=teardown,

@@ -16,8 +16,7 @@ from assay.catalogue import PLACEMENT, Knob, KnobKind, Order, Unit, Workload
 from assay.errors import EvidenceError
 from assay.machine.placeholders import substitute, unknown
 from assay.records import CacheState, Direction, EndpointKind, PhasePlan, Value
-from assay.settings.expected import EXPECTED
-from assay.settings.knobs import integer
+from assay.settings.knobs import integer, number, quantity, share
 from assay.units import UNITS
 
 OPERATION_OF_ENGINE = "command"
@@ -33,6 +32,12 @@ FIGURES = {
 DIRECTIONS = ("read", "write", "both", "metadata")
 HOW = (*catalogue.names("parsers"), "regex", "elapsed")
 PLACEHOLDERS = ("directory", "client", "clients", "seed")
+EXPECTED = (
+    number("expected_count", "how many answers each run must report (G05)", between=(0, None)),
+    quantity("expected_bytes", "how many bytes each run must report (G05)", Unit.BYTES, between=(0, None)),
+    share("expected_read_share", "share of reads among what it reads and writes (G08)"),
+)
+"""Expectations for the output; the command does not see them. Rules G05 and G08 compare."""
 
 
 def check(knobs: Mapping[str, Value]) -> tuple[str, ...]:
@@ -102,7 +107,7 @@ def phases(order: Order) -> tuple[PhasePlan, ...]:
             name="run",
             operations=names,
             directions={name: _direction(knobs, name) for name in names},
-            cache=CacheState(str(knobs.get("cache") or CacheState.AS_LEFT)),
+            cache=CacheState(str(knobs.get("cache") or CacheState.UNCHANGED)),
             settings=tuple(settings),
             data_files=tuple(dict.fromkeys(files)),
             flush_in_clock=knobs.get("flush") == "inside",
@@ -179,7 +184,7 @@ WORKLOAD = Workload(
         Knob(name="direction", kind=KnobKind.CHOICE, choices=DIRECTIONS, default="read", help="which way its data go"),
         Knob(name="data_files", kind=KnobKind.TEXTS, default=(), help="files that it reads or writes, below {directory}"),
         Knob(name="env", kind=KnobKind.TEXTS, default=(), help="NAME=value settings of its environment"),
-        Knob(name="cache", kind=KnobKind.CHOICE, choices=tuple(CacheState), default="as-left", help="caches before it starts"),
+        Knob(name="cache", kind=KnobKind.CHOICE, choices=tuple(CacheState), default="unchanged", help="caches before it starts"),
         Knob(name="flush", kind=KnobKind.CHOICE, choices=("none", "inside"), default="none", help="whether it flushes itself"),
         *EXPECTED,
         Knob(name="needs", kind=KnobKind.QUANTITY, unit=Unit.BYTES, default=0, help="space that it needs"),
