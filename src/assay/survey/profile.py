@@ -12,9 +12,9 @@ from assay.survey.result import Group, Survey
 def text(survey: Survey) -> str:
     """The profile: title, source, facts of the survey and a row for each size band that has files.
 
-    Raises RefusedError where there is no file: such a population could not be imitated.
+    Raises RefusedError where there is no file: such a distribution could not be imitated.
     """
-    if not survey.population.kept.files:
+    if not survey.distribution.kept.files:
         raise RefusedError("found no file that the filters keep; expected at least one for a profile")
     return "\n\n".join((_title(survey), _sizes(survey), _facts(survey))) + "\n"
 
@@ -26,7 +26,7 @@ def _title(survey: Survey) -> str:
 
 
 def _sizes(survey: Survey) -> str:
-    bands = zip(survey.size_bands, survey.population.sizes, strict=True)
+    bands = zip(survey.size_bands, survey.distribution.sizes, strict=True)
     rows = (f"    {{ {_end(band.most_bytes)}{_counts(group)} }}," for band, group in bands if group.files)
     return "\n".join(("sizes = [", *rows, "]"))
 
@@ -36,7 +36,7 @@ def _end(most_bytes: int | None) -> str:
 
 
 def _facts(survey: Survey) -> str:
-    found = survey.population
+    found = survey.distribution
     bands = zip(survey.age_bands, found.ages, strict=True)
     ages = (f"    {{ band = {quoted(band.label)}, {_counts(group)} }}," for band, group in bands if group.files)
     facts = (

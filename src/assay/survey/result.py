@@ -1,4 +1,4 @@
-"""What a survey found: the population by age and size, and what the walk met on its way."""
+"""What a survey found: the distribution by age and size, and what the walk met on its way."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Group:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Population:
+class Distribution:
     """The files that the filters keep, by age (youngest first) and size (smallest first); an inode counts once."""
 
     cells: tuple[tuple[Group, ...], ...]
@@ -79,7 +79,7 @@ class Survey:
     """Whether other file systems below the directories were walked too."""
     coarse: tuple[str, ...]
     """Why the times that ages are counted from tell less than they seem to."""
-    population: Population
+    distribution: Distribution
     walked: Walked
     age_bands: tuple[AgeBand, ...] = AGE_BANDS
     size_bands: tuple[SizeBand, ...] = SIZE_BANDS
