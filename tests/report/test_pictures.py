@@ -236,7 +236,7 @@ def test_all_layers_stand_on_one_axis_from_the_application_down(results):
     assert found["throughput"] == ["application read", "vda read"]
     assert found["page cache"] == ["files cached", "dirty", "writeback"]
     assert found["network"] == ["eth0 received"]
-    assert list(layers(results, "spool.main")) == ["operations per second", "page cache", "devices", "processors"]
+    assert list(layers(results, "spool.main")) == ["operations per second", "page cache", "devices", "CPUs"]
 
 
 def test_a_device_that_hardly_moved_is_shown_in_the_direction_of_the_load_and_not_in_the_other(results):
