@@ -15,7 +15,7 @@ from pathlib import Path
 
 from assay.errors import RefusedError, UsageError
 from assay.plain import to_plain
-from assay.report import size_distribution as picture
+from assay.report import drawn as picture
 from assay.report.charts.figure import Table
 from assay.report.charts.matrix import Matrix, Share
 from assay.survey import mounts, profile, wording
@@ -175,7 +175,8 @@ def write_picture(found: Survey, path: Path) -> None:
         ("By size", wording.SIZE_HEAD, wording.size_rows(found)),
     )
     numbers = tuple((heading, Table(head=head, rows=rows)) for heading, head, rows in texts)
-    picture.write(matrix(found), picture.Page(total=wording.total(found), tables=numbers, remarks=wording.remarks(found)), path)
+    page = picture.MatrixPage(total=wording.total(found), tables=numbers, remarks=wording.remarks(found))
+    picture.write(picture.of_matrix(matrix(found), page), path)
 
 
 def matrix(found: Survey) -> Matrix:
