@@ -17,7 +17,7 @@ SOURCE = ROOT / "src" / "assay"
 ENTRIES = [(kind, name) for kind in catalogue.CONSTANTS for name in catalogue.names(kind)]
 RULES = [name for kind, name in ENTRIES if kind == "rules"]
 LONGEST_FILE = 300
-LONGEST_PLUG = 200
+LONGEST_PLUG = 300
 
 
 def imported(path: Path) -> set[str]:
