@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from assay.catalogue import PLACEMENT, Knob, KnobKind, Order, Unit, Workload
 from assay.records import CacheState, Direction, EndpointKind, PhasePlan, StopRule, Value
-from assay.settings.knobs import Values, choice, in_bytes, integer, number, quantity, resolved, switch, text, messages
+from assay.settings.knobs import Values, choice, in_bytes, integer, messages, number, quantity, resolved, switch, text
 
 LAYOUT, WARMING, READ = "layout", "warming", "read"
 OPERATIONS = {"read": Direction.READ, "file": Direction.METADATA, "walk": Direction.METADATA}

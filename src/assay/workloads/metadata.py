@@ -15,7 +15,7 @@ from assay.catalogue import PLACEMENT, Knob, KnobKind, Order, Unit, Workload
 from assay.errors import InputErrors
 from assay.records import CacheState, Direction, EndpointKind, PhasePlan, StopRule, Value
 from assay.settings import populations
-from assay.settings.knobs import choice, integer, names, number, quantity, resolved, text, texts, messages
+from assay.settings.knobs import choice, integer, messages, names, number, quantity, resolved, text, texts
 from assay.settings.load import LOAD, lasts_ns, least_s, load_mistakes, load_setting
 
 CREATES = ("create", "mkdir")
@@ -168,7 +168,9 @@ def _population_mistakes(values: Mapping[str, Value]) -> tuple[str, ...]:
         largest = max(sizes(values))
     except InputErrors as error:
         return tuple(str(error).splitlines())
-    return messages([(largest > MOST_BYTES, f"found files of {largest:,} bytes in the population; expected at most {MOST_BYTES:,}")])
+    return messages(
+        [(largest > MOST_BYTES, f"found files of {largest:,} bytes in the population; expected at most {MOST_BYTES:,}")]
+    )
 
 
 def sizes(values: Mapping[str, Value]) -> Mapping[int, int]:

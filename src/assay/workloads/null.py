@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from assay.catalogue import PLACEMENT, Order, Unit, Workload
 from assay.records import EndpointKind, PhasePlan, Value
 from assay.settings import load
-from assay.settings.knobs import integer, number, quantity, resolved, messages
+from assay.settings.knobs import integer, messages, number, quantity, resolved
 
 OPERATION = "null"
 GUESS_S = 1e-7

@@ -13,7 +13,7 @@ from assay.catalogue import PLACEMENT, Knob, KnobKind, Order, Unit, Workload
 from assay.errors import InputErrors, Mistake
 from assay.records import CacheState, Direction, EndpointKind, PhasePlan, Value
 from assay.settings import load, paths, regions
-from assay.settings.knobs import Values, choice, in_bytes, integer, number, quantity, resolved, switch, text, messages
+from assay.settings.knobs import Values, choice, in_bytes, integer, messages, number, quantity, resolved, switch, text
 from assay.settings.profiles import Profile, read, shipped
 
 Stretches = tuple[Mapping[str, object], ...]
