@@ -7,7 +7,7 @@ from pathlib import Path
 
 from assay.survey.bands import DAY_NS
 from assay.survey.filters import Clock
-from assay.survey.population import Counting
+from assay.survey.size_distribution import Counting
 from assay.survey.walk import Walk, begin, mount_table
 
 NOW_NS = 1_800_000_000 * 10**9
@@ -38,11 +38,11 @@ def walked(*directories, see=None, cross=False, table=None):
     return walk.all(), sorted(found)
 
 
-def population(*directories, clock=Clock.MODIFIED, keep=None):
-    """The population of trees at NOW_NS."""
+def distribution(*directories, clock=Clock.MODIFIED, keep=None):
+    """The distribution of trees at NOW_NS."""
     counting = Counting(clock, NOW_NS, keep)
     walked(*directories, see=lambda _, name, status: counting.see(name, status))
-    return counting.population()
+    return counting.distribution()
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Quantities in text, read and written: a closed list of units, exact integers inside ("4 KiB" is 4096, "1 Gbit/s" is 125,000,000 bytes/s).
+"""Quantities in text, read and written: a closed list of units, exact integers ("4 KiB" is 4096, "1 Gbit/s" 125,000,000 bytes/s).
 
 `MB` is 10^6 bytes and `MiB` 2^20; `bit` is never written `b`. What has two meanings in practice (`4k`, `KB`, `mb`, `Gbps`)
 is refused with what to write instead, and so is what would not be a whole number of the base unit.

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from assay import units
 from assay.errors import RefusedError
-from assay.settings import populations
+from assay.settings import size_distributions
 from assay.survey import result, wording
 from assay.survey.bands import DAY_NS
 from assay.survey.filters import Clock, Filters, keeper
-from assay.survey.population import Counting
 from assay.survey.result import Survey, Trouble, Walked
+from assay.survey.size_distribution import Counting
 from survey_trees import NOW_NS
 
 MET = Walked(
@@ -47,7 +47,7 @@ def survey(*files, clock=Clock.MODIFIED, filters=None, said=(), **walked):
         filters=said,
         crossed=False,
         coarse=(),
-        population=counting.population(),
+        distribution=counting.distribution(),
         walked=replace(MET, **walked),
     )
 
@@ -145,11 +145,11 @@ def test_a_profile_is_toml_whose_sums_are_the_files(files):
 
 
 @given(st.lists(st.tuples(st.integers(0, 2000), st.integers(0, 2**40)), min_size=1, max_size=30))
-def test_a_profile_is_a_population_that_a_workload_can_read(files):
+def test_a_profile_is_a_size_distribution_that_a_workload_can_read(files):
     found = survey(*files)
-    read = populations.parse(result.toml_profile(found), "p.toml")
+    read = size_distributions.parse(result.toml_profile(found), "p.toml")
     told = [(band.files, band.bytes, band.up_to) for band in read.sizes]
-    bands = zip(found.size_bands, found.population.sizes, strict=True)
+    bands = zip(found.size_bands, found.distribution.sizes, strict=True)
     assert told == [(group.files, group.bytes, band.most_bytes) for band, group in bands if group.files]
     assert read.survey["files"] == len(files)
 

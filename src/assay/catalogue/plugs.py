@@ -96,11 +96,11 @@ class Order:
 
 @dataclass(frozen=True, kw_only=True)
 class Workload:
-    """What is done to a target: an engine's phases, or a foreign command's.
+    """What is done to a target: an engine's phases, or an external command's.
 
     `operations` names what it can report for these knobs, with the default figure of each: these are the measures
     where the file names none. `phases` is pure. `engine` is the engine's name (`bulk`, `metadata`, `null`) or None
-    for foreign commands, which have a `parse` from (knobs, stdout, elapsed_ns) to {OPERATION.FIGURE: value}.
+    for external commands, which have a `parse` from (knobs, stdout, elapsed_ns) to {OPERATION.FIGURE: value}.
     """
 
     name: str
@@ -201,7 +201,7 @@ class Rule:
 
 @dataclass(frozen=True, kw_only=True)
 class Parser:
-    """What a foreign tool says it measured: text in, {OPERATION.FIGURE: value in base units} out; EvidenceError."""
+    """What an external tool says it measured: text in, {OPERATION.FIGURE: value in base units} out; EvidenceError."""
 
     name: str
     recognises: Callable[[Sequence[str], str], bool]

@@ -1,4 +1,4 @@
-"""The age and size population of a tree, and what a second tier would hold: table, picture, profile or list of paths."""
+"""The distribution by age and size of a tree, and what a second tier would hold: table, picture, profile or list of paths."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from pathlib import Path
 
 from assay.errors import RefusedError, UsageError
 from assay.plain import to_plain
-from assay.report import population as picture
+from assay.report import size_distribution as picture
 from assay.report.charts.figure import Table
 from assay.report.charts.matrix import Matrix, Share
 from assay.survey import result, wording
 from assay.survey.filters import Clock, Filters, Words, keeper, printable, resolve
-from assay.survey.population import Counting, reaching
 from assay.survey.result import Group, Survey
+from assay.survey.size_distribution import Counting, reaching
 from assay.survey.walk import Inode, See, Walk, begin, coarse_access_times, mount_of, mount_table
 from assay.terminal.progress import SECOND_NS, ProgressMode
 from assay.terminal.table import Row, table
@@ -130,7 +130,7 @@ def walked(request: Request, filters: Filters, inodes: dict[str, Inode], now_ns:
         filters=filters.said,
         crossed=request.cross,
         coarse=coarse_access_times(held) if request.clock is Clock.ACCESSED else (),
-        population=counting.population(),
+        distribution=counting.distribution(),
         walked=met,
     )
 
@@ -179,7 +179,7 @@ def write_picture(found: Survey, path: Path) -> None:
 
 def matrix(found: Survey) -> Matrix:
     """The shares that the picture shows, of what the filters keep."""
-    counts, done = found.population, wording.DONE[found.clock]
+    counts, done = found.distribution, wording.DONE[found.clock]
     kept = f" that `{' '.join(found.filters)}` keeps," if found.filters else ""
     ages, sizes = ([band.label for band in bands] for bands in (found.age_bands, found.size_bands))
 
@@ -218,9 +218,9 @@ def tell(out: Out, found: Survey, written: list[Path]) -> None:
 
 
 def text(found: Survey) -> str:
-    """For people: the answer, the population by age and by size, and what to know about it."""
+    """For people: the answer, the distribution by age and by size, and what to know about it."""
     parts = [wording.answer(found), wording.total(found)]
-    if found.population.kept.files:
+    if found.distribution.kept.files:
         parts += [_table(wording.age_head(found), wording.age_rows(found)), _table(wording.SIZE_HEAD, wording.size_rows(found))]
     return "\n\n".join([*parts, "\n".join(wording.remarks(found))])
 

@@ -47,7 +47,7 @@ MAKES_TREE = "files"
 WITHOUT_PATH = ("null",)
 NO_STORAGE = "/proc"
 """A directory below which there is no device: where those are that need no path."""
-FOREIGN = (None, "command")
+EXTERNAL = (None, "command")
 """Not engines of ours: what they do is for themselves to say."""
 AS_IS = ("null", "metadata")
 """Engines that move no data of their own: no layer below could confirm a tier."""
@@ -86,14 +86,14 @@ class _Way:
 
 
 def kinds() -> tuple[str, ...]:
-    """The workloads that have an engine: a foreign command needs none of this."""
-    return tuple(name for name in catalogue.names("workloads") if catalogue.find("workloads", name).engine not in FOREIGN)
+    """The workloads that have an engine: an external command needs none of this."""
+    return tuple(name for name in catalogue.names("workloads") if catalogue.find("workloads", name).engine not in EXTERNAL)
 
 
 def plug_of(kind: str) -> Workload:
     """The workload of this kind, imported alone. Raises UsageError naming the kinds that there are."""
     found = catalogue.find("workloads", kind) if kind in catalogue.names("workloads") else None
-    if found is None or found.engine in FOREIGN:
+    if found is None or found.engine in EXTERNAL:
         raise UsageError(f"found load {kind!r}; expected {one_of(kinds(), kind)}")
     return found
 

@@ -227,11 +227,11 @@ class KernelCalls:
         free = told.f_bavail / told.f_blocks if told.f_blocks else 1.0
         return free, told.f_favail / told.f_files if told.f_files else 1.0
 
-    def promises(self, path: str) -> Mapping[str, str]:
-        """What the file system promises there, by trying. Raises OSError where nothing can be made in the directory."""
-        from assay.hosts import filesystem_semantics as promises
+    def filesystem_semantics(self, path: str) -> Mapping[str, str]:
+        """The semantics of the file system there, by trying. Raises OSError where nothing can be made in the directory."""
+        from assay.hosts import filesystem_semantics
 
-        return promises.probe(path)
+        return filesystem_semantics.probe(path)
 
 
 def _booted() -> tuple[int, int]:

@@ -63,6 +63,9 @@ class Finding:
     threshold: Mapping[str, float | str | None] = field(default_factory=dict)
     bound: Bound | None = None
     relabel: str | None = None
+    """What the number is instead, without a figure of this run: equal for runs that failed in the same way."""
+    detail: str | None = None
+    """The figures of this run that belong to the relabel."""
     evidence: tuple[str, ...] = ()
     alternatives: tuple[str, ...] = ()
     advice: str | None = None

@@ -28,6 +28,7 @@ class Details(TypedDict, total=False):
     threshold: Figures
     bound: Bound | None
     relabel: str | None
+    detail: str | None
     evidence: tuple[str, ...]
     lacking: tuple[str, ...]
     """Evidence keys that would tell, where they are others than those that the rule reads."""
@@ -56,6 +57,7 @@ def found(rule: Rule, case: Case, state: State, statement: str, **details: Unpac
         threshold=details.get("threshold", {}),
         bound=details.get("bound"),
         relabel=details.get("relabel"),
+        detail=details.get("detail"),
         evidence=(*named, *(one for one in details.get("evidence", ()) if one not in named)),
         alternatives=rule.alternatives if failed else (),
         advice=details.get("advice", rule.advice)

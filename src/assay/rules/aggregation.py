@@ -1,4 +1,4 @@
-"""Finds rates of foreign programs that are sums or means of rates, and not what was done over the time it took.
+"""Finds rates of external programs that are sums or means of rates, and not what was done over the time it took.
 
 Evidence: the operations or bytes that the programs tell, the longest time that one of them tells, and when each of them started
 and ended. Rates of programs that ran one after the other do not add up; a tool's own rate must be its work over its time.
@@ -39,7 +39,7 @@ class Sum:
 
 
 def applies(case: Case) -> str | None:
-    """Rates that foreign programs tell."""
+    """Rates that external programs tell."""
     assert isinstance(case, TrialCase)
     if case.measure.figure not in measures.AMOUNTS:
         return "no rate"

@@ -1,6 +1,6 @@
 """Says whose the bytes are that the lowest device counted, and what is believed where too many of them are others'.
 
-A device counts everybody's traffic. What it moved in the quiet windows before this phase, and before the next one, is taken for
+A device counts everybody's traffic. What it moved in the idle baselines before this phase, and before the next one, is taken for
 what others would have moved meanwhile. Where that is little it is taken off; where it is much the device's counters only say what
 the load did at most, and what it did is taken from the account of its processes, or of the control group of its own.
 """
@@ -41,18 +41,18 @@ def check(case: Case) -> Finding:
     assert isinstance(case, TrialCase)
     steps = [step for way in ways(case) if (step := ladder.lowest_device(case.phase, case.observations, way)) is not None]
     if not steps or not any(baselines(case)):
-        said = "What others did to the device is not known: it was not watched in a quiet window before the clock."
+        said = "What others did to the device is not known: it was not watched in an idle baseline before the clock."
         return found(RULE, case, State.UNVERIFIED, said, threshold={**case.thresholds})
-    own, foreign = sum(step.bytes for step in steps), sum(step.foreign_bytes for step in steps)
-    share = foreign / max(own, 1.0)
-    observed: dict[str, float | str | None] = {"own_bytes": own, "foreign_bytes": foreign, "baseline_share": share}
-    device, theirs = steps[0].device, measures.with_unit(foreign, Unit.BYTES)
-    if foreign <= case.thresholds["least_bytes"] or share <= case.thresholds["baseline_share"]:
-        said = f"By the quiet windows others would have moved {theirs} through {device} meanwhile; that is taken off."
+    own, others = sum(step.bytes for step in steps), sum(step.other_processes_bytes for step in steps)
+    share = others / max(own, 1.0)
+    observed: dict[str, float | str | None] = {"own_bytes": own, "other_processes_bytes": others, "baseline_share": share}
+    device, theirs = steps[0].device, measures.with_unit(others, Unit.BYTES)
+    if others <= case.thresholds["least_bytes"] or share <= case.thresholds["baseline_share"]:
+        said = f"By the idle baselines others would have moved {theirs} through {device} meanwhile; that is taken off."
         return found(RULE, case, State.PASS, said, observed=observed, threshold={**case.thresholds})
     account = by_group(case) or by_process(case)
     drowned = (
-        f"Others use {device}: in the quiet windows they moved so much that {theirs} of the"
+        f"Others use {device}: in the idle baselines they moved so much that {theirs} of the"
         f" {measures.with_unit(sum(step.raw_bytes for step in steps), Unit.BYTES)} that it counted may be theirs."
     )
     if account is None:
@@ -77,7 +77,7 @@ def ways(case: TrialCase) -> tuple[Direction, ...]:
 
 
 def baselines(case: TrialCase) -> Iterator[bool]:
-    """Whether the lowest device was watched in a quiet window, for each direction."""
+    """Whether the lowest device was watched in an idle baseline, for each direction."""
     for way in ways(case):
         yield any(True for _ in case.observations.rung(case.phase.name, Rung.LOWEST_DEVICE, way, Span.BEFORE))
 
@@ -112,7 +112,7 @@ RULE = Rule(
     applies=applies,
     check=check,
     alternatives=(
-        "The load's own former phase, or the file system behind it, was still at work in the quiet window: wait longer.",
+        "The load's own former phase, or the file system behind it, was still at work in the idle baseline: wait longer.",
         "What others did before the clock need not be what they did meanwhile: N03 tells that by their own account.",
     ),
     advice="Use a device that nobody else uses, or stop what uses it (N03 names it). Run as root, so that processes and control"

@@ -45,7 +45,7 @@ def applies(case: Case) -> str | None:
     """Rates of closed loads of our own engines of which nobody says that they are a burst."""
     assert isinstance(case, TrialCase)
     if case.phase.values:
-        return "a foreign tool: how its rate went over time is not known"
+        return "an external tool: how its rate went over time is not known"
     if case.measure.figure not in METRICS:
         return "the figure is no rate"
     if case.claim.regime is Regime.BURST:

@@ -1,7 +1,7 @@
 """Finds what the former phase, trial or neighbour left behind: dirty pages, a busy device, caches in another state than claimed.
 
 Three looks just before the clock starts: what is dirty or being written on the whole host (/proc/meminfo), the rate at which
-the lowest device was written in the quiet window, and the share of the data files that was resident (cachestat).
+the lowest device was written in the idle baseline, and the share of the data files that was resident (cachestat).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Left:
 
 
 def applies(case: Case) -> str | None:
-    """Every measured phase that moves something; what a foreign command moves is not known."""
+    """Every measured phase that moves something; what an external command moves is not known."""
     assert isinstance(case, TrialCase)
     if not case.phase.directions and not case.phase.values:
         return "a phase that touches no storage"
@@ -37,7 +37,7 @@ def applies(case: Case) -> str | None:
 
 
 def check(case: Case) -> Finding:
-    """Dirt, foreign writing and cache state at the start of the clock."""
+    """Dirt, writing by other processes and cache state at the start of the clock."""
     assert isinstance(case, TrialCase)
     looks = (dirt(case), writing(case), caches(case))
     observed: dict[str, float | str | None] = {"waited_s": case.phase.quiesce_ns / 1e9}
@@ -73,7 +73,7 @@ def dirt(case: TrialCase) -> Left:
 
 
 def writing(case: TrialCase) -> Left:
-    """The rate at which the lowest device was written in the quiet window, against the phase's own rate."""
+    """The rate at which the lowest device was written in the idle baseline, against the phase's own rate."""
     if not any(place.devices for place in case.run.places):
         return Left(observed={})
     before = [*case.observations.rung(case.phase.name, Rung.LOWEST_DEVICE, Direction.WRITE, Span.BEFORE)]
@@ -81,15 +81,15 @@ def writing(case: TrialCase) -> Left:
     if seconds <= 0.0:
         return Left(observed={}, unknown="what was written to the lowest device before the start")
     written = sum(reading.bytes or 0 for reading in before)
-    foreign, own = written / seconds, own_rate(case)
-    observed: dict[str, float | str | None] = {"written_before_bytes": written, "written_before_bytes_per_s": foreign}
+    others, own = written / seconds, own_rate(case)
+    observed: dict[str, float | str | None] = {"written_before_bytes": written, "written_before_bytes_per_s": others}
     little = written <= case.thresholds["least_written_bytes"]
-    if little or foreign <= case.thresholds["write_rate_share"] * own:
+    if little or others <= case.thresholds["write_rate_share"] * own:
         return Left(observed=observed)
     return Left(
         observed=observed,
         wrong=(
-            f"the device was being written at {measures.with_unit(foreign, Unit.BYTES_PER_S)} by something else "
+            f"the device was being written at {measures.with_unit(others, Unit.BYTES_PER_S)} by something else "
             f"(the phase itself moved {measures.with_unit(own, Unit.BYTES_PER_S)})"
         ),
     )

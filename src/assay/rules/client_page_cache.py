@@ -29,9 +29,9 @@ def check(case: Case) -> Finding:
         lacking = "how many bytes the load asked for" if not asked else "what storage was made to read"
         return found(RULE, case, State.UNVERIFIED, f"It is not known {lacking}, so hits in memory cannot be told from reads.")
     limit = case.thresholds["hit_share"]
-    if read.raw_bytes >= (1 - limit) * asked and read.foreign_bytes > limit * asked:
+    if read.raw_bytes >= (1 - limit) * asked and read.other_processes_bytes > limit * asked:
         statement = f"Others read so much from {read.device} that hits in memory cannot be told from reads."
-        return found(RULE, case, State.UNVERIFIED, statement, observed={"foreign_bytes": read.foreign_bytes})
+        return found(RULE, case, State.UNVERIFIED, statement, observed={"other_processes_bytes": read.other_processes_bytes})
     hits = hit_share(case, read.raw_bytes, asked)
     if is_guess(case) and (unsure := uncounted(case, hits, asked)) is not None:
         return found(RULE, case, State.UNVERIFIED, unsure, observed=figures(case, hits, asked))
@@ -68,7 +68,7 @@ def by_residence(case: TrialCase, resident: float) -> Finding:
 
 
 def is_guess(case: TrialCase) -> bool:
-    """Whether the bytes asked are those of a foreign command's calls, since it does not tell them itself."""
+    """Whether the bytes asked are those of an external command's calls, since it does not tell them itself."""
     untold = case.phase.values and not any(name.endswith(".bytes") for name in case.phase.values)
     return knob(case, "parse") == "observed" or bool(untold)
 

@@ -2,7 +2,7 @@
 
 Evidence: the kernel's clock source before and after the trial; the time of booting, which moves only when somebody sets the wall
 clock; the error of each host's clock against the others. Our own engines take durations from one host's monotonic clock, so a
-wall clock that is set touches only foreign tools that read it. Of one host it makes no difference whether NTP keeps it right.
+wall clock that is set touches only external tools that read it. Of one host it makes no difference whether NTP keeps it right.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A connection, a bind, a handshake cost more than many a request. Evidence: the connections that the server's network namespace
 accepted (PassiveOpens of TCP) where the target names its server, else those that this one opened (ActiveOpens), under the
-clock, less those of the quiet window before, for each operation, or for each run of a command that tells of none.
+clock, less those of the idle baseline before, for each operation, or for each run of a command that tells of none.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def applies(case: Case) -> str | None:
 
 
 def is_command(case: ComparisonCase) -> bool:
-    """Whether the workload is a foreign command."""
+    """Whether the workload is an external command."""
     return {spec.kind for spec in case.experiment.workloads if spec.name == case.measure.workload} == {KIND}
 
 
@@ -112,7 +112,7 @@ def opened(run: Run, observations: Observations, case: ComparisonCase) -> Opened
 
 
 def before(phase: Phase, counted: Series) -> float:
-    """Connections that others opened for each ns of the quiet window."""
+    """Connections that others opened for each ns of the idle baseline."""
     points = [(at, value) for at, value in zip(counted.at_ns, counted.value, strict=True) if at <= phase.start_ns]
     if len(points) < 2 or points[-1][0] <= points[0][0]:
         return 0.0
@@ -150,7 +150,7 @@ RULE = Rule(
     check=check,
     reads=("server.accepted_connections", "network.tcp_active_opens"),
     alternatives=(
-        "Other programs of this host opened connections just then: the quiet window before shows the usual ones only.",
+        "Other programs of this host opened connections just then: the idle baseline before shows the usual ones only.",
         "A server closed connections that the client meant to keep (its limit of requests or of idle time): the server did it.",
         "How connections are used is what is compared: make it the factor, as a variable of the workload.",
     ),

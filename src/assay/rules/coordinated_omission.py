@@ -2,7 +2,7 @@
 
 Where users come on their own, an operation is due whether or not the one before it has ended. A closed loop sends nothing while
 an operation stalls: one long latency stands for all that would have waited behind it. Our engines count the latency of an open
-load from when each operation was due, so nothing is left out. A foreign tool that only paces its loop (fio with rate_iops) left
+load from when each operation was due, so nothing is left out. An external tool that only paces its loop (fio with rate_iops) left
 nothing out either where its longest latency is below its interval; else at least longest / interval - 1 operations are missing.
 """
 
@@ -37,7 +37,7 @@ def check(case: Case) -> Finding:
     clients = case.phase.clients
     if clients and all(client.load is not None for client in clients):
         return found(RULE, case, State.PASS, "Latencies count from when each operation was due; none was left out.")
-    return foreign(case) if case.phase.values else closed(case)
+    return external(case) if case.phase.values else closed(case)
 
 
 def closed(case: TrialCase) -> Finding:
@@ -49,7 +49,7 @@ def closed(case: TrialCase) -> Finding:
     return omission(case, said, {"interval_ns": interval, "missing_share": missing})
 
 
-def foreign(case: TrialCase) -> Finding:
+def external(case: TrialCase) -> Finding:
     """A tool's loop: not known, closed, or paced with a longest latency that says whether anything was left out."""
     interval = interval_ns(case)
     longest = case.phase.values.get(f"{case.measure.operation}.latency_max_ns")

@@ -57,7 +57,7 @@ def check(case: Case) -> Finding:
 
 
 def of_a_tool(case: TrialCase, said: str, observed: dict[str, float]) -> Finding:
-    """A foreign tool's own measures: with how many requests in flight, of which size and how, its figures do not say."""
+    """An external tool's own measures: with how many requests in flight, of which size and how, its figures do not say."""
     return found(
         *(RULE, case, State.FAIL, f"{said}; whether the tool had that, it does not tell."),
         severity=Severity.NOTES,

@@ -80,7 +80,7 @@ def figures(case: TrialCase, upper: ladder.Step, lower: ladder.Step) -> dict[str
         "ratio": upper.raw_bytes / max(1.0, lower.raw_bytes),
         "upper_bytes": upper.raw_bytes,
         "lower_bytes": lower.raw_bytes,
-        "foreign_bytes": lower.foreign_bytes,
+        "other_processes_bytes": lower.other_processes_bytes,
         "backing_growth_bytes": backing_growth(case),
         **{f"{device}.direct_io": flag for device, flag in direct_flags(case).items()},
     }

@@ -2,7 +2,7 @@
 
 An operation that fails is often much faster or much slower than one that succeeds, and what it was to do was not done. The
 engines count completed and failed operations apart; a short transfer is gone on with, so what ends inside a record has failed.
-Of a foreign tool the parser says how many failed, where the tool does. A record that was read and is not what was written there
+Of an external tool the parser says how many failed, where the tool does. A record that was read and is not what was written there
 is a contradiction (E05), no failure. Under a claim of the device or of stable media one failed flush is enough.
 """
 
@@ -22,12 +22,12 @@ SHOWN = 3
 
 
 def applies(case: Case) -> str | None:
-    """Figures of operations; a foreign tool must tell what failed."""
+    """Figures of operations; an external tool must tell what failed."""
     assert isinstance(case, TrialCase)
     if case.measure.figure == "errors":
         return "the failures are the figure itself"
     if case.phase.values and failures.told_share(case.phase, case.measure.operation) is None:
-        return "a foreign tool that does not tell what failed: its exit status 0 stands for it"
+        return "an external tool that does not tell what failed: its exit status 0 stands for it"
     return None
 
 

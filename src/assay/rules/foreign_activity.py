@@ -1,7 +1,7 @@
 """Finds trials beside which other programs were at work: on the processors, or on the device that is measured.
 
 Evidence: what every process of the machine that is not the lab's own used under the clock, by its own account. Threads of the
-kernel work for whoever asked and are not counted as foreign. Time is counted without what rounding leaves open, bytes only as far
+kernel work for whoever asked and are not counted as theirs. Time is counted without what rounding leaves open, bytes only as far
 as the lowest device moved more than the load itself asked storage for, so that both are at least what others took.
 """
 
@@ -65,7 +65,7 @@ def doubts(case: TrialCase, uses: Mapping[str, Use | None]) -> Iterator[str]:
     if uses["cpu_share"] is None:
         yield "How much processor time others had is not known: the host's own was not seen (observer cpu)."
     if uses["bytes_share"] is None and moved(case):
-        reason = case.observations.missing.get("foreign.read_bytes", "nobody looked at the other processes")
+        reason = case.observations.missing.get("other_processes.read_bytes", "nobody looked at the other processes")
         yield f"How much of the device others used is not known: {reason}."
     if (share := unseen(case)) is not None and share > case.thresholds["unseen_share"]:
         yield f"{measures.percent(share)} of the processor time went to nobody who is seen from here, such as another container."
@@ -109,14 +109,14 @@ def device(case: TrialCase) -> Use | None:
     theirs = [(way, risen(case, f"{way}_bytes")) for way in WAYS]
     if not whole or any(amount is None for _, amount in theirs):
         return None
-    foreign = sum(min(amount or 0.0, beyond(case, way, passed[way])) for way, amount in theirs)
-    share, limits = foreign / whole, case.thresholds
+    others = sum(min(amount or 0.0, beyond(case, way, passed[way])) for way, amount in theirs)
+    share, limits = others / whole, case.thresholds
     severity = None
-    if foreign >= limits["least_bytes"] and share > limits["bytes_share"]:
+    if others >= limits["least_bytes"] and share > limits["bytes_share"]:
         much = share > limits["bytes_share_invalid"] and rests_on_device(case)
         severity = Severity.INVALIDATES if much else Severity.QUALIFIES
     by = by_whom(case, "read_bytes", "write_bytes") if severity else ""
-    words = f"{measures.with_unit(foreign, Unit.BYTES)} of the device's {measures.with_unit(whole, Unit.BYTES)}{by}"
+    words = f"{measures.with_unit(others, Unit.BYTES)} of the device's {measures.with_unit(whole, Unit.BYTES)}{by}"
     return Use(share=share, words=words, severity=severity)
 
 
@@ -143,7 +143,7 @@ def served(case: TrialCase) -> bool:
 
 
 def users(case: TrialCase) -> Iterator[str]:
-    """The foreign commands that used most, each with what it used."""
+    """The commands of other processes that used most, each with what it used."""
     for metric, unit in (("cpu_ns", Unit.NANOSECONDS), ("read_bytes", Unit.BYTES), ("write_bytes", Unit.BYTES)):
         for command, amount in largest(case, metric)[:MOST_NAMED]:
             yield f"{command}: {measures.with_unit(amount, unit)} ({metric})"
@@ -159,13 +159,13 @@ def largest(case: TrialCase, *metrics: str) -> list[tuple[str, float]]:
     """The commands by what they used of these together under the clock, most first."""
     used: dict[str, float] = {}
     for metric in metrics:
-        for series in case.observations.over_time(case.phase.name, "foreign", metric):
+        for series in case.observations.over_time(case.phase.name, "other_processes", metric):
             command = series.subject.partition(":")[2]
             used[command] = used.get(command, 0.0) + ladder.rise(series, case.phase.start_ns, case.phase.end_ns)
     return sorted(((command, amount) for command, amount in used.items() if command and amount > 0), key=lambda one: -one[1])
 
 
-def risen(case: TrialCase, metric: str, layer: str = "foreign") -> float | None:
+def risen(case: TrialCase, metric: str, layer: str = "other_processes") -> float | None:
     """By how much a counter of the hosts rose between the looks that enclose the clock; None where there are no two."""
     every = [*case.observations.over_time(case.phase.name, layer, metric, ABSOLUTE)]
     seen = [series for series in every if len(series.at_ns) > 1]
@@ -178,7 +178,7 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.QUALIFIES,
     part="noise",
-    needs=("foreign.cpu_ns",),
+    needs=("other_processes.cpu_ns",),
     applies=runs_only,
     check=check,
     alternatives=(

@@ -55,7 +55,7 @@ def applies(case: Case) -> str | None:
     if case.claim.load is Load.OPEN or any(client.load is not None for client in case.phase.clients):
         return "an open load: workers are idle on purpose"
     if case.phase.values:
-        return "a foreign tool's figures: its exit status 0 stands for them"
+        return "an external tool's figures: its exit status 0 stands for them"
     return None if any(t.busy_ns for c in case.phase.clients for t in c.operations) else "no latencies were recorded"
 
 

@@ -1,7 +1,7 @@
 """Finds mixes of reads and writes that are not the mix that was asked for.
 
 A figure of reads among 30 % of writes is another one than among 50 %. What was asked stands in the knob `read_share`, in the
-profile, in `expected_read_share` of a foreign command, or in the arguments of fio. What was done are the counts of reads and
+profile, in `expected_read_share` of an external command, or in the arguments of fio. What was done are the counts of reads and
 writes that completed. A share that is drawn may miss by chance: few operations may miss by more than many.
 """
 
@@ -74,7 +74,7 @@ def check(case: Case) -> Finding:
 
 
 def counted(case: TrialCase) -> Mapping[Direction, float]:
-    """Completed operations by direction; what a foreign tool tells, where it is one. Empty where it tells none of a direction."""
+    """Operations by direction; what an external tool tells, where it is one. Empty where it tells none of a direction."""
     sums = dict.fromkeys(BOTH, 0.0)
     for name, way in case.phase.directions.items():
         if way not in BOTH:

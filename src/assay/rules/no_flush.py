@@ -16,7 +16,7 @@ from assay.rulekit.applicability import changes_only
 from assay.rulekit.findings import found
 
 FEW = 9.5
-"""Foreign flushes below this are told with a decimal: "about 0" would be no reason."""
+"""Flushes of other processes below this are told with a decimal: "about 0" would be no reason."""
 
 
 def check(case: Case) -> Finding:
@@ -31,7 +31,7 @@ def check(case: Case) -> Finding:
         return found(RULE, case, State.PASS, statement, observed={"flushes": flushes.raw_operations})
     observed = {
         "flushes": flushes.raw_operations,
-        "foreign_flushes": flushes.foreign_operations,
+        "other_processes_flushes": flushes.other_processes_operations,
         "upper_flushes": upper.raw_operations if upper else None,
     }
     least = case.thresholds["least_flushes"]
@@ -58,15 +58,17 @@ def completed(case: TrialCase, flushes: ladder.Step, upper: ladder.Step | None, 
 
 def stands_out(flushes: ladder.Step, least: float) -> bool:
     """Whether there are more flushes than others make in that time, by two standard deviations of a Poisson count."""
-    return flushes.raw_operations >= least + flushes.foreign_operations + 2 * math.sqrt(flushes.foreign_operations)
+    return flushes.raw_operations >= least + flushes.other_processes_operations + 2 * math.sqrt(
+        flushes.other_processes_operations
+    )
 
 
 def hidden(case: TrialCase, flushes: ladder.Step, observed: dict[str, float | None]) -> Finding:
     """There were flushes, but others make as many: nothing is known of ours."""
-    foreign = flushes.foreign_operations
-    others = f"{foreign:,.0f}" if foreign >= FEW else f"{foreign:.1g}"
+    count = flushes.other_processes_operations
+    others = f"{count:,.0f}" if count >= FEW else f"{count:.1g}"
     statement = (
-        f"{flushes.device} completed {flushes.raw_operations:,.0f} flushes; by the quiet window before, others make about"
+        f"{flushes.device} completed {flushes.raw_operations:,.0f} flushes; by the idle baseline before, others make about"
         f" {others} in that time, so ours cannot be told from theirs."
     )
     return found(RULE, case, State.UNVERIFIED, statement, observed={**observed})

@@ -1,7 +1,7 @@
 """Tells how much of a processor the lab's own observers took while the clock ran: a lab that looks hard changes what it sees.
 
 Evidence: the processor time that every look took, and that of a program that runs beside the phase (bpftrace), as the lab keeps
-it. It tells what looking took, not what a probe in the kernel costs whoever comes by: `assay weigh --observers` runs the same
+it. It tells what looking took, not what a probe in the kernel costs whoever comes by: `assay selftest --observers` runs the same
 load in pairs, with and without observers, and says the ratio with its interval.
 """
 
@@ -68,11 +68,11 @@ RULE = Rule(
     applies=applies,
     check=check,
     alternatives=(
-        "Many clients, files or devices make every look longer: see what a look costs with `assay weigh`.",
+        "Many clients, files or devices make every look longer: see what a look costs with `assay selftest`.",
         "A machine without a free processor makes the looks themselves slow, but not dear: their waiting is not counted.",
     ),
     advice="Look less often (leave `look_every` at its default), name fewer `observers`, leave tracepoints out, or leave a"
-    " processor free for the lab (knob `cpus`); what observing changes in the figure `assay weigh --observers all` says.",
+    " processor free for the lab (knob `cpus`); what observing changes in the figure `assay selftest --observers all` says.",
     sources=(
         "Gregg: Systems Performance, 2nd edition, 2020: measure the overhead of the tool itself",
         "Schuirmann, J. Pharmacokinetics and Biopharmaceutics 15, 1987: two one-sided tests, for the pairs",

@@ -91,7 +91,7 @@ def name(case: TrialCase) -> str:
 
 
 def counted(case: TrialCase, *, told: bool) -> int | None:
-    """How many operations the percentile is of; None where a foreign tool does not tell."""
+    """How many operations the percentile is of; None where an external tool does not tell."""
     if told:
         count = case.phase.values.get(f"{case.measure.operation}.count")
         return None if count is None else int(count)

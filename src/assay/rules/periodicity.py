@@ -24,7 +24,7 @@ def applies(case: Case) -> str | None:
     """Rates and latencies of our own engines; the rate of an open load is that of its schedule."""
     assert isinstance(case, TrialCase)
     if case.phase.values:
-        return "a foreign tool: how its rate went over time is not known"
+        return "an external tool: how its rate went over time is not known"
     if case.measure.figure.startswith("latency_"):
         return None
     if case.measure.figure not in METRICS:

@@ -1,6 +1,6 @@
 """Finds comparisons of numbers that are relative already, or have no unit: a ratio of them says nothing of its own.
 
-Evidence: the unit of the figure, and for a number that a regular expression reads in a foreign tool's output, the expression:
+Evidence: the unit of the figure, and for a number that a regular expression reads in an external tool's output, the expression:
 `([0-9.]+)x faster` reads how the tool stands to a baseline of its own, which is not in the notebook. Every comparison of figures
 with a unit has its absolute values beside it.
 """

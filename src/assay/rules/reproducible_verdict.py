@@ -1,7 +1,7 @@
 """Finds figures that cannot be made again from what is kept of the run, so that no other rules can judge them anew.
 
 Evidence: the run as it is stored. What our own engines counted is kept whole, and every figure of it is computed from that each
-time it is judged. Of a foreign command the end of what it printed is kept: the figure is read out of it once more, by the parser
+time it is judged. Of an external command the end of its output is kept: the figure is read out of it once more, by the parser
 as it is today, and must be the same.
 """
 

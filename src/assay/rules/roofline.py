@@ -48,7 +48,13 @@ def check(case: Case) -> Finding:
     assert isinstance(case, TrialCase)
     line = max(lines(case), key=lambda line: line.rate / line.allowed)
     ratio = line.rate / line.limit
-    observed = {"rate": line.rate, "limit": line.limit, "ratio": ratio}
+    observed: dict[str, float | str | None] = {
+        "rate": line.rate,
+        "limit": line.limit,
+        "ratio": ratio,
+        "limited": line.name,
+        "unit": line.unit.value,
+    }
     times = measures.percent(ratio) if ratio < 2 else f"{ratio:.3g} times"
     said = f"{measures.with_unit(line.rate, line.unit)} is {times}{' of' if ratio < 2 else ''} {line.words}"
     if line.rate > line.allowed:
@@ -60,7 +66,7 @@ def check(case: Case) -> Finding:
     )
 
 
-def above(case: TrialCase, line: Line, said: str, observed: dict[str, float]) -> Finding:
+def above(case: TrialCase, line: Line, said: str, observed: dict[str, float | str | None]) -> Finding:
     """The failure: more than the limit lets through, with the unit mistake named where the ratio is one."""
     ratio = line.rate / line.limit
     mistake = links.unit_mistake(ratio, case.thresholds["unit_share"])

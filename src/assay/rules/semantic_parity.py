@@ -39,7 +39,7 @@ VOLATILE = "write back"
 COUNTS_ITS_OWN = "loop"
 """Devices above the lowest that count flushes, which mapped and RAID devices do not; nobody else uses a loop device."""
 Runs = Sequence[tuple[Run, Observations]]
-Promises = Mapping[str, str]
+Semantics = Mapping[str, str]
 
 
 def applies(case: Case) -> str | None:
@@ -103,12 +103,12 @@ def weight(case: ComparisonCase, key: str, values: frozenset[str]) -> Severity:
 
 def values_of(case: ComparisonCase, runs: Runs) -> dict[str, frozenset[str]]:
     """Promise -> its values over the runs of an arm, of those that every run tells."""
-    each = [dict(promises(case, run, seen)) for run, seen in runs]
+    each = [dict(filesystem_semantics(case, run, seen)) for run, seen in runs]
     known = [key for key in (each[0] if each else {}) if all(key in one for one in each)]
     return {key: frozenset(one[key] for one in each) for key in known}
 
 
-def promises(case: ComparisonCase, run: Run, observations: Observations) -> Iterator[tuple[str, str]]:
+def filesystem_semantics(case: ComparisonCase, run: Run, observations: Observations) -> Iterator[tuple[str, str]]:
     """What one run's target promises: tried, configured, and seen."""
     for fact in observations.facts:
         if fact.key.startswith(TRIED) and fact.when is When.BEFORE:

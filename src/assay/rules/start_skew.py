@@ -74,7 +74,7 @@ def fairness(rates: Sequence[float]) -> float:
 
 
 def concerns(case: TrialCase, client: Client) -> bool:
-    """Whether a client was to do this operation: of several foreign calls some read, others write."""
+    """Whether a client was to do this operation: of several external calls some read, others write."""
     known = {total.operation for total in client.operations if total.operation in case.phase.operations}
     return not known or case.measure.operation in known
 
@@ -104,7 +104,7 @@ def apart(case: TrialCase, overlap: float, observed: dict[str, float]) -> Findin
 def bracket(case: TrialCase) -> Bound | None:
     """Between which values the figure lies while all clients are at work; None where that cannot be told.
 
-    So it is where the clients never ran together, and where a foreign tool did the counting and told nothing of what each of its
+    So it is where the clients never ran together, or where an external tool did the counting, telling nothing of what each of its
     calls moved.
     """
     common = measures.common_window(case.phase, case.observations, case.measure.operation)

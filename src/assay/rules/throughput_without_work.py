@@ -1,6 +1,6 @@
 """Finds figures of work that was not done: answers that fall short of what was to come, bytes that nothing here moved.
 
-A search that finds nothing is fast, and so is an archive that is written to nowhere. What a foreign tool says it did is held
+A search that finds nothing is fast, and so is an archive that is written to nowhere. What an external tool says it did is held
 against what it was to do (`expected_count`, `expected_bytes`), against nothing at all, and against every counter of this host:
 its calls, its storage, the devices, the network, and at last the processor time in which it could have copied so much.
 """
@@ -31,7 +31,7 @@ RUNGS = (
 
 
 def applies(case: Case) -> str | None:
-    """Foreign tools that say how much they did, or were told how much they were to do."""
+    """External tools that say how much they did, or were told how much they were to do."""
     assert isinstance(case, TrialCase)
     if not case.phase.values:
         return "our own engine counts what it did, and a phase that did not do all that was asked has failed (E01, G04)"

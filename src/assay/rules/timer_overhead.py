@@ -45,7 +45,7 @@ def applies(case: Case) -> str | None:
     """Latencies and rates of operations that our own engines timed."""
     assert isinstance(case, TrialCase)
     if case.phase.values:
-        return "a foreign tool's figures: what its clock costs is not known"
+        return "an external tool's figures: what its clock costs is not known"
     if any(spec.kind == "null" for spec in case.experiment.workloads if spec.name == case.measure.workload):
         return "the engine's own loop is what is measured"
     if kind_of(case) is None:

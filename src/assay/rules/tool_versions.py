@@ -1,6 +1,6 @@
 """Names the versions of lab, load generator, kernel and commands that a comparison was made with, and where they differ.
 
-Evidence: the versions that every run carries, the kernel's release and build, the C library, and the file that each foreign
+Evidence: the versions that every run carries, the kernel's release and build, the C library, and the file that each external
 command was. More than one version of any of them, between the arms or within one, is named: results of two versions are results
 of two instruments. What it does to the comparison is C01's to say.
 """

@@ -99,17 +99,17 @@ def flushed(case: TrialCase, volatile: list[str], observed: dict[str, float | st
     step = next((step for rung in (Rung.UPPER_DEVICE, Rung.LOWEST_DEVICE) if (step := seen(case, rung)) is not None), None)
     if step is None:
         return found(RULE, case, State.UNVERIFIED, "Nobody counted the flushes while the clock ran.", observed=observed)
-    observed = {**observed, "flushes": step.raw_operations, "foreign_flushes": step.foreign_operations}
+    observed = {**observed, "flushes": step.raw_operations, "other_processes_flushes": step.other_processes_operations}
     least = case.thresholds["least_flushes"]
     forced = [device for device in volatile if ladder.device_fact(case.observations, device, "queue.fua") == "1"]
-    if forced and step.raw_operations - step.foreign_operations < least:
+    if forced and step.raw_operations - step.other_processes_operations < least:
         said = (
             f"{forced[0]} takes writes past its cache (forced unit access), which nobody counts, and few or no flushes were seen."
         )
         return found(RULE, case, State.UNVERIFIED, said, observed=observed)
     if step.raw_operations < least:
         return late(case, over, step, observed)
-    if step.raw_operations - step.foreign_operations < least:
+    if step.raw_operations - step.other_processes_operations < least:
         said = f"{step.device} completed {step.raw_operations:,.0f} flushes while the clock ran, as many as others make."
         return found(RULE, case, State.UNVERIFIED, said, observed=observed)
     said = f"The cache of {over} is volatile; {step.device} completed {step.raw_operations:,.0f} flushes while the clock ran."

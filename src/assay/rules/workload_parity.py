@@ -2,7 +2,7 @@
 
 Evidence: what the clients counted in each run (L0): how much of each operation, of which size, by how many workers. Runs of one
 block have one seed in both arms, so equal work is equal to the last operation; where the arms have no seed in common, another
-draw of the same data is told from other data by the ranges of their runs. Of a foreign command only what it tells is known.
+draw of the same data is told from other data by the ranges of their runs. Of an external command only what it tells is known.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ def done(phase: Phase) -> Iterator[tuple[str, float, float]]:
 
 
 def is_fixed(phase: Phase) -> bool:
-    """Whether the amount of work was fixed: a foreign command may have ended for any reason."""
+    """Whether the amount of work was fixed: an external command may have ended for any reason."""
     by_time = phase.stop is StopRule.STEADY or any(client.stopped_by == "time" for client in phase.clients)
     return not by_time and not phase.values
 

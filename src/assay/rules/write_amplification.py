@@ -2,7 +2,7 @@
 
 Write amplification is no fault of a number, it explains it: a disk that writes four bytes for one is done at a quarter of its
 rate. Evidence: the bytes that the devices took while the clock and the drain ran, over those that the load wrote. Others may
-write to a disk too, in bursts that no quiet window foretells, so more than was written is ours for certain only on a device that
+write to a disk too, in bursts that no idle baseline foretells, so more than was written is ours for certain only on a device that
 holds nothing but the target (a loop device).
 """
 
@@ -35,7 +35,7 @@ def check(case: Case) -> Finding:
         "ratio": lowest.raw_bytes / written,
         "written_bytes": written,
         "device_bytes": lowest.raw_bytes,
-        "foreign_bytes": lowest.foreign_bytes,
+        "other_processes_bytes": lowest.other_processes_bytes,
         "upper_bytes": upper.raw_bytes if upper else None,
     }
     limit = case.thresholds["ratio"] * written

@@ -23,7 +23,7 @@ class Group:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Population:
+class Distribution:
     """The files that the filters keep, by age (youngest first) and size (smallest first); an inode counts once."""
 
     cells: tuple[tuple[Group, ...], ...]
@@ -81,7 +81,7 @@ class Survey:
     """Whether other file systems below the directories were walked too."""
     coarse: tuple[str, ...]
     """Why the times that ages are counted from tell less than they seem to."""
-    population: Population
+    distribution: Distribution
     walked: Walked
     age_bands: tuple[AgeBand, ...] = AGE_BANDS
     size_bands: tuple[SizeBand, ...] = SIZE_BANDS
@@ -90,9 +90,9 @@ class Survey:
 def toml_profile(survey: Survey) -> str:
     """The profile: title, source, facts of the survey and a row for each size band that has files.
 
-    Raises RefusedError where there is no file: such a population could not be imitated.
+    Raises RefusedError where there is no file: such a distribution could not be imitated.
     """
-    if not survey.population.kept.files:
+    if not survey.distribution.kept.files:
         raise RefusedError("found no file that the filters keep; expected at least one for a profile")
     return "\n\n".join((_title(survey), _sizes(survey), _facts(survey))) + "\n"
 
@@ -104,7 +104,7 @@ def _title(survey: Survey) -> str:
 
 
 def _sizes(survey: Survey) -> str:
-    bands = zip(survey.size_bands, survey.population.sizes, strict=True)
+    bands = zip(survey.size_bands, survey.distribution.sizes, strict=True)
     rows = (f"    {{ {_end(band.most_bytes)}{_counts(group)} }}," for band, group in bands if group.files)
     return "\n".join(("sizes = [", *rows, "]"))
 
@@ -114,7 +114,7 @@ def _end(most_bytes: int | None) -> str:
 
 
 def _facts(survey: Survey) -> str:
-    found = survey.population
+    found = survey.distribution
     bands = zip(survey.age_bands, found.ages, strict=True)
     ages = (f"    {{ band = {quoted(band.label)}, {_counts(group)} }}," for band, group in bands if group.files)
     facts = (

@@ -1,4 +1,4 @@
-"""Populations of files: number of files by size, as a survey of a real tree found them.
+"""Size distributions of files: number of files by size, as a survey of a real tree found them.
 
     title = "Home directories"
     source = "surveyed on a file server in March"
@@ -23,8 +23,8 @@ from assay.settings import page
 from assay.settings.page import KEY, Page, Where
 from assay.units import Unit
 
-SHIPPED = Path(__file__).parent.parent / "populations"
-"""Directory of the shipped populations, one file each; the file's stem is the name."""
+SHIPPED = Path(__file__).parent.parent / "size_distributions"
+"""Directory of the shipped size distributions, one file each; the file's stem is the name."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +42,7 @@ class Band:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Population:
+class SizeDistribution:
     """Number of files by size, smallest first, and the source of the numbers."""
 
     title: str
@@ -67,12 +67,12 @@ class Population:
 
 
 def shipped() -> tuple[str, ...]:
-    """Return the names of the shipped populations, sorted."""
+    """Return the names of the shipped size distributions, sorted."""
     return tuple(sorted(path.stem for path in SHIPPED.glob("*.toml")))
 
 
-def read(name: str) -> Population:
-    """Read the shipped population of this name, else the file at this path (relative to the current directory).
+def read(name: str) -> SizeDistribution:
+    """Read the shipped size distribution of this name, else the file at this path (relative to the current directory).
 
     Raises InputErrors with every mistake in it, or if it cannot be read.
     """
@@ -81,13 +81,13 @@ def read(name: str) -> Population:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "it is not UTF-8"
-        found, expected = f"no population there ({reason})", f"a TOML file, or one of: {', '.join(shipped())}"
+        found, expected = f"no size distribution there ({reason})", f"a TOML file, or one of: {', '.join(shipped())}"
         raise InputErrors([Mistake(file=name, line=None, column=None, found=found, expected=expected)]) from error
     return parse(text, name)
 
 
-def parse(text: str, file: str) -> Population:
-    """Parse a population; `file` is the name in mistakes. Raises InputErrors with every mistake in it."""
+def parse(text: str, file: str) -> SizeDistribution:
+    """Parse a size distribution; `file` is the name in mistakes. Raises InputErrors with every mistake in it."""
     read = page.load(text, file)
     read.only((), read.values, ("title", "source", "sizes", "survey"))
     title, source = (read.text((key,), read.values.get(key)) for key in ("title", "source"))
@@ -96,7 +96,7 @@ def parse(text: str, file: str) -> Population:
         read.wrong(("survey",), repr(survey), "a table of facts")
     sizes = bands(read, read.values.get("sizes"))
     read.refuse_if_wrong()
-    return Population(title=title, source=source, sizes=sizes, survey=survey if isinstance(survey, dict) else {})
+    return SizeDistribution(title=title, source=source, sizes=sizes, survey=survey if isinstance(survey, dict) else {})
 
 
 def bands(read: Page, rows: object) -> tuple[Band, ...]:

@@ -1,4 +1,4 @@
-"""The population of a tree as a picture: one HTML page that needs no script, or SVG or PNG for documents and mails."""
+"""The files of a tree by age and size as a picture: one HTML page that needs no script, or SVG or PNG for documents and mails."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def render(matrix: Matrix, page: Page) -> str:
 def made(matrix: Matrix, page: Page) -> Drawn:
     """The drawing with its page."""
     return Drawn(
-        template="population.html.j2",
+        template="size_distribution.html.j2",
         shown={"matrix": matrix, "page": page},
         drawing=lambda: drawing.drawing(matrix),
         picture=lambda: drawing.picture(matrix),

@@ -9,7 +9,7 @@ from os import stat_result
 
 from assay.survey.bands import AGE_BANDS, SIZE_BANDS
 from assay.survey.filters import Clock, Keeper
-from assay.survey.result import Group, Population
+from assay.survey.result import Distribution, Group
 
 SECTOR = 512
 """Bytes of a block of `st_blocks`, whatever the file system's blocks are (stat(2))."""
@@ -37,7 +37,7 @@ class Links:
 
 
 class Counting:
-    """The counts of one survey: `see` every name of a regular file, then ask for the `population`.
+    """The counts of one survey: `see` every name of a regular file, then ask for the `size_distribution`.
 
     Ages are those at `now_ns` (since 1970) by the clock that is asked for; `keep` None keeps all.
     """
@@ -81,13 +81,13 @@ class Counting:
         if time_ns > self._now_ns:
             self._later += 1
 
-    def population(self) -> Population:
+    def distribution(self) -> Distribution:
         """What has been counted so far."""
         rows = [self._row(first) for first in range(0, len(self._files), WIDTH)][::-1]
         ages = tuple(total(row) for row in rows)
         kept = total(ages)
         tree = Group(files=self._tree_files, bytes=self._tree_bytes, allocated_bytes=self._tree_blocks * SECTOR)
-        return Population(
+        return Distribution(
             cells=tuple(rows),
             ages=ages,
             sizes=tuple(total(column) for column in zip(*rows, strict=True)),

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from assay.survey.bands import AGE_BANDS, DAY_NS, SIZE_BANDS
 from assay.survey.filters import Clock, Filters, keeper
-from assay.survey.population import Counting, reaching
-from survey_trees import NOW_NS, made, population
+from assay.survey.size_distribution import Counting, reaching
+from survey_trees import NOW_NS, distribution, made
 
 
 def status(time_ns, size, blocks=0, *, nlink=1, inode=1):
@@ -29,7 +29,7 @@ def counted(listed, keep=None):
     counting = Counting(Clock.MODIFIED, NOW_NS, keep)
     for number, (time_ns, size, blocks) in enumerate(listed):
         counting.see(str(number), status(time_ns, size, blocks))
-    return counting.population()
+    return counting.distribution()
 
 
 @given(files)
@@ -87,7 +87,7 @@ def test_an_inode_counts_once_in_whatever_order_its_names_come(order):
     counting = Counting(Clock.MODIFIED, NOW_NS, None)
     for inode in order:
         counting.see("name", status(0, 10, nlink=order.count(inode), inode=inode))
-    found = counting.population()
+    found = counting.distribution()
     assert (found.kept.files, found.kept.bytes) == (len(set(order)), 10 * len(set(order)))
     assert found.further_names == len(order) - len(set(order))
 
@@ -97,7 +97,7 @@ def test_a_filter_of_names_counts_a_file_once_on_either_side():
     for name in ("b1", "a1", "b2", "a2"):
         counting.see(name, status(0, 10, nlink=4, inode=7))
     counting.see("b3", status(0, 5))
-    found = counting.population()
+    found = counting.distribution()
     assert (found.kept.files, found.kept.bytes, found.further_names) == (1, 10, 1)
     assert (found.tree.files, found.tree.bytes) == (2, 15)
 
@@ -108,7 +108,7 @@ def test_real_files(tmp_path):
     made(tmp_path / "a" / "b" / "year", 5000, days=365)
     made(tmp_path / "future", 1025, days=-1)
     os.link(tmp_path / "a" / "b" / "year", tmp_path / "same")
-    found = population(tmp_path)
+    found = distribution(tmp_path)
     assert [group.files for group in found.ages] == [2, 0, 1, 0, 0, 0, 0, 0, 1, 0]
     assert [group.files for group in found.sizes] == [2, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0]
     assert (found.kept.bytes, found.further_names, found.later_files) == (7049, 1, 1)
@@ -119,7 +119,7 @@ def test_a_sparse_file_seems_larger_than_it_is(tmp_path):
     os.truncate(path, 10 << 20)
     if path.stat().st_blocks * 512 >= 10 << 20:
         pytest.skip("this file system has no holes")
-    found = population(tmp_path)
+    found = distribution(tmp_path)
     assert found.kept.bytes == 10 << 20
     assert 0 < found.kept.allocated_bytes < 1 << 20
     assert found.sparse_files == 1

@@ -1,4 +1,4 @@
-"""What a foreign tool tells of its bytes and its time, and the shortest time in which counters saw so much move."""
+"""What an external tool tells of its bytes and its time, and the shortest time in which counters saw so much move."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def told(phase: Phase, operation: str) -> Told | None:
 
 
 def told_operations(phase: Phase, direction: Direction) -> float:
-    """How many operations of a direction a foreign tool says it did; 0 where it does not say."""
+    """How many operations of a direction an external tool says it did; 0 where it does not say."""
     counts = ((name.rpartition("."), count) for name, count in phase.values.items())
     return sum(count for (name, _, kind), count in counts if kind == "count" and phase.directions.get(name) is direction)
 

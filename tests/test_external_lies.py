@@ -8,7 +8,7 @@ from assay_process import Bench
 
 MEDIA = 'claim = { tier = "device", durability = "stable-media" }'
 LIES = r"""
-title = "Lies of foreign commands"
+title = "Lies of external commands"
 repeats = 1
 
 [targets.here]

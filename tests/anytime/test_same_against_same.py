@@ -93,15 +93,15 @@ def test_the_arms_differ_in_nothing_but_their_name(name, tmp_path):
 
 def test_every_mistake_of_the_call(tmp_path):
     bench = Bench(tmp_path)
-    done = bench.run("weigh", "--same", "0")
+    done = bench.run("selftest", "--same", "0")
     assert (done.returncode, "found --same 0; expected 1 or more" in done.stderr) == (2, True)
-    done = bench.run("weigh", "--same", "3", "--audit", "--times", "2")
+    done = bench.run("selftest", "--same", "3", "--audit", "--times", "2")
     assert (done.returncode, "--times, --audit with --same" in done.stderr) == (2, True)
 
 
 def test_one_is_really_run_the_ordinary_way(tmp_path):
     bench = Bench(tmp_path)
-    done = bench.run("weigh", "--same", "1", "--json", env=bench.environment(TMPDIR=str(tmp_path)))
+    done = bench.run("selftest", "--same", "1", "--json", env=bench.environment(TMPDIR=str(tmp_path)))
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert (found["schema"], found["compared"]) == (same_report.SCHEMA, 1)
@@ -109,4 +109,4 @@ def test_one_is_really_run_the_ordinary_way(tmp_path):
     assert [len(arm) for arm in each["arms"]] == [same.BLOCKS] * 2
     assert each["ratio"]["low"] <= each["ratio"]["value"] <= each["ratio"]["high"]
     assert bench.traces() == []
-    assert [path.name for path in tmp_path.iterdir() if path.name.startswith("assay-weigh-")] == []
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith("assay-selftest-")] == []

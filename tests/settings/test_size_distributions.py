@@ -1,4 +1,4 @@
-"""Populations of files: read back as written, every mistake at once with its place."""
+"""Size distributions of files: read back as written, every mistake at once with its place."""
 
 import pytest
 from hypothesis import given
@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from assay import units
 from assay.errors import InputErrors
-from assay.settings import populations
-from assay.settings.populations import Band
+from assay.settings import size_distributions
+from assay.settings.size_distributions import Band
 from assay.units import Unit
 
 HEAD = 'title = "a"\nsource = "b"\n'
@@ -15,7 +15,7 @@ HEAD = 'title = "a"\nsource = "b"\n'
 
 def told(text):
     with pytest.raises(InputErrors) as raised:
-        populations.parse(text, "p.toml")
+        size_distributions.parse(text, "p.toml")
     return [str(mistake) for mistake in raised.value.mistakes]
 
 
@@ -47,7 +47,7 @@ def test_what_is_written_is_read(some):
             "found no files; expected at least one row with files"
         ]
         return
-    read = populations.parse(written(some), "p.toml")
+    read = size_distributions.parse(written(some), "p.toml")
     assert read.sizes == some
     assert sum(read.weights.values()) == sum(band.files for band in some)
     whole = sum(size * weight for size, weight in read.weights.items())
@@ -93,9 +93,9 @@ def test_every_mistake_is_told_at_its_place(text, places):
     assert all(any(place in mistake for mistake in found) for place in places)
 
 
-@pytest.mark.parametrize("name", populations.shipped())
+@pytest.mark.parametrize("name", size_distributions.shipped())
 def test_what_is_shipped_is_right_and_can_be_made(name):
-    read = populations.read(name)
+    read = size_distributions.read(name)
     assert max(read.weights) <= 1 << 30
     assert sum(band.files for band in read.sizes) == read.survey["files"]
     assert sum(band.bytes for band in read.sizes) == read.survey["bytes"]
@@ -103,7 +103,7 @@ def test_what_is_shipped_is_right_and_can_be_made(name):
 
 def test_a_file_that_is_not_there_says_what_is(tmp_path):
     with pytest.raises(InputErrors, match=r"No such file or directory.*debian_usr"):
-        populations.read(str(tmp_path / "none.toml"))
+        size_distributions.read(str(tmp_path / "none.toml"))
     (tmp_path / "b.toml").write_bytes(b"\xff")
     with pytest.raises(InputErrors, match="not UTF-8"):
-        populations.read(str(tmp_path / "b.toml"))
+        size_distributions.read(str(tmp_path / "b.toml"))
