@@ -165,7 +165,7 @@ def judge_all(store: Store, seen: Observations) -> None:
         if levels not in first:
             first[levels] = (one, judge.judge_run(store.experiment, one, seen))
         verdicts = [alike(verdict, first[levels][0], one, seen) for verdict in first[levels][1]]
-        judged.append(Judged(run=one, verdicts={verdict.subject.split(":", 2)[2]: verdict for verdict in verdicts}))
+        judged.append(Judged(run=one, verdicts={verdict.measure: verdict for verdict in verdicts}))
         store.judge(judge.ruleset(), verdicts)
     bare = replace(read.results(store.folder, judge.ruleset()), runs=tuple(judged), ruleset=judge.ruleset())
     store.derive(judge.ruleset(), answered(bare, lambda _: seen))

@@ -9,10 +9,10 @@ from pathlib import Path
 from assay.errors import DamagedError, UsageError
 from assay.laboratory.results import current
 from assay.notebook import read as notebook
-from assay.notebook import tables
+from assay.notebook import sql as answers
 from assay.notebook.export import Format
 from assay.notebook.export import export as write
-from assay.notebook.tables import Kept, Table
+from assay.notebook.sql import Kept, QueryResult
 from assay.terminal.output import deliver
 from assay.terminal.table import Row, table
 
@@ -49,7 +49,7 @@ def sql(lab: Path, query: str, *, json_to: str | None, as_csv: bool) -> int:
     """Print the answer to a query over all experiments of a lab. Raises UsageError."""
     if json_to is not None and as_csv:
         raise UsageError("found --json and --csv; expected one of them")
-    found = tables.sql(lab, query)
+    found = answers.query(lab, query)
     if as_csv:
         writer = csv.writer(sys.stdout, lineterminator="\n")
         writer.writerow(found.columns)
@@ -60,7 +60,7 @@ def sql(lab: Path, query: str, *, json_to: str | None, as_csv: bool) -> int:
     return 0
 
 
-def answer_text(found: Table) -> str:
+def answer_text(found: QueryResult) -> str:
     """Return the rows as a table, then their number."""
     rows = [Row(cells=tuple(cell(value) for value in row)) for row in found.rows]
     numbers = [n for n in range(len(found.columns)) if all(isinstance(row[n], int | float | None) for row in found.rows)]

@@ -27,7 +27,7 @@ from assay.units import Unit
 
 PAIRS = 10
 ALL = "all"
-RULE = "E04"
+RULE = catalogue.find("rules", "observer_overhead").id
 FEW = 4
 """More observers are told by their number."""
 LOADS = {

@@ -54,7 +54,8 @@ def parts(verdict: Verdict) -> tuple[str, ...]:
 def after_head(verdict: Verdict) -> list[str]:
     """Further reasons, a note, missing evidence and the limiter."""
     one = verdict.label
-    more = [instead(other) for rule in one.because[1:] if (other := finding(verdict, rule))]
+    failed = [other for rule in one.because if (other := finding(verdict, rule)) and one.nature is not Nature.COMPARISON]
+    more = [words for other in failed for words in (instead(other), other.detail) if words]
     more = [words for words in dict.fromkeys(more) if words != head(verdict)]
     note = finding(verdict, one.noted)
     limiter = finding(verdict, one.limited_by, State.PASS)

@@ -1,4 +1,4 @@
-"""Series of a phase as the lines of a timeline: counters become rates, gauges stay, long series are averaged."""
+"""The layers of a phase over time: counters become rates, gauges stay, long series are averaged over equal steps."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def strips(phase: Phase, series: Sequence[Series]) -> tuple[Strip, ...]:
     made.insert(1, Strip(title="page cache", unit="bytes", lines=memory, steps=False))
     made.append(Strip(title="network", unit="bytes/s", lines=_network(phase, series)))
     shares = _gauges(phase, series, "cpu", ("user_share", "system_share", "iowait_share", "steal_share"))
-    made.append(Strip(title="processors", unit="share", lines=shares, steps=False, ceiling=1.0))
+    made.append(Strip(title="CPUs", unit="share", lines=shares, steps=False, ceiling=1.0))
     kept = (_cleared(strip) for strip in made)
     return tuple(strip for strip in kept if strip.lines)
 

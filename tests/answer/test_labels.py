@@ -1,13 +1,10 @@
 """What a number is, in words."""
 
-from dataclasses import replace
-
 import pytest
 
-from assay.audit import labels
-from assay.records import Claim, Regime
+from assay.answer.wording import labels
+from assay.records import Label, Nature, Regime
 from assay.workloads import bulk_io, metadata
-from audit.case_builder import Made, case_of
 
 
 @pytest.mark.parametrize(
@@ -20,9 +17,7 @@ from audit.case_builder import Made, case_of
     ],
 )
 def test_only_known_words_are_put_into_the_plural(operation, words):
-    case = case_of(Made(claim=Claim(regime=Regime.COLD)), "E01")
-    case = replace(case, measure=replace(case.measure, operation=operation))
-    assert labels.seen_by_client(case, ()) == words
+    assert labels.in_general(Label(nature=Nature.AS_SEEN, operation=operation, regime=Regime.COLD)) == words
 
 
 def test_every_operation_of_the_own_engine_is_a_known_word():

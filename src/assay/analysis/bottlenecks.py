@@ -1,4 +1,4 @@
-"""The chain of limits of a run: how far its load used the processors, the devices, and what was declared or is a link's speed.
+"""The chain of limits of a run: how far its load used the CPUs, the devices, and declared limits or a link's speed.
 
 Nothing is judged here: shares of declared limits are those that the rule of the roofline (L04) found. Where it held
 nothing against a device's limit (creates have no bytes to hold against it), the device's own counters stand for the load.
@@ -6,36 +6,44 @@ nothing against a device's limit (creates have no bytes to hold against it), the
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 
 from assay import measures
-from assay.answer import marks
-from assay.answer.scales import share
 from assay.evidence import ladder
-from assay.records import Direction, Finding, Judged, Limit, Measure, Observations, Phase, State
-from assay.report.charts.strips import value_at
+from assay.measures.timelines import value_at
+from assay.records import Direction, Finding, Judged, Limit, Meaning, Measure, Observations, Phase, State, Value
 from assay.units import Unit
 
-ROOFLINE = "L04"
 NEAR = 0.5
 """From which share on a part is said to be near its limit: where all have more than half left, none of them is."""
-PROCESSORS = "user and system time"
 SEEN = 0.005
 """A limit of which less was used is left out: that of reads beside writes."""
-_NOUNS = {Direction.READ: ("read", "reads"), Direction.WRITE: ("written", "writes")}
 TICKS_NS = 1e6
 """The kernel counts the time in which a device had a request in milliseconds (io_ticks of /proc/diskstats)."""
+
+
+class Part(StrEnum):
+    """What a part of the chain is used by."""
+
+    CPU = "user and system time"
+    DEVICE_TIME = "time with a request in flight"
+    DECLARED = "declared limit"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Link:
     """One part of the chain and the share of it that was used (1 = all of it)."""
 
+    part: Part
     name: str
-    what: str
+    """Of the device, link or host; empty for the CPUs of the only host."""
     used: float
+    limit: float | None = None
+    """A second, in `unit`, where it was declared."""
+    unit: Unit = Unit.NONE
+    direction: Direction | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +52,7 @@ class Chain:
 
     phase: str
     run: str
-    levels: str
+    levels: Mapping[str, Value]
     links: tuple[Link, ...]
 
     @property
@@ -54,14 +62,14 @@ class Chain:
 
 
 def chains(observed: Sequence[tuple[Judged, Observations]]) -> tuple[Chain, ...]:
-    """A chain for each measured phase of each run of which more is known than the processors."""
+    """A chain for each measured phase of each run of which more is known than the CPUs."""
     made = (
         Chain(
             phase=phase.name,
             run=judged.id,
-            levels=marks.levels(judged.run.trial.levels),
+            levels=judged.run.trial.levels,
             links=(
-                *_processors(judged, phase, seen),
+                *_cpus(judged, phase, seen),
                 *_devices(judged, phase, seen),
                 *(held := tuple(_declared(judged, phase))),
                 *_counted(judged, phase, seen, {link.name for link in held}),
@@ -71,18 +79,18 @@ def chains(observed: Sequence[tuple[Judged, Observations]]) -> tuple[Chain, ...]
         for phase in judged.run.phases
         if phase.measured
     )
-    return tuple(chain for chain in made if any(link.what != PROCESSORS for link in chain.links))
+    return tuple(chain for chain in made if any(link.part is not Part.CPU for link in chain.links))
 
 
-def _processors(judged: Judged, phase: Phase, seen: Observations) -> Iterator[Link]:
-    """The processors of each host, by the same figure that a measure of them has."""
+def _cpus(judged: Judged, phase: Phase, seen: Observations) -> Iterator[Link]:
+    """The CPUs of each host, by the same figure that a measure of them has."""
     operation = next(iter(phase.operations), None)
     several = len(judged.run.hosts) > 1
     for clock in judged.run.hosts if operation else ():
         measure = Measure(workload=phase.workload, operation=operation or "", figure=f"@{clock.host}.cpu_share")
         found = measures.value(judged.run, seen, measure)
         if found is not None and found.value is not None:
-            yield Link(name=f"processors of {clock.host}" if several else "processors", what=PROCESSORS, used=found.value)
+            yield Link(part=Part.CPU, name=clock.host if several else "", used=found.value)
 
 
 def _devices(judged: Judged, phase: Phase, seen: Observations) -> Iterator[Link]:
@@ -92,7 +100,7 @@ def _devices(judged: Judged, phase: Phase, seen: Observations) -> Iterator[Link]
             if len(series.at_ns) > 1 and phase.end_ns > phase.start_ns:
                 busy = value_at(series, phase.end_ns) - value_at(series, phase.start_ns)
                 used = min(1.0, busy * TICKS_NS / (phase.end_ns - phase.start_ns))
-                yield Link(name=device, what="time with a request in flight", used=used)
+                yield Link(part=Part.DEVICE_TIME, name=device, used=used)
 
 
 def _declared(judged: Judged, phase: Phase) -> Iterator[Link]:
@@ -101,9 +109,9 @@ def _declared(judged: Judged, phase: Phase) -> Iterator[Link]:
     for name, verdict in judged.verdicts.items():
         workload, operation, _ = name.split(".", 2)
         if workload == phase.workload and operation in phase.operations:
-            found += [link for one in verdict.findings if (link := _held(name, one))]
-    for same in dict.fromkeys((link.name, link.what) for link in found):
-        yield max((link for link in found if (link.name, link.what) == same), key=lambda link: link.used)
+            found += [link for one in verdict.findings if (link := _held(one))]
+    for same in dict.fromkeys(map(_limit, found)):
+        yield max((link for link in found if _limit(link) == same), key=lambda link: link.used)
 
 
 def _counted(judged: Judged, phase: Phase, seen: Observations, held: Collection[str]) -> Iterator[Link]:
@@ -119,33 +127,22 @@ def _counted(judged: Judged, phase: Phase, seen: Observations, held: Collection[
 
 def _shares(limit: Limit, step: ladder.Step, seconds: float) -> Iterator[Link]:
     """The shares of a limit in bytes and of one in requests."""
-    moved, done = _NOUNS.get(limit.direction, ("moved", "requests"))
-    if limit.bytes_per_s:
-        what = f"of the declared {measures.with_unit(limit.bytes_per_s, Unit.BYTES_PER_S)} {moved}"
-        yield Link(name=limit.device, what=what, used=step.bytes / seconds / limit.bytes_per_s)
-    if limit.ops_per_s:
-        what = f"of the declared {measures.with_unit(limit.ops_per_s, Unit.PER_S)} {done}"
-        yield Link(name=limit.device, what=what, used=step.operations / seconds / limit.ops_per_s)
+    both = ((step.bytes, limit.bytes_per_s, Unit.BYTES_PER_S), (step.operations, limit.ops_per_s, Unit.PER_S))
+    for amount, per_s, unit in both:
+        if per_s:
+            used, way = amount / seconds / per_s, limit.direction
+            yield Link(part=Part.DECLARED, name=limit.device, used=used, limit=per_s, unit=unit, direction=way)
 
 
-def _held(measure: str, one: Finding) -> Link | None:
+def _held(one: Finding) -> Link | None:
     """What L04 held a measure against; None for another rule, and where it could not."""
-    used = one.observed.get("ratio") if one.rule == ROOFLINE and one.state in (State.PASS, State.FAIL) else None
-    if not isinstance(used, int | float):
+    seen = one.observed if one.meaning is Meaning.LINK_LIMIT and one.state in (State.PASS, State.FAIL) else {}
+    used, limit, name, unit = (seen.get(key) for key in ("ratio", "limit", "limited", "unit"))
+    if not isinstance(used, int | float) or not isinstance(limit, int | float):
         return None
-    name, what = _limit(measure, one)
-    return Link(name=name, what=what, used=used)
+    return Link(part=Part.DECLARED, name=str(name), used=used, limit=limit, unit=Unit(str(unit)))
 
 
-def _limit(measure: str, one: Finding) -> tuple[str, str]:
-    """(`loop0`, `of the declared 50 MB/s`): what the statement says behind the share."""
-    found = re.search(r"the declared (.+?) of (.+?)(?:[:,]|\.$|$)", one.statement)
-    return (found[2], f"of the declared {found[1]}") if found else (measure, "of what was declared")
-
-
-def sentence(chain: Chain) -> str:
-    """Which part was nearest to its limit."""
-    where = ", ".join(part for part in (chain.phase, chain.levels, f"run {chain.run}") if part)
-    if chain.nearest.used < NEAR:
-        return f"{where}: no part was near its limit, {chain.nearest.name} the most, {share(chain.nearest.used)}."
-    return f"{where}: nearest to its limit is {chain.nearest.name}, {share(chain.nearest.used)} ({chain.nearest.what})."
+def _limit(link: Link) -> tuple[str, float | None, Unit]:
+    """What makes two links one limit."""
+    return link.name, link.limit, link.unit
