@@ -1,6 +1,24 @@
-"""Finds readings that cannot all be true: bytes that a lower rung never saw, operations that were never timed.
+"""Finds readings that cannot all be true: bytes that a lower layer never saw, operations that were never timed.
 
-Counters below the application hold everybody's traffic, so only too little below is a contradiction, never too much.
+Counters below the application include every process, so only a count that is too low is a contradiction. The rule checks:
+- the engine's own bytes against its system calls (not for io_uring and mmap, which make none),
+- an external command's bytes against its system calls and its storage I/O,
+- an external command's rate against its own bytes and time, beyond `disagreement_share` and `least_s`,
+- the process's storage reads against the bytes that the device delivered, and direct reads against storage reads,
+- distinct bytes that were written and drained against the bytes that the device took,
+- counted operations against timed operations,
+- records that hold other data than written (`verify`): one is enough.
+
+**A rate for a part of the time.** A rate reported alone must fit all bytes of the calls.
+A tool that also reports its bytes must account for `unseen_share` of the command's time; else the claim is unverified and
+bounded.
+
+**A rate of almost nothing.** Under a device or stable-media claim, a rate at which all I/O lasts less than `least_s` was not
+measured.
+
+Compressed files, random overwrites and phases below `least_bytes` are left out. Busy devices make the kernel charge io_uring
+retries, so no more than the requested bytes count.
+A ratio near 8, 1.0486, 1.25 or 2 is named as a mistaken unit. Failed operations are G04's subject.
 """
 
 from __future__ import annotations
@@ -185,14 +203,18 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.INVALIDATES,
     part="evidence",
+    short="evidence contradicts",
     needs=(),
     applies=applies,
     check=check,
+    wrong="A tool reports 4 GB/s, and its own bytes over its own time are 400 MB/s. Or a command reports a rate at which the "
+    "disk would have had to move ten times its bytes. One of the two figures is wrong, and the printed one is believed.",
     alternatives=(
-        "A counter has another unit or counts headers too: calibrate with a transfer of known size.",
-        "The file was removed or truncated before it was written, or is stored compressed.",
-        "The device stack is not the one that was watched (a bind mount, another disk below).",
+        "A counter has another unit, or includes headers. Calibrate with a transfer of known size.",
+        "The file was removed or truncated before write-back, or is stored compressed.",
+        "The observed device stack is not the one in use (a bind mount, another disk below).",
     ),
-    advice="Find the first rung where bytes vanish (`assay show RUN` draws the ladder) before using any of the figures.",
+    advice="Find the first layer at which bytes vanish (`assay show RUN` draws the ladder) before using any of the figures.",
+    ask="ask which of the figures was measured, and which was computed from what",
     sources=("Conservation of bytes between neighbouring rungs; MLPerf's 2 % for `materially different`",),
 )

@@ -1,8 +1,18 @@
-"""Finds trials beside which other programs were at work: on the processors, or on the device that is measured.
+"""Finds trials disturbed by other programs: on the CPUs, or on the measured device.
 
-Evidence: what every process of the machine that is not the lab's own used under the clock, by its own account. Threads of the
-kernel work for whoever asked and are not counted as theirs. Time is counted without what rounding leaves open, bytes only as far
-as the lowest device moved more than the load itself asked storage for, so that both are at least what others took.
+The observer `processes` reads every process just before the clock and just after the last operation.
+The lab's own processes and kernel threads do not count; exited children count for their parents. Both figures are lower bounds,
+so a failure is reliable.
+- CPU time of other programs above `cpu_share` with the CPUs more than `busy_share` busy, or above `idle_cpu_share`: qualified.
+- CPU time above `cpu_share` with idle CPUs: a note.
+- Other programs' bytes above `bytes_share` of the device's bytes, and `least_bytes` or more: qualified.
+- Above `bytes_share_invalid` under a device or stable-media claim: invalid; the run is repeated, at most twice.
+- Behind fuse, nfs, smb or 9p the program may be the server: a note.
+
+CPU time alone never invalidates; N02 measures the waiting of the load's threads.
+Bytes of a program count only up to the device's bytes beyond the load's own I/O.
+Programs in other containers and other machines on the same disk are invisible. Without root the bytes of other users' programs
+are unknown.
 """
 
 from __future__ import annotations
@@ -181,13 +191,15 @@ RULE = Rule(
     needs=("other_processes.cpu_ns",),
     applies=runs_only,
     check=check,
+    wrong="A backup, a build or a neighbour's benchmark takes CPU, memory bandwidth and disk time from the trial, in one arm "
+    "of a comparison and not in the other.",
     alternatives=(
-        "The program is the server behind what was measured, as a service of this machine: then its work is the target's own.",
-        "It read and wrote another disk: a process's bytes do not say of which.",
-        "Programs in other containers are seen only where the lab sees their processes.",
+        "The program is the server behind the target, as a service of this machine. Then its work belongs to the target.",
+        "The program used another disk: a process's byte counters name no disk.",
+        "Programs in other containers are visible only if the lab sees their processes.",
     ),
-    advice="Stop what is named and repeat, run at a time when the machine is quiet, or use a machine and a disk of its own;"
-    " as root the bytes of other users' programs are known too.",
+    advice="Stop the named programs and repeat, run on an idle machine, or use a machine and disk of its own. As root the "
+    "bytes of other users' programs are known too.",
     sources=(
         "Uta et al., NSDI 2020: variability of cloud performance",
         "Linux: filesystems/proc.rst, /proc/PID/io and /proc/PID/stat",

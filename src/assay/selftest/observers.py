@@ -28,7 +28,7 @@ from assay.units import Unit
 SCHEMA = "assay.selftest-observers/1"
 PAIRS = 10
 ALL = "all"
-RULE = "E04"
+RULE = catalogue.find("rules", "observer_overhead").id
 FEW = 4
 """More observers are told by their number."""
 LOADS = {
