@@ -37,8 +37,11 @@ CLEAN: tuple[str, ...] = (
     "docs/export.md",
     "docs/howto",
     "docs/notebook.md",
+    "docs/parsers",
     "docs/python.md",
     "docs/stat-json.md",
+    "docs/targets",
+    "docs/workloads",
 )
 EVERYWHERE = ("README.md", "CHANGELOG.md", "DEVELOP.md", "ARCHITECTURE.md", "docs", "src/assay")
 PLUGS = ("targets", "workloads", "observers", "rules", "parsers")  # the first line of a plug's docstring is its help
@@ -53,6 +56,7 @@ ENDED = re.compile(r"[.!?][\"')\]*_]*$")
 MARKER = re.compile(r"^\s*(?:>\s*)?(?:[-*+]|\d+\.)\s+")
 LABEL = re.compile(r"^(?:\*\*[^*]{1,60}[.:]\*\*|\*\*[^*]{1,60}\*\*:)\s*")
 LITERATURE = re.compile(r"(?i)\W*(literature|sources?|references)\b")
+QUANTITY = re.compile(r"\b\d[\d.,]* ([kKMGT]?i?B(it)?(/s)?|[nµum]?s|min|h)\b")
 SQL_OR_LIST = re.compile(r"\s*(SELECT|CREATE|COPY|INSERT|WITH|DELETE|UPDATE|PRAGMA|SET|DESCRIBE)\s|.* \| .* \| |.* VARCHAR\b")
 
 
@@ -80,8 +84,8 @@ def sentences(text: str) -> list[str]:
 
 
 def words(sentence: str) -> int:
-    """Count the words: whatever holds a letter or a digit."""
-    return sum(1 for part in sentence.split() if any(letter.isalnum() for letter in part))
+    """Count the words: whatever holds a letter or a digit; a number and its unit are one."""
+    return sum(1 for part in QUANTITY.sub("1", sentence).split() if any(letter.isalnum() for letter in part))
 
 
 def problems(text: str) -> Iterator[str]:

@@ -9,7 +9,8 @@ from assay.answer import headlines, reasons
 from assay.answer.wording import comparison as sentence
 from assay.answer.wording.comparison import answer
 from assay.records import Comparison, Conclusion, Estimate, Observations, Severity, State, VerdictState
-from assay.report import forest, markdown, page
+from assay.report import markdown, page
+from assay.report.charts import forest
 from assay.report.charts import forest as comparisons
 from assay.report.inputs import Pictures
 from report import fixture

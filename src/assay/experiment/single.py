@@ -12,11 +12,10 @@ from dataclasses import dataclass, field, replace
 from assay import catalogue, units
 from assay.catalogue import PLACEMENT, TIMING, Knob, KnobKind, Order, Workload
 from assay.errors import UsageError
-from assay.experiment import words
+from assay.experiment import knobs
 from assay.experiment.digest import digest
-from assay.experiment.knobs import declared
+from assay.experiment.knobs import Settled, declared
 from assay.experiment.schedule import trial_seed
-from assay.experiment.words import Settled
 from assay.machine.found import DEVICE, DIRECTORY, FILE, NOTHING, Found
 from assay.machine.own_file import Whose
 from assay.records import (
@@ -124,8 +123,8 @@ def asked(kind: str, given: Sequence[str]) -> Asked:
     plug = plug_of(kind)
     known = keys(plug)
     document = Document(file=f"load {kind}", values={}, places={})
-    settled = words.settle(document, given, known)
-    words.needed(document, settled, known)
+    settled = knobs.settle(document, given, known)
+    knobs.needed(document, settled, known)
     values = dict(settled.values)
     for short, many in (("operation", "operations"), ("ops", "count")):
         if short not in settled.given or short in declared(plug.knobs):

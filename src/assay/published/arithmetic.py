@@ -51,7 +51,7 @@ class Passage:
     def full(self) -> str:
         """`413.3 MB/s`; `117.7 MB/s (941.5 Mbit/s)` where the rate is printed in bits."""
         told = finding.capacity(float(self.capacity))
-        return f"{told} ({finding.bits(float(self.capacity))})" if self.rate.is_in_bits else told
+        return f"{told} ({finding.capacity(float(self.capacity), bits=True)})" if self.rate.is_in_bits else told
 
     @property
     def said(self) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypedDict, Unpack
 
-from assay import links, measures, units
+from assay import links, units
 from assay.catalogue import Rule, find
 from assay.published.digits import Interval
 from assay.published.statement import Statement
@@ -15,7 +15,14 @@ from assay.published.vocabulary import BASES, Kind
 from assay.records import Bound, Finding, Severity, State
 from assay.units import Unit
 
-UNITS_OF = {"bytes/s": Unit.BYTES_PER_S, "bytes": Unit.BYTES, "1/s": Unit.PER_S, "count": Unit.COUNT, "": Unit.NONE}
+UNITS_OF = {
+    "bytes/s": Unit.BYTES_PER_S,
+    "bytes": Unit.BYTES,
+    "1/s": Unit.PER_S,
+    "count": Unit.COUNT,
+    "share": Unit.SHARE,
+    "": Unit.NONE,
+}
 
 
 def quantity(value: Fraction | float, kind: Kind) -> str:
@@ -23,32 +30,19 @@ def quantity(value: Fraction | float, kind: Kind) -> str:
     base = BASES[kind]
     if base == "s":
         return seconds(float(value))
-    if base == "share":
-        return measures.percent(float(value))
-    return units.human(float(value), UNITS_OF[base])
+    return units.percent(float(value)) if base == "share" else units.human(float(value), UNITS_OF[base])
 
 
 def seconds(value: float) -> str:
-    """`0.63 s`, `283 s`, `35.1 min`, `4.00 ms`."""
-    return (
-        f"{value:.2g} s"
-        if 0.1 <= value < 1
-        else f"{value:.3g} s"
-        if 1 <= value < 600
-        else units.human(value * 1e9, Unit.NANOSECONDS)
-    )
+    """`0.63 s`, `283 s`, `2,106 s`, `4.00 ms`."""
+    if 0.1 <= value < 600:
+        return f"{units.digits(value, 2 if value < 1 else 3, trimmed=True)} s"
+    return units.human(value * 1e9, Unit.NANOSECONDS)
 
 
-def capacity(bytes_per_s: float) -> str:
-    """`206.6 MB/s`: four digits, as capacities are tabulated."""
-    scale, name = (1e9, "GB/s") if bytes_per_s >= 1e9 else (1e6, "MB/s")
-    return f"{bytes_per_s / scale:.4g} {name}"
-
-
-def bits(bytes_per_s: float) -> str:
-    """`941.5 Mbit/s`, of bytes a second."""
-    scale, name = (1e9, "Gbit/s") if bytes_per_s >= 1.25e8 else (1e6, "Mbit/s")
-    return f"{8 * bytes_per_s / scale:.4g} {name}"
+def capacity(bytes_per_s: float, *, bits: bool = False) -> str:
+    """`206.6 MB/s`, `941.5 Mbit/s`: four digits, as capacities are tabulated."""
+    return units.human(bytes_per_s, Unit.BYTES_PER_S, 4, bits=bits)
 
 
 def between(interval: Interval, kind: Kind) -> str:
@@ -70,13 +64,13 @@ def rounding(interval: Interval, kind: Kind, words: str = "") -> str:
 
 def times(ratio: Fraction | float) -> str:
     """`2.42 times`, `109 % of`: how much one thing is of another."""
-    return f"{float(ratio):.3g} times" if ratio >= 2 else f"{measures.percent(float(ratio))} of"
+    return units.times(float(ratio)) if ratio >= 2 else f"{units.percent(float(ratio))} of"
 
 
 def two_digits(share: Fraction | float) -> str:
     """`4.5 %`, `21 %`, `117 %`: the end of an interval."""
     percent = 100 * float(share)
-    return f"{percent:.0f} %" if percent >= 10 else f"{percent:.2g} %"
+    return f"{units.digits(percent, 2, trimmed=True) if percent < 10 else round(percent)} %"
 
 
 SUBJECT = "claim"

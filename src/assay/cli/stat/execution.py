@@ -48,7 +48,7 @@ def keep(lab: Path, runs: Sequence[Told]) -> None:
 
 def once(request: Request, argv: tuple[str, ...]) -> Told:
     """Run and judge a command. Raises MissingError where there is none, RefusedError where it cannot be executed."""
-    from assay.hosts.cached import KeptOpen
+    from assay.hosts.local import KeptOpen
     from assay.watch import as_run as told
     from assay.watch import command, files, reports
 

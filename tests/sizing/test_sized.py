@@ -6,10 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.sizing.chain import Chain, Layout, Load, Measured, Part, Upgrade
-from assay.sizing.limits import LEAST_DISKS, limit, nominal, survives
-from assay.sizing.sized import size
-from assay.sizing.speeds import Speed, random_ops_per_s, speed
+from assay.sizing.chain import Chain, Layout, Load, Measured, Part, Speed, Upgrade, random_ops_per_s, speed_of
+from assay.sizing.sized import LEAST_DISKS, limit, nominal, size, survives
 
 TEXTS = (
     "2 x 2GFC",
@@ -25,7 +23,7 @@ TEXTS = (
 
 
 def part(text, name="part", **more):
-    found = speed(text)
+    found = speed_of(text)
     assert isinstance(found, Speed)
     return Part(name=name, speed=found, **more)
 
@@ -136,7 +134,7 @@ def test_no_unit_more_of_the_same_lowers_the_limit(made, load, text):
     named = tuple(Part(**{**vars(one), "name": f"{one.name} {at}"}) for at, one in enumerate(made))
     first = named[0]
     doubled = f"{2 * first.speed.count} x {first.speed.text.split(' x ')[-1]}"
-    found = speed(doubled if " x " in first.speed.text else first.speed.text)
+    found = speed_of(doubled if " x " in first.speed.text else first.speed.text)
     assert isinstance(found, Speed)
     upgrade = Upgrade(speed=found, layout=first.layout, standby=0, price=None)
     changed = Part(**{**vars(first), "upgrades": (upgrade,), "measured": Measured()})

@@ -1,9 +1,17 @@
-"""Regular two-level fractions: of k factors, n are crossed and each of the others is set by several of them.
+"""Designs for factors of two levels: regular fractions, and screening designs after Plackett and Burman.
+
+Fractions. Of k factors, n are crossed and each of the others is set by several of them.
 
 The generators are those of the textbook tables: G. Box, W. Hunter, J. Hunter, Statistics for Experimenters, 2nd ed. (2005),
 table 6.22; D. Montgomery, Design and Analysis of Experiments, 8th ed. (2012), table 8.14. What they lead to (resolution, aliases)
 is computed and not copied. "On" is a factor's second level. A generated factor is on where an odd number of its own factors is,
 so that the combination in which every factor is at its baseline always belongs to the fraction.
+
+Screening. Up to N - 1 factors of two levels in N combinations, N a multiple of four.
+
+Each is a first line, its cyclic shifts, and a last line in which every factor is at its baseline.
+
+Reference: R. Plackett, J. Burman, The design of optimum multifactorial experiments, Biometrika 33 (1946), 305-325.
 """
 
 from __future__ import annotations
@@ -88,11 +96,37 @@ class Fraction:
         return tuple(tuple((run & mask).bit_count() % 2 for mask in masks) for run in range(self.combinations))
 
 
-def of(factors: int) -> tuple[Fraction, ...]:
+def fractions_of(factors: int) -> tuple[Fraction, ...]:
     """The fractions of so many factors, the smallest first; none where the table has none."""
     return tuple(Fraction(factors=factors, generators=one) for one in TABLE.get(factors, ()))
 
 
 def smallest(factors: int, resolution: int) -> Fraction | None:
     """The fraction with the fewest combinations that has at least this resolution; None where only all combinations have it."""
-    return next((one for one in of(factors) if one.resolution >= resolution), None)
+    return next((one for one in fractions_of(factors) if one.resolution >= resolution), None)
+
+
+FIRST: Mapping[int, str] = {
+    8: "+++-+--",
+    12: "++-+++---+-",
+    16: "++++-+-++--+---",
+    20: "++--++++-+-+----++-",
+    24: "+++++-+-++--++--+-+----",
+}
+"""Number of combinations -> first line; `+`: not at its baseline."""
+
+FEWEST_SCREENED = 4
+MOST_SCREENED = max(FIRST) - 1
+
+
+def screening_rows(factors: int) -> tuple[tuple[int, ...], ...]:
+    """The smallest design for so many factors: 0 where a factor is at its baseline, 1 where it is not; the baseline of all first.
+
+    Raises ValueError where there are more factors than the largest design takes.
+    """
+    size = next((size for size in FIRST if size > factors), None)
+    if size is None:
+        raise ValueError(f"found {factors} factors; expected at most {MOST_SCREENED}")
+    line = [int(sign == "+") for sign in FIRST[size]]
+    shifted = (tuple((line[-turn:] + line[:-turn])[:factors]) for turn in range(size - 1))
+    return ((0,) * factors, *shifted)

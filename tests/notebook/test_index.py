@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.notebook.filesystem import is_network, kind_of
+from assay.notebook.index import is_network, kind_of
 
 MOUNTS = r"""22 1 254:0 / / rw shared:1 - ext4 /dev/vda rw
 31 22 0:40 / /mnt/my\040lab rw - nfs4 server:/lab rw

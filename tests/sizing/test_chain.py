@@ -2,7 +2,7 @@
 
 import pytest
 
-from assay.sizing.speeds import Speed, media, random_ops_per_s, speed
+from assay.sizing.chain import Speed, media, random_ops_per_s, speed_of
 from assay.units import Refusal
 
 
@@ -35,7 +35,7 @@ from assay.units import Refusal
     ],
 )
 def test_one_unit_and_how_many(text, count, megabytes):
-    found = speed(text)
+    found = speed_of(text)
     assert isinstance(found, Speed)
     assert found.count == count
     assert found.bytes_per_s / 1e6 == pytest.approx(megabytes, rel=0.001)
@@ -45,7 +45,7 @@ def test_one_unit_and_how_many(text, count, megabytes):
 
 @pytest.mark.parametrize("text", ["", "  ", "0 x 1GbE", "fast", "0 MB/s", "6 x", "10 Mbps"])
 def test_what_says_nothing_is_refused_with_examples(text):
-    found = speed(text)
+    found = speed_of(text)
     assert isinstance(found, Refusal)
     assert "2 x 2GFC" in found.expected
 
@@ -65,14 +65,14 @@ def test_what_says_nothing_is_refused_with_examples(text):
     ],
 )
 def test_what_is_wrong_comes_with_what_to_write(text, fix):
-    found = speed(text)
+    found = speed_of(text)
     assert isinstance(found, Refusal)
     assert fix in found.expected
 
 
 @pytest.mark.parametrize(("text", "bits"), [("1 GbE MTU 1500", "941.5 Mbit/s"), ("2 x 1 GbE MTU 9000", "1980 Mbit/s")])
 def test_ethernet_is_told_in_bits_with_the_frames_that_were_asked_for(text, bits):
-    found = speed(text)
+    found = speed_of(text)
     assert isinstance(found, Speed)
     assert found.steps[-1] == bits
     assert f"(MTU {text[-4:]})" in found.steps[-2]
@@ -80,7 +80,7 @@ def test_ethernet_is_told_in_bits_with_the_frames_that_were_asked_for(text, bits
 
 
 def test_a_slip_is_guessed():
-    found = speed("SATA 7201")
+    found = speed_of("SATA 7201")
     assert isinstance(found, Refusal)
     assert "SATA 7200" in found.expected
 
@@ -93,7 +93,7 @@ def test_turning_disks_do_what_practitioners_know():
 
 @pytest.mark.parametrize("name", sorted(media()))
 def test_every_medium_has_a_source_and_operations(name):
-    found = speed(name)
+    found = speed_of(name)
     assert isinstance(found, Speed)
     assert found.source
     assert found.is_disk

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.catalogue import Knob, KnobKind
-from assay.experiment.knobs import declared, resolve
-from assay.experiment.words import raw, settle
+from assay.experiment.knobs import declared, raw, resolve, settle
 from assay.toml_document import Document
 from assay.units import Refusal, Unit
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.hosts.cached import MOST_OPEN, KeptOpen
+from assay.hosts.local import MOST_OPEN, KeptOpen
 
 
 def descriptors():

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.experiment.balance import ordered, pairs_of_cycle, shuffled
+from assay.experiment.schedule import ordered, pairs_of_cycle, shuffled
 
 ARMS = st.integers(2, 12)
 KEYS = st.text("0123456789:", min_size=1, max_size=12)
