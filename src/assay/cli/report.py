@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import tempfile
 import webbrowser
+from dataclasses import dataclass
 from pathlib import Path
 
 from assay.analysis import curves as analysis
@@ -15,26 +17,48 @@ from assay.prediction.demand_groups import groups, tables
 from assay.records import Direction, Results, Run
 from assay.report import selection
 from assay.report.inputs import Curve, Listed, Pictures
+from assay.terminal.output import STANDARD_OUTPUT, deliver
 
-FORMATS = ("html", "md")
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """The words of one call."""
+
+    lab: Path
+    which: str | None = None
+    out: Path | None = None
+    form: str = "html"
+    open: bool = False
+    chart: str | None = None
+    json_to: str | None = None
 
 
-def report(
-    lab: Path, experiment: str | None, out: Path | None, fmt: str = "html", open: bool = False, chart: str | None = None
-) -> int:
-    """Write the report and say where it is; with `chart`, write that chart alone to `out` (.png or .svg). Gives 0.
+def report(request: Request) -> int:
+    """Write the report, or with `chart` that chart alone, and print the path. Gives 0.
 
-    Raises UsageError for an unknown format or chart, MissingError where a part for drawing is not installed.
+    Raises UsageError for an unknown chart, MissingError where a part for drawing is not installed.
     """
-    if fmt not in FORMATS:
-        raise UsageError(f"found format {fmt!r}; expected one of: {', '.join(FORMATS)}")
-    folder = notebook.choose(lab, experiment)
+    folder = notebook.choose(request.lab, request.which)
+    to_stdout = request.out is not None and str(request.out) == STANDARD_OUTPUT
+    if to_stdout and (request.json_to == STANDARD_OUTPUT or request.open):
+        raise UsageError("found --out - with --json or --open; expected one of them: the report is on standard output")
     results = readable(current(folder))
-    path = _write_chart(folder, results, chart, out) if chart else _write(folder, results, out, fmt)
-    print(path)
-    if open:
+    if to_stdout:
+        with tempfile.TemporaryDirectory(prefix="assay-report-") as made:
+            path = written(folder, results, request, Path(made) / ("chart.svg" if request.chart else "report"))
+            print(path.read_text(encoding="utf-8"))
+    else:
+        path = written(folder, results, request, request.out)
+    values = {"format": path.suffix.removeprefix("."), "chart": request.chart, "path": str(path)}
+    deliver(request.json_to, "report", lambda: values, None if to_stdout else lambda: str(path))
+    if request.open:
         webbrowser.open(path.resolve().as_uri())
     return 0
+
+
+def written(folder: Path, results: Results, request: Request, out: Path | None) -> Path:
+    """Write the report or the chart; return its path."""
+    return _write_chart(folder, results, request.chart, out) if request.chart else _write(folder, results, out, request.form)
 
 
 def pictures(folder: Path, results: Results, load: notebook.Load) -> Pictures:
