@@ -30,6 +30,7 @@ CLEAN: tuple[str, ...] = (
     "DEVELOP.md",
     "ARCHITECTURE.md",
     "docs/audit.md",
+    "docs/command-line.md",
     "docs/concepts.md",
     "docs/contracts.md",
     "docs/decisions",
