@@ -79,13 +79,13 @@ def kept(bench):
         ({"more": "sise = 3"}, ("e.toml:16:1", "'sise'", "did you mean 'size'")),
         ({"size": "4 MB/s"}, ("'4 MB/s'", "bytes", "KiB")),
         ({"size": "4k"}, ("'4k'", "KiB")),
-        ({"path": "/no/such/directory"}, ("/no/such/directory", "make it")),
-        ({"path": "/etc/passwd"}, ("regular file", "a directory")),
+        ({"path": "/no/such/directory"}, ("/no/such/directory", "does not exist")),
+        ({"path": "/etc/passwd"}, ("regular file", "not a directory")),
         ({"kind": "loopfs", "target": 'filesystem = "zfs"\nsize = "64 MiB"'}, ("'zfs'", "ext4, xfs, btrfs")),
         ({"more": "[factors]\nclients = [0]"}, ("0 clients", "from 1")),
         ({"repeats": 1_000_000}, ("1,000,000 trials", "fewer")),
         ({"repeats": 1000, "more": f"[factors]\nclients = {list(range(1, 1001))}"}, ("1,000,000 trials", "fewer")),
-        ({"size": "8000 TiB"}, ("free below", "expected")),
+        ({"size": "8000 TiB"}, ("free", "needed")),
     ],
 )
 def test_a_mistake_in_the_file(bench, change, words):
@@ -177,10 +177,10 @@ def removed(group):
 @pytest.mark.root
 def test_what_an_ordinary_user_may_not():
     with as_nobody() as user:
-        refused(user.run("run", small(user, kind="loopfs", target=SLOW)), 2, "not root", "throttle", "kind directory")
-        refused(user.run("run", small(user, path="/usr")), 2, "may not write", "/usr")
+        refused(user.run("run", small(user, kind="loopfs", target=SLOW)), 2, "need root", "throttle", "kind = directory")
+        refused(user.run("run", small(user, path="/usr")), 2, "not writable", "/usr")
         refused(user.run("run", small(user), "--lab", "/usr/lab"), 1, "Permission denied", "--lab")
-        refused(user.run("quick", "/usr"), 2, "may not write", "/usr")
+        refused(user.run("quick", "/usr"), 2, "not writable", "/usr")
         assert kept(user) == []
         assert user.run("doctor").returncode == 0
 

@@ -62,7 +62,7 @@ def probes(host: Host, subject: Subject) -> Iterator[str]:
     yield ", ".join(f"tracepoint:syscalls:sys_enter_{name}" for name in SYNCS) + f" /{ours}/ {{ @syncs[0] = count(); }}"
     yield f"tracepoint:writeback:balance_dirty_pages /{ours} && args->pause > 0/"
     yield "{ @pauses[0] = count(); @paused[0] = sum(args->pause); }"
-    yield bpftrace.asked(MAPS)
+    yield bpftrace.print_probe(MAPS)
 
 
 def numbers(host: Host, subject: Subject) -> dict[str, int]:
@@ -182,6 +182,6 @@ OBSERVER = Observer(
     available=bpftrace.obstacle,
     read=read,
     parse=parse,
-    beside=Beside(argv=program, read=bpftrace.answer),
+    beside=Beside(argv=program, read=bpftrace.counts),
     on_request=True,
 )

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from assay.records import Direction
-from assay.settings.knobs import Values, choice, fraction, in_bytes, integer, names, number, ratio, share, text, messages
+from assay.settings.knobs import Values, choice, fraction, in_bytes, integer, messages, names, number, ratio, share, text
 from assay.settings.patterns import MIX, OPERATIONS
 
 BLOCK = 4096
@@ -99,7 +99,9 @@ def data_mistakes(values: Values) -> tuple[str, ...]:
 FLUSH = (
     choice("flush", "flush inside the measured time: never, at the end, or after each write", "none", "end", "each"),
     number("flush_every", "flush after this many writes of a worker, and at its end"),
-    choice("flush_call", "system call of a flush; sync_file_range makes nothing durable", "fsync", "fdatasync", "sync_file_range"),
+    choice(
+        "flush_call", "system call of a flush; sync_file_range makes nothing durable", "fsync", "fdatasync", "sync_file_range"
+    ),
 )
 
 

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 
 from assay.catalogue import Unit
 from assay.records import StopRule
-from assay.settings.knobs import Values, choice, integer, names, quantity, switch, text, texts, messages
+from assay.settings.knobs import Values, choice, integer, messages, names, quantity, switch, text, texts
 from assay.units import Refusal, attempt
 from assay.units import format as written
 

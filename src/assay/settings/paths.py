@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from assay.catalogue import Unit
-from assay.settings.knobs import Values, choice, in_bytes, integer, names, number, quantity, switch, text, messages
+from assay.settings.knobs import Values, choice, in_bytes, integer, messages, names, number, quantity, switch, text
 from assay.settings.patterns import OPERATIONS, STDIO
 
 MOST_DEPTH = 4096
@@ -16,7 +16,9 @@ PATH = (
     choice("io_path", "how data go: pread and pwrite, io_uring, or copies from and to a mapping", "psync", "io_uring", "mmap"),
     number("depth", "io_uring: requests in flight of each worker", 1, (1, MOST_DEPTH)),
     number("batch", "io_uring: completions to wait for in one call; half of depth", None, (1, MOST_DEPTH)),
-    choice("register", "io_uring: register files and buffers; probe: with direct, if the kernel supports it", "probe", "on", "off"),
+    choice(
+        "register", "io_uring: register files and buffers; probe: with direct, if the kernel supports it", "probe", "on", "off"
+    ),
     quantity("stdio_buffer", "stdio_ operations: buffer size; 4 KiB", Unit.BYTES, None, (1, 1 << 30)),
     switch("direct", "open with O_DIRECT"),
     choice("sync", "open with O_DSYNC", "none", "dsync"),

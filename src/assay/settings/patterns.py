@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 from assay.catalogue import Unit
 from assay.records import Direction
-from assay.settings.knobs import Values, choice, fraction, in_bytes, integer, names, quantity, share, text, messages
+from assay.settings.knobs import Values, choice, fraction, in_bytes, integer, messages, names, quantity, share, text
 
 STDIO = "stdio_"
 """Prefix of operations that use the buffer of C stdio."""
@@ -21,7 +21,9 @@ USUAL_STRIDE = 17
 """Default stride in records, as in iozone."""
 
 PATTERN = (
-    choice("order", "random operations: uniform (any record) or permutation (every record once a pass)", "uniform", "permutation"),
+    choice(
+        "order", "random operations: uniform (any record) or permutation (every record once a pass)", "uniform", "permutation"
+    ),
     quantity("stride", "stride_read: bytes from record to record, a multiple of record_size; 17 records", Unit.BYTES),
     share("read_share", "random_mix: share of reads"),
 )
@@ -86,7 +88,10 @@ def pattern_mistakes(values: Values) -> tuple[str, ...]:
     chosen = names(values, "operations")
     mistakes = (
         (not chosen, "found no operations; expected at least one"),
-        (len(set(chosen)) < len(chosen), f"found operations {', '.join(chosen)}; expected each at most once (use rewrite, reread)"),
+        (
+            len(set(chosen)) < len(chosen),
+            f"found operations {', '.join(chosen)}; expected each at most once (use rewrite, reread)",
+        ),
         *((MIX in chosen and half in chosen, _twice(half)) for half in result_operations(MIX)),
         (MIX in chosen and values.get("read_share") is None, 'found random_mix without read_share; expected one such as "67 %"'),
         (MIX not in chosen and values.get("read_share") is not None, "found read_share without random_mix; expected none"),
