@@ -91,7 +91,7 @@ def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], subject: Su
     stats = [path for path in paths if path.endswith(("/cpu.stat", "/memory.stat"))]
     series = [
         *(item for path in stats for item in stat_series(origin, path, snapshots)),
-        *(item for path in paths for item in moved_series(origin, path, snapshots, named)),
+        *(item for path in paths for item in bytes_series(origin, path, snapshots, named)),
         *(item for device in subject.devices for item in rule_series(origin, device, paths, snapshots)),
     ]
     there = {item.metric for item in series} | {*THROTTLES.values()}
@@ -119,10 +119,10 @@ def stat_series(origin: Origin, path: str, snapshots: Sequence[Snapshot]) -> Ite
             yield gauge(origin, subject_of(path), metric, "bytes", points)
 
 
-def moved_series(origin: Origin, path: str, snapshots: Sequence[Snapshot], named: set[str]) -> Iterator[Series]:
+def bytes_series(origin: Origin, path: str, snapshots: Sequence[Snapshot], named: set[str]) -> Iterator[Series]:
     """Bytes that one group moved on each device of these names; others' come and go, and their counters with them."""
     counted = path.endswith(("/io.stat", "/blkio.throttle.io_service_bytes"))
-    seen = [(snapshot, moved(text)) for snapshot in snapshots if counted and (text := text_of(snapshot, path))]
+    seen = [(snapshot, bytes_by_device(text)) for snapshot in snapshots if counted and (text := text_of(snapshot, path))]
     for device, metric in sorted({key for _, found in seen for key in found}):
         if (name := names_of(seen[0][0]).get(device, device)) not in named:
             continue
@@ -130,7 +130,7 @@ def moved_series(origin: Origin, path: str, snapshots: Sequence[Snapshot], named
         yield counter(origin, f"{subject_of(path)} device:{name}", metric, "bytes", points)
 
 
-def moved(text: str) -> dict[tuple[str, str], int]:
+def bytes_by_device(text: str) -> dict[tuple[str, str], int]:
     """(device number, metric) -> bytes, from either version's form."""
     found: dict[tuple[str, str], int] = {}
     for line in text.splitlines():

@@ -31,9 +31,9 @@ def read(host: Host, _subject: Subject) -> Mapping[str, object]:
 
 def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], _subject: Subject) -> Evidence:
     """The time of booting at each look, in s since 1970. Raises EvidenceError on text of another form."""
-    exact = [(snapshot.at_ns, told / 1e9) for snapshot in snapshots if isinstance(told := snapshot.raw.get(CLOCKS), int)]
+    exact = [(snapshot.at_ns, booted_ns / 1e9) for snapshot in snapshots if isinstance(booted_ns := snapshot.raw.get(CLOCKS), int)]
     reason = None if exact else why_not(snapshots, STAT)
-    seen = exact or [(snapshot.at_ns, booted(text)) for snapshot in snapshots if (text := text_of(snapshot, STAT))]
+    seen = exact or [(snapshot.at_ns, boot_time(text)) for snapshot in snapshots if (text := text_of(snapshot, STAT))]
     origin = Origin(host=host_name, phase=phase, source=f"clock:{CLOCKS if exact else STAT}", layer="clock")
     return Evidence(
         series=(gauge(origin, ABSOLUTE, METRIC, "s", seen),) if seen else (),
@@ -41,7 +41,7 @@ def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], _subject: S
     )
 
 
-def booted(text: str) -> int:
+def boot_time(text: str) -> int:
     """The number in the line `btime`."""
     for line in text.splitlines():
         name, _, rest = line.partition(" ")

@@ -61,7 +61,7 @@ def host_series(origin: Origin, snapshots: Sequence[Snapshot]) -> Iterator[Serie
     if not seen:
         return
     for kind in (*KINDS, "total"):
-        yield counter(origin, ABSOLUTE, f"{kind}_ns", "ns", steady([(at, times[kind]) for at, times, _ in seen]))
+        yield counter(origin, ABSOLUTE, f"{kind}_ns", "ns", without_small_falls([(at, times[kind]) for at, times, _ in seen]))
     for kind in KINDS:
         pairs = itertools.pairwise(seen)
         steps = [(at, after[kind] - before[kind], after["total"] - before["total"]) for (_, before, _), (at, after, _) in pairs]
@@ -81,7 +81,7 @@ def times_of(text: str) -> tuple[dict[str, int], int]:
     return times | {"total": sum(times.values())}, len(lines) - 1
 
 
-def steady(points: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+def without_small_falls(points: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     """The points with small steps back of idle and iowait taken out: the kernel guesses iowait and may correct it.
 
     A fall by more than a second is left in: that counter was reset.

@@ -44,14 +44,14 @@ def available(host: Host) -> str | None:
 
 def read(host: Host, subject: Subject) -> Mapping[str, object]:
     """{key: text}; what a host does not have is not there."""
-    files = {**listed(host, table()), **WHOLE, **host_facts.cgroup_files(host)}
+    files = {**fact_files(host, table()), **WHOLE, **host_facts.cgroup_files(host)}
     for place, device in enumerate(subject.devices):
         files |= host_facts.device_files(host, f"device.{place}", device)
     for name in subject.interfaces or host_facts.interfaces(host):
         files |= host_facts.interface_files(host, name)
     raw = contents(host, files)
     raw |= {f"device.{place}.name": device for place, device in enumerate(subject.devices)}
-    return {**settled(host, str(raw.get("host.boot"))), **raw, **own_versions()}
+    return {**boot_facts(host, str(raw.get("host.boot"))), **raw, **own_versions()}
 
 
 def own_versions() -> Raw:
@@ -64,10 +64,10 @@ def own_versions() -> Raw:
 
 
 @functools.cache
-def settled(host: Host, _boot: str) -> Raw:
+def boot_facts(host: Host, _boot: str) -> Raw:
     """What stays as it is until the next boot, read once."""
     zone = host.real_path("/etc/localtime").partition("zoneinfo/")[2]
-    found = contents(host, {**listed(host, table()["boot"]), **WHOLE_OF_A_BOOT})
+    found = contents(host, {**fact_files(host, table()["boot"]), **WHOLE_OF_A_BOOT})
     return {**({"clock.time_zone": zone} if zone else {}), **found}
 
 
@@ -77,18 +77,18 @@ def contents(host: Host, files: Mapping[str, str]) -> Raw:
     return {key: found[path] for key, path in files.items() if isinstance(found[path], str)}
 
 
-def listed(host: Host, chosen: Mapping[str, Any]) -> dict[str, str]:
+def fact_files(host: Host, chosen: Mapping[str, Any]) -> dict[str, str]:
     """{key: path} of the tables `files`, `trees` and `each`."""
     files = dict(chosen["files"])
     for key, path in chosen["trees"].items():
-        files |= {f"{key}.{name}": f"{path}/{name}" for name in kept(host, key, path)}
+        files |= {f"{key}.{name}": f"{path}/{name}" for name in tree_names(host, key, path)}
     for key, (path, begins, below) in chosen["each"].items():
         names = (name for name in host.list(path) if name.startswith(begins) and name[len(begins) :].isdigit())
         files |= {f"{key}{EACH}{name}": f"{path}/{name}/{below}" for name in names}
     return files
 
 
-def kept(host: Host, key: str, path: str) -> tuple[str, ...]:
+def tree_names(host: Host, key: str, path: str) -> tuple[str, ...]:
     """The names in a tree that are facts."""
     begins = tuple(table()["kept"].get(key, ("",)))
     return tuple(name for name in host.list(path) if name not in table()["refused"]["names"] and name.startswith(begins))
@@ -121,7 +121,7 @@ def pairs_of(snapshot: Snapshot, subject: Subject) -> Iterator[tuple[str, str]]:
         if part:
             several.setdefault(group, []).append(str(text))
         elif key not in WHOLE and key not in WHOLE_OF_A_BOOT and isinstance(text, str):
-            yield key, digested(text) if key == "machine.serial" else host_facts.active_value(text)
+            yield key, digest(text) if key == "machine.serial" else host_facts.active_value(text)
     yield from ((key, host_facts.distinct_values(values) or "unknown") for key, values in several.items())
     yield from host_facts.cpu_pairs(text_of(snapshot, "cpuinfo") or "")
     yield from host_facts.memory_pairs(text_of(snapshot, "meminfo") or "")
@@ -132,7 +132,7 @@ def pairs_of(snapshot: Snapshot, subject: Subject) -> Iterator[tuple[str, str]]:
         yield from host_facts.environment_pairs(environ, table()["environment"]["names"])
 
 
-def digested(serial: str) -> str:
+def digest(serial: str) -> str:
     """What tells machines apart and gives no number away."""
     import hashlib
 

@@ -83,11 +83,11 @@ def messages(text: str) -> Iterator[Message]:
     for line in text.split("\n"):
         if not line or line.startswith(" ") or line == LOST:
             continue
-        prefix, found, said = line.partition(";")
+        prefix, found, message_text = line.partition(";")
         number = prefix.partition(",")[0]
         if not found or not number.isdigit():
             raise EvidenceError(f"found {line[:60]!r} in {LOG}; expected `priority,number,microseconds,flags;message`")
-        yield Message(level=int(number) % LEVELS, of_kernel=int(number) < LEVELS, text=said)
+        yield Message(level=int(number) % LEVELS, of_kernel=int(number) < LEVELS, text=message_text)
 
 
 def facts(host_name: str, phase: str, kept: Sequence[Message]) -> Iterator[Fact]:

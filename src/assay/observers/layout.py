@@ -30,10 +30,10 @@ def read(host: Host, subject: Subject) -> Mapping[str, object]:
     """What the kernel says of rotation, and where each file lies."""
     if host.syscalls is None or not any(rotates(host, device) for device in subject.devices[:1]):
         return {"rotates": False}
-    return {"rotates": True, "files": {path: asked(host.syscalls.placed, path) for path in watched(subject)}}
+    return {"rotates": True, "files": {path: span_of(host.syscalls.placed, path) for path in sampled_files(subject)}}
 
 
-def watched(subject: Subject) -> tuple[str, ...]:
+def sampled_files(subject: Subject) -> tuple[str, ...]:
     """The data files, or an evenly spaced sample of them."""
     paths = sorted(set(subject.paths))
     if len(paths) > MOST_FILES:
@@ -41,7 +41,7 @@ def watched(subject: Subject) -> tuple[str, ...]:
     return tuple(paths)
 
 
-def asked(call: Callable[[str], Span | None], path: str) -> list[int] | None:
+def span_of(call: Callable[[str], Span | None], path: str) -> list[int] | None:
     """Where a file lies; None where it has no place, or the kernel refuses to say."""
     try:
         span = call(path)

@@ -53,7 +53,7 @@ def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], subject: Su
     seen = [(snapshot, interfaces(text)) for snapshot in snapshots if (text := text_of(snapshot, DEV))]
     readings: list[Reading] = []
     series: list[Series] = []
-    for name in subject.interfaces or named(seen):
+    for name in subject.interfaces or interface_names(seen):
         rows = [(snapshot, found[name]) for snapshot, found in seen if name in found]
         if len(rows) < len(snapshots):
             reason = f"interface {name} was not in {DEV} at {len(snapshots) - len(rows)} of {len(snapshots)} looks"
@@ -67,7 +67,7 @@ def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], subject: Su
     return Evidence(readings=tuple(readings), series=(*series, *host_series(origin, snapshots)), missing=missing)
 
 
-def named(seen: Sequence[tuple[Snapshot, Mapping[str, Mapping[str, int]]]]) -> tuple[str, ...]:
+def interface_names(seen: Sequence[tuple[Snapshot, Mapping[str, Mapping[str, int]]]]) -> tuple[str, ...]:
     """Every interface that was there at the first look, but the loopback."""
     return tuple(name for name in (seen[0][1] if seen else {}) if name != "lo")
 

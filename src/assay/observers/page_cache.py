@@ -36,12 +36,12 @@ def read(host: Host, subject: Subject) -> Mapping[str, object]:
         return {}
     calls = host.syscalls
     return {
-        f"{kind}:{path}": {"page_cache": asked(calls.cachestat, path), "extents": asked(calls.fiemap, path)}
-        for kind, path in watched(subject)
+        f"{kind}:{path}": {"page_cache": call_result(calls.cachestat, path), "extents": call_result(calls.fiemap, path)}
+        for kind, path in sampled_files(subject)
     }
 
 
-def watched(subject: Subject) -> tuple[tuple[str, str], ...]:
+def sampled_files(subject: Subject) -> tuple[tuple[str, str], ...]:
     """(kind, path) of the files to look at: every image file, and the data files or an evenly spaced sample of them."""
     paths = sorted(set(subject.paths))
     if len(paths) > MOST_FILES:
@@ -49,7 +49,7 @@ def watched(subject: Subject) -> tuple[tuple[str, str], ...]:
     return (*(("path", path) for path in paths), *(("backing", path) for path in subject.backing_files))
 
 
-def asked(call: Callable[[str], object], path: str) -> dict[str, object]:
+def call_result(call: Callable[[str], object], path: str) -> dict[str, object]:
     """What a system call answers about a file, as plain numbers; `{"error": reason}` where it refuses."""
     try:
         answer = call(path)
@@ -62,7 +62,7 @@ def asked(call: Callable[[str], object], path: str) -> dict[str, object]:
 
 def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], subject: Subject) -> Evidence:
     """Gauges in bytes for each file and edge. Raises EvidenceError where an answer lacks a number."""
-    files = [f"{kind}:{path}" for kind, path in watched(subject)]
+    files = [f"{kind}:{path}" for kind, path in sampled_files(subject)]
     if not files:
         reason = "the phase names no data files"
         return Evidence(missing={f"{layer}.{metric}": reason for layer in METRICS for metric in METRICS[layer]})
@@ -75,7 +75,7 @@ def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], subject: Su
             for item in series_of(Origin(host=host_name, phase=phase, source=SOURCES[layer], layer=layer), file, snapshots)
         ),
         facts=sample_facts(host_name, phase, subject),
-        missing={f"{layer}.{name}": said(refused[layer]) for layer in METRICS for name in METRICS[layer] if refused[layer]},
+        missing={f"{layer}.{name}": reason_text(refused[layer]) for layer in METRICS for name in METRICS[layer] if refused[layer]},
     )
 
 
@@ -124,7 +124,7 @@ def refusals(layer: str, files: Sequence[str], snapshots: Sequence[Snapshot]) ->
                 break
 
 
-def said(reasons: Sequence[str]) -> str:
+def reason_text(reasons: Sequence[str]) -> str:
     """The first reasons in words, and how many more there are."""
     more = len(reasons) - 3
     return "; ".join(reasons[:3]) + (f"; and {more} more files" if more > 0 else "")

@@ -57,9 +57,9 @@ def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], subject: Su
     points: dict[tuple[str, str], Points] = {}
     looks = [snapshot for snapshot in snapshots if snapshot.edge is not Edge.QUIET]
     for snapshot in looks:
-        for (who, metric), value in (*counted(snapshot, looks[0]), *placed(snapshot, subject)):
+        for (who, metric), value in (*count_points(snapshot, looks[0]), *placement_points(snapshot, subject)):
             points.setdefault((who, metric), []).append((snapshot.at_ns, value))
-    series = tuple(made(origin, *key, found) for key, found in points.items())
+    series = tuple(gauge_of(origin, *key, found) for key, found in points.items())
     there = {metric for _, metric in points}
     return Evidence(
         series=series,
@@ -67,12 +67,12 @@ def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], subject: Su
     )
 
 
-def made(origin: Origin, who: str, metric: str, points: Points) -> Series:
+def gauge_of(origin: Origin, who: str, metric: str, points: Points) -> Series:
     """One figure over time."""
     return gauge(origin, who, metric, "pages" if metric.endswith("_pages") else "count", points)
 
 
-def counted(snapshot: Snapshot, first: Snapshot) -> Iterator[tuple[tuple[str, str], float]]:
+def count_points(snapshot: Snapshot, first: Snapshot) -> Iterator[tuple[tuple[str, str], float]]:
     """Soft interrupts of all processors and of the busiest, pages by where they were had, since the first look."""
     now, was = softirqs(snapshot), softirqs(first)
     for kind, name in KINDS.items():
@@ -83,10 +83,10 @@ def counted(snapshot: Snapshot, first: Snapshot) -> Iterator[tuple[tuple[str, st
     for counter, metric in PAGES.items():
         if (pages := allocated(snapshot, counter)) is not None:
             yield (ABSOLUTE, metric), pages - (allocated(first, counter) or 0)
-    yield (ABSOLUTE, "nodes"), max(1, len(processors(snapshot)))
+    yield (ABSOLUTE, "nodes"), max(1, len(node_cpus(snapshot)))
 
 
-def placed(snapshot: Snapshot, subject: Subject) -> Iterator[tuple[tuple[str, str], float]]:
+def placement_points(snapshot: Snapshot, subject: Subject) -> Iterator[tuple[tuple[str, str], float]]:
     """Queues of each disk; of the lowest one, how many threads of the load ran last on its own node, and on another."""
     queues, disks = snapshot.raw.get("queues"), snapshot.raw.get("disks")
     if not isinstance(queues, Mapping) or not isinstance(disks, Mapping):
@@ -119,16 +119,16 @@ def allocated(snapshot: Snapshot, counter: str) -> int | None:
         raise EvidenceError(f"found no {counter} in numastat; expected it there") from None
 
 
-def processors(snapshot: Snapshot) -> dict[str, set[int]]:
+def node_cpus(snapshot: Snapshot) -> dict[str, set[int]]:
     """Node -> its processors."""
     return {path.split("/")[-2]: set(ranges(text_of(snapshot, path) or "")) for path in snapshot.raw if path.endswith("/cpulist")}
 
 
 def home(snapshot: Snapshot, disk: str) -> set[int] | None:
     """The processors of a disk's own node; None where it has none (-1), or nobody says it."""
-    told = (text_of(snapshot, f"/sys/block/{disk}/device/{up}numa_node") for up in ("", "device/"))
-    node = next((text.strip() for text in told if text), "-1")
-    return processors(snapshot).get(f"node{node}")
+    texts_found = (text_of(snapshot, f"/sys/block/{disk}/device/{up}numa_node") for up in ("", "device/"))
+    node = next((text.strip() for text in texts_found if text), "-1")
+    return node_cpus(snapshot).get(f"node{node}")
 
 
 def ranges(text: str) -> Iterator[int]:

@@ -70,7 +70,7 @@ def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], _subject: S
     looks = seen_over_time([snapshot for snapshot in snapshots if text_of(snapshot, SELF)])
     totals, commands, hidden = dict.fromkeys(UNITS, 0), dict[str, dict[str, int]](), 0
     points = [(looks[0][0].at_ns, dict(totals), dict[str, dict[str, int]]())] if looks else []
-    owned = [own(found, snapshot) for snapshot, found in looks]
+    owned = [own_processes(found, snapshot) for snapshot, found in looks]
     for (_, before), (snapshot, after), *both in zip(looks, looks[1:], owned, owned[1:], strict=False):
         ours, gone = set().union(*both), left_to(before, after)
         for pid, process in after.items():
@@ -86,12 +86,12 @@ def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], _subject: S
     reason, lacking = "what other users' processes moved is told to root alone", NOTHING if hidden else {}
     series = [gauge(origin, ABSOLUTE, name, UNITS[name], [(at, of[name]) for at, of, _ in points]) for name in UNITS]
     return Evidence(
-        series=(*(one for one in series if points and one.metric not in lacking), *named(origin, points)),
+        series=(*(one for one in series if points and one.metric not in lacking), *command_series(origin, points)),
         missing={f"foreign.{metric}": reason for metric in lacking},
     )
 
 
-def own(look: Look, snapshot: Snapshot) -> set[int]:
+def own_processes(look: Look, snapshot: Snapshot) -> set[int]:
     """The lab, its descendants, and what its target's commands left running; the parent of these is gone."""
     lab, group = int((text_of(snapshot, SELF) or "").partition(" ")[0]), text_of(snapshot, "/proc/self/cgroup")
     parents = {pid for pid, one in look.items() if adopts(pid, one.command)}
@@ -114,7 +114,7 @@ def count(totals: dict[str, int], risen: Mapping[str, int], kind: str) -> None:
         totals[metric] += value
 
 
-def named(origin: Origin, points: Sequence[tuple[int, Mapping[str, int], Mapping[str, Mapping[str, int]]]]) -> Iterator[Series]:
+def command_series(origin: Origin, points: Sequence[tuple[int, Mapping[str, int], Mapping[str, Mapping[str, int]]]]) -> Iterator[Series]:
     """The foreign commands that used most, each over time."""
     last = points[-1][2] if points else {}
     for metric in ("cpu_ns", "read_bytes", "write_bytes"):

@@ -61,11 +61,11 @@ def pages(host: Host, server: Server) -> dict[str, object]:
 def requests(host: Host, server: Server) -> object:
     """The last number that the server's own command prints; `{"error": reason}` where there is none."""
     try:
-        said = host.run(server.requests, timeout_s=LONGEST_S).stdout
+        output = host.run(server.requests, timeout_s=LONGEST_S).stdout
     except AssayError as error:
         return {"error": str(error)}
-    numbers = re.findall(r"\d+", said)
-    return int(numbers[-1]) if numbers else {"error": f"found {said.strip()[:60]!r}; expected a number of requests"}
+    numbers = re.findall(r"\d+", output)
+    return int(numbers[-1]) if numbers else {"error": f"found {output.strip()[:60]!r}; expected a number of requests"}
 
 
 def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], subject: Subject) -> Evidence:

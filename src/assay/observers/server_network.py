@@ -92,9 +92,9 @@ def interfaces(snapshot: Snapshot) -> dict[str, list[int]]:
 
 def series_of(origin: Origin, seen: Sequence[Snapshot], file: str, names: Mapping[str, str]) -> Iterator[Series]:
     """TCP segments sent and sent again, connections that others opened: those of one file, since the first look."""
-    told = [(snapshot.at_ns, tcp(text_of(snapshot, file) or "", file, names)) for snapshot in seen]
+    points = [(snapshot.at_ns, tcp(text_of(snapshot, file) or "", file, names)) for snapshot in seen]
     for metric in names:
-        yield counter(origin, "server", metric, "count", [(at, found[metric]) for at, found in told])
+        yield counter(origin, "server", metric, "count", [(at, found[metric]) for at, found in points])
 
 
 def tcp(text: str, file: str, names: Mapping[str, str]) -> dict[str, int]:

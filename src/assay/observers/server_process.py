@@ -70,7 +70,7 @@ def why_not(snapshots: Sequence[Snapshot], seen: Sequence[Snapshot]) -> str | No
     if len(seen) < len(snapshots):
         return f"no process of the server was found at {len(snapshots) - len(seen)} of {len(snapshots)} looks"
     closed = [
-        path for one in seen for pid in pids_of(one) if not ended(one, path := f"/proc/{pid}/io") and text_of(one, path) is None
+        path for one in seen for pid in pids_of(one) if not is_gone(one, path := f"/proc/{pid}/io") and text_of(one, path) is None
     ]
     return f"{closed[0]}: not readable: run as root or as the server's user" if closed else None
 
@@ -81,10 +81,10 @@ def pids_of(snapshot: Snapshot) -> list[int]:
     return [int(pid) for pid in found] if isinstance(found, list | tuple) else []
 
 
-def ended(snapshot: Snapshot, path: str) -> bool:
+def is_gone(snapshot: Snapshot, path: str) -> bool:
     """Whether the process was gone when it was to be read: a server that forks has children that end between two readings."""
-    told = snapshot.raw.get(path)
-    return isinstance(told, Mapping) and told.get("error") in GONE
+    answer = snapshot.raw.get(path)
+    return isinstance(answer, Mapping) and answer.get("error") in GONE
 
 
 def processes_of(snapshot: Snapshot) -> dict[int, Account | None]:
@@ -105,7 +105,7 @@ def since_first(looks: Sequence[Mapping[int, Account | None]]) -> list[dict[str,
     result: list[dict[str, int]] = []
     for look in looks:
         now = {pid: account for pid, account in look.items() if account is not None}
-        for pid in [*lost(before, now)]:
+        for pid in [*lost_accounts(before, now)]:
             if pid in look:
                 now[pid] = before[pid]  # it ended after its parent's account was read, in which it is at the next look
             else:
@@ -118,7 +118,7 @@ def since_first(looks: Sequence[Mapping[int, Account | None]]) -> list[dict[str,
     return [{name: total[name] - result[0][name] for name in COUNTERS} for total in result]
 
 
-def lost(before: Mapping[int, Account], after: Mapping[int, Account]) -> Iterator[int]:
+def lost_accounts(before: Mapping[int, Account], after: Mapping[int, Account]) -> Iterator[int]:
     """Of those that ended the ones whose account did not go to the next of their ancestors that lives.
 
     It goes to who waits for them, which shows: that account then rose by theirs at least. It goes to nobody where their end is

@@ -41,7 +41,7 @@ Seen = Sequence[tuple[int, Mapping[str, Any]]]
 Row = tuple[str, str, Points]
 
 
-def program(host: Host, subject: Subject) -> tuple[str, ...]:
+def argv_of(host: Host, subject: Subject) -> tuple[str, ...]:
     """The command that watches a subject. Raises EvidenceError where there are too many processes."""
     if len(subject.pids) > MOST_PROCESSES:
         raise EvidenceError(f"found {len(subject.pids)} processes; tracepoints can tell at most {MOST_PROCESSES} apart")
@@ -88,8 +88,8 @@ def parent(path: str) -> str:
 def read(host: Host, subject: Subject) -> Mapping[str, object]:
     """The inode of each file that is there, and the numbers by which the kernel names file systems and devices."""
     paths = (*subject.paths[:MOST_FILES], *subject.backing_files)
-    said = host.run(["stat", "--printf=%i %n\\0", "--", *paths], check=False).stdout if paths else ""
-    rows = (row.partition(" ")[::2] for row in said.split("\0") if row)
+    listing = host.run(["stat", "--printf=%i %n\\0", "--", *paths], check=False).stdout if paths else ""
+    rows = (row.partition(" ")[::2] for row in listing.split("\0") if row)
     return {
         "inodes": {path: int(inode) for inode, path in rows},
         "file_systems": file_systems(host, subject),
@@ -103,7 +103,7 @@ def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], subject: Su
     seen = [(snapshot.at_ns, snapshot.raw) for snapshot in snapshots if isinstance(snapshot.raw.get("maps"), Mapping)]
     if not seen:
         return Evidence()
-    rows = [*added(seen, subject), *moved(seen, subject), *called(seen)]
+    rows = [*page_rows(seen, subject), *device_rows(seen, subject), *process_rows(seen)]
     series = (counter(origin, about, name, METRICS[name], points) for about, name, points in rows)
     many = f"{len(subject.paths):,} data files: at most {MOST_FILES:,} can be told apart"
     return Evidence(series=tuple(series), missing={"tracepoints.added_bytes": many} if are_too_many(subject) else {})
@@ -114,7 +114,7 @@ def are_too_many(subject: Subject) -> bool:
     return len(subject.paths) > MOST_FILES
 
 
-def added(seen: Seen, subject: Subject) -> Iterator[Row]:
+def page_rows(seen: Seen, subject: Subject) -> Iterator[Row]:
     """Bytes of pages that came into memory, of each file under any inode that it had, and of all files of the file system."""
     files = [(f"path:{path}", path) for path in (() if are_too_many(subject) else subject.paths)]
     files += [(f"backing:{path}", path) for path in subject.backing_files]
@@ -133,7 +133,7 @@ def in_memory(raw: Mapping[str, Any], chosen: Callable[[str], bool]) -> float:
     return pages * int(raw["page_bytes"])
 
 
-def moved(seen: Seen, subject: Subject) -> Iterator[Row]:
+def device_rows(seen: Seen, subject: Subject) -> Iterator[Row]:
     """Requests of each device, and what our own processes sent to it."""
     for device in subject.devices:
         number = seen[0][1]["devices"][device]
@@ -155,7 +155,7 @@ def begins(letters: tuple[str, ...], kind: str) -> bool:
     return kind.startswith(letters)
 
 
-def called(seen: Seen) -> Iterator[Row]:
+def process_rows(seen: Seen) -> Iterator[Row]:
     """Syncs of our processes, how often they had to wait for write-back, and what was lost."""
     for name, map_name in (("sync_calls", "syncs"), ("dirty_pauses", "pauses"), ("dirty_pause_ms", "paused")):
         yield ABSOLUTE, name, [(at, sum(raw["maps"].get(map_name, {}).values())) for at, raw in seen]
@@ -182,6 +182,6 @@ OBSERVER = Observer(
     available=bpftrace.obstacle,
     read=read,
     parse=parse,
-    beside=Beside(argv=program, read=bpftrace.counts),
+    beside=Beside(argv=argv_of, read=bpftrace.counts),
     on_request=True,
 )
