@@ -72,7 +72,7 @@ def phase(seconds: float = 10.0, workers: int = 1, pid: int = 4242) -> Phase:
         measured=True,
         operations=("write",),
         directions={"write": Direction.WRITE},
-        cache_asked=CacheState.AS_LEFT,
+        cache_asked=CacheState.UNCHANGED,
         cache_proved=None,
         cached_share_before=None,
         start_ns=0,

@@ -19,7 +19,7 @@ def drop_files(host: Host, path: str, filesystem: str | None) -> None:
     Raises RefusedError on a host without these system calls, and on a file system that stores its files in the page cache only.
     """
     if host.syscalls is None:
-        raise RefusedError(f"host {host.name}: dropping cached files needs Assay there. Install Assay or use cache = as-left.")
+        raise RefusedError(f"host {host.name}: dropping cached files needs Assay there. Install Assay or use cache = unchanged.")
     if filesystem in ("tmpfs", "ramfs"):
         raise RefusedError(f"{path}: {filesystem} keeps files in the page cache only, so cache = cold is impossible.")
     host.syscalls.syncfs(path)

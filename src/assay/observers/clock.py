@@ -31,7 +31,9 @@ def read(host: Host, _subject: Subject) -> Mapping[str, object]:
 
 def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], _subject: Subject) -> Evidence:
     """The time of booting at each look, in s since 1970. Raises EvidenceError on text of another form."""
-    exact = [(snapshot.at_ns, booted_ns / 1e9) for snapshot in snapshots if isinstance(booted_ns := snapshot.raw.get(CLOCKS), int)]
+    exact = [
+        (snapshot.at_ns, booted_ns / 1e9) for snapshot in snapshots if isinstance(booted_ns := snapshot.raw.get(CLOCKS), int)
+    ]
     reason = None if exact else why_not(snapshots, STAT)
     seen = exact or [(snapshot.at_ns, boot_time(text)) for snapshot in snapshots if (text := text_of(snapshot, STAT))]
     origin = Origin(host=host_name, phase=phase, source=f"clock:{CLOCKS if exact else STAT}", layer="clock")

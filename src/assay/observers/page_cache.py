@@ -75,7 +75,9 @@ def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], subject: Su
             for item in series_of(Origin(host=host_name, phase=phase, source=SOURCES[layer], layer=layer), file, snapshots)
         ),
         facts=sample_facts(host_name, phase, subject),
-        missing={f"{layer}.{name}": reason_text(refused[layer]) for layer in METRICS for name in METRICS[layer] if refused[layer]},
+        missing={
+            f"{layer}.{name}": reason_text(refused[layer]) for layer in METRICS for name in METRICS[layer] if refused[layer]
+        },
     )
 
 

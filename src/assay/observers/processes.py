@@ -114,7 +114,9 @@ def count(totals: dict[str, int], risen: Mapping[str, int], kind: str) -> None:
         totals[metric] += value
 
 
-def command_series(origin: Origin, points: Sequence[tuple[int, Mapping[str, int], Mapping[str, Mapping[str, int]]]]) -> Iterator[Series]:
+def command_series(
+    origin: Origin, points: Sequence[tuple[int, Mapping[str, int], Mapping[str, Mapping[str, int]]]]
+) -> Iterator[Series]:
     """The foreign commands that used most, each over time."""
     last = points[-1][2] if points else {}
     for metric in ("cpu_ns", "read_bytes", "write_bytes"):

@@ -1,4 +1,4 @@
-"""Any system that commands can set up: prepare, attach, chill, facts and teardown are argument lists from the file.
+"""Any system that commands can set up: prepare, attach, drop_caches, facts and teardown are argument lists from the file.
 
 In each argument {scratch}, {name}, {seed}, {trial}, {variables.NAME} and, after `prepare`, {path} are replaced by their values;
 write a literal brace twice. The measured directory is `path`, or the last line that `prepare` prints.
@@ -17,7 +17,7 @@ from assay.machine.placeholders import substitute, unknown
 from assay.machine.stack import mount_of, stack
 from assay.records import Endpoint, EndpointKind, Place, Server, Value
 
-STEPS = ("prepare", "attach", "chill", "facts", "teardown")
+STEPS = ("prepare", "attach", "drop_caches", "facts", "teardown")
 PROCESSES = ("server.pid_file", "server.cgroup")
 SERVER = (*PROCESSES, "server.data", "server.address", "server.requests")
 """Knobs about the server behind the directory."""
@@ -98,13 +98,13 @@ def attach(host: Host, place: Place, client: int) -> Endpoint:
     return Endpoint(kind=EndpointKind.DIRECTORY, address=printed[-1].strip() if printed else place.address)
 
 
-def chill(host: Host, place: Place) -> None:
-    """Run `chill`. Raises RefusedError without one: this system cannot be made cold."""
-    if not place.private["chill"]:
+def drop_caches(host: Host, place: Place) -> None:
+    """Run `drop_caches`. Raises RefusedError without one: this system cannot be made cold."""
+    if not place.private["drop_caches"]:
         raise RefusedError(
-            f"target {place.target} has no `chill`, which cache = cold needs. Add the command, or use cache = as-left."
+            f"target {place.target} has no `drop_caches`, which cache = cold needs. Add the command, or use cache = unchanged."
         )
-    _step(host, place, "chill")
+    _step(host, place, "drop_caches")
 
 
 def facts(host: Host, place: Place) -> tuple[tuple[str, str], ...]:
@@ -173,7 +173,7 @@ TARGET = Target(
         Knob(name="path", kind=KnobKind.TEXT, help="directory to measure; default: the last line that `prepare` prints"),
         _step_knob("prepare", "command that sets the system up, before each trial"),
         _step_knob("attach", "command that runs once per client; may print the client's directory"),
-        _step_knob("chill", "command that drops the system's caches"),
+        _step_knob("drop_caches", "command that drops the system's caches"),
         _step_knob("facts", "command that prints `key = value` lines for the fingerprint"),
         _step_knob("teardown", "command that undoes `prepare`; also runs after an interruption"),
         Knob(name="server.pid_file", kind=KnobKind.TEXT, help="file with the PID of the server behind the directory"),
@@ -194,7 +194,7 @@ TARGET = Target(
     install=install,
     prepare=prepare,
     attach=attach,
-    chill=chill,
+    drop_caches=drop_caches,
     facts=facts,
     detach=detach,
     teardown=teardown,

@@ -60,7 +60,7 @@ def attach(_host: Host, place: Place, _client: int) -> Endpoint:
     return Endpoint(kind=EndpointKind.FILE, address=str(place.private["path"]))
 
 
-def chill(host: Host, place: Place) -> None:
+def drop_caches(host: Host, place: Place) -> None:
     """Drop the cached pages of the file. Raises RefusedError if that is impossible."""
     files.drop_files(host, str(place.private["path"]), place.filesystem)
 
@@ -109,7 +109,7 @@ TARGET = Target(
     install=install,
     prepare=prepare,
     attach=attach,
-    chill=chill,
+    drop_caches=drop_caches,
     facts=facts,
     detach=detach,
     teardown=teardown,

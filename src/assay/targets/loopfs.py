@@ -98,7 +98,7 @@ def attach(_host: Host, place: Place, _client: int) -> Endpoint:
     return Endpoint(kind=EndpointKind.DIRECTORY, address=place.address)
 
 
-def chill(host: Host, place: Place) -> None:
+def drop_caches(host: Host, place: Place) -> None:
     """Unmount, drop the image from the page cache, mount again: nothing of the file system stays in memory.
 
     Raises BusyError if a process has a file open there, or another mount namespace holds the file system.
@@ -196,7 +196,7 @@ TARGET = Target(
     install=install,
     prepare=prepare,
     attach=attach,
-    chill=chill,
+    drop_caches=drop_caches,
     facts=facts,
     detach=detach,
     teardown=teardown,

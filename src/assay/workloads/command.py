@@ -107,7 +107,7 @@ def phases(order: Order) -> tuple[PhasePlan, ...]:
             name="run",
             operations=names,
             directions={name: _direction(knobs, name) for name in names},
-            cache=CacheState(str(knobs.get("cache") or CacheState.AS_LEFT)),
+            cache=CacheState(str(knobs.get("cache") or CacheState.UNCHANGED)),
             settings=tuple(settings),
             data_files=tuple(dict.fromkeys(files)),
             flush_in_clock=knobs.get("flush") == "inside",
@@ -194,7 +194,7 @@ WORKLOAD = Workload(
             name="cache",
             kind=KnobKind.CHOICE,
             choices=tuple(CacheState),
-            default="as-left",
+            default="unchanged",
             help="state of the caches before it starts",
         ),
         Knob(
