@@ -1,8 +1,8 @@
-"""Writes down what the host is: kernel, processors, memory, limits, mounts, and the queues of every device in the stack.
+"""Records the environment: kernel, CPUs, memory, limits, mounts, and the settings of every device in the stack.
 
-One fact for each thing that can change a figure, read before the first and after the last phase. Devices are named by
-their place in the stack (`device.0` is the one the file system is on), so that another loop number is no difference.
-A fact's class says what a difference means: performance, identity (another name for the same thing), or noise.
+One fact for each setting that can change a figure, read before the first and after the last phase. Devices are named by their
+place in the stack (`device.0` has the file system), so that another loop number is no difference. The class of a fact tells what
+a difference means: performance, identity (another name for the same thing), or noise.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ Raw = dict[str, object]
 
 @functools.cache
 def table() -> dict[str, Any]:
-    """environment.toml: which files are facts, and of which class."""
+    """Return environment.toml: the files that are facts, and their classes."""
     return tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 
 
 def available(host: Host) -> str | None:
-    """None where the host shows itself in /proc."""
-    return None if host.exists("/proc/cpuinfo") else "no /proc/cpuinfo: the host's state is not visible this way"
+    """Return why the environment is invisible; None if it can be read."""
+    return None if host.exists("/proc/cpuinfo") else "/proc/cpuinfo does not exist: the environment is invisible"
 
 
 def read(host: Host, subject: Subject) -> Mapping[str, object]:
-    """{key: text}; what a host does not have is not there."""
+    """Return {key: text} of the files that exist."""
     files = {**fact_files(host, table()), **WHOLE, **host_facts.cgroup_files(host)}
     for place, device in enumerate(subject.devices):
         files |= host_facts.device_files(host, f"device.{place}", device)
@@ -55,7 +55,7 @@ def read(host: Host, subject: Subject) -> Mapping[str, object]:
 
 
 def own_versions() -> Raw:
-    """What Assay itself runs with."""
+    """Return the versions of Assay, Python and the C library."""
     from importlib.metadata import version
 
     name = "CS_GNU_LIBC_VERSION"
@@ -65,20 +65,20 @@ def own_versions() -> Raw:
 
 @functools.cache
 def boot_facts(host: Host, _boot: str) -> Raw:
-    """What stays as it is until the next boot, read once."""
+    """Return the facts that cannot change until the next boot, read once."""
     zone = host.real_path("/etc/localtime").partition("zoneinfo/")[2]
     found = contents(host, {**fact_files(host, table()["boot"]), **WHOLE_OF_A_BOOT})
     return {**({"clock.time_zone": zone} if zone else {}), **found}
 
 
 def contents(host: Host, files: Mapping[str, str]) -> Raw:
-    """{key: text} of those files that can be read."""
+    """Return {key: text} of the readable files."""
     found = texts(host.read, files.values())
     return {key: found[path] for key, path in files.items() if isinstance(found[path], str)}
 
 
 def fact_files(host: Host, chosen: Mapping[str, Any]) -> dict[str, str]:
-    """{key: path} of the tables `files`, `trees` and `each`."""
+    """Return {key: path} of the tables `files`, `trees` and `each`."""
     files = dict(chosen["files"])
     for key, path in chosen["trees"].items():
         files |= {f"{key}.{name}": f"{path}/{name}" for name in tree_names(host, key, path)}
@@ -89,13 +89,13 @@ def fact_files(host: Host, chosen: Mapping[str, Any]) -> dict[str, str]:
 
 
 def tree_names(host: Host, key: str, path: str) -> tuple[str, ...]:
-    """The names in a tree that are facts."""
+    """Return the names in a tree that are facts."""
     begins = tuple(table()["kept"].get(key, ("",)))
     return tuple(name for name in host.list(path) if name not in table()["refused"]["names"] and name.startswith(begins))
 
 
 def parse(host_name: str, _phase: str, snapshots: Sequence[Snapshot], subject: Subject) -> Evidence:
-    """The facts of each snapshot: before the trial, and after where it was taken at the trial's end."""
+    """Return the facts before and after the trial."""
     facts: list[Fact] = []
     for snapshot in snapshots:
         when = When.AFTER if snapshot.edge is Edge.TRIAL_END else When.BEFORE
@@ -105,7 +105,7 @@ def parse(host_name: str, _phase: str, snapshots: Sequence[Snapshot], subject: S
 
 
 def class_of(key: str) -> FactClass:
-    """What a difference in this fact means."""
+    """Return the class of a fact."""
     classes = table()["classes"]
     if key.startswith(tuple(classes["noise"])) or key.endswith(tuple(classes["noise_ends"])):
         return FactClass.NOISE
@@ -114,7 +114,7 @@ def class_of(key: str) -> FactClass:
 
 
 def pairs_of(snapshot: Snapshot, subject: Subject) -> Iterator[tuple[str, str]]:
-    """Key and value of every fact in one snapshot."""
+    """Yield key and value of every fact in one snapshot."""
     several: dict[str, list[str]] = {"cpu.siblings": []}
     for key, text in snapshot.raw.items():
         group, part, _ = key.partition(EACH)
@@ -133,7 +133,7 @@ def pairs_of(snapshot: Snapshot, subject: Subject) -> Iterator[tuple[str, str]]:
 
 
 def digest(serial: str) -> str:
-    """What tells machines apart and gives no number away."""
+    """Return a digest that identifies a machine without revealing its serial number."""
     import hashlib
 
     return hashlib.sha256(serial.strip().encode()).hexdigest()[:12]

@@ -60,7 +60,7 @@ def check(case: Case) -> Finding:
             severity=Severity.QUALIFIES if hot else Severity.NOTES,
             observed=observed,
             threshold={**case.thresholds},
-            evidence=("processor_speed: facts before and after the trial",),
+            evidence=("cpu_speed: facts before and after the trial",),
         )
     if change is None:
         said_not = "How fast the processors were is not known: nobody timed them before and after the trial."

@@ -8,7 +8,7 @@ import pytest
 from assay.errors import EvidenceError
 from assay.hosts.local import Local
 from assay.hosts.spin import PIECES, spin
-from assay.observers.processor_speed import OBSERVER
+from assay.observers.cpu_speed import OBSERVER
 from assay.records import Edge, FactClass, Subject, When
 from observer_looks import look
 
