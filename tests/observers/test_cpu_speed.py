@@ -75,7 +75,7 @@ def test_text_that_is_no_number_is_refused(host, tmp_path):
 
 
 def test_a_host_that_shows_nothing_says_so(tmp_path):
-    assert "only on a host where Assay itself runs" in OBSERVER.available(Local(root=str(tmp_path)))
+    assert "needs Assay on that host" in OBSERVER.available(Local(root=str(tmp_path)))
     assert OBSERVER.available(Local()) is None
 
 

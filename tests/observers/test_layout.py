@@ -32,8 +32,8 @@ def test_the_span_of_all_files_at_each_look():
     ("looks", "subject", "why"),
     [
         ([snapshot(0, {}, rotates=False)], SUBJECT, "no device below"),
-        ([snapshot(0, {})], Subject(devices=("sda",)), "names no data files"),
-        ([snapshot(0, {"/a": None})], SUBJECT, "tells of no file"),
+        ([snapshot(0, {})], Subject(devices=("sda",)), "has no data files"),
+        ([snapshot(0, {"/a": None})], SUBJECT, "reports no positions"),
     ],
 )
 def test_what_is_not_there_is_told(looks, subject, why):

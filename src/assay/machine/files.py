@@ -52,4 +52,4 @@ def _no_space(host: Host, path: str, needed: int) -> tuple[str, ...]:
     if free >= needed * SPARE:
         return ()
     available, wanted = (units.human(count, Unit.BYTES) for count in (free, needed * SPARE))
-    return (f"{path}: {available} free, {wanted} needed (workloads plus 10 %).",)
+    return (f"{path}: {available} free, {wanted} needed (workloads plus 10 %). Free space, or reduce the workloads.",)
