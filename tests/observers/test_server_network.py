@@ -10,7 +10,7 @@ import pytest
 
 from assay.errors import EvidenceError
 from assay.hosts.local import Local
-from assay.machine.server import facts, kind, shares_network, route
+from assay.machine.server import facts, kind, route, shares_network
 from assay.observers.server_network import OBSERVER
 from assay.records import Direction, Edge, Rung, Server, Snapshot, Span, Subject
 from observer_looks import look, readings, the_series

@@ -40,7 +40,11 @@ def no_room(host: Host, directory: str, size_bytes: int) -> tuple[str, ...]:
     if (kind := mount_of(host, directory).filesystem) in IN_MEMORY:
         return (f"{directory}: {kind} has no block device, so an image there proves nothing. Set `scratch` to a disk.",)
     free, wanted = free_bytes(host, directory), int(size_bytes * SPARE)
-    return () if free >= wanted else (f"{directory}: {free} bytes free, {wanted} needed (image plus 10 %). Free space, or set `scratch`.",)
+    return (
+        ()
+        if free >= wanted
+        else (f"{directory}: {free} bytes free, {wanted} needed (image plus 10 %). Free space, or set `scratch`.",)
+    )
 
 
 def write(host: Host, path: str, size_bytes: int, kind: Kind) -> None:

@@ -66,7 +66,7 @@ def text_or_none(host: Host, path: str) -> str | None:
 
 def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], _subject: Subject) -> Evidence:
     """Return time and bytes by owner, and of the busiest other commands. Raises EvidenceError on an unknown format."""
-    origin = Origin(host=host_name, phase=phase, source="processes:/proc/*/{stat,io}", layer="foreign")
+    origin = Origin(host=host_name, phase=phase, source="processes:/proc/*/{stat,io}", layer="other_processes")
     looks = seen_over_time([snapshot for snapshot in snapshots if text_of(snapshot, SELF)])
     totals, commands, hidden = dict.fromkeys(UNITS, 0), dict[str, dict[str, int]](), 0
     points = [(looks[0][0].at_ns, dict(totals), dict[str, dict[str, int]]())] if looks else []
@@ -87,7 +87,7 @@ def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], _subject: S
     series = [gauge(origin, ABSOLUTE, name, UNITS[name], [(at, of[name]) for at, of, _ in points]) for name in UNITS]
     return Evidence(
         series=(*(one for one in series if points and one.metric not in lacking), *command_series(origin, points)),
-        missing={f"foreign.{metric}": reason for metric in lacking},
+        missing={f"other_processes.{metric}": reason for metric in lacking},
     )
 
 
@@ -128,7 +128,7 @@ def command_series(
 
 OBSERVER = Observer(
     name="processes",
-    gives=tuple(f"foreign.{metric}" for metric in UNITS),
+    gives=tuple(f"other_processes.{metric}" for metric in UNITS),
     cost="1.4 ms of CPU a look for 93 processes, 65 of them threads of the kernel",
     available=available,
     read=read,
