@@ -161,7 +161,7 @@ OBSERVER = Observer(
         *(f"{rung}.{direction}" for rung in (Rung.UPPER_DEVICE, Rung.LOWEST_DEVICE) for direction in DIRECTIONS),
         *(f"block.{metric}" for metric in (*BYTE_SERIES, *COUNT_SERIES, "in_flight")),
     ),
-    cost="48 µs of CPU a look for two devices",
+    cost="11 µs CPU per look (one device)",
     available=available,
     read=read,
     parse=parse,

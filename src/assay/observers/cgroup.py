@@ -191,7 +191,7 @@ def names_of(snapshot: Snapshot) -> dict[str, str]:
 OBSERVER = Observer(
     name="cgroup",
     gives=tuple(f"cgroup.{metric}" for metric in (*METRICS, *BYTES.values())),
-    cost="0.30 ms of CPU a look with one process and one group",
+    cost="86 µs CPU per look (one process, one group)",
     available=available,
     read=read,
     parse=parse,

@@ -55,7 +55,7 @@ def boot_time(text: str) -> int:
 OBSERVER = Observer(
     name="clock",
     gives=(f"clock.{METRIC}",),
-    cost="3 µs of CPU a look",
+    cost="2.8 µs CPU per look",
     available=available,
     read=read,
     parse=parse,

@@ -73,7 +73,7 @@ def figures(snapshot: Snapshot) -> dict[str, str]:
 OBSERVER = Observer(
     name="cpu_speed",
     gives=("fact:speed.*",),
-    cost="9.6 ms of CPU a look, twice a trial",
+    cost="11 ms CPU per look, twice a trial",
     available=available,
     read=read,
     parse=parse,

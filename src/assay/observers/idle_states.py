@@ -66,7 +66,7 @@ def state_series(origin: Origin, name: str, seen: Sequence[tuple[int, Mapping[st
 OBSERVER = Observer(
     name="idle_states",
     gives=("idle.entries", "idle.wake_ns"),
-    cost="164 µs of CPU a look for two processors with two states each",
+    cost="64 µs CPU per look (two CPUs, two states each)",
     available=available,
     read=read,
     parse=parse,

@@ -98,7 +98,7 @@ def first_numbers(origin: Origin, metric: str, snapshots: Sequence[Snapshot]) ->
 OBSERVER = Observer(
     name="memory",
     gives=tuple(f"memory.{metric}" for metric in SOURCES),
-    cost="88 µs of CPU a look",
+    cost="35 µs CPU per look",
     available=available,
     read=read,
     parse=parse,

@@ -141,7 +141,7 @@ def ranges(text: str) -> Iterator[int]:
 OBSERVER = Observer(
     name="placement",
     gives=tuple(f"placement.{metric}" for metric in METRICS),
-    cost="42 µs of CPU a look for two processors, one node and no disk",
+    cost="38 µs CPU per look (two CPUs, one node, one disk)",
     available=available,
     read=read,
     parse=parse,

@@ -64,7 +64,7 @@ def totals(text: str, path: str) -> dict[str, int]:
 OBSERVER = Observer(
     name="pressure",
     gives=tuple(f"pressure.{resource}_{kind}_ns" for resource in RESOURCES for kind in KINDS),
-    cost="53 µs of CPU a look",
+    cost="12 µs CPU per look",
     available=available,
     read=read,
     parse=parse,
