@@ -1,4 +1,4 @@
-"""A design on the terminal: how many combinations, what generates them, and which effects it cannot tell apart."""
+"""A design on the terminal: combinations, generators and aliased effects."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ WIDTH = 96
 
 
 def lines(experiment: Experiment, designed: Structure | None) -> Iterator[str]:
-    """The lines of `assay plan`; none where the file names no design."""
+    """Yield the lines of `assay plan`; none for a file without a design."""
     if designed is None:
         return
     several = varying(experiment.factors)
@@ -25,27 +25,27 @@ def lines(experiment: Experiment, designed: Structure | None) -> Iterator[str]:
         f"  design      {designed.kind.value}{resolution}: {designed.combinations} of {designed.of:,} combinations of "
         f"{len(several)} factors in every block"
     )
-    letters, told = {path: f"{letter} " for letter, path in designed.letters.items()}, telling(experiment)
+    letters, label = {path: f"{letter} " for letter, path in designed.letters.items()}, telling(experiment)
     for factor in several:
-        baseline, *others = (names.level(told(factor.path, level)) for level in factor.levels)
+        baseline, *others = (names.level(label(factor.path, level)) for level in factor.levels)
         yield f"  factor      {letters.get(factor.path, '')}{factor.path}: {baseline} (baseline), {', '.join(others)}"
     for one in designed.generators:
         yield f"  generator   {one}"
     yield from wrapped("  aliases     ", designed.aliases)
-    yield from said(designed)
+    yield from confounding(designed)
 
 
-def said(designed: Structure) -> Iterator[str]:
-    """What follows for the reader who does not know the letters' language."""
+def confounding(designed: Structure) -> Iterator[str]:
+    """Yield the consequence of the aliases in one line."""
     if designed.kind is DesignKind.ONE_AT_A_TIME:
-        yield '  cannot tell whether the effect of one factor depends on another: design = "full" or "fractional" can'
+        yield '  confounding interactions are not estimated; use design = "full" or "fractional"'
     elif designed.kind is DesignKind.SCREENING:
         much = f" (up to {percent(designed.partly_mixed)} of each)" if designed.partly_mixed else ""
-        yield f"  cannot tell a factor's own effect from those of pairs of the others{much}: for a first sorting"
+        yield f"  confounding main effects are aliased with two-factor interactions{much}: use it for screening only"
     elif designed.resolution == 3:
-        yield "  cannot tell a factor's own effect from that of the pairs beside it above"
+        yield "  confounding main effects cannot be separated from their aliases (above)"
     elif designed.resolution == 4:
-        yield "  cannot tell the pairs that stand beside each other above; each factor's own effect is free of them"
+        yield "  confounding aliased interactions (above) cannot be separated; main effects are clear of them"
 
 
 def wrapped(head: str, parts: tuple[str, ...]) -> Iterator[str]:
