@@ -10,7 +10,7 @@ FULL = replace(
     made.client(),
     load=LoadTotal(late=1, unstarted=2, backlog_max_ns=3),
     queue=QueueTotal(depth=32, registered=True, punted=True, punted_threads=4, submissions=5),
-    errors=(EngineError(operation="read", errno=84, count=6, path="/x", what="verify"),),
+    errors=(EngineError(operation="read", code=84, count=6, path="/x", what="verify"),),
 )
 
 

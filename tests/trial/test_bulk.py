@@ -102,7 +102,7 @@ def planted(at_byte):
 
 @pytest.mark.parametrize("operations", [("read",), ("write", "read")])
 def test_a_planted_corruption_is_found(laboratory, operations):
-    event = Event(phase="read", at_ns=50_000_000, run=planted(8 * MIB - 1000))
+    event = Event(phase="read", at_ns=50_000_000, argv=planted(8 * MIB - 1000))
     knobs = {"operations": operations, "verify": "all", "record_size": 64 * KIB, "rate": 160, "ops": 128}
     ran = Ran(laboratory, events=(event,), **knobs)
     total = ran.totals("read")["read"]

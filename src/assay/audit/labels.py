@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from assay import measures
 from assay.audit.verdicts import failures, notes, unverified
-from assay.catalogue import TrialCase
+from assay.catalogue import About, TrialCase
 from assay.evidence import ladder
 from assay.measures import Figure
 from assay.records import Direction, Durability, Finding, Phase, Regime, State, Tier
@@ -129,8 +129,9 @@ def sound(case: TrialCase, figure: Figure | None) -> str:
 
 def below(case: TrialCase) -> str:
     """The name of the lowest device that moved bytes of this direction."""
-    direction = case.phase.directions.get(case.measure.operation)
-    step = ladder.lowest_device(case.phase, case.observations, direction) if direction else None
+    (of_target,) = case.about(About.TARGET_HOST)
+    direction, seen = case.phase.directions.get(case.measure.operation), of_target.observations
+    step = ladder.lowest_device(case.phase, seen, direction) if direction else None
     return f" {step.device}" if step else ""
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from assay.catalogue import Host
 from assay.errors import AssayError, TrialError
-from assay.records import Server
+from assay.records import Server, ServerNode
 
 MOST_FILES = 1024
 """Data files that are looked at; of more nothing is said, since what is dirty may be in the others."""
@@ -20,7 +20,7 @@ DEEPEST = 8
 LOOPBACK = "lo"
 
 
-def pids(host: Host, server: Server) -> tuple[int, ...]:
+def pids(host: Host, server: ServerNode) -> tuple[int, ...]:
     """The processes of a server that run now: the one in its pid file, those of its control group, and all their children."""
     named = [_pid_of(host, server.pid_file)] if server.pid_file else []
     if server.cgroup:
@@ -62,7 +62,7 @@ def address(host: Host, told: str) -> str:
     return found
 
 
-def data_files(host: Host, server: Server) -> tuple[str, ...]:
+def data_files(host: Host, server: ServerNode) -> tuple[str, ...]:
     """The server's data files that are there now; one more than MOST_FILES where there are too many."""
     every = (file for path in server.data for file in _files(host, path, DEEPEST))
     return tuple(itertools.islice(every, MOST_FILES + 1))
@@ -83,7 +83,7 @@ def shares_network(host: Host, pid: int) -> bool:
     return own == other
 
 
-def way(host: Host, server: Server) -> str | None:
+def way(host: Host, server: ServerNode) -> str | None:
     """The interface of this host through which clients reach the server's address; None without one, or without a route."""
     return _route(host, server.address) if server.address else None
 
@@ -103,13 +103,14 @@ def kind(host: Host, interface: str) -> str:
     return "physical" if host.exists(f"/sys/class/net/{interface}/device") else "virtual"
 
 
-def facts(host: Host, server: Server) -> tuple[tuple[str, str], ...]:
+def facts(host: Host, server: Server | None) -> tuple[tuple[str, str], ...]:
     """How its clients reach the server: the interface, its kind, and the least that a link or a shaper lets pass each way."""
-    interface = way(host, server)
-    if interface is None:
+    node = server.on(host.name) if server else None
+    interface = way(host, node) if node else None
+    if node is None or interface is None:
         return ()
     limits = [*_link(host, interface), *_shapers(host, ["tc"], interface)]
-    running = pids(host, server)
+    running = pids(host, node)
     if running and not shares_network(host, running[0]):
         inside = ["nsenter", "-t", str(running[0]), "-n", "tc"]
         limits += [limit for name in _inside(host, running[0]) for limit in _shapers(host, inside, name)]

@@ -7,6 +7,7 @@ from enum import StrEnum
 
 from assay.frozen import dataclass, field
 from assay.records.experiment import Claim, Value
+from assay.records.run import HostRole
 
 
 class Scope(StrEnum):
@@ -64,6 +65,10 @@ class Finding:
     evidence: tuple[str, ...] = ()
     alternatives: tuple[str, ...] = ()
     advice: str | None = None
+    host: str | None = None
+    """The host that it is about; None where it is about several, or none."""
+    role: HostRole | None = None
+    """What that host is in the run, or those hosts are."""
 
 
 class VerdictState(StrEnum):

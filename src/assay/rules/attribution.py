@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from assay import measures
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import About, Case, Rule, TrialCase
 from assay.evidence import ladder
 from assay.records import Direction, Durability, Finding, Rung, Scope, Severity, Span, State, Tier
 from assay.rulekit.findings import found, knob
@@ -111,6 +111,7 @@ RULE = Rule(
     needs=(),
     applies=applies,
     check=check,
+    about=About.TARGET_HOST,
     alternatives=(
         "The load's own former phase, or the file system behind it, was still at work in the quiet window: wait longer.",
         "What others did before the clock need not be what they did meanwhile: N03 tells that by their own account.",

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from assay import measures
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import About, Case, Rule, TrialCase
 from assay.measures import Window
 from assay.records import Bound, Finding, Regime, Scope, Severity, State
 from assay.rulekit.findings import found
@@ -133,6 +133,7 @@ RULE = Rule(
     needs=(),
     applies=applies,
     check=check,
+    about=About.ALL_LOAD_HOSTS,
     alternatives=(
         "Buffered writes filled the memory that may be dirty: D01 and D05 tell, and O_DIRECT shows no such fall.",
         "A throttle was put on, a neighbour came, the processor grew hot: look at L06, N02 and N01 at that time.",

@@ -12,7 +12,7 @@ import posixpath
 from collections.abc import Mapping
 
 from assay import measures
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import About, Case, Rule, TrialCase
 from assay.measures import figures, latency
 from assay.records import Bound, Finding, Load, Scope, Severity, State
 from assay.rulekit.findings import found, knob, rate_of
@@ -146,6 +146,7 @@ RULE = Rule(
     needs=(),
     applies=applies,
     check=check,
+    about=About.ALL_LOAD_HOSTS,
     alternatives=("The users do wait for their answers (terminals, a copy, a synchronous client): then claim load = closed.",),
     advice="Offer a rate (`rate` or `schedule` of the workload), of which latencies count from when each operation was due; or"
     " claim load = closed and say how many waited.",

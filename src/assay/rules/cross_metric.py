@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from assay import measures
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import About, Case, Rule, TrialCase
 from assay.evidence import ladder
 from assay.records import Bound, Direction, Finding, Measure, Rung, Scope, Severity, State
 from assay.rulekit.findings import found, knob, rate_of
@@ -129,6 +129,7 @@ RULE = Rule(
     needs=(),
     applies=applies,
     check=check,
+    about=About.ALL_LOAD_HOSTS,
     alternatives=(
         "A neighbour was busy during one of the two phases only: repeat, and compare N02 of both.",
         "Many random operations in flight keep more devices busy than one sequential stream: compare at equal concurrency.",

@@ -8,10 +8,8 @@ is a contradiction (E05), no failure. Under a claim of the device or of stable m
 
 from __future__ import annotations
 
-import os
-
 from assay import measures
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import About, Case, Rule, TrialCase
 from assay.evidence import failures
 from assay.measures import figures
 from assay.records import Direction, EngineError, Finding, Scope, Severity, State
@@ -76,7 +74,7 @@ def kinds(case: TrialCase) -> str:
 def words(error: EngineError) -> str:
     """One kind of failure."""
     times = "once" if error.count == 1 else f"{error.count:,} times"
-    return f"{times} {os.strerror(error.errno)} at {error.path}"
+    return f"{times} {failures.reason(error)} at {error.path}"
 
 
 def unflushed(case: TrialCase) -> int:
@@ -100,6 +98,7 @@ RULE = Rule(
     needs=(),
     applies=applies,
     check=check,
+    about=About.ALL_LOAD_HOSTS,
     alternatives=(
         "Failures that are meant (a name that is not there): measure them as an operation of their own, or as `errors`.",
         "Something else removed, moved or filled what the load was working on.",

@@ -6,7 +6,7 @@ The share of the space that was taken before the trial's own files were made, fr
 from __future__ import annotations
 
 from assay import measures
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import About, Case, Rule, TrialCase
 from assay.evidence import filling
 from assay.records import EndpointKind, Finding, Scope, Severity, State
 from assay.rulekit.findings import found
@@ -50,6 +50,7 @@ RULE = Rule(
     reads=(f"fact:{filling.FREE}",),
     applies=applies,
     check=check,
+    about=About.TARGET_HOST,
     alternatives=(
         "A new, empty file system is what a comparison can be repeated on: then it is the question, and this note says which.",
         "The share that is taken says little of age: one that was filled and emptied for years is old at 30 %.",

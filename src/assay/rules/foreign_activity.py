@@ -65,7 +65,7 @@ def doubts(case: TrialCase, uses: Mapping[str, Use | None]) -> Iterator[str]:
     if uses["cpu_share"] is None:
         yield "How much processor time others had is not known: the host's own was not seen (observer cpu)."
     if uses["bytes_share"] is None and moved(case):
-        reason = case.observations.missing.get("foreign.read_bytes", "nobody looked at the other processes")
+        reason = case.observations.why_missing("foreign.read_bytes") or "nobody looked at the other processes"
         yield f"How much of the device others used is not known: {reason}."
     if (share := unseen(case)) is not None and share > case.thresholds["unseen_share"]:
         yield f"{measures.percent(share)} of the processor time went to nobody who is seen from here, such as another container."

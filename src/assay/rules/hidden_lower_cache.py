@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from assay import measures
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import About, Case, Rule, TrialCase
 from assay.evidence import ladder
 from assay.measures import groups, latency
 from assay.records import Bound, Direction, Finding, Measure, Phase, Rung, Scope, Severity, State
@@ -167,6 +167,7 @@ RULE = Rule(
     reads=("L0.read", "L2.read", "L9.read"),
     applies=reads_only,
     check=check,
+    about=About.ALL_LOAD_HOSTS,
     alternatives=(
         "The device's own memory, or the fast part of a solid-state disk, is a cache too: is it a part of what is claimed?",
         "A token bucket of a cloud gives a burst and then brakes: its slow reads come later, a cache's slow ones come first.",

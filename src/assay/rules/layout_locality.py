@@ -9,7 +9,7 @@ import posixpath
 from collections import Counter
 
 from assay import measures
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import About, Case, Rule, TrialCase
 from assay.evidence import ladder
 from assay.records import Finding, Scope, Severity, State
 from assay.rulekit.applicability import data_only
@@ -81,6 +81,7 @@ RULE = Rule(
     reads=("layout.lowest_byte", "layout.highest_byte", "fact:device.0.size", "fact:device.0.queue.rotational"),
     applies=applies,
     check=check,
+    about=About.TARGET_HOST,
     alternatives=(
         "A virtual disk often says that it rotates and lies on flash: then places are alike, and this note says nothing.",
         "Below a loop device, a RAID or a thin volume the places on the disks themselves are others.",

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from assay import measures
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import About, Case, Rule, TrialCase
 from assay.records import Direction, Finding, Scope, Severity, State
 from assay.rulekit.findings import found, knob
 
@@ -143,6 +143,7 @@ RULE = Rule(
     needs=(),
     applies=applies,
     check=check,
+    about=About.ALL_LOAD_HOSTS,
     alternatives=(
         "Operations of one side failed: G04 says how many.",
         "A limit of one side's rate (rate_iops, flow) holds it back, and the generator fills the gap with the other side.",

@@ -6,7 +6,7 @@ What passed the server's interfaces (L4) over what the slowest link or shaper on
 from __future__ import annotations
 
 from assay import measures
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import About, Case, Rule, TrialCase
 from assay.evidence import served
 from assay.records import Finding, Scope, Severity, State, Tier
 from assay.rulekit.applicability import servers_only
@@ -83,6 +83,7 @@ RULE = Rule(
     ),
     applies=servers_only,
     check=check,
+    about=About.ALL_LOAD_HOSTS,
     alternatives=(
         "The shaper is what is asked about (a slow line): then it is the system, and the figure is that of the line.",
         "A bond sends each connection over one of its links: that one is full while the sum is not.",

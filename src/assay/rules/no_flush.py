@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import About, Case, Rule, TrialCase
 from assay.evidence import ladder, traced
 from assay.records import Direction, Finding, Rung, Scope, Severity, Span, State
 from assay.rulekit.applicability import changes_only
@@ -116,6 +116,7 @@ RULE = Rule(
     needs=("L9.flush",),
     applies=changes_only,
     check=check,
+    about=About.TARGET_HOST,
     reads=("L9.flush", "L8.flush", "tracepoints.own_flushes"),
     alternatives=(
         "A drive with power-loss protection may take forced-unit-access writes instead of flushes.",

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from assay import measures
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import About, Case, Rule, TrialCase
 from assay.records import Bound, Direction, Finding, Scope, Severity, State
 from assay.rulekit.findings import found, knob, rate_of
 from assay.units import Unit
@@ -173,6 +173,7 @@ RULE = Rule(
     needs=(),
     applies=applies,
     check=check,
+    about=About.ALL_LOAD_HOSTS,
     alternatives=(
         "The load generator itself was too slow: look at its processor time and at steal (L07, N02), or give it more workers.",
         "The target pushed back on purpose (credits, admission control): look at its own counters.",

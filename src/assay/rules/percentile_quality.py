@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import About, Case, Rule, TrialCase
 from assay.measures import figures, latency
 from assay.records import Bound, Claim, Finding, Regime, Scope, Severity, State, Tier
 from assay.rulekit.findings import found, in_words
@@ -136,6 +136,7 @@ RULE = Rule(
     needs=(),
     applies=applies,
     check=check,
+    about=About.ALL_LOAD_HOSTS,
     alternatives=("The target is slow and does few operations in the time: then its p50 and its longest say all there is.",),
     advice="Let it run longer, or measure a lower percentile; of several programs have one that keeps the latencies of all.",
     sources=(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from assay import measures
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import About, Case, Rule, TrialCase
 from assay.records import Bound, Finding, Regime, Scope, Severity, State
 from assay.rulekit.findings import found
 from assay.statistics.cycles import LEAST, Cycle, cycle
@@ -119,6 +119,7 @@ RULE = Rule(
     needs=(),
     applies=applies,
     check=check,
+    about=About.ALL_LOAD_HOSTS,
     alternatives=(
         "The sampler's own period beats against a faster one: look again with another interval of checkpoints.",
         "A processor quota or a throttle gives out time or operations in slices: L06 names it.",

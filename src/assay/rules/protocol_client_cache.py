@@ -7,7 +7,7 @@ figure is then one of the client's memory. Operations of the clients are held ag
 from __future__ import annotations
 
 from assay import measures
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import About, Case, Rule, TrialCase
 from assay.evidence import served
 from assay.records import Finding, Scope, Severity, State, Tier
 from assay.rulekit.applicability import servers_only
@@ -64,6 +64,7 @@ RULE = Rule(
     reads=("server.requests",),
     applies=servers_only,
     check=check,
+    about=About.TARGET_HOST,
     alternatives=(
         "One request carries several operations (compounds, batches, READDIRPLUS): count what was in it, or declare it.",
         "The server counts only some kinds of request: look at what its command prints.",

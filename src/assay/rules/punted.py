@@ -8,7 +8,7 @@ ring nothing can be told of the other requests.
 
 from __future__ import annotations
 
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import About, Case, Rule, TrialCase
 from assay.records import Client, Direction, Finding, QueueTotal, Scope, Severity, State, Tier
 from assay.rulekit.findings import found, held_back
 
@@ -77,6 +77,7 @@ RULE = Rule(
     needs=(),
     applies=applies,
     check=check,
+    about=About.ALL_LOAD_HOSTS,
     alternatives=(
         'Only a few requests were handed on (a first write): where io_path = "psync" is no faster, the threads did little.',
     ),

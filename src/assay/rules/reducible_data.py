@@ -12,7 +12,7 @@ import re
 from collections.abc import Sequence
 
 from assay import measures
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import About, Case, Rule, TrialCase
 from assay.evidence import ladder
 from assay.measures import in_bytes
 from assay.records import Direction, Finding, Scope, Series, Severity, Span, State
@@ -167,6 +167,7 @@ RULE = Rule(
     needs=(),
     applies=data_only,
     check=check,
+    about=About.TARGET_HOST,
     reads=("L0.read", "L0.write", "L8.read", "L8.write", "L9.read", "L9.write", "extents.encoded_bytes"),
     alternatives=(
         "Hits in memory make the device move less too: of writes they cannot, of reads compare with a file of dense data.",

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from math import isclose
 
 from assay import catalogue
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import About, Case, Rule, TrialCase
 from assay.errors import AssayError
 from assay.evidence import reports
 from assay.records import Client, Finding, Scope, Severity, State, Value, WorkloadSpec
@@ -99,6 +99,7 @@ RULE = Rule(
     needs=(),
     applies=applies,
     check=check,
+    about=About.ALL_LOAD_HOSTS,
     alternatives=(
         "A command that prints much and its result first: only the end of its output is kept.",
         "A parser that was mended since: then the old figure is the wrong one, and `assay audit` says which verdicts change.",

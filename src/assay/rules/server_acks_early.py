@@ -8,7 +8,7 @@ its log is then the part that is not. Where the clients tell no bytes, only all 
 from __future__ import annotations
 
 from assay import measures
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import About, Case, Rule, TrialCase
 from assay.evidence import ladder, served
 from assay.records import Direction, Durability, Finding, Scope, Severity, State
 from assay.rulekit.applicability import servers_only
@@ -97,6 +97,7 @@ RULE = Rule(
     reads=("L0.write", "L6.write", "server.dirty_bytes", "server.writeback_bytes", "L9.flush"),
     applies=applies,
     check=check,
+    about=About.TARGET_HOST,
     alternatives=(
         "The server stores less than it is sent (compression, duplicates): send data that cannot be made smaller.",
         "A log of the server was not named: name it with the data (server.data), or its dirty pages are taken for stored ones.",

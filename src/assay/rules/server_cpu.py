@@ -7,7 +7,7 @@ use; and for how long the busiest of these threads ran or stood ready to run.
 from __future__ import annotations
 
 from assay import measures
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import About, Case, Rule, TrialCase
 from assay.evidence import served
 from assay.records import Finding, Scope, Severity, State, Tier
 from assay.rulekit.applicability import servers_only
@@ -60,6 +60,7 @@ RULE = Rule(
     reads=("server.run_ns", "server.busiest_thread_ns", "server.cpus"),
     applies=servers_only,
     check=check,
+    about=About.TARGET_HOST,
     alternatives=(
         "A server that polls or spins is busy at any load: halve the load and look again.",
         "Two threads of one core are counted as two processors: from half on such a pair may be at its limit.",

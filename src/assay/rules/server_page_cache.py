@@ -7,7 +7,7 @@ bytes that the clients got says what the server remembered.
 from __future__ import annotations
 
 from assay import measures
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import About, Case, Rule, TrialCase
 from assay.evidence import served
 from assay.records import Direction, Finding, Scope, Severity, State, Tier
 from assay.rulekit.applicability import reads_only, servers_only
@@ -98,6 +98,7 @@ RULE = Rule(
     reads=("L0.read", "L4.write", "L6.read", "server.cached_bytes"),
     applies=applies,
     check=check,
+    about=About.TARGET_HOST,
     alternatives=(
         "The server keeps entries in a cache of its own (T10), or compresses what it sends: its storage is asked for less too.",
         "Another process read for it (a helper that is no child of the named one): name a control group instead of a pid file.",

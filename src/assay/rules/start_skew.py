@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from assay import measures
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import About, Case, Rule, TrialCase
 from assay.measures import latency
 from assay.measures.figures import PERCENTILES, charges_drain
 from assay.measures.windows import Window, scheduled
@@ -142,6 +142,7 @@ RULE = Rule(
     needs=(),
     applies=applies,
     check=check,
+    about=About.ALL_LOAD_HOSTS,
     alternatives=("The clients' clocks differ: compare the offsets that the rendezvous measured with the skew.",),
     advice="Start at an agreed time, let every client work for the same time instead of the same amount (duration), and count"
     " only the time in which all work.",

@@ -87,7 +87,7 @@ def exceeded(one: Losses, case: TrialCase) -> tuple[str, ...]:
 
 def unseen(case: TrialCase) -> Finding:
     """The finding where no host's processor time was seen."""
-    reason = case.observations.missing.get("cpu.steal_ns", "no observer saw the processors in this phase")
+    reason = case.observations.why_missing("cpu.steal_ns") or "no observer saw the processors in this phase"
     statement = f"Whether others took processor time from the trial is not known: {reason}."
     return found(RULE, case, State.UNVERIFIED, statement, threshold=dict(case.thresholds))
 

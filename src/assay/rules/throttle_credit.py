@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from assay import measures
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import About, Case, Rule, TrialCase
 from assay.evidence import ladder
 from assay.records import Bound, Finding, Limit, Scope, Severity, State
 from assay.rulekit.findings import found
@@ -108,6 +108,7 @@ RULE = Rule(
     needs=(),
     applies=applies,
     check=check,
+    about=About.TARGET_HOST,
     alternatives=(
         "The throttle was lifted or set anew while the clock ran: the facts before and after tell (C01, L06).",
         "A control group beside the root has no rule of its own (v1), and something there wrote to this disk (N03).",

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from assay import measures
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import About, Case, Rule, TrialCase
 from assay.measures import latency
 from assay.records import Finding, Scope, Severity, State
 from assay.rulekit.findings import found, held_back
@@ -148,6 +148,7 @@ RULE = Rule(
     needs=(),
     applies=applies,
     check=check,
+    about=About.ALL_LOAD_HOSTS,
     alternatives=(
         "The operation itself does next to nothing (a copy out of a buffer): that is what the figure is then of.",
         "A hypervisor that traps the reading of the clock makes every stamp dear: measure `null`, and see which clock is used.",

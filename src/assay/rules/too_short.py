@@ -7,7 +7,7 @@ of operations, and how many of them lie beyond the percentile. Whether the rate 
 from __future__ import annotations
 
 from assay import measures
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import About, Case, Rule, TrialCase
 from assay.records import Finding, Scope, Severity, State
 from assay.rulekit.findings import found
 
@@ -69,6 +69,7 @@ RULE = Rule(
     needs=(),
     applies=applies,
     check=check,
+    about=About.ALL_LOAD_HOSTS,
     alternatives=("A burst is what was meant: then claim regime = burst.",),
     advice='Run for at least a minute (duration = "60 s"; until_steady with round = "12 s") and until the percentile has a'
     " hundred operations beyond it, or claim regime = burst.",

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from assay import measures
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import About, Case, Rule, TrialCase
 from assay.evidence import failures
 from assay.records import Direction, Finding, Phase, Scope, Severity, State
 from assay.rulekit.findings import found, knob
@@ -98,6 +98,7 @@ RULE = Rule(
     needs=(),
     applies=applies,
     check=check,
+    about=About.ALL_LOAD_HOSTS,
     alternatives=(
         "Somebody else wrote to the same files while the test ran.",
         "The data came from a cache older than the write (two clients of one share): the storage is right, the cache is not.",

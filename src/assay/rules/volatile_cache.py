@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from assay import measures
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import About, Case, Rule, TrialCase
 from assay.evidence import ladder
 from assay.records import Bound, Direction, Finding, Rung, Scope, Severity, State
 from assay.rulekit.applicability import changes_only
@@ -156,6 +156,7 @@ RULE = Rule(
     needs=(),
     applies=changes_only,
     check=check,
+    about=About.TARGET_HOST,
     reads=("fact:device.*.queue.write_cache", "L9.flush", "L8.flush"),
     alternatives=(
         "Capacitors or a battery make a cache safe that calls itself volatile: that is a fact of its maker's, write it down.",

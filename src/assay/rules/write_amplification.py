@@ -8,7 +8,7 @@ holds nothing but the target (a loop device).
 
 from __future__ import annotations
 
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import About, Case, Rule, TrialCase
 from assay.evidence import ladder
 from assay.measures import in_bytes
 from assay.records import Direction, Finding, Rung, Scope, Severity, Span, State
@@ -96,6 +96,7 @@ RULE = Rule(
     needs=(),
     applies=applies,
     check=check,
+    about=About.TARGET_HOST,
     reads=("L0.write", "L9.write", "L8.write"),
     alternatives=(
         "The file system did its own work meanwhile (lazy initialisation, a checkpoint of what earlier phases left behind).",

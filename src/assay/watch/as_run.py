@@ -25,6 +25,7 @@ from assay.records import (
     Observations,
     Outcome,
     Phase,
+    PhaseHost,
     Run,
     Rung,
     Series,
@@ -35,6 +36,7 @@ from assay.records import (
     Value,
     Watched,
     WorkloadSpec,
+    missing_on,
 )
 from assay.watch.attribution import HOST, clients
 from assay.watch.calls import Part, in_turn
@@ -181,13 +183,11 @@ def phase_of(watched: Watched, figures: tuple[Mapping[str, float], Mapping[str, 
         operations=tuple(directions),
         directions=directions,
         cache_asked=CacheState.AS_LEFT,
-        cache_proved=None,
-        cached_share_before=cached_share(watched),
+        hosts=(PhaseHost(host=HOST, cached_share_before=cached_share(watched), drain_ns=watched.drain_ns),),
         start_ns=0,
         end_ns=watched.elapsed_ns,
         stop=StopRule.WORK,
         flush_in_clock=False,
-        drain_ns=watched.drain_ns,
         clients=tuple(clients(watched, parts)),
         data_files=tuple(one.path for one in watched.files),
         values=values,
@@ -207,7 +207,7 @@ def cached_share(watched: Watched) -> float | None:
 def evidence(watched: Watched, phase: Phase, extents: Sequence[Series]) -> Observations:
     """What was observed, with what the tool says at L0 and the files' dirty pages; without an account that is not whole."""
     seen, account = watched.observations, watched.account
-    readings, missing = (*seen.readings, *told_readings(phase, HOST)), dict(seen.missing)
+    readings, missing = (*seen.readings, *told_readings(phase, HOST)), {one.key: one.reason for one in seen.missing}
     if account is None or account.lost:
         reason = watched.account_missing if account is None else account.lost_reason
         said = reason or "not every process could be counted"
@@ -218,7 +218,13 @@ def evidence(watched: Watched, phase: Phase, extents: Sequence[Series]) -> Obser
     if watched.files_missing is not None:
         missing.setdefault("page_cache.dirty_bytes", watched.files_missing)
     facts = tuple(one for one in seen.facts if not one.key.startswith(SAMPLE))
-    return replace(seen, readings=readings, series=(*seen.series, *added(watched), *extents), facts=facts, missing=missing)
+    return replace(
+        seen,
+        readings=readings,
+        series=(*seen.series, *added(watched), *extents),
+        facts=facts,
+        missing=missing_on(HOST, phase.name, missing),
+    )
 
 
 def added(watched: Watched) -> Iterator[Series]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from assay.records import Client, EngineCost, OperationTotal, TreeAccount, Watched
+from assay.records import Client, EngineCost, OperationTotal, Role, TreeAccount, Watched
 from assay.watch.calls import Part
 
 HOST = "local"
@@ -26,7 +26,7 @@ def clients(watched: Watched, parts: Sequence[Part]) -> Iterator[Client]:
             index=index,
             host=HOST,
             pid=0,
-            role="load",
+            role=Role.LOAD,
             workers=1,
             armed_ns=0,
             started_ns=0,
