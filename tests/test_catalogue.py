@@ -16,8 +16,11 @@ ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "assay"
 ENTRIES = [(kind, name) for kind in catalogue.CONSTANTS for name in catalogue.names(kind)]
 RULES = [name for kind, name in ENTRIES if kind == "rules"]
-LONGEST_FILE = 300
-LONGEST_PLUG = 200
+LONGEST_FILE = 500
+USUAL_FILE = 300
+"""Nineteen files of twenty are no longer."""
+LONGEST_FUNCTION = 40
+"""From its docstring to its end: the signature of a verb is as long as its options are many."""
 
 
 def imported(path: Path) -> set[str]:
@@ -44,7 +47,6 @@ def test_entry_has_page_test_help_and_registers_on_its_last_line(kind, name):
     last = ast.parse(text).body[-1]
     targets = last.targets if isinstance(last, ast.Assign) else [getattr(last, "target", None)]
     assert [getattr(target, "id", None) for target in targets] == [catalogue.CONSTANTS[kind]], "the constant comes last"
-    assert len(text.splitlines()) <= LONGEST_PLUG
 
 
 @pytest.mark.parametrize(("kind", "name"), ENTRIES)
@@ -106,6 +108,17 @@ def test_page_of_a_rule_says_what_goes_wrong_how_it_is_seen_what_else_what_to_do
 def test_no_file_outgrows_its_bounds():
     long = {str(path): len(path.read_text().splitlines()) for path in SOURCE.rglob("*.py")}
     assert not {path: lines for path, lines in long.items() if lines > LONGEST_FILE}
+    assert sorted(long.values())[int(len(long) * 0.95)] <= USUAL_FILE
+
+
+def test_no_function_outgrows_its_bounds():
+    long = [
+        f"{path}:{node.lineno} {node.name}"
+        for path in SOURCE.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.FunctionDef) and (node.end_lineno or 0) - node.body[0].lineno + 1 > LONGEST_FUNCTION
+    ]
+    assert not long
 
 
 def test_no_file_is_named_for_what_it_is_not():

@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 from assay import plain
 from assay.catalogue import Order
 from assay.records import CacheState, Direction, Endpoint, EndpointKind, Outcome, StopRule, WorkloadSpec
-from assay.settings.objects import LISTS, LOOKS, MAKES, REMOVES
-from assay.workloads.metadata import KNOBS, OPERATIONS, WORKLOAD
+from assay.workloads.metadata import CREATES, KNOBS, LISTS, LOOKUPS, OPERATIONS, REMOVES, WORKLOAD
 from trial_stage import HURRY, Laboratory, trial
 from trial_stage import engine as engine_path
 
@@ -236,7 +235,9 @@ def possible(draw):
     """An order that is possible, as knobs: what makes, what works on it in any order, what removes."""
     what = draw(st.sampled_from(["file", "directory"]))
     makes = draw(st.sampled_from([(), ("create",), ("create", "fsync"), *([("mkdir",)] if what == "directory" else [])]))
-    between = [name for name in OPERATIONS if name not in (*MAKES, *REMOVES, "fsync", *(["link"] if what == "directory" else []))]
+    between = [
+        name for name in OPERATIONS if name not in (*CREATES, *REMOVES, "fsync", *(["link"] if what == "directory" else []))
+    ]
     middle = draw(st.lists(st.sampled_from(between), max_size=9, unique=True))
     removes = draw(st.sampled_from(["unlink", *(["rmdir"] if what == "directory" else [])]))
     every = draw(st.sampled_from([0, 2, 5])) if set(middle) & set(LISTS) else 0
@@ -342,7 +343,7 @@ def test_a_trial_of_all_operations(what, tmp_path):
     assert [series.value[-1] for series in curve] == [600, 600]
     assert all(len(series.value) >= 10 for series in curve), "a point after each list of each worker"
     assert {phase.name for phase in ran.phases if phase.cache_asked is CacheState.COLD} == {
-        f"w.{name}" for name in LOOKS if name != "list"
+        f"w.{name}" for name in LOOKUPS if name != "list"
     }
     assert laboratory.left() == ([], ())
     laboratory.ledger.close()

@@ -12,9 +12,8 @@ from assay.audit import limits
 from assay.audit.verdicts import state_of
 from assay.errors import UsageError
 from assay.laboratory.gate import BAD_VERDICT, Gate
-from assay.published import arithmetic, grammar, implied
-from assay.published.finding import RULES, Case
-from assay.published.label import label
+from assay.published import arithmetic, implied, reading
+from assay.published.finding import RULES, Case, label
 from assay.published.statement import Figure, Quoted, Statement
 from assay.records import Experiment, Finding, Severity, State, VerdictState
 
@@ -32,7 +31,7 @@ def check(words: Sequence[str], *, as_json: bool, gate: Gate) -> int:
     text = " ".join(words)
     if len(text) > MOST_LETTERS:
         raise UsageError(f"found a claim of {len(text):,} letters; expected at most {MOST_LETTERS:,}")
-    statement = grammar.read(text)
+    statement = reading.read(text)
     if not statement.figures:
         raise UsageError("\n".join([f"found no figure in {text!r}; expected a claim such as {EXAMPLE}", *quoted(statement)]))
     thresholds = {rule: limits.thresholds(rule) for rule in RULES}

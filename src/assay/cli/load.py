@@ -83,7 +83,7 @@ def conclude(request: Request, experiment: Experiment, plan: Plan, what: tuple[R
         write(Path(request.json_to), shown.as_json(told) + "\n")
     if not finished:
         return FAILED
-    judged = Judged(run=run, verdicts={verdict.subject.split(":", 2)[2]: verdict for verdict in verdicts})
+    judged = Judged(run=run, verdicts={verdict.measure: verdict for verdict in verdicts})
     return status(Results(experiment=experiment, plan=plan, runs=(judged,)), request.gate)
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from assay import measures
 from assay.analysis import quantities, steady_state
 from assay.answer import levels as readable
+from assay.answer.wording import labels
 from assay.answer.wording.clients import account
 from assay.answer.wording.load_cost import own_cost
 from assay.audit import judge
@@ -113,7 +114,7 @@ def verdict_table(judged: Judged) -> str:
                 corrected(verdict),
                 tables.tier([verdict]),
             ),
-            note=verdict.label,
+            note=labels.label(verdict),
         )
         for measure, verdict in judged.verdicts.items()
     ]

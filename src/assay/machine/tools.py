@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from assay.catalogue import Host
-from assay.errors import MissingError
 
 FOLDERS = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin")
 
@@ -40,10 +39,3 @@ def missing(host: Host, tools: Iterable[str]) -> tuple[str, ...]:
         for tool in tools
         if find(host, tool) is None
     )
-
-
-def need(host: Host, tools: Iterable[str]) -> None:
-    """Raise MissingError with all that is lacking."""
-    lacking = missing(host, tools)
-    if lacking:
-        raise MissingError("\n".join(lacking))

@@ -14,7 +14,7 @@ from assay.measures.figures import (
     phase_of,
     value,
 )
-from assay.measures.text import in_bytes, label_of, percent, with_unit
+from assay.measures.text import in_bytes, percent, with_unit
 from assay.measures.windows import (
     Window,
     common_window,
@@ -42,7 +42,6 @@ __all__ = [
     "figure_kind",
     "in_bytes",
     "in_parts",
-    "label_of",
     "outermost",
     "overlap_share",
     "percent",

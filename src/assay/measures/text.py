@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import takewhile
-
 from assay.units import Unit, human
 
 PART = "; "
@@ -30,16 +27,3 @@ def percent(share: float) -> str:
         return "under 0.01 %"
     digits = f"{number:.2g}" if abs(number) < 1 else f"{number:.1f}".removesuffix(".0")
     return f"{digits} %"
-
-
-def label_of(labels: Sequence[str]) -> str:
-    """The label of several runs: the parts that all begin with, and the rest of the first, said to be of one run.
-
-    That rest may hold that run's own figures, which are not those of the mean beside it.
-    """
-    parts = [label.split(PART) for label in labels]
-    if len(set(labels)) < 2:
-        return "".join(labels[:1])
-    common = [here[0] for here in takewhile(lambda here: len(set(here)) == 1, zip(*parts, strict=False))]
-    rest = parts[0][len(common) :]
-    return PART.join([*common, f"in one run: {PART.join(rest)}"] if rest else common)

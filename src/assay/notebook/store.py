@@ -105,11 +105,11 @@ class Store:
         return name
 
     def judge(self, ruleset: str, verdicts: Iterable[Verdict], courses: Mapping[str, Mapping[str, Course]] | None = None) -> None:
-        """Keep verdicts on measures of runs (subjects `run:0007/1:MEASURE`), one file a run, with the run's courses."""
+        """Keep verdicts on measures of runs, one file a run, with the run's courses."""
         by_run: dict[str, dict[str, Verdict]] = defaultdict(dict)
         for verdict in verdicts:
-            _, run, measure = verdict.subject.split(":", 2)
-            by_run[run][measure] = verdict
+            assert verdict.run is not None
+            by_run[verdict.run][verdict.measure] = verdict
         for run, found in by_run.items():
             path = layout.derived_folder(self.folder, ruleset) / "verdicts" / f"{run.replace('/', '-')}.json"
             told = {"run": run, "verdicts": plain.to_plain(found), "courses": plain.to_plain((courses or {}).get(run, {}))}

@@ -50,7 +50,7 @@ COLUMNS: Mapping[str, str] = {
     "operation VARCHAR, count BIGINT, bytes BIGINT, errors BIGINT, busy_ns BIGINT",
     "facts": f"{OF_RUN}, host VARCHAR, moment VARCHAR, key VARCHAR, value VARCHAR, class VARCHAR",
     "verdicts": f"{OF_RUN}, subject VARCHAR, measure VARCHAR, value DOUBLE, unit VARCHAR, "
-    "corrected DOUBLE, state VARCHAR, label VARCHAR, tier VARCHAR, low DOUBLE, high DOUBLE",
+    "corrected DOUBLE, state VARCHAR, nature VARCHAR, device VARCHAR, because VARCHAR, tier VARCHAR, low DOUBLE, high DOUBLE",
     "findings": f"{OF_RUN}, subject VARCHAR, rule VARCHAR, name VARCHAR, state VARCHAR, "
     "severity VARCHAR, part VARCHAR, statement VARCHAR, observed JSON, threshold JSON, advice VARCHAR",
     "cells": "experiment VARCHAR, measure VARCHAR, levels JSON, value DOUBLE, low DOUBLE, high DOUBLE, unit VARCHAR, "
@@ -214,13 +214,12 @@ def fact_rows(folder: Path, results: Results) -> Iterator[Row]:
 
 def verdict_rows(results: Results) -> Iterator[Row]:
     """One row a verdict, of runs and of comparisons (run is NULL)."""
-    judged = [(run.id, measure, verdict) for run in results.runs for measure, verdict in run.verdicts.items()]
-    compared = [(None, subject.split(":")[1], verdict) for subject, verdict in results.comparison_verdicts.items()]
-    for run, measure, verdict in (*judged, *compared):
-        bound = (verdict.bound.low, verdict.bound.high) if verdict.bound else (None, None)
+    judged = [verdict for run in results.runs for verdict in run.verdicts.values()]
+    for verdict in (*judged, *results.comparison_verdicts.values()):
+        label, bound = verdict.label, (verdict.bound.low, verdict.bound.high) if verdict.bound else (None, None)
         yield (
-            *(run, verdict.subject, measure, verdict.value, verdict.unit, verdict.corrected),
-            *(verdict.state.value, verdict.label, verdict.claim.tier.value, *bound),
+            *(verdict.run, verdict.subject, verdict.measure, verdict.value, verdict.unit, verdict.corrected),
+            *(verdict.state.value, label.nature.value, label.device, to_text(label.because), verdict.claim.tier.value, *bound),
         )
 
 

@@ -9,8 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from assay.catalogue import Evidence, Host, Observer, ObserverScope
 from assay.evidence.snapshots import texts
-from assay.machine import facts as told
-from assay.machine.sources import EACH, of_device
+from assay.machine.host_facts import EACH, active_value, device_files
 from assay.records import Edge, Fact, FactClass, Snapshot, Subject, When
 
 VM = "/proc/sys/vm"
@@ -26,7 +25,7 @@ def read(host: Host, subject: Subject) -> Mapping[str, object]:
     """{key: text}; what a host does not have is not there."""
     files = {f"sysctl.vm.{name}": f"{VM}/{name}" for name in host.list(VM) if name.startswith("dirty")} | {"clock.source": CLOCK}
     for place, device in enumerate(subject.devices):
-        files |= {key: path for key, path in of_device(host, f"device.{place}", device).items() if EACH not in key}
+        files |= {key: path for key, path in device_files(host, f"device.{place}", device).items() if EACH not in key}
     found = texts(host.read, files.values())
     names = {f"device.{place}.name": device for place, device in enumerate(subject.devices)}
     return {key: found[path] for key, path in files.items() if isinstance(found[path], str)} | names
@@ -40,7 +39,7 @@ def parse(host_name: str, _phase: str, snapshots: Sequence[Snapshot], _subject: 
                 host=host_name,
                 when=when_of(snapshot),
                 key=key,
-                value=told.chosen(str(snapshot.raw[key])),
+                value=active_value(str(snapshot.raw[key])),
                 fact_class=class_of(key),
             )
             for snapshot in snapshots

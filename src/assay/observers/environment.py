@@ -17,9 +17,8 @@ from typing import Any
 
 from assay.catalogue import Evidence, Host, Observer, ObserverScope
 from assay.evidence.snapshots import text_of, texts
-from assay.machine import facts as told
-from assay.machine import sources
-from assay.machine.sources import EACH
+from assay.machine import host_facts
+from assay.machine.host_facts import EACH
 from assay.records import Edge, Fact, FactClass, Snapshot, Subject, When
 
 WHOLE = {
@@ -45,11 +44,11 @@ def available(host: Host) -> str | None:
 
 def read(host: Host, subject: Subject) -> Mapping[str, object]:
     """{key: text}; what a host does not have is not there."""
-    files = {**listed(host, table()), **WHOLE, **sources.of_groups(host)}
+    files = {**listed(host, table()), **WHOLE, **host_facts.cgroup_files(host)}
     for place, device in enumerate(subject.devices):
-        files |= sources.of_device(host, f"device.{place}", device)
-    for name in subject.interfaces or sources.interfaces(host):
-        files |= sources.of_interface(host, name)
+        files |= host_facts.device_files(host, f"device.{place}", device)
+    for name in subject.interfaces or host_facts.interfaces(host):
+        files |= host_facts.interface_files(host, name)
     raw = contents(host, files)
     raw |= {f"device.{place}.name": device for place, device in enumerate(subject.devices)}
     return {**settled(host, str(raw.get("host.boot"))), **raw, **own_versions()}
@@ -122,15 +121,15 @@ def pairs_of(snapshot: Snapshot, subject: Subject) -> Iterator[tuple[str, str]]:
         if part:
             several.setdefault(group, []).append(str(text))
         elif key not in WHOLE and key not in WHOLE_OF_A_BOOT and isinstance(text, str):
-            yield key, digested(text) if key == "machine.serial" else told.chosen(text)
-    yield from ((key, told.occurring(values) or "unknown") for key, values in several.items())
-    yield from told.cpu_pairs(text_of(snapshot, "cpuinfo") or "")
-    yield from told.memory_pairs(text_of(snapshot, "meminfo") or "")
-    yield from told.mount_pairs(text_of(snapshot, "mounts") or "", subject.directory or "/")
-    yield from told.limit_pairs(text_of(snapshot, "limits") or "")
-    yield from told.release_pairs(text_of(snapshot, "release") or "")
+            yield key, digested(text) if key == "machine.serial" else host_facts.active_value(text)
+    yield from ((key, host_facts.distinct_values(values) or "unknown") for key, values in several.items())
+    yield from host_facts.cpu_pairs(text_of(snapshot, "cpuinfo") or "")
+    yield from host_facts.memory_pairs(text_of(snapshot, "meminfo") or "")
+    yield from host_facts.mount_pairs(text_of(snapshot, "mounts") or "", subject.directory or "/")
+    yield from host_facts.limit_pairs(text_of(snapshot, "limits") or "")
+    yield from host_facts.release_pairs(text_of(snapshot, "release") or "")
     if (environ := text_of(snapshot, "environ")) is not None:
-        yield from told.environment_pairs(environ, table()["environment"]["names"])
+        yield from host_facts.environment_pairs(environ, table()["environment"]["names"])
 
 
 def digested(serial: str) -> str:

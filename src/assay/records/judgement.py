@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from enum import StrEnum
 
 from assay.frozen import dataclass, field
-from assay.records.experiment import Claim, Value
-from assay.records.run import HostRole
+from assay.records.experiment import Claim, Regime, Value
+from assay.records.run import HostRole, Outcome
 
 
 class Scope(StrEnum):
@@ -87,19 +88,80 @@ def worst(states: Iterable[VerdictState]) -> VerdictState:
     return min(states, key=order.index, default=VerdictState.SOUND)
 
 
+class Nature(StrEnum):
+    """What a number is, by the evidence."""
+
+    NO_FIGURE = "no figure"
+    """The run or the phase that should have given it is not there."""
+    OTHER = "other than claimed"
+    """Failed findings (`Label.because`) give its nature."""
+    AS_SEEN = "as seen by the client"
+    """No layer below the application confirms it, or none had to."""
+    UNVERIFIED = "unverified"
+    """As seen by the client: what was claimed beyond that lacks evidence (`Label.lacking`)."""
+    STABLE_MEDIA = "on stable media"
+    CLIENT_CACHE = "from the client's page cache"
+    SERVER_CACHE = "from the server's cache"
+    DEVICE_READ = "served by the device"
+    DEVICE_WRITE = "taken by the device"
+    COMPARISON = "comparison"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Label:
+    """What a number really is, as values: `answer.wording.labels` puts it in words."""
+
+    nature: Nature
+    operation: str = ""
+    regime: Regime | None = None
+    """The claimed regime where it belongs to the name of the number: cold, warm or steady."""
+    device: str | None = None
+    """The lowest device that moved bytes of this direction, where the claim is about a device."""
+    flushed: bool = False
+    """Whether the clock includes the flush, and no drain worth naming came after it."""
+    drain_ns: float | None = None
+    """The drain that was charged."""
+    undrained: float | None = None
+    """The figure without that drain, in the unit of the verdict."""
+    because: tuple[str, ...] = ()
+    """Rules whose failed findings say what the number is instead, the most important first."""
+    noted: str | None = None
+    """The rule of a note that adds to an as-seen figure."""
+    lacking: tuple[str, ...] = ()
+    """Required rules without evidence."""
+    limited_by: str | None = None
+    """The rule whose passed finding names the limiter."""
+    disturbed_by: str | None = None
+    """The rule whose failed finding names a disturbance by the platform."""
+    outcome: Outcome | None = None
+    """How the run ended, where there is no figure."""
+    error: str | None = None
+    runs: tuple[tuple[VerdictState, int], ...] = ()
+    """Of a comparison: how many of its runs have each verdict, from the worst."""
+
+    @property
+    def general(self) -> Label:
+        """The label without what only one run's figures say: equal for runs that measured the same thing."""
+        return replace(self, drain_ns=None, undrained=None, error=None)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Verdict:
     """The audit's word on one measure of a run, one comparison or one requirement."""
 
     subject: str
+    """`run:0007/1:MEASURE` or `comparison:MEASURE:LEVEL`: what its findings are about."""
+    run: str | None = None
+    """`0007/1`; None of a comparison."""
+    measure: str = ""
     claim: Claim
     value: float | None
     unit: str
     corrected: float | None
     """The figure with the drain charged or the cache share taken out, where a rule could compute it."""
     state: VerdictState
-    label: str
-    """What the number really is, in words."""
+    label: Label
+    """What the number really is."""
     bound: Bound | None
     findings: tuple[Finding, ...]
 

@@ -1,4 +1,4 @@
-"""Populations of files: how many there are of which size, as a survey of a real tree found them.
+"""Populations of files: number of files by size, as a survey of a real tree found them.
 
     title = "Home directories"
     source = "surveyed on a file server in March"
@@ -24,12 +24,12 @@ from assay.settings.page import KEY, Page, Where
 from assay.units import Unit
 
 SHIPPED = Path(__file__).parent.parent / "populations"
-"""Where the populations are that come with the laboratory, one file each; the file's stem is the name."""
+"""Directory of the shipped populations, one file each; the file's stem is the name."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Band:
-    """Files of about one size: those above the band before and up to `up_to` bytes (None: no upper edge)."""
+    """Files of similar size: above the previous band, up to `up_to` bytes (None: no upper edge)."""
 
     files: int
     bytes: int
@@ -37,13 +37,13 @@ class Band:
 
     @property
     def mean_bytes(self) -> int:
-        """The mean size of its files, rounded to a byte (halves upwards); 0 where there are none."""
+        """Mean size of its files, rounded to a byte (half up); 0 without files."""
         return (2 * self.bytes + self.files) // (2 * self.files) if self.files else 0
 
 
 @dataclass(frozen=True, kw_only=True)
 class Population:
-    """How many files there are of which size, smallest first, and where that was found."""
+    """Number of files by size, smallest first, and the source of the numbers."""
 
     title: str
     source: str
@@ -53,7 +53,7 @@ class Population:
 
     @property
     def weights(self) -> Mapping[int, int]:
-        """Size of a file that is made, in bytes -> how many files of the tree it stands for."""
+        """Size of a created file in bytes -> number of files of the tree that it represents."""
         weights: dict[int, int] = {}
         for band in self.sizes:
             if band.files:
@@ -62,19 +62,19 @@ class Population:
 
     @property
     def identity(self) -> str:
-        """All that decides which files are made."""
+        """Everything that decides which files are created."""
         return json.dumps(list(self.weights.items()), separators=(",", ":"))
 
 
 def shipped() -> tuple[str, ...]:
-    """The names of the populations that come with the laboratory, sorted."""
+    """Return the names of the shipped populations, sorted."""
     return tuple(sorted(path.stem for path in SHIPPED.glob("*.toml")))
 
 
 def read(name: str) -> Population:
-    """The population of this name that is shipped, else of the file at this path (from the current directory where relative).
+    """Read the shipped population of this name, else the file at this path (relative to the current directory).
 
-    Raises InputErrors with every mistake in it, or that it cannot be read.
+    Raises InputErrors with every mistake in it, or if it cannot be read.
     """
     path = SHIPPED / f"{name}.toml" if name in shipped() else Path(name)
     try:
@@ -87,7 +87,7 @@ def read(name: str) -> Population:
 
 
 def parse(text: str, file: str) -> Population:
-    """The population in a TOML text; `file` is what mistakes name. Raises InputErrors with every mistake in it."""
+    """Parse a population; `file` is the name in mistakes. Raises InputErrors with every mistake in it."""
     read = page.load(text, file)
     read.only((), read.values, ("title", "source", "sizes", "survey"))
     title, source = (read.text((key,), read.values.get(key)) for key in ("title", "source"))
@@ -100,7 +100,7 @@ def parse(text: str, file: str) -> Population:
 
 
 def bands(read: Page, rows: object) -> tuple[Band, ...]:
-    """The rows that are right; notes what is wrong with the others and between them."""
+    """Return the valid rows; note the mistakes in and between the others."""
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         read.wrong(("sizes",), "no sizes" if rows is None else repr(rows), "rows [[sizes]] with up_to, files and bytes")
         return ()
@@ -120,7 +120,7 @@ def bands(read: Page, rows: object) -> tuple[Band, ...]:
 
 
 def band(read: Page, row: Mapping[str, object], at: Where) -> Band | None:
-    """One row, None where something in it is wrong."""
+    """Return one row; None if it has a mistake."""
     known = len(read.mistakes)
     read.only(at, row, ("up_to", "files", "bytes"))
     files, size = (count(read, (*at, key), row.get(key)) for key in ("files", "bytes"))
@@ -129,7 +129,7 @@ def band(read: Page, row: Mapping[str, object], at: Where) -> Band | None:
 
 
 def count(read: Page, at: Where, value: object) -> int:
-    """A whole number that must be there; 0 where it is wrong."""
+    """Return a required whole number; note a mistake and return 0 if it is missing or wrong."""
     if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= units.MOST:
         return value
     read.wrong(at, f"no {at[-1]}" if value is None else repr(value), f"{at[-1]} = a whole number, at least 0")
@@ -137,12 +137,12 @@ def count(read: Page, at: Where, value: object) -> int:
 
 
 def check_edges(read: Page, at: Where, one: Band, lower: int) -> None:
-    """Notes an edge that does not rise above the one below, and files that cannot be in their band."""
-    told = f"{one.bytes} bytes in {one.files} files"
+    """Note an edge that is not above the previous one, and files that do not fit into their band."""
+    found = f"{one.bytes} bytes in {one.files} files"
     if one.up_to is not None and at[-1] and one.up_to <= lower:
         least = units.format(lower, Unit.BYTES)
         read.wrong((*at, "up_to"), units.format(one.up_to, Unit.BYTES), f"more than {least}: ascending rows")
     elif one.up_to is not None and one.bytes > one.files * one.up_to:
-        read.wrong((*at, "bytes"), told, f"at most {units.format(one.up_to, Unit.BYTES)} for each of them")
+        read.wrong((*at, "bytes"), found, f"at most {units.format(one.up_to, Unit.BYTES)} for each of them")
     elif one.bytes < one.files * lower:
-        read.wrong((*at, "bytes"), told, f"at least {units.format(lower, Unit.BYTES)} for each of them")
+        read.wrong((*at, "bytes"), found, f"at least {units.format(lower, Unit.BYTES)} for each of them")

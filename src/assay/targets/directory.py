@@ -9,7 +9,7 @@ import posixpath
 
 from assay.catalogue import Host, Knob, KnobKind, Setting, Target
 from assay.errors import EvidenceError, UsageError
-from assay.machine import cold, marks, room
+from assay.machine import files, marks
 from assay.machine.stack import Mount, mount_of, stack
 from assay.records import Endpoint, EndpointKind, Place
 
@@ -22,7 +22,7 @@ def check(host: Host, setting: Setting) -> tuple[str, ...]:
         return (f"found nothing at {path}; expected an existing directory: make it or mend `path`",)
     if kind.stdout.strip() != "directory":
         return (f"found a {kind.stdout.strip()} at {path}; expected a directory",)
-    return room.mistakes(host, path, setting.needs_bytes)
+    return files.mistakes(host, path, setting.needs_bytes)
 
 
 def install(_host: Host, _setting: Setting) -> None:
@@ -57,7 +57,7 @@ def attach(_host: Host, place: Place, _client: int) -> Endpoint:
 
 def chill(host: Host, place: Place) -> None:
     """Give back the cached pages of each of our files. Raises RefusedError where that cannot be done."""
-    cold.drop_files(host, place.address, place.filesystem)
+    files.drop_files(host, place.address, place.filesystem)
 
 
 def facts(host: Host, place: Place) -> tuple[tuple[str, str], ...]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from assay.catalogue import Host, Knob, KnobKind, Setting, Target
 from assay.errors import EvidenceError, UsageError
-from assay.machine import cold
+from assay.machine import files
 from assay.machine.stack import device_stack, mount_of, stack
 from assay.records import Endpoint, EndpointKind, Place
 
@@ -67,7 +67,7 @@ def attach(_host: Host, place: Place, _client: int) -> Endpoint:
 
 def chill(host: Host, place: Place) -> None:
     """Give back the cached pages of each file. Inodes and names stay cached. Raises RefusedError where that cannot be done."""
-    cold.drop_files(host, place.address, place.filesystem)
+    files.drop_files(host, place.address, place.filesystem)
 
 
 def facts(host: Host, place: Place) -> tuple[tuple[str, str], ...]:

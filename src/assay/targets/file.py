@@ -9,7 +9,7 @@ import posixpath
 
 from assay.catalogue import Host, Knob, KnobKind, Setting, Target
 from assay.errors import EvidenceError, UsageError
-from assay.machine import cold, own_file, room
+from assay.machine import files, own_file
 from assay.machine.own_file import Whose
 from assay.machine.stack import mount_of, stack
 from assay.records import Endpoint, EndpointKind, Place
@@ -28,7 +28,7 @@ def check(host: Host, setting: Setting) -> tuple[str, ...]:
         return (
             f"found {path}, on which another lab is at work; expected another name: wait, or `assay doctor` where it is gone",
         )
-    return room.mistakes(host, parent, setting.needs_bytes)
+    return files.mistakes(host, parent, setting.needs_bytes)
 
 
 def install(_host: Host, _setting: Setting) -> None:
@@ -64,7 +64,7 @@ def attach(_host: Host, place: Place, _client: int) -> Endpoint:
 
 def chill(host: Host, place: Place) -> None:
     """Give back the cached pages of the file. Raises RefusedError where that cannot be done."""
-    cold.drop_files(host, str(place.private["path"]), place.filesystem)
+    files.drop_files(host, str(place.private["path"]), place.filesystem)
 
 
 def facts(host: Host, place: Place) -> tuple[tuple[str, str], ...]:

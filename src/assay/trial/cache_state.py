@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from assay.catalogue import Host, Syscalls, Target
 from assay.errors import AssayError
-from assay.machine import cold
+from assay.machine import files
 from assay.machine.stack import mount_of
 from assay.records import CacheState, PhasePlan, Place
 from assay.trial import trees
@@ -88,7 +88,7 @@ def _chill(host: Host, target: Target, place: Place, plan: PhasePlan) -> str | N
         return None
     try:
         if plan.tree is not None and not trees.is_below(host.real_path(plan.tree), place.address):
-            cold.drop_files(host, plan.tree, mount_of(host, plan.tree).filesystem)
+            files.drop_files(host, plan.tree, mount_of(host, plan.tree).filesystem)
         else:
             target.chill(host, place)
     except AssayError as error:

@@ -11,8 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from assay.catalogue import Host, Target
 from assay.errors import AssayError
-from assay.machine import facts as told
-from assay.machine import sources
+from assay.machine import host_facts
 from assay.machine.filesystems import FILESYSTEMS
 from assay.machine.stack import mount_of
 from assay.records import EndpointKind, Fact, FactClass, Place, When
@@ -67,11 +66,11 @@ def cards(host: Host, place: Place, boot: str) -> Pairs:
     """Offloads, rings, coalescing, driver and firmware of every network card, where the target lies behind one."""
     with contextlib.suppress(AssayError, OSError):
         if place.kind is EndpointKind.DIRECTORY and mount_of(host, place.address).filesystem in ELSEWHERE:
-            for name in sources.interfaces(host):
+            for name in host_facts.interfaces(host):
                 texts = {key: _output(host, ("ethtool", switch, name)) for key, switch in SWITCHES.items()}
                 texts["driver"] = _once(host, boot, ("ethtool", "-i", name))
                 for key, text in texts.items():
-                    yield from ((f"network.{name}.{key}.{pair}", value) for pair, value in told.ethtool_pairs(text))
+                    yield from ((f"network.{name}.{key}.{pair}", value) for pair, value in host_facts.ethtool_pairs(text))
 
 
 def _boot(host: Host) -> str:

@@ -19,11 +19,11 @@ from assay.hosts import spawn
 from assay.observing.sampler import Sampler, facts, roll_call
 from assay.records import Edge, Subject, Watched, When
 from assay.watch import files, filesystems, process_tree, traces
-from assay.watch import signals as forwarded
-from assay.watch.aftermath import settle
-from assay.watch.conclusion import concluded
-from assay.watch.output import Tee
-from assay.watch.request import PHASE, Ask, Life, Stage
+from assay.watch import relay as forwarded
+from assay.watch.conclusion import concluded, settle
+from assay.watch.relay import Tee
+from assay.watch.reports import PHASE
+from assay.watch.request import Ask, Life, Stage
 
 __all__ = ["KEPT_OBSERVERS", "OBSERVERS", "PHASE", "Ask", "watch"]
 

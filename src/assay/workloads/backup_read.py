@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from assay.catalogue import PLACEMENT, Knob, KnobKind, Order, Unit, Workload
 from assay.records import CacheState, Direction, EndpointKind, PhasePlan, StopRule, Value
-from assay.settings.knobs import Values, choice, in_bytes, integer, number, quantity, resolved, switch, text, told
+from assay.settings.knobs import Values, choice, in_bytes, integer, messages, number, quantity, resolved, switch, text
 
 LAYOUT, WARMING, READ = "layout", "warming", "read"
 OPERATIONS = {"read": Direction.READ, "file": Direction.METADATA, "walk": Direction.METADATA}
@@ -67,7 +67,7 @@ def check(knobs: Mapping[str, Value]) -> tuple[str, ...]:
             f"found record_size {in_bytes(record)} with direct; expected a multiple of {in_bytes(DIRECT_UNIT)}",
         ),
     )
-    return told(mistakes)
+    return messages(mistakes)
 
 
 def root(order: Order, values: Values) -> str:
@@ -92,7 +92,7 @@ def layout(order: Order, values: Values) -> PhasePlan:
     """Each client makes its share of the files, in the same directories."""
     files, clients = integer(values, "files"), len(order.endpoints)
     shares = [files * client // clients for client in range(clients + 1)]
-    all_told = {
+    shared = {
         "directory": root(order, values),
         "object": "file",
         "operations": ("create",),
@@ -104,7 +104,7 @@ def layout(order: Order, values: Values) -> PhasePlan:
         operations=("create",),
         directions={"create": Direction.WRITE},
         measured=False,
-        settings=tuple({**all_told, "first": shares[at], "count": shares[at + 1] - shares[at]} for at in range(clients)),
+        settings=tuple({**shared, "first": shares[at], "count": shares[at + 1] - shares[at]} for at in range(clients)),
         engine="metadata",
     )
 
@@ -115,10 +115,10 @@ def reading(order: Order, values: Values, name: str) -> PhasePlan:
     ends = integer(values, "duration") > 0 and not is_first
     clients = len(order.endpoints)
     think = integer(values, "think")
-    all_told: dict[str, object] = {"root": root(order, values), "parts": clients, "walkers": values["walkers"]}
+    shared: dict[str, object] = {"root": root(order, values), "parts": clients, "walkers": values["walkers"]}
     if not is_first:
-        all_told |= {key: values[key] for key in ("record_size", "advice", "order", "direct", "drop_behind", "passes")}
-        all_told |= {"duration_ns": values["duration"], "load": {"think_ns": think} if think else {}}
+        shared |= {key: values[key] for key in ("record_size", "advice", "order", "direct", "drop_behind", "passes")}
+        shared |= {"duration_ns": values["duration"], "load": {"think_ns": think} if think else {}}
     return PhasePlan(
         name=name,
         operations=tuple(OPERATIONS),
@@ -126,7 +126,7 @@ def reading(order: Order, values: Values, name: str) -> PhasePlan:
         measured=not is_first,
         cache=CacheState.AS_LEFT if is_first else CacheState(text(values, "cache")),
         stop=StopRule.TIME if ends else StopRule.WORK,
-        settings=tuple({**all_told, "part": client} for client in range(clients)),
+        settings=tuple({**shared, "part": client} for client in range(clients)),
         tree=root(order, values),
         within=WITHIN,
     )

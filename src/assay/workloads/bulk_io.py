@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from assay.catalogue import PLACEMENT, Order, Unit, Workload
 from assay.records import CacheState, Direction, EndpointKind, PhasePlan, Value
-from assay.settings import data, flushes, load, paths, patterns, regions, steady
+from assay.settings import data, load, paths, patterns, regions
 from assay.settings.knobs import Values, choice, integer, names, number, quantity, resolved, text, texts
 from assay.settings.patterns import OPERATIONS
 
@@ -25,18 +25,18 @@ KNOBS = (
     *regions.REGION,
     *patterns.PATTERN,
     *paths.PATH,
-    *flushes.FLUSH,
+    *data.FLUSH,
     *data.DATA,
     quantity("duration", "stop after this time instead of after the work", Unit.NANOSECONDS),
     number("ops", "stop after so many operations of each worker"),
     *load.LOAD,
-    *steady.STEADY,
+    *load.STEADY,
     choice("cache", "state of the caches before reads", "as-left", "cold", "warm"),
     *PLACEMENT,
 )
 
 
-def chosen(knobs: Mapping[str, Value]) -> tuple[str, ...]:
+def operation_sequence(knobs: Mapping[str, Value]) -> tuple[str, ...]:
     """The operations in the order in which they run."""
     return names(resolved(KNOBS, knobs), "operations")
 
@@ -44,9 +44,9 @@ def chosen(knobs: Mapping[str, Value]) -> tuple[str, ...]:
 def operations(knobs: Mapping[str, Value]) -> Mapping[str, str]:
     """Sequential operations are judged by bytes, random ones by operations a second, flushes by their latency."""
     values = resolved(KNOBS, knobs)
-    done = [called for name in chosen(knobs) for called in patterns.done_as(name)]
+    done = [called for name in operation_sequence(knobs) for called in patterns.result_operations(name)]
     figures = {called: "ops_per_s" if called.startswith("random") else "bytes_per_s" for called in done}
-    called_flushes = (flushes.flush_name(values, name) for name in chosen(knobs))
+    called_flushes = (data.flush_name(values, name) for name in operation_sequence(knobs))
     return figures | {flush: "latency_p99_ns" for flush in called_flushes if flush}
 
 
@@ -57,11 +57,11 @@ def check(knobs: Mapping[str, Value]) -> tuple[str, ...]:
         *patterns.pattern_mistakes(values),
         *regions.region_mistakes(values),
         *paths.path_mistakes(values),
-        *flushes.flush_mistakes(values),
+        *data.flush_mistakes(values),
         *data.data_mistakes(values),
         *load.load_mistakes(values),
         *load.timed_mistakes(values),
-        *steady.steady_mistakes(values),
+        *load.steady_mistakes(values),
     )
 
 
@@ -88,7 +88,7 @@ def phases(order: Order) -> tuple[PhasePlan, ...]:
 def layout(order: Order, values: Values) -> PhasePlan:
     """The phase that makes the files: in stretches, whatever is measured on them, in large records, flushed at the end."""
     clients = range(len(order.endpoints))
-    told = {
+    shared = {
         "operation": "write",
         "name": LAYOUT,
         "record_size": regions.layout_record(values),
@@ -103,7 +103,7 @@ def layout(order: Order, values: Values) -> PhasePlan:
         operations=(LAYOUT, f"{LAYOUT}_flush"),
         directions={LAYOUT: Direction.WRITE, f"{LAYOUT}_flush": Direction.FLUSH},
         measured=False,
-        settings=tuple({**told, "regions": regions.regions(order, values, "segments", client)} for client in clients),
+        settings=tuple({**shared, "regions": regions.regions(order, values, "segments", client)} for client in clients),
         data_files=regions.paths(order, values),
         flush_in_clock=True,
     )
@@ -111,16 +111,16 @@ def layout(order: Order, values: Values) -> PhasePlan:
 
 def plan(order: Order, values: Values, name: str) -> PhasePlan:
     """One measured phase of all clients."""
-    pattern, flush = OPERATIONS[name], flushes.flush_name(values, name)
-    done = patterns.done_as(name)
+    pattern, flush = OPERATIONS[name], data.flush_name(values, name)
+    done = patterns.result_operations(name)
     ends = integer(values, "duration") or load.lasts_ns(values)
-    durable = bool(flush) and flushes.is_durable(values)
+    durable = bool(flush) and data.is_durable(values)
     return PhasePlan(
         name=name,
         operations=(*done, *((flush,) if flush else ())),
-        directions={**done, **flushes.flush_directions(values, name)},
+        directions={**done, **data.flush_directions(values, name)},
         cache=CacheState(text(values, "cache")) if pattern.reads else CacheState.AS_LEFT,
-        stop=steady.stop_rule(values, is_timed=bool(ends)),
+        stop=load.stop_rule(values, is_timed=bool(ends)),
         settings=tuple(setting(order, values, name, client) for client in range(len(order.endpoints))),
         data_files=regions.paths(order, values),
         flush_in_clock=durable or (pattern.writes and text(values, "sync") == "dsync"),
@@ -136,7 +136,7 @@ def setting(order: Order, values: Values, name: str, client: int) -> Mapping[str
         "record_size": values["record_size"],
         "layout": shared,
         **paths.path_setting(values, name),
-        **flushes.flush_setting(values, name),
+        **data.flush_setting(values, name),
         "create": OPERATIONS[name].writes and not OPERATIONS[name].keeps,
         **data.data_setting(values, name, fills=does_all(values)),
         "ops": values["ops"],
@@ -160,7 +160,7 @@ def seconds(knobs: Mapping[str, Value]) -> float:
     count = ops * workers if ops else total // integer(values, "record_size")
     limit = (integer(values, "duration") or load.lasts_ns(values) or 0) / 1e9
     least, sequential = load.least_s(values, count, workers), total / GUESS_BYTES_PER_S
-    work = (count / GUESS_OPS_PER_S if OPERATIONS[name].random else sequential for name in chosen(knobs))
+    work = (count / GUESS_OPS_PER_S if OPERATIONS[name].random else sequential for name in operation_sequence(knobs))
     return 1.0 + sum(limit or max(least, guess) for guess in work) + is_laid_out_first(values) * sequential
 
 

@@ -16,8 +16,7 @@ from assay.catalogue import PLACEMENT, Knob, KnobKind, Order, Unit, Workload
 from assay.errors import EvidenceError
 from assay.machine.placeholders import substitute, unknown
 from assay.records import CacheState, Direction, EndpointKind, PhasePlan, Value
-from assay.settings.expected import EXPECTED
-from assay.settings.knobs import integer
+from assay.settings.knobs import integer, number, quantity, share
 from assay.units import UNITS
 
 OPERATION_OF_ENGINE = "command"
@@ -33,6 +32,12 @@ FIGURES = {
 DIRECTIONS = ("read", "write", "both", "metadata")
 HOW = (*catalogue.names("parsers"), "regex", "elapsed")
 PLACEHOLDERS = ("directory", "client", "clients", "seed")
+EXPECTED = (
+    number("expected_count", "how many answers each run must report (G05)", between=(0, None)),
+    quantity("expected_bytes", "how many bytes each run must report (G05)", Unit.BYTES, between=(0, None)),
+    share("expected_read_share", "share of reads among what it reads and writes (G08)"),
+)
+"""Expectations for the output; the command does not see them. Rules G05 and G08 compare."""
 
 
 def check(knobs: Mapping[str, Value]) -> tuple[str, ...]:

@@ -6,17 +6,30 @@ and lists are interleaved with it; every other operation is a phase of its own, 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from math import sqrt
 from typing import cast
 
 from assay.catalogue import PLACEMENT, Knob, KnobKind, Order, Unit, Workload
 from assay.errors import InputErrors
 from assay.records import CacheState, Direction, EndpointKind, PhasePlan, StopRule, Value
-from assay.settings import objects, populations
-from assay.settings.knobs import choice, integer, names, number, quantity, resolved, text, texts, told
+from assay.settings import populations
+from assay.settings.knobs import choice, integer, messages, names, number, quantity, resolved, text, texts
 from assay.settings.load import LOAD, lasts_ns, least_s, load_mistakes, load_setting
-from assay.settings.objects import LISTS, LOOKS, OPERATIONS, RENAMED, Step
+
+CREATES = ("create", "mkdir")
+REMOVES = ("unlink", "rmdir")
+LISTS = ("list", "readdir", "readdir_plus")
+LOOKUPS = (*LISTS, "stat", "open")
+"""Operations that read metadata and change none: the state of the caches decides what they measure."""
+COMPANIONS = ("fsync", "list")
+"""Operations that run between the creates where there are any."""
+OPERATIONS = (*CREATES, "fsync", *LISTS, "stat", "open", "setxattr", "rename", "link", "symlink", *REMOVES)
+
+CREATED, RENAMED = "o", "r"
+LINKS = {"link": "l", "symlink": "s"}
+"""The letters with which the engine begins names: of objects, of renamed objects, of links to them."""
 
 MOST_OBJECTS = 100_000_000
 MOST_DIRECTORIES = 100_000
@@ -50,24 +63,88 @@ KNOBS = (
 )
 
 
-def chosen(knobs: Mapping[str, Value]) -> tuple[str, ...]:
+@dataclass(frozen=True, kw_only=True)
+class Step:
+    """One phase: its operations in the order in which each object meets them, and how the names begin that they work on."""
+
+    name: str
+    operations: tuple[str, ...]
+    prefix: str = CREATED
+    measured: bool = True
+    on_links: bool = False
+    """True where the names are those of links, which are files whatever they point to."""
+
+
+def maker(operations: tuple[str, ...]) -> str | None:
+    """The operation that makes the objects; None where they are laid out first."""
+    return next((name for name in operations if name in CREATES), None)
+
+
+def steps(operations: tuple[str, ...]) -> tuple[Step, ...]:
+    """The phases of an order of operations that is possible."""
+    made = maker(operations)
+    together = tuple(name for name in operations if name in (made, *COMPANIONS)) if made else ()
+    first = Step(name=made, operations=together) if made else Step(name="layout", operations=("create",), measured=False)
+    return (first, *_after(tuple(name for name in operations if name not in together)))
+
+
+def _after(operations: tuple[str, ...]) -> Iterator[Step]:
+    prefix = CREATED
+    for place, name in enumerate(operations):
+        if name in REMOVES:
+            for kind in (kind for kind in operations[:place] if kind in LINKS):
+                yield Step(name=f"remove_{kind}s", operations=("unlink",), prefix=LINKS[kind], measured=False, on_links=True)
+        yield Step(name=name, operations=(name,), prefix=prefix)
+        prefix = RENAMED if name == "rename" else prefix
+
+
+def measured_steps(operations: tuple[str, ...]) -> tuple[Step, ...]:
+    """The phases that are measured."""
+    return tuple(step for step in steps(operations) if step.measured)
+
+
+def order_mistakes(operations: tuple[str, ...], what: str) -> tuple[tuple[object, str], ...]:
+    """Whether and why an order of operations on each `file` or `directory` cannot be: the mistakes that may be in it."""
+    made = [name for name in operations if name in CREATES]
+    removed = [name for name in operations if name in REMOVES]
+    before = operations[: operations.index(made[0])] if made else ()
+    after = operations[operations.index(removed[0]) + 1 :] if removed else ()
+    of_directories = [name for name in operations if name in ("mkdir", "rmdir")]
+    twice = len(set(operations)) < len(operations)
+    return (
+        (not operations, "found no operations; expected at least one"),
+        (twice, f"found operations {', '.join(operations)}; expected each at most once"),
+        ("fsync" in operations and not made, "found fsync without create; expected create or mkdir before it"),
+        (before, f"found {', '.join(before)} before {made[0] if made else ''}; expected {made[0] if made else ''} first"),
+        (len(set(made)) > 1, "found create with mkdir; expected one of them: both make the directories"),
+        (len(set(removed)) > 1, "found unlink with rmdir; expected one of them: both remove the directories"),
+        (
+            any(name not in REMOVES for name in after),
+            f"found {', '.join(after)} after {removed[0] if removed else ''}; expected {removed[0] if removed else ''} last",
+        ),
+        (what == "file" and of_directories, f"found {' and '.join(of_directories)} with files; expected object = directory"),
+        (what == "directory" and "link" in operations, "found link with directories; expected object = file: they have one name"),
+    )
+
+
+def operation_sequence(knobs: Mapping[str, Value]) -> tuple[str, ...]:
     """The operations in the order in which they are asked for."""
     return names(resolved(KNOBS, knobs), "operations")
 
 
 def operations(knobs: Mapping[str, Value]) -> Mapping[str, str]:
     """Every operation is judged by its rate where no measure is named."""
-    return dict.fromkeys(chosen(knobs), "ops_per_s")
+    return dict.fromkeys(operation_sequence(knobs), "ops_per_s")
 
 
 def check(knobs: Mapping[str, Value]) -> tuple[str, ...]:
     """Operations that cannot follow each other, and numbers that do not fit each other."""
-    values, done = resolved(KNOBS, knobs), chosen(knobs)
+    values, done = resolved(KNOBS, knobs), operation_sequence(knobs)
     every, count, workers = (integer(values, name) for name in ("list_every", "count", "workers"))
     schedule, what = names(values, "schedule"), text(values, "object")
     sized = [name for name in ("file_bytes", "population") if values[name]]
     mistakes = (
-        *objects.impossible(done, what),
+        *order_mistakes(done, what),
         (every > count, f"found list_every {every}; expected at most count ({count})"),
         (every and not set(done) & set(LISTS), f"found list_every {every} without list; expected one of {', '.join(LISTS)}"),
         (what == "directory" and sized, f"found {' and '.join(sized)} with directories; expected object = file"),
@@ -78,11 +155,11 @@ def check(knobs: Mapping[str, Value]) -> tuple[str, ...]:
             f"found {integer(values, 'spread') * workers:,} directories of a client; expected at most {MOST_DIRECTORIES:,}",
         ),
         (
-            schedule and len(objects.measured(done)) > 1,
+            schedule and len(measured_steps(done)) > 1,
             "found schedule with several phases; expected one: what a schedule leaves undone, those after it would miss",
         ),
     )
-    return (*told(mistakes), *load_mistakes(values), *_population_mistakes(values))
+    return (*messages(mistakes), *load_mistakes(values), *_population_mistakes(values))
 
 
 def _population_mistakes(values: Mapping[str, Value]) -> tuple[str, ...]:
@@ -91,7 +168,9 @@ def _population_mistakes(values: Mapping[str, Value]) -> tuple[str, ...]:
         largest = max(sizes(values))
     except InputErrors as error:
         return tuple(str(error).splitlines())
-    return told([(largest > MOST_BYTES, f"found files of {largest:,} bytes in the population; expected at most {MOST_BYTES:,}")])
+    return messages(
+        [(largest > MOST_BYTES, f"found files of {largest:,} bytes in the population; expected at most {MOST_BYTES:,}")]
+    )
 
 
 def sizes(values: Mapping[str, Value]) -> Mapping[int, int]:
@@ -109,7 +188,7 @@ def inputs(knobs: Mapping[str, Value]) -> Mapping[str, str]:
 
 def phases(order: Order) -> tuple[PhasePlan, ...]:
     """Each step of the order of operations is a phase."""
-    return tuple(phase(order, step) for step in objects.steps(chosen(order.knobs)))
+    return tuple(phase(order, step) for step in steps(operation_sequence(order.knobs)))
 
 
 def phase(order: Order, step: Step) -> PhasePlan:
@@ -121,7 +200,7 @@ def phase(order: Order, step: Step) -> PhasePlan:
         operations=step.operations,
         directions=directions,
         measured=step.measured,
-        cache=CacheState(text(values, "cache")) if step.name in LOOKS else CacheState.AS_LEFT,
+        cache=CacheState(text(values, "cache")) if step.name in LOOKUPS else CacheState.AS_LEFT,
         stop=StopRule.TIME if step.measured and lasts_ns(values) else StopRule.WORK,
         settings=tuple(settings(order, step, client) for client in range(len(order.endpoints))),
         flush_in_clock="fsync" in step.operations,
@@ -153,7 +232,7 @@ def settings(order: Order, step: Step, client: int) -> Mapping[str, object]:
         "workers": values["workers"],
         "sharing": values["sharing"],
         "prefix": step.prefix,
-        "new_prefix": objects.MADE if step.prefix == RENAMED else RENAMED,
+        "new_prefix": CREATED if step.prefix == RENAMED else RENAMED,
         "load": load_setting(values, clients) if step.measured else {},
     }
 
@@ -170,19 +249,19 @@ def space(knobs: Mapping[str, Value]) -> int:
     variance = sum((whole[size] - mean) ** 2 * weight for size, weight in weights.items()) / total
     workers = integer(values, "workers") * cast("int", knobs.get("clients", 1))
     count = integer(values, "count") * workers
-    inodes = 1 + sum(name in objects.LINKS for name in chosen(knobs))
+    inodes = 1 + sum(name in LINKS for name in operation_sequence(knobs))
     return int(count * (INODE * inodes + mean) + 3 * sqrt(count * variance) + integer(values, "spread") * workers * BLOCK)
 
 
 def seconds(knobs: Mapping[str, Value]) -> float:
     """A guess for a local disk: lists grow with what is there, the rest with the count; and what the load makes of it."""
-    values, done = resolved(KNOBS, knobs), chosen(knobs)
+    values, done = resolved(KNOBS, knobs), operation_sequence(knobs)
     count, every, workers = (integer(values, name) for name in ("count", "list_every", "workers"))
     lists = count // every if every else 1
     listed = count * (workers if values["sharing"] == "shared" else 1) / integer(values, "spread") * lists
     work = sum(workers * (listed * GUESS_LIST_S[name] if name in LISTS else count * GUESS_S[name]) for name in done)
     clients = cast("int", knobs.get("clients", 1))
-    paced = least_s(values, count * workers * clients, workers * clients) * len(objects.measured(done))
+    paced = least_s(values, count * workers * clients, workers * clients) * len(measured_steps(done))
     return 1.0 + work + paced
 
 

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 
 from assay.catalogue import PLACEMENT, Order, Unit, Workload
 from assay.records import EndpointKind, PhasePlan, Value
-from assay.settings import load, steady
-from assay.settings.knobs import integer, number, quantity, resolved, told
+from assay.settings import load
+from assay.settings.knobs import integer, messages, number, quantity, resolved
 
 OPERATION = "null"
 GUESS_S = 1e-7
@@ -21,7 +21,7 @@ KNOBS = (
     quantity("duration", "stop after this time", Unit.NANOSECONDS),
     number("workers", "threads of each client", 1, (1, 1024)),
     *load.LOAD,
-    *steady.STEADY,
+    *load.STEADY,
     *PLACEMENT,
 )
 USUAL_OPS = 1_000_000
@@ -37,7 +37,7 @@ def check(knobs: Mapping[str, Value]) -> tuple[str, ...]:
     values = resolved(KNOBS, knobs)
     workers = integer(values, "workers")
     crowd = ((workers > 1024, f"found {workers} workers; expected at most 1,024"),)
-    return (*told(crowd), *load.load_mistakes(values), *load.timed_mistakes(values), *steady.steady_mistakes(values))
+    return (*messages(crowd), *load.load_mistakes(values), *load.timed_mistakes(values), *load.steady_mistakes(values))
 
 
 def ops(values: Mapping[str, Value]) -> int | None:
@@ -63,7 +63,7 @@ def phases(order: Order) -> tuple[PhasePlan, ...]:
             name=OPERATION,
             operations=(OPERATION,),
             directions={},
-            stop=steady.stop_rule(values, is_timed=bool(ends)),
+            stop=load.stop_rule(values, is_timed=bool(ends)),
             settings=(setting,) * clients,
         ),
     )

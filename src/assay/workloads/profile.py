@@ -12,8 +12,8 @@ from itertools import pairwise
 from assay.catalogue import PLACEMENT, Knob, KnobKind, Order, Unit, Workload
 from assay.errors import InputErrors, Mistake
 from assay.records import CacheState, Direction, EndpointKind, PhasePlan, Value
-from assay.settings import load, paths, regions, steady
-from assay.settings.knobs import Values, choice, in_bytes, integer, number, quantity, resolved, switch, text, told
+from assay.settings import load, paths, regions
+from assay.settings.knobs import Values, choice, in_bytes, integer, messages, number, quantity, resolved, switch, text
 from assay.settings.profiles import Profile, read, shipped
 
 Stretches = tuple[Mapping[str, object], ...]
@@ -44,13 +44,13 @@ KNOBS = (
     quantity("duration", "stop after this time", Unit.NANOSECONDS),
     number("ops", "stop after so many requests of each worker"),
     *load.LOAD,
-    *steady.STEADY,
+    *load.STEADY,
     choice("cache", "state of the caches before it begins", "as-left", "cold", "warm"),
     *PLACEMENT,
 )
 
 
-def filled(knobs: Mapping[str, Value], profile: Profile) -> Values:
+def effective_knobs(knobs: Mapping[str, Value], profile: Profile) -> Values:
     """The knobs with their defaults, and with what the profile says where they say nothing; a rate does not think."""
     values = resolved(KNOBS, knobs)
     values["depth"] = integer(values, "depth", profile.depth)
@@ -60,7 +60,7 @@ def filled(knobs: Mapping[str, Value], profile: Profile) -> Values:
     return values
 
 
-def done(profile: Profile) -> Mapping[str, Direction]:
+def directions(profile: Profile) -> Mapping[str, Direction]:
     """The operations that there are with this profile."""
     ways = ((Direction.READ, profile.read_share), (Direction.WRITE, 1 - profile.read_share))
     return {str(direction): direction for direction, share in ways if share > 0}
@@ -69,7 +69,7 @@ def done(profile: Profile) -> Mapping[str, Direction]:
 def operations(knobs: Mapping[str, Value]) -> Mapping[str, str]:
     """Reads and writes, judged by their rate; both where the profile cannot be read."""
     try:
-        names = tuple(done(read(str(knobs.get("profile")))))
+        names = tuple(directions(read(str(knobs.get("profile")))))
     except InputErrors:
         names = ("read", "write")
     return dict.fromkeys(names, "ops_per_s")
@@ -80,8 +80,8 @@ def check(knobs: Mapping[str, Value]) -> tuple[str, ...]:
     try:
         profile = read(str(knobs.get("profile")))
     except InputErrors as error:
-        return tuple(said(mistake) for mistake in error.mistakes)
-    values, largest = filled(knobs, profile), profile.largest
+        return tuple(mistake_text(mistake) for mistake in error.mistakes)
+    values, largest = effective_knobs(knobs, profile), profile.largest
     size, ends = integer(values, "size"), integer(values, "duration") or integer(values, "ops")
     least = largest * integer(values, "workers")
     mistakes = (
@@ -90,15 +90,15 @@ def check(knobs: Mapping[str, Value]) -> tuple[str, ...]:
         (not ends and load.lasts_ns(values) is None, "found no end; expected duration, ops or a schedule"),
     )
     return (
-        *told(mistakes),
+        *messages(mistakes),
         *paths.path_mistakes({**values, "record_size": largest, "register": "probe"}),
         *load.load_mistakes(values),
         *load.timed_mistakes(values),
-        *steady.steady_mistakes(values),
+        *load.steady_mistakes(values),
     )
 
 
-def said(mistake: Mistake) -> str:
+def mistake_text(mistake: Mistake) -> str:
     """A mistake in a profile, with its place, as a mistake of a knob."""
     place = ":".join(str(part) for part in (mistake.file, mistake.line, mistake.column) if part is not None)
     return f"found in profile {place} {mistake.found}; expected {mistake.expected}"
@@ -107,7 +107,7 @@ def said(mistake: Mistake) -> str:
 def phases(order: Order) -> tuple[PhasePlan, ...]:
     """The layout, and the mix."""
     profile = read(str(order.knobs.get("profile")))
-    values = filled(order.knobs, profile)
+    values = effective_knobs(order.knobs, profile)
     clients = tuple(stretches(order, values, profile.largest, client) for client in range(len(order.endpoints)))
     return (layout(values, clients), mix(values, profile, clients))
 
@@ -130,13 +130,13 @@ def data_files(clients: tuple[Stretches, ...]) -> tuple[str, ...]:
 def layout(values: Values, clients: tuple[Stretches, ...]) -> PhasePlan:
     """The phase that writes the data sets in full and flushes them."""
     flush = f"{LAYOUT}_flush"
-    all_told = {"operation": "write", "name": LAYOUT, "record_size": regions.MIB, "direct": values["direct"], "create": True}
+    shared = {"operation": "write", "name": LAYOUT, "record_size": regions.MIB, "direct": values["direct"], "create": True}
     return PhasePlan(
         name=LAYOUT,
         operations=(LAYOUT, flush),
         directions={LAYOUT: Direction.WRITE, flush: Direction.FLUSH},
         measured=False,
-        settings=tuple({**all_told, "flush": "end", "flush_name": flush, "regions": mine} for mine in clients),
+        settings=tuple({**shared, "flush": "end", "flush_name": flush, "regions": mine} for mine in clients),
         data_files=data_files(clients),
         flush_in_clock=True,
     )
@@ -147,14 +147,14 @@ def mix(values: Values, profile: Profile, clients: tuple[Stretches, ...]) -> Pha
     path, sync = text(values, "io_path"), text(values, "sync")
     queue = {"depth": integer(values, "depth"), "batch": paths.batch(values)} if path == "io_uring" else {}
     ends = {"ops": values["ops"], "duration_ns": values["duration"], "load": load.load_setting(values, len(clients))}
-    all_told = {**profile.setting, "path": path, **queue, "direct": values["direct"], "sync": sync, **ends}
+    shared = {**profile.setting, "path": path, **queue, "direct": values["direct"], "sync": sync, **ends}
     return PhasePlan(
         name=MIX,
-        operations=tuple(done(profile)),
-        directions=done(profile),
+        operations=tuple(directions(profile)),
+        directions=directions(profile),
         cache=CacheState(text(values, "cache")),
-        stop=steady.stop_rule(values, is_timed=bool(integer(values, "duration") or load.lasts_ns(values))),
-        settings=tuple({**all_told, "regions": mine} for mine in clients),
+        stop=load.stop_rule(values, is_timed=bool(integer(values, "duration") or load.lasts_ns(values))),
+        settings=tuple({**shared, "regions": mine} for mine in clients),
         data_files=data_files(clients),
         flush_in_clock=sync == "dsync" and profile.read_share < 1,
     )

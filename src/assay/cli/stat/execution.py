@@ -50,7 +50,7 @@ def once(request: Request, argv: tuple[str, ...]) -> Told:
     """Run and judge a command. Raises MissingError where there is none, RefusedError where it cannot be executed."""
     from assay.hosts.cached import KeptOpen
     from assay.watch import as_run as told
-    from assay.watch import command, extents, reports
+    from assay.watch import command, files, reports
 
     own = request.knobs is not None
     ask = command.Ask(
@@ -66,7 +66,7 @@ def once(request: Request, argv: tuple[str, ...]) -> Told:
     from assay.audit import judge  # only now: nothing of it is needed while the command runs
 
     found, unread = reports.reported(watched, how(request, watched))
-    foreign = told.foreign(watched, found, request.claim, extents.late(host, watched), fed=fed())
+    foreign = told.foreign(watched, found, request.claim, files.late_extents(host, watched), fed=fed())
     verdicts = judge.judge_run(foreign.experiment, foreign.run, foreign.observations)
     return Told(watched=watched, foreign=foreign, verdicts=verdicts, unread=unread)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from assay import plain as plainly
+from assay.answer.wording import labels
 from assay.cli.stat.execution import Told
 from assay.cli.stat.shown import NOTHING, dirty_bytes, operation_of
 from assay.errors import UsageError
@@ -49,14 +50,14 @@ def plain(told: Told) -> dict[str, Any]:
         "corrected": corrected,
         "measures": {name: measure(verdict) for name, verdict in by_operation.items()},
         "verdict": str(told.state),
-        "label": worst_first[0].label if worst_first else NOTHING,
+        "label": labels.label(worst_first[0]) if worst_first else NOTHING,
         "findings": [finding for verdict in worst_first for finding in findings(verdict)],
     }
 
 
 def in_bytes(verdict: Verdict) -> bool:
     """Whether the figure is a rate of bytes."""
-    return verdict.subject.endswith(".bytes_per_s")
+    return verdict.measure.endswith(".bytes_per_s")
 
 
 def claim_of(verdicts: list[Verdict]) -> object:
@@ -110,14 +111,14 @@ def ladder(told: Told) -> dict[str, Any]:
 def measure(verdict: Verdict) -> dict[str, Any]:
     """One figure with its verdict."""
     return {
-        "figure": verdict.subject.split(":", 2)[2].rpartition(".")[2],
+        "figure": verdict.measure.rpartition(".")[2],
         "value": verdict.value,
         "unit": str(verdict.unit),
         "corrected": verdict.corrected,
         "bound": plainly.to_plain(verdict.bound),
         "claim": plainly.to_plain(verdict.claim),
         "verdict": str(verdict.state),
-        "label": verdict.label,
+        "label": labels.label(verdict),
     }
 
 

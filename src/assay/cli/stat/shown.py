@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from assay import measures
+from assay.answer.wording import labels
 from assay.audit.verdicts import failures, unverified
 from assay.cli.stat.execution import Told
 from assay.evidence import rungs
@@ -13,7 +14,7 @@ from assay.records import Direction, Finding, State, Verdict, VerdictState
 from assay.rulekit.soundness import required_rules
 from assay.units import Unit
 from assay.watch.as_run import ended
-from assay.watch.calls import in_turn
+from assay.watch.invocations import in_turn
 
 MOST_LINES = 12
 INDENT = 11
@@ -45,9 +46,9 @@ def verdict_lines(told: Told) -> Iterator[str]:
         yield f"assay: {told.state}: {NOTHING}"
         return
     first, *others = worst_first
-    yield f"assay: {first.state}: {first.label}{as_claimed(first)}"
+    yield f"assay: {first.state}: {labels.label(first)}{as_claimed(first)}"
     for verdict in others[:2]:
-        yield line(str(verdict.state), f"{verdict.label}{as_claimed(verdict)}")
+        yield line(str(verdict.state), f"{labels.label(verdict)}{as_claimed(verdict)}")
 
 
 def as_claimed(verdict: Verdict) -> str:
@@ -60,7 +61,7 @@ def as_claimed(verdict: Verdict) -> str:
 
 def operation_of(verdict: Verdict) -> str:
     """The operation that a verdict is on."""
-    return verdict.subject.split(":", 2)[2].split(".")[1]
+    return verdict.measure.split(".")[1]
 
 
 def reported_lines(told: Told) -> Iterator[str]:
@@ -105,7 +106,7 @@ def figure(told: Told, verdict: Verdict) -> str:
 
 def figure_of(verdict: Verdict) -> str:
     """`read.bytes_per_s`: what the verdict's measure is called among the tool's figures."""
-    return verdict.subject.split(":", 2)[2].split(".", 1)[1]
+    return verdict.measure.split(".", 1)[1]
 
 
 def digits_share(told: Told, verdict: Verdict) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from assay.answer.wording.labels import usual
 from assay.cli.terminal import tables
 from assay.records import Cell, Judged, Results, Value, VerdictState, worst
 from assay.terminal.table import Row, table
@@ -59,13 +60,10 @@ def of_measure(name: str, cells: Sequence[Cell], runs: Mapping[str, Judged]) -> 
 def label(cells: Iterable[Cell], runs: Mapping[str, Judged]) -> Iterator[str]:
     """What most of these figures really are, without what is added of the single figure."""
     found = [
-        verdict.label.partition(";")[0]
-        for cell in cells
-        for run in cell.values
-        if run in runs and (verdict := runs[run].verdicts.get(cell.measure))
+        verdict for cell in cells for run in cell.values if run in runs and (verdict := runs[run].verdicts.get(cell.measure))
     ]
     if found:
-        yield f"    {max(dict.fromkeys(found), key=found.count)}"
+        yield f"    {usual(found)}"
 
 
 def varying(cells: Sequence[Cell]) -> tuple[str, ...]:

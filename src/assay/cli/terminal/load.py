@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from assay import catalogue, measures, plain, units
+from assay.answer.wording import labels
 from assay.audit.verdicts import failures
 from assay.catalogue import Knob, KnobKind
 from assay.experiment import single
@@ -108,17 +109,12 @@ def audited(verdicts: Sequence[Verdict]) -> list[str]:
     lines: list[str] = []
     advised: set[str] = set()
     for verdict in verdicts:
-        of = f" {measure_of(verdict).split('.')[1]}" if len(verdicts) > 1 else ""
+        of = f" {verdict.measure.split('.')[1]}" if len(verdicts) > 1 else ""
         first = next((one for one in failures(verdict.findings) if one.advice), None)
         advice = f". {first.rule}: {first.advice}" if first is not None and first.rule not in advised else ""
         advised |= {first.rule} if first is not None else set()
-        lines.append(f"{verdict.state}{of}: {verdict.label}{advice}")
+        lines.append(f"{verdict.state}{of}: {labels.label(verdict)}{advice}")
     return lines
-
-
-def measure_of(verdict: Verdict) -> str:
-    """The measure that a verdict is on."""
-    return verdict.subject.split(":", 2)[2]
 
 
 # ------------------------------------------------------------------------------------------------- for programs
@@ -168,12 +164,12 @@ def settings(experiment: Experiment) -> dict[str, object]:
 def judged(verdict: Verdict) -> dict[str, object]:
     """A verdict with the findings that failed."""
     return {
-        "measure": measure_of(verdict),
+        "measure": verdict.measure,
         "claim": plain.to_plain(verdict.claim),
         "value": verdict.value,
         "unit": verdict.unit,
         "state": str(verdict.state),
-        "label": verdict.label,
+        "label": labels.label(verdict),
         "findings": [finding(one) for one in failures(verdict.findings)],
     }
 

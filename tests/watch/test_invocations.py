@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from assay.catalogue import find
 from assay.errors import EvidenceError
 from assay.records.watched import Lived
-from assay.watch import calls as several
-from assay.watch.calls import Part
+from assay.watch import invocations as several
+from assay.watch.invocations import Part
 from assay.watch.reports import at_once, programs
 from watch_stage import MIB, watched
 

@@ -1,4 +1,8 @@
-"""Passes on what a command says, byte for byte, and keeps the beginning and the end of it."""
+"""Relays between us and a command: its output to our streams, byte for byte, and our signals to it, once.
+
+The command is in our process group, so signals of the terminal reach it without us; signals to us alone are passed on.
+All of them, and the end of children, are blocked and taken one by one, so nothing runs at an unforeseen moment.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +10,13 @@ import contextlib
 import fcntl
 import os
 import select
+import signal
 import termios
 import threading
 import tty
 from array import array
 from dataclasses import dataclass, field
+from typing import Self
 
 from assay.records import Stream
 
@@ -152,3 +158,64 @@ def _written(descriptor: int, chunk: memoryview) -> int:
 
 def _text(raw: bytes) -> str:
     return raw.decode("utf-8", "replace")
+
+
+PASSED_ON = (
+    signal.SIGINT,
+    signal.SIGTERM,
+    signal.SIGHUP,
+    signal.SIGQUIT,
+    signal.SIGUSR1,
+    signal.SIGUSR2,
+    signal.SIGWINCH,
+    signal.SIGTSTP,
+)
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+
+
+class Signals:
+    """While entered, signals wait for `take`. What is ignored stays ignored (nohup)."""
+
+    def __init__(self) -> None:
+        heard = (number for number in PASSED_ON if signal.getsignal(number) is not signal.SIG_IGN)
+        self._set = {*heard, signal.SIGCHLD}
+        self.former: set[int] = set()
+        """What was blocked before; the command finds just that blocked."""
+
+    def __enter__(self) -> Self:
+        self.former = set(signal.pthread_sigmask(signal.SIG_BLOCK, self._set))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        signal.pthread_sigmask(signal.SIG_SETMASK, self.former)
+
+    def take(self, within_s: float) -> signal.struct_siginfo | None:
+        """The next signal, waited for at most so long."""
+        return signal.sigtimedwait(self._set, within_s)
+
+
+def pass_on(info: signal.struct_siginfo, pid: int) -> None:
+    """Give the command a signal that it has not got by itself, and stop with it where it is to stop."""
+    sent_by_process = info.si_code <= 0
+    if sent_by_process or info.si_signo == signal.SIGWINCH:
+        # After WINCH the command looks at the pseudo-terminal, which has its new size only now.
+        send(pid, info.si_signo)
+    if info.si_signo == signal.SIGTSTP:
+        _stop()
+        if sent_by_process:
+            send(pid, signal.SIGCONT)
+
+
+def _stop() -> None:
+    """Stop by the signal itself, as the command does: where nobody could ever continue us, the kernel stops neither."""
+    former = signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTSTP})
+    try:
+        os.kill(os.getpid(), signal.SIGTSTP)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, former)
+
+
+def send(pid: int, number: int) -> None:
+    """Send a signal to a process that may have ended."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.kill(pid, number)

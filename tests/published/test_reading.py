@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.published import grammar
+from assay.published import reading
 from assay.published.vocabulary import BASES, WORDS, Kind, Role
 
 SAID = ["1", "0.6", "30:56.62", "2,097,152", "1-2", "512 MB", "1 GB/s", "4k", "100 Mbps", "2 x 2GFC", "1GbE", "2 Gb port", "week"]
@@ -17,12 +17,12 @@ PIECES = st.sampled_from([*WORDS, *SAID, *ODD])
 
 
 def parts(text):
-    return [(str(figure.kind), figure.told) for figure in grammar.read(text).figures]
+    return [(str(figure.kind), figure.told) for figure in reading.read(text).figures]
 
 
 def accounted(text):
     """Every character that is no blank is in exactly one piece that was understood or quoted."""
-    read = grammar.read(text)
+    read = reading.read(text)
     pieces = sorted([*read.spans, *((one.column - 1, one.column - 1 + len(one.text)) for one in read.quoted)])
     covered = [place for start, end in pieces for place in range(start, end)]
     assert len(covered) == len(set(covered))
@@ -46,14 +46,14 @@ def test_any_order_of_known_words_is_read_and_accounted_for(pieces, between):
 
 
 def test_the_example():
-    read = grammar.read("1 GB/s read, 512 MB in 0.6 s, 12 GB RAM, 2 x 2GFC")
+    read = reading.read("1 GB/s read, 512 MB in 0.6 s, 12 GB RAM, 2 x 2GFC")
     assert parts(read.text) == [("rate", "1 GB/s (read)"), ("amount", "512 MB"), ("time", "0.6 s"), ("memory", "12 GB")]
     assert [wire.name for wire in read.wires] == ["2 x 2GFC"]
     assert read.quoted == ()
 
 
 def test_the_order_is_free():
-    read = grammar.read("over 2 x 2GFC with 12 GB of memory: in 0.6 s 512 MB; 1 GB/s (read)")
+    read = reading.read("over 2 x 2GFC with 12 GB of memory: in 0.6 s 512 MB; 1 GB/s (read)")
     assert sorted(parts(read.text)) == [("amount", "512 MB"), ("memory", "12 GB"), ("rate", "1 GB/s"), ("time", "0.6 s")]
     assert read.quoted == ()
 
@@ -96,7 +96,7 @@ def test_the_order_is_free():
     ],
 )
 def test_quantities(text, kind, value):
-    read = grammar.read(text)
+    read = reading.read(text)
     assert [(figure.kind, figure.value) for figure in read.figures] == [(kind, value)]
     assert read.quoted == ()
 
@@ -121,7 +121,7 @@ def test_quantities(text, kind, value):
     ],
 )
 def test_what_is_not_understood_is_quoted_with_its_column(text, column, word, reason):
-    found = [one for one in grammar.read(text).quoted if (one.column, one.text) == (column, word)]
+    found = [one for one in reading.read(text).quoted if (one.column, one.text) == (column, word)]
     assert len(found) == 1
     assert reason in found[0].reason
 
@@ -141,13 +141,13 @@ def test_what_is_not_understood_is_quoted_with_its_column(text, column, word, re
     ],
 )
 def test_ranges_and_limits(text, low, high):
-    (figure,) = grammar.read(text).figures
+    (figure,) = reading.read(text).figures
     assert figure.interval.low == Fraction(low) * 10**6
     assert figure.interval.high == (None if high is None else Fraction(high) * 10**6)
 
 
 def test_over_a_link_and_over_a_time_are_no_limits():
-    read = grammar.read("100 MB/s over 1GbE, 120 MB/s over 60 s")
+    read = reading.read("100 MB/s over 1GbE, 120 MB/s over 60 s")
     assert all(figure.limit is None for figure in read.figures)
 
 
@@ -165,18 +165,18 @@ def test_over_a_link_and_over_a_time_are_no_limits():
     ],
 )
 def test_comparisons(text, pair):
-    (one,) = grammar.read(text).comparisons
+    (one,) = reading.read(text).comparisons
     assert (one.first.text, one.second.text) == pair
     assert one.is_change == text.startswith("from")
 
 
 def test_bits_of_a_bare_number_are_those_of_its_partner():
-    (one,) = grammar.read("520 against 941 Mbit/s").comparisons
+    (one,) = reading.read("520 against 941 Mbit/s").comparisons
     assert one.first.value == 65_000_000
 
 
 def test_read_and_write_belong_to_their_clause():
-    first, second = grammar.read("500 MB/s random read, 300 MB/s sequential write").figures
+    first, second = reading.read("500 MB/s random read, 300 MB/s sequential write").figures
     assert first.roles == {Role.RANDOM, Role.READ}
     assert second.roles == {Role.SEQUENTIAL, Role.WRITE}
 
@@ -188,6 +188,6 @@ SHOWN = [text for row in ROWS for text in re.findall(r"`([^`]*[0-9E][^`]*)`", ro
 
 @pytest.mark.parametrize("text", SHOWN)
 def test_what_the_manual_says_can_be_written(text):
-    read = grammar.read(text)
+    read = reading.read(text)
     assert read.figures or read.wires
     assert read.quoted == ()

@@ -1,7 +1,7 @@
 import pytest
 
 from assay.hosts.local import Local
-from assay.machine import facts, sources
+from assay.machine import host_facts
 
 RINGS = """Ring parameters for eth0:
 Pre-set maximums:
@@ -45,18 +45,18 @@ bus-info: 0000:03:00.0
     ],
 )
 def test_what_a_card_is_told_to_do(text, pairs):
-    assert dict(facts.ethtool_pairs(text)) == pairs
+    assert dict(host_facts.ethtool_pairs(text)) == pairs
 
 
 def test_equal_parts_are_one_fact_with_every_value_that_occurs():
-    assert facts.occurring(["powersave\n", "performance\n", "powersave\n"]) == "performance powersave"
-    assert facts.occurring(["0, 1\n", "2, 3\n"]) == "0,1 2,3"
-    assert facts.occurring([]) == ""
+    assert host_facts.distinct_values(["powersave\n", "performance\n", "powersave\n"]) == "performance powersave"
+    assert host_facts.distinct_values(["0, 1\n", "2, 3\n"]) == "0,1 2,3"
+    assert host_facts.distinct_values([]) == ""
 
 
 def test_the_environment_tells_its_size_and_what_changes_programs_and_no_secret():
     text = "HOME=/root\0LD_PRELOAD=/usr/lib/libeatmydata.so\0TOKEN=secret\0"
-    assert dict(facts.environment_pairs(text, ("LD_PRELOAD", "GLIBC_TUNABLES"))) == {
+    assert dict(host_facts.environment_pairs(text, ("LD_PRELOAD", "GLIBC_TUNABLES"))) == {
         "process.environment_bytes": str(len(text)),
         "process.environment.LD_PRELOAD": "/usr/lib/libeatmydata.so",
     }
@@ -70,14 +70,14 @@ def test_interrupts_of_the_bus_device_that_a_disk_hangs_on(tmp_path):
     (tmp_path / "sys/block/vda/device").symlink_to(pci / "virtio1")
     for number in ("35", "36"):
         (pci / "msi_irqs" / number).write_text("msix\n")
-    found = sources.of_interrupts(Local(root=tmp_path), "device.0", "/sys/block/vda/device")
+    found = host_facts.interrupt_files(Local(root=tmp_path), "device.0", "/sys/block/vda/device")
     assert found == {f"device.0.irq_cpus[]{number}": f"/proc/irq/{number}/smp_affinity_list" for number in ("35", "36")}
-    assert sources.of_interrupts(Local(root=tmp_path), "device.0", "/sys/block/vdb/device") == {}
+    assert host_facts.interrupt_files(Local(root=tmp_path), "device.0", "/sys/block/vdb/device") == {}
 
 
 def test_interfaces_of_containers_that_come_and_go_are_no_facts(tmp_path):
     net = tmp_path / "sys/class/net"
     for entry in ("lo", "eth0/device", "eth1/device", "bond0/lower_eth1", "veth12", "docker0/lower_veth12", "tap0"):
         (net / entry).mkdir(parents=True)
-    assert sources.interfaces(Local(root=tmp_path)) == ("bond0", "eth0", "eth1")
-    assert sources.interfaces(Local(root=tmp_path / "none")) == ()
+    assert host_facts.interfaces(Local(root=tmp_path)) == ("bond0", "eth0", "eth1")
+    assert host_facts.interfaces(Local(root=tmp_path / "none")) == ()
