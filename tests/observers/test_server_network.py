@@ -12,7 +12,7 @@ from assay.errors import EvidenceError
 from assay.hosts.local import Local
 from assay.machine.server import facts, kind, shares_network, way
 from assay.observers.server_network import OBSERVER
-from assay.records import Direction, Edge, Rung, ServerNode, Snapshot, Span, Subject
+from assay.records import Direction, Edge, Rung, Server, ServerNode, Snapshot, Span, Subject
 from observer_looks import look, readings, the_series
 
 SUBJECT = Subject(server=ServerNode(pid_file="/run/pid", address="127.0.0.1"))
@@ -99,7 +99,7 @@ def test_the_way_to_a_server(tmp_path):
     assert kind(Local(), "lo") == "loopback"
     assert way(Local(), ServerNode(pid_file="/no/such")) is None
     nowhere = ServerNode(pid_file=str(tmp_path / "pid"))
-    assert facts(Local(), nowhere) == ()
+    assert facts(Local(), Server(nodes=(nowhere,))) == ()
     assert "server.address" in OBSERVER.parse("h", "p", [], Subject(server=nowhere)).missing["L4.read"]
-    told = dict(facts(Local(), here))
+    told = dict(facts(Local(), Server(nodes=(here,))))
     assert (told["server.route"], told["server.route_kind"]) == ("lo", "loopback")
