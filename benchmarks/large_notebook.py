@@ -264,7 +264,7 @@ def phase(name: str, workload: str, direction: Direction, faster: float) -> Phas
         measured=True,
         operations=(operation,),
         directions={operation: direction},
-        cache_asked=CacheState.AS_LEFT,
+        cache_asked=CacheState.UNCHANGED,
         cache_proved=None,
         cached_share_before=0.0,
         start_ns=0,

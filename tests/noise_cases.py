@@ -74,7 +74,7 @@ def phase(seconds: float = 10.0, workers: int = 1, pid: int = 4242) -> Phase:
         measured=True,
         operations=("write",),
         directions={"write": Direction.WRITE},
-        cache_asked=CacheState.AS_LEFT,
+        cache_asked=CacheState.UNCHANGED,
         hosts=(PhaseHost(host="local"),),
         start_ns=0,
         end_ns=end,

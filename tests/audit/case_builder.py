@@ -192,7 +192,7 @@ def run_of(made: Made) -> Run:
         measured=True,
         operations=(made.operation,),
         directions={made.operation: DIRECTIONS[made.operation]},
-        cache_asked=CacheState.AS_LEFT,
+        cache_asked=CacheState.UNCHANGED,
         hosts=(
             PhaseHost(
                 host="local",

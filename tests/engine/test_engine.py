@@ -198,7 +198,7 @@ def test_an_interval_gives_at_most_2000_points(engine):
 
 
 def check_spread(noted):
-    """The bands over time never fall, end with the whole histogram, and hold what the histogram has below their ends."""
+    """The buckets over time never fall, end with the whole histogram, and hold what the histogram has below their ends."""
     spread, histogram = noted["spread"], noted["histogram"]
     assert spread["at_ns"] == sorted(set(spread["at_ns"]))
     assert spread["at_ns"][-1] == noted["last_ns"]
@@ -209,7 +209,7 @@ def check_spread(noted):
     assert below[-1] == noted["count"]
 
 
-def test_the_bands_of_several_workers_are_those_of_all(engine, tmp_path):
+def test_the_buckets_of_several_workers_are_those_of_all(engine, tmp_path):
     settings = bulk(tmp_path / "f")
     one = {**settings["regions"][0], "size": 64 * 1024}
     region = [{**one, "offset": place * 64 * 1024} for place in range(3)]
@@ -218,7 +218,7 @@ def test_the_bands_of_several_workers_are_those_of_all(engine, tmp_path):
     assert len(result["operations"]["write"]["spread"]["at_ns"]) >= 2
 
 
-def test_no_operation_has_no_bands(engine, tmp_path):
+def test_no_operation_has_no_buckets(engine, tmp_path):
     noted = engine.run("bulk", bulk(tmp_path / "f", flush="end"))["operations"]
     assert noted["write"]["spread"]["at_ns"] == [noted["write"]["last_ns"]]
     assert engine.run("null", {"operation": "null", "ops": 0})["operations"]["null"]["spread"]["at_ns"] == []

@@ -142,7 +142,7 @@ def test_a_directory_is_used_through_one_of_its_own():
         (FREE, ["operation=write", "size=1MiB", "record_size=2MiB"], "at least 2 MiB, a record for each worker"),
         (FREE, ["operation=write", "direct=true", "record_size=1000B", "size=10kB"], "a multiple of 512 B, the device's block"),
         (OTHERS, ["operation=read", "direct=true", "record_size=1000B"], "a multiple of 512 B"),
-        (FREE, ["operation=read", "io_path=io_uring", "depth=5000"], "found 5000 for 'depth'; expected at most 4,096"),
+        (FREE, ["operation=read", "ioengine=io_uring", "depth=5000"], "found 5000 for 'depth'; expected at most 4,096"),
         (FREE, ["operation=read", "clients=0"], "found 0 for 'clients'; expected at least 1"),
         (FREE, ["operation=read", "file=/x"], "unknown key 'file'"),
         (FREE, ["operation=read", "operations=write"], "'operation' with 'operations'"),

@@ -52,9 +52,13 @@ FOLDER = next((Path(__file__).parent.parent / "fixtures" / "notebooks" / "schema
 
 
 def test_a_notebook_of_schema_1_is_read_and_all_of_it_is_of_local():
-    asked, _ = read.read_plan(FOLDER)
+    asked, plan = read.read_plan(FOLDER)
     (event,) = asked.workloads[0].events
     assert event == Event(phase="fill", at_ns=5, on="local", action=Action.RUN, argv=("kill", "{server.pid}"))
+    assert asked.workloads[0].knobs == {"cache": "unchanged", "ioengine": "psync"}
+    assert {name for target in asked.targets for name in target.knobs} == {"drop_caches"}
+    assert {factor.path for factor in asked.factors} == {"target", "spool.ioengine"}
+    assert {path for trial in plan.trials for path in trial.levels} == {"target", "spool.ioengine"}
     found = read.scan(FOLDER)
     assert found.damaged == {}
     (run,) = found.runs
@@ -62,6 +66,7 @@ def test_a_notebook_of_schema_1_is_read_and_all_of_it_is_of_local():
     assert phase.hosts == (
         PhaseHost(host="local", cache_proved=CacheState.WARM, cached_share_before=0.25, quiesce_ns=7, quiet=False, drain_ns=11),
     )
+    assert phase.cache_asked is CacheState.UNCHANGED
     assert (phase.drain_ns, phase.quiet, phase.cache_proved) == (11, False, CacheState.WARM)
     (client,) = phase.clients
     assert client.role is Role.LOAD
@@ -78,6 +83,7 @@ def test_evidence_of_schema_1_is_of_local():
         Missing(host="local", phase="fill", key="cache.cold", reason="/t cannot be unmounted"),
     }
     assert seen.gaps == (Gap(host="local", phase=None, observer="block", thousandths=1100),)
+    assert {one.metric for one in seen.series} == {"create.count", "empty.count", "create.bucket_1000_ns"}
     assert seen.longest_gaps() == {"block": 1100}
 
 

@@ -279,7 +279,7 @@ def phase(workload: str, name: str, operations: tuple[str, ...], direction: Dire
         measured=True,
         operations=operations,
         directions=dict.fromkeys(operations, direction),
-        cache_asked=CacheState.COLD if workload == "cold" else CacheState.AS_LEFT,
+        cache_asked=CacheState.COLD if workload == "cold" else CacheState.UNCHANGED,
         hosts=(
             PhaseHost(
                 host="local",
@@ -762,7 +762,7 @@ def series(noise: random.Random) -> list[Series]:
     return made
 
 
-def bands(noise: random.Random) -> list[Series]:
+def latency_buckets(noise: random.Random) -> list[Series]:
     """The spread of one operation over time: slower in the middle, with a tail."""
     uppers = [int(1e5 * 2 ** (step / 4)) for step in range(28)]
     at = array("q", [100_000_000 * i for i in range(1, 62)])
@@ -781,7 +781,7 @@ def bands(noise: random.Random) -> list[Series]:
             layer="application",
             host="local",
             subject="client:0",
-            metric=f"create.band_{upper}_ns",
+            metric=f"create.bucket_{upper}_ns",
             unit="count",
             at_ns=at,
             value=counts[upper],
@@ -812,7 +812,7 @@ def _observations(run_id: str, target: str, clients: int) -> Observations:
     slow = (0.71 if target == "xfs" else 1.0) * {1: 1.0, 2: 1.12, 4: 1.5}[clients]
     return Observations(
         readings=tuple(readings(clients)),
-        series=(*series(noise), *bands(noise)),
+        series=(*series(noise), *latency_buckets(noise)),
         histograms=(
             histogram("spool.main", "create", 190_000 * slow, noise),
             histogram("spool.main", "list", 9_000_000 * slow, noise),

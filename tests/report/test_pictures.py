@@ -246,7 +246,7 @@ def test_a_device_that_hardly_moved_is_shown_in_the_direction_of_the_load_and_no
 
 
 def run_with(counts, interval_ns=100_000_000):
-    """One run whose operation has bands with these counts in each interval: {upper: [counts]}."""
+    """One run whose operation has latency buckets with these counts in each interval: {upper: [counts]}."""
     results = fixture.one_run()
     (judged,) = results.runs
     phase = judged.run.phases[0]
@@ -259,7 +259,7 @@ def run_with(counts, interval_ns=100_000_000):
             layer="application",
             host="local",
             subject="client:0",
-            metric=f"create.band_{upper}_ns",
+            metric=f"create.bucket_{upper}_ns",
             unit="count",
             at_ns=at,
             value=array("d", [sum(here[: step + 1]) for step in range(steps)]),
@@ -276,7 +276,7 @@ def run_with(counts, interval_ns=100_000_000):
         )
     )
 )
-def test_every_operation_is_in_one_step_and_one_band(counts):
+def test_every_operation_is_in_one_step_and_one_bucket(counts):
     made = spread.map_of(*run_with(counts), "create")
     assert len(made.steps) <= spread.MOST
     for upper, here in counts.items():
@@ -301,7 +301,7 @@ def test_too_short_too_few_and_unknown_have_no_map():
     assert spread.map_of(judged, phase, Observations(), "create") is None
 
 
-def test_clients_whose_clocks_tick_differently_share_their_bands():
+def test_clients_whose_clocks_tick_differently_share_their_buckets():
     judged, phase, seen = run_with({1000: [100] * 8, 1200: [50] * 8})
     other = tuple(replace(one, subject="client:1", metric=one.metric.replace("1000", "1003")) for one in seen.series)
     made = spread.map_of(judged, phase, replace(seen, series=(*seen.series, *other)), "create")

@@ -67,7 +67,7 @@ def test_what_a_number_of_operations_ends_may_begin_anew():
 
 @pytest.mark.parametrize(("path", "state"), [("psync", State.FAIL), ("io_uring", State.PASS), ("mmap", State.PASS)])
 def test_calls_of_io_uring_and_mappings_are_not_counted(path, state):
-    assert judged(but(READ, call_bytes=4096, knobs={"io_path": path})).state is state
+    assert judged(but(READ, call_bytes=4096, knobs={"ioengine": path})).state is state
 
 
 def test_untimed_operations():

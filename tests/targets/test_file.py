@@ -48,7 +48,7 @@ def test_it_is_made_marked_and_removed(undo, base):
     endpoint = TARGET.attach(HOST, place, 1)
     assert (endpoint.kind, endpoint.address) == (EndpointKind.FILE, str(base / "F"))
     (base / "F").write_bytes(os.urandom(MIB))
-    TARGET.chill(HOST, place)
+    TARGET.drop_caches(HOST, place)
     assert HOST.syscalls.cachestat(str(base / "F")).cached == 0
     TARGET.teardown(HOST, given, place)
     assert names(base) == []
@@ -177,7 +177,7 @@ def test_on_tmpfs_it_lives_and_cold_is_refused(undo, base):
         given = setting(undo, base, path=str(base / "F"))
         place = TARGET.prepare(HOST, given)
         with pytest.raises(RefusedError, match="tmpfs"):
-            TARGET.chill(HOST, place)
+            TARGET.drop_caches(HOST, place)
         TARGET.teardown(HOST, given, place)
         assert names(base) == []
     finally:

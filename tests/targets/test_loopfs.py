@@ -69,7 +69,7 @@ def test_life_of_a_target(undo, scratch, filesystem):
         assert any(key.startswith("mkfs.") for key in told)
         data = Path(place.address, "data")
         data.write_bytes(b"x" * MIB)
-        TARGET.chill(HOST, place)
+        TARGET.drop_caches(HOST, place)
         assert HOST.syscalls.cachestat(str(data)).cached == 0
         assert data.read_bytes() == b"x" * MIB
         assert dict(TARGET.facts(HOST, place)) == told, "what a trial finds after its work is what stood there before it"
@@ -112,7 +112,7 @@ def test_a_disk_of_known_speed(undo, scratch):
     assert len(rules(49_999_001)) == 1
     data = Path(place.address, "data")
     HOST.run(["dd", "if=/dev/zero", f"of={data}", "bs=1M", "count=60", "oflag=direct", "status=none"])
-    TARGET.chill(HOST, place)
+    TARGET.drop_caches(HOST, place)
     total, seconds = read_direct(data)
     assert total == 60 * MIB
     assert total / seconds <= limit * (1.03 + 0.2 / seconds)
@@ -129,11 +129,11 @@ def test_a_sparse_buffered_control_lies(undo, scratch):
     TARGET.teardown(HOST, given, place)
 
 
-def test_chill_says_who_is_in_the_way(undo, scratch):
+def test_drop_caches_says_who_is_in_the_way(undo, scratch):
     given = setting(undo, scratch, filesystem="ext4", size=16 * MIB)
     place = TARGET.prepare(HOST, given)
     with Path(place.address, "open").open("w"), pytest.raises(BusyError, match="cannot be unmounted"):
-        TARGET.chill(HOST, place)
+        TARGET.drop_caches(HOST, place)
     TARGET.teardown(HOST, given, place)
 
 
@@ -147,10 +147,10 @@ def test_a_mount_namespace_that_keeps_the_file_system_warm_is_told(undo, scratch
         with monkeypatch.context() as hurried:
             hurried.setattr(filesystems, "PATIENCE_S", 0.2)
             with pytest.raises(BusyError, match="another mount namespace"):
-                TARGET.chill(HOST, place)
+                TARGET.drop_caches(HOST, place)
         assert Path(place.address).is_dir()
         keeper.communicate()
-    TARGET.chill(HOST, place)
+    TARGET.drop_caches(HOST, place)
     TARGET.teardown(HOST, given, place)
 
 

@@ -82,7 +82,12 @@ def test_clients_lay_out_every_file_once_and_share_its_reading(clients, more, di
 
 def test_a_warm_tree_is_read_once_before_by_the_engine_itself():
     _, warming, reading = phases(files=3, cache="warm", direct=True, drop_behind=True, think=5, duration=10**9)
-    assert (warming.name, warming.measured, warming.cache, warming.stop) == ("warming", False, CacheState.AS_LEFT, StopRule.WORK)
+    assert (warming.name, warming.measured, warming.cache, warming.stop) == (
+        "warming",
+        False,
+        CacheState.UNCHANGED,
+        StopRule.WORK,
+    )
     assert not {"direct", "drop_behind", "load", "duration_ns"} & set(warming.settings[0])
     assert (reading.cache, reading.stop) == (CacheState.WARM, StopRule.TIME)
     told = reading.settings[0]

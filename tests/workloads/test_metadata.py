@@ -88,7 +88,7 @@ def test_a_spool_is_created_in_one_phase_and_removed_in_the_last():
             "load": {},
         },
     )
-    assert [phase.cache for phase in planned] == [CacheState.AS_LEFT, CacheState.COLD, CacheState.AS_LEFT]
+    assert [phase.cache for phase in planned] == [CacheState.UNCHANGED, CacheState.COLD, CacheState.UNCHANGED]
     assert [phase.flush_in_clock for phase in planned] == [True, False, False]
     assert planned[1].settings[0]["list_every"] == 0
     assert not any(phase.data_files for phase in planned)

@@ -71,7 +71,7 @@ class Target:
     prepare: Callable[[Host, Setting], Place]
     attach: Callable[[Host, Place, int], Endpoint]
     """The endpoint of one client (its index); called on the client's host."""
-    chill: Callable[[Host, Place], None]
+    drop_caches: Callable[[Host, Place], None]
     """Make everything of this place cold (drop, remount); what is not possible raises RefusedError."""
     facts: Callable[[Host, Place], tuple[tuple[str, str], ...]]
     """Key and value pairs for the fingerprint."""

@@ -19,7 +19,7 @@ def drop_files(host: Host, path: str, filesystem: str | None) -> None:
     Raises RefusedError on a host without these system calls, and on a file system whose pages are the only store.
     """
     if host.syscalls is None:
-        raise RefusedError(f"found no Assay on {host.name}; expected it there to drop cached files: install it or use as-left")
+        raise RefusedError(f"found no Assay on {host.name}; expected it there to drop cached files: install it or use unchanged")
     if filesystem in ("tmpfs", "ramfs"):
         raise RefusedError(f"found {filesystem}, whose files live in the page cache alone; expected another for cache = cold")
     host.syscalls.syncfs(path)

@@ -1,6 +1,6 @@
 """What notebooks of schema 1 hold, in the form of today: all that they kept without a host was of `local`.
 
-Schema 1 is told by its fields, value by value, so that a notebook may hold runs of both.
+Schema 1 is recognised by its fields and words, value by value: a notebook may hold runs of both.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from assay.errors import DamagedError
 HOST = "local"
 OF_A_HOST = ("cache_proved", "cached_share_before", "quiesce_ns", "quiet", "drain_ns")
 """Fields of a phase that are kept by host today."""
+KNOBS = {"io_path": "ioengine", "chill": "drop_caches"}
+WORDS = {"as-left": "unchanged"}
 Values = dict[str, Any]
 T = TypeVar("T")
 
@@ -28,7 +30,8 @@ def read(kind: type[T], today: Callable[[Values], Values], values: Values) -> T:
 
 def run(values: Values) -> Values:
     """A run. Raises KeyError, TypeError or AttributeError where it is none."""
-    return {**values, "phases": [_phase(one) for one in values["phases"]], "places": [_place(one) for one in values["places"]]}
+    phases, places = [_phase(one) for one in values["phases"]], [_place(one) for one in values["places"]]
+    return {**values, "trial": _trial(values["trial"]), "phases": phases, "places": places}
 
 
 def facts(values: Values) -> Values:
@@ -45,7 +48,38 @@ def facts(values: Values) -> Values:
 
 def experiment(values: Values) -> Values:
     """An experiment. Raises KeyError, TypeError or AttributeError where it is none."""
-    return {**values, "workloads": [{**one, "events": [*map(_event, one.get("events", ()))]} for one in values["workloads"]]}
+    workloads = [{**_knobs(one), "events": [*map(_event, one.get("events", ()))]} for one in values["workloads"]]
+    factors = [{**one, "path": _path(one["path"]), "levels": [*map(_word, one["levels"])]} for one in values["factors"]]
+    targets, compare = [*map(_knobs, values["targets"])], values.get("compare")
+    return {**values, "targets": targets, "workloads": workloads, "factors": factors, "compare": compare and _path(compare)}
+
+
+def plan(values: Values) -> Values:
+    """A plan. Raises KeyError, TypeError or AttributeError where it is none."""
+    return {**values, "trials": [*map(_trial, values["trials"])]}
+
+
+def metric(name: str) -> str:
+    """The metric of a series."""
+    return name.replace(".band_", ".bucket_")
+
+
+def _trial(values: Values) -> Values:
+    return {**values, "levels": {_path(path): _word(level) for path, level in values["levels"].items()}}
+
+
+def _knobs(values: Values) -> Values:
+    return {**values, "knobs": {KNOBS.get(name, name): _word(value) for name, value in values["knobs"].items()}}
+
+
+def _path(path: str) -> str:
+    """The path of a knob: TARGET or WORKLOAD, and the knob."""
+    owner, dot, knob = path.partition(".")
+    return f"{owner}{dot}{KNOBS.get(knob, knob)}"
+
+
+def _word(value: object) -> object:
+    return WORDS.get(value, value) if isinstance(value, str) else value
 
 
 def _cold(key: str) -> str | None:
@@ -54,7 +88,7 @@ def _cold(key: str) -> str | None:
 
 
 def _phase(values: Values) -> Values:
-    kept = {name: item for name, item in values.items() if name not in OF_A_HOST}
+    kept = {name: _word(item) for name, item in values.items() if name not in OF_A_HOST}
     if "hosts" not in kept:
         kept["hosts"] = [{"host": HOST, **{name: values[name] for name in OF_A_HOST if name in values}}]
     return {**kept, "clients": [{**one, "errors": [*map(_error, one.get("errors", ()))]} for one in values["clients"]]}

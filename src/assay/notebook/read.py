@@ -58,7 +58,7 @@ def read_plan(folder: Path) -> tuple[Experiment, Plan]:
     """The experiment and its schedule. Raises DamagedError."""
     found = files.read_json(folder / layout.PLAN)
     try:
-        return older.read(Experiment, older.experiment, found["experiment"]), plain.from_plain(Plan, found["plan"])
+        return older.read(Experiment, older.experiment, found["experiment"]), older.read(Plan, older.plan, found["plan"])
     except (TypeError, KeyError) as error:
         raise DamagedError(f"found no plan in {folder / layout.PLAN}; expected what this version writes") from error
 

@@ -116,8 +116,8 @@ class Series:
     host: str
     subject: str
     metric: str
-    """`OPERATION.count|bytes|busy_ns|band_N_ns` for layer application (a band's operations took at most N ns, and longer than
-    those of the band below); else the observer's own name with its unit."""
+    """`OPERATION.count|bytes|busy_ns|bucket_N_ns` for layer application (operations of that latency bucket: at most N ns,
+    longer than the bucket below); else the observer's own name with its unit."""
     unit: str
     at_ns: array[int]
     """array('q')."""

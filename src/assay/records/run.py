@@ -17,7 +17,7 @@ class CacheState(StrEnum):
 
     COLD = "cold"
     WARM = "warm"
-    AS_LEFT = "as-left"
+    UNCHANGED = "unchanged"
 
 
 class Role(StrEnum):
@@ -56,7 +56,7 @@ class PhasePlan:
     operations: tuple[str, ...]
     directions: Mapping[str, Direction]
     measured: bool = True
-    cache: CacheState = CacheState.AS_LEFT
+    cache: CacheState = CacheState.UNCHANGED
     stop: StopRule = StopRule.WORK
     settings: tuple[Mapping[str, object], ...] = ()
     data_files: tuple[str, ...] = ()

@@ -81,7 +81,7 @@ def untimed(case: TrialCase) -> Iterator[str]:
 def unasked_calls(case: TrialCase, direction: Direction, asked: float) -> Iterator[str]:
     """The system calls of the own engine moved less than it says; foreign tools, io_uring and mmap have calls nobody counts."""
     calls = ladder.passed(case.phase, case.observations, Rung.SYSCALL, direction)
-    counted = not case.phase.values and knob(case, "io_path") not in ("io_uring", "mmap")
+    counted = not case.phase.values and knob(case, "ioengine") not in ("io_uring", "mmap")
     if counted and calls is not None and short(case, calls.bytes, asked):
         yield f"The load says it moved {said(asked)}, its system calls moved {said(calls.bytes)}."
 

@@ -15,7 +15,7 @@ from assay.evidence import ladder
 from assay.records import Bound, Direction, Finding, Measure, Rung, Scope, Severity, State
 from assay.rulekit.findings import found, knob, rate_of
 
-ALIKE = ("direct", "cpus", "workers", "size", "io_path", "depth", "think", "rate", "schedule")
+ALIKE = ("direct", "cpus", "workers", "size", "ioengine", "depth", "think", "rate", "schedule")
 """Knobs that must be the same for two measures to be comparable at all."""
 FLUSHED = ("each", "dsync")
 

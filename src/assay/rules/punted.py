@@ -79,9 +79,9 @@ RULE = Rule(
     check=check,
     about=About.ALL_LOAD_HOSTS,
     alternatives=(
-        'Only a few requests were handed on (a first write): where io_path = "psync" is no faster, the threads did little.',
+        'Only a few requests were handed on (a first write): where ioengine = "psync" is no faster, the threads did little.',
     ),
-    advice='Measure with io_path = "psync" and as many workers as there were requests in flight, or with direct = true on files'
+    advice='Measure with ioengine = "psync" and as many workers as there were requests in flight, or with direct = true on files'
     " that are laid out already; keep io_uring where it is what production uses, and say so.",
     sources=(
         "io_uring_enter(2), io_uring_register(2): IORING_REGISTER_IOWQ_MAX_WORKERS",

@@ -103,8 +103,8 @@ RULE = Rule(
         "The server keeps entries in a cache of its own (T10), or compresses what it sends: its storage is asked for less too.",
         "Another process read for it (a helper that is no child of the named one): name a control group instead of a pid file.",
     ),
-    advice="Restart the server and drop its files before each trial (`chill`), or make its data at least twice its memory; or"
-    " claim tier = server-cache, which is what most clients meet.",
+    advice="Restart the server and drop its files before each trial (`drop_caches`), or make its data at least twice its memory;"
+    " or claim tier = server-cache, which is what most clients meet.",
     sources=(
         "Traeger, Zadok, Joukov, Wright: A nine year study of file system and storage benchmarking, ACM TOS 4(2), 2008",
         "SPECstorage Solution 2020 run rules: a cache is legal, and the data grow with the load",

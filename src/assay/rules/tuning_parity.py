@@ -14,7 +14,20 @@ from assay.catalogue import Case, ComparisonCase, Rule
 from assay.records import Factor, Finding, Scope, Severity, State, TargetSpec
 from assay.rulekit.findings import found
 
-WHERE = ("path", "size", "image", "filesystem", "scratch", "keep", "direct_io", "prepare", "attach", "chill", "facts", "teardown")
+WHERE = (
+    "path",
+    "size",
+    "image",
+    "filesystem",
+    "scratch",
+    "keep",
+    "direct_io",
+    "prepare",
+    "attach",
+    "drop_caches",
+    "facts",
+    "teardown",
+)
 """Knobs that say what and where a target is, not how it is tuned."""
 LIMITS, FREE = "limit.", "variables."
 """How knobs begin that are a known speed, and values whose defaults nobody knows: their first level stands for it."""

@@ -151,8 +151,8 @@ def flush_mistakes(values: Values) -> tuple[str, ...]:
         (integer(values, "flush_every") and often != "none", f"found flush_every with flush {often}; expected one of them"),
         (call != "fsync" and not is_flushed(values), f"found flush_call {call} without flush; expected flush or flush_every"),
         (
-            not is_durable(values) and text(values, "io_path") == "mmap",
-            "found flush_call sync_file_range with io_path mmap; expected fsync: a mapping is flushed by msync",
+            not is_durable(values) and text(values, "ioengine") == "mmap",
+            "found flush_call sync_file_range with ioengine mmap; expected fsync: a mapping is flushed by msync",
         ),
     )
     return messages(mistakes)

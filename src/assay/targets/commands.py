@@ -1,4 +1,4 @@
-"""Any system that can be set up by commands: prepare, attach, chill, facts and teardown are argument lists from the file.
+"""Any system that can be set up by commands: prepare, attach, drop_caches, facts and teardown are argument lists from the file.
 
 In each argument {scratch}, {name}, {seed}, {trial}, {variables.NAME} and, after `prepare`, {path} stand for their values; a
 brace that is meant is doubled. What is measured is the directory `path`, or the one that `prepare` prints as its last line.
@@ -17,7 +17,7 @@ from assay.machine.placeholders import substitute, unknown
 from assay.machine.stack import mount_of, stack
 from assay.records import Endpoint, EndpointKind, Place, Server, ServerNode, Value
 
-STEPS = ("prepare", "attach", "chill", "facts", "teardown")
+STEPS = ("prepare", "attach", "drop_caches", "facts", "teardown")
 PROCESSES = ("server.pid_file", "server.cgroup")
 SERVER = (*PROCESSES, "server.data", "server.address", "server.requests")
 """What an experiment may say of the server behind the directory."""
@@ -100,13 +100,13 @@ def attach(host: Host, place: Place, client: int) -> Endpoint:
     return Endpoint(kind=EndpointKind.DIRECTORY, address=printed[-1].strip() if printed else place.address)
 
 
-def chill(host: Host, place: Place) -> None:
-    """Run `chill`. Raises RefusedError where the file has none: this system cannot be made cold."""
-    if not place.private["chill"]:
+def drop_caches(host: Host, place: Place) -> None:
+    """Run `drop_caches`. Raises RefusedError where the file has none: this system cannot be made cold."""
+    if not place.private["drop_caches"]:
         raise RefusedError(
-            f"found no `chill` in target {place.target}; expected a command for cache = cold: add one or use as-left"
+            f"found no `drop_caches` in target {place.target}; expected a command for cache = cold: add one or use unchanged"
         )
-    _step(host, place, "chill")
+    _step(host, place, "drop_caches")
 
 
 def facts(host: Host, place: Place) -> tuple[tuple[str, str], ...]:
@@ -175,7 +175,7 @@ TARGET = Target(
         Knob(name="path", kind=KnobKind.TEXT, help="directory to measure; where not set, the last line that `prepare` prints"),
         _step_knob("prepare", "argument list that sets the system up, before each trial"),
         _step_knob("attach", "argument list run once per client; may print that client's directory"),
-        _step_knob("chill", "argument list that makes its caches cold"),
+        _step_knob("drop_caches", "argument list that makes its caches cold"),
         _step_knob("facts", "argument list that prints `key = value` lines for the fingerprint"),
         _step_knob("teardown", "argument list that undoes `prepare`; also run after an interruption"),
         Knob(name="server.pid_file", kind=KnobKind.TEXT, help="file with the process id of the server behind the directory"),
@@ -194,7 +194,7 @@ TARGET = Target(
     install=install,
     prepare=prepare,
     attach=attach,
-    chill=chill,
+    drop_caches=drop_caches,
     facts=facts,
     detach=detach,
     teardown=teardown,

@@ -65,7 +65,7 @@ def attach(_host: Host, place: Place, _client: int) -> Endpoint:
     return Endpoint(kind=EndpointKind.DIRECTORY, address=place.address)
 
 
-def chill(host: Host, place: Place) -> None:
+def drop_caches(host: Host, place: Place) -> None:
     """Give back the cached pages of each file. Inodes and names stay cached. Raises RefusedError where that cannot be done."""
     files.drop_files(host, place.address, place.filesystem)
 
@@ -103,7 +103,7 @@ TARGET = Target(
     install=install,
     prepare=prepare,
     attach=attach,
-    chill=chill,
+    drop_caches=drop_caches,
     facts=facts,
     detach=detach,
     teardown=teardown,

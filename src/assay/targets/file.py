@@ -62,7 +62,7 @@ def attach(_host: Host, place: Place, _client: int) -> Endpoint:
     return Endpoint(kind=EndpointKind.FILE, address=str(place.private["path"]))
 
 
-def chill(host: Host, place: Place) -> None:
+def drop_caches(host: Host, place: Place) -> None:
     """Give back the cached pages of the file. Raises RefusedError where that cannot be done."""
     files.drop_files(host, str(place.private["path"]), place.filesystem)
 
@@ -111,7 +111,7 @@ TARGET = Target(
     install=install,
     prepare=prepare,
     attach=attach,
-    chill=chill,
+    drop_caches=drop_caches,
     facts=facts,
     detach=detach,
     teardown=teardown,

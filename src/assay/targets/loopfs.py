@@ -98,7 +98,7 @@ def attach(_host: Host, place: Place, _client: int) -> Endpoint:
     return Endpoint(kind=EndpointKind.DIRECTORY, address=place.address)
 
 
-def chill(host: Host, place: Place) -> None:
+def drop_caches(host: Host, place: Place) -> None:
     """Unmount, drop what is cached of the image, mount again: nothing of the file system stays in memory.
 
     Raises BusyError while somebody has a file open there, or another mount namespace keeps the file system.
@@ -190,7 +190,7 @@ TARGET = Target(
     install=install,
     prepare=prepare,
     attach=attach,
-    chill=chill,
+    drop_caches=drop_caches,
     facts=facts,
     detach=detach,
     teardown=teardown,

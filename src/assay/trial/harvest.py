@@ -215,13 +215,13 @@ def curves(answer: Answer) -> Iterator[Series]:
 
 
 def spread(answer: Answer, name: str, found: Mapping[str, Any]) -> Iterator[Series]:
-    """How many latencies fell into each band over time, cumulative; none of a phase that was too short for two looks."""
+    """Latencies that fell into each latency bucket over time, cumulative; none of a phase that was too short for two looks."""
     if len(found["at_ns"]) < 2:
         return
     at_ns = array("q", map(answer.at, found["at_ns"]))
     for place, upper_ns in enumerate(found["upper_ns"]):
         counts = [row[place] for row in found["count"]]
-        yield over_time(answer, (f"{name}.band_{upper_ns}_ns", "count"), at_ns, counts)
+        yield over_time(answer, (f"{name}.bucket_{upper_ns}_ns", "count"), at_ns, counts)
 
 
 def over_time(answer: Answer, what: tuple[str, str], at_ns: array[int], values: Sequence[float]) -> Series:

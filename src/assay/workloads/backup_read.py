@@ -39,7 +39,7 @@ KNOBS = (
     number("passes", "how often the tree is read; 1, or with duration until its end"),
     quantity("duration", "stop after this time; the tree is then read again and again", Unit.NANOSECONDS),
     quantity("think", "time of each walker before each file", Unit.NANOSECONDS),
-    choice("cache", "state of the caches before it is read", "as-left", "cold", "warm"),
+    choice("cache", "state of the caches before it is read", "unchanged", "cold", "warm"),
     *PLACEMENT,
 )
 
@@ -124,7 +124,7 @@ def reading(order: Order, values: Values, name: str) -> PhasePlan:
         operations=tuple(OPERATIONS),
         directions=OPERATIONS,
         measured=not is_first,
-        cache=CacheState.AS_LEFT if is_first else CacheState(text(values, "cache")),
+        cache=CacheState.UNCHANGED if is_first else CacheState(text(values, "cache")),
         stop=StopRule.TIME if ends else StopRule.WORK,
         settings=tuple({**shared, "part": client} for client in range(clients)),
         tree=root(order, values),

@@ -31,7 +31,7 @@ KNOBS = (
     number("ops", "stop after so many operations of each worker"),
     *load.LOAD,
     *load.STEADY,
-    choice("cache", "state of the caches before reads", "as-left", "cold", "warm"),
+    choice("cache", "state of the caches before reads", "unchanged", "cold", "warm"),
     *PLACEMENT,
 )
 
@@ -119,7 +119,7 @@ def plan(order: Order, values: Values, name: str) -> PhasePlan:
         name=name,
         operations=(*done, *((flush,) if flush else ())),
         directions={**done, **data.flush_directions(values, name)},
-        cache=CacheState(text(values, "cache")) if pattern.reads else CacheState.AS_LEFT,
+        cache=CacheState(text(values, "cache")) if pattern.reads else CacheState.UNCHANGED,
         stop=load.stop_rule(values, is_timed=bool(ends)),
         settings=tuple(setting(order, values, name, client) for client in range(len(order.endpoints))),
         data_files=regions.paths(order, values),

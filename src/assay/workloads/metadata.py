@@ -56,7 +56,7 @@ KNOBS = (
     number("workers", "threads of each client", 1, (1, 1024)),
     choice("sharing", "a directory for each worker of a client, or one for all of them", "own", "shared"),
     choice(
-        "cache", "state of the caches before stat, open, readdir, readdir_plus and a list of its own", "as-left", "cold", "warm"
+        "cache", "state of the caches before stat, open, readdir, readdir_plus and a list of its own", "unchanged", "cold", "warm"
     ),
     *LOAD,
     *PLACEMENT,
@@ -200,7 +200,7 @@ def phase(order: Order, step: Step) -> PhasePlan:
         operations=step.operations,
         directions=directions,
         measured=step.measured,
-        cache=CacheState(text(values, "cache")) if step.name in LOOKUPS else CacheState.AS_LEFT,
+        cache=CacheState(text(values, "cache")) if step.name in LOOKUPS else CacheState.UNCHANGED,
         stop=StopRule.TIME if step.measured and lasts_ns(values) else StopRule.WORK,
         settings=tuple(settings(order, step, client) for client in range(len(order.endpoints))),
         flush_in_clock="fsync" in step.operations,

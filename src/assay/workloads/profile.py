@@ -33,7 +33,7 @@ KNOBS = (
     quantity("size", "bytes of the data set of each client", Unit.BYTES, DEFAULT_SIZE),
     number("workers", "threads of each client, each with a stretch of its own", 1, (1, 1024)),
     Knob(
-        name="io_path",
+        name="ioengine",
         kind=KnobKind.CHOICE,
         help="how data go; psync, and io_uring where more than one request is in flight",
         choices=("psync", "io_uring", "mmap"),
@@ -45,7 +45,7 @@ KNOBS = (
     number("ops", "stop after so many requests of each worker"),
     *load.LOAD,
     *load.STEADY,
-    choice("cache", "state of the caches before it begins", "as-left", "cold", "warm"),
+    choice("cache", "state of the caches before it begins", "unchanged", "cold", "warm"),
     *PLACEMENT,
 )
 
@@ -56,7 +56,7 @@ def effective_knobs(knobs: Mapping[str, Value], profile: Profile) -> Values:
     values["depth"] = integer(values, "depth", profile.depth)
     if values["think"] is None and not load.is_open(values) and profile.think_ns:
         values["think"] = profile.think_ns
-    values["io_path"] = text(values, "io_path") or ("io_uring" if integer(values, "depth") > 1 else "psync")
+    values["ioengine"] = text(values, "ioengine") or ("io_uring" if integer(values, "depth") > 1 else "psync")
     return values
 
 
@@ -144,7 +144,7 @@ def layout(values: Values, clients: tuple[Stretches, ...]) -> PhasePlan:
 
 def mix(values: Values, profile: Profile, clients: tuple[Stretches, ...]) -> PhasePlan:
     """The measured phase of all clients."""
-    path, sync = text(values, "io_path"), text(values, "sync")
+    path, sync = text(values, "ioengine"), text(values, "sync")
     queue = {"depth": integer(values, "depth"), "batch": paths.batch(values)} if path == "io_uring" else {}
     ends = {"ops": values["ops"], "duration_ns": values["duration"], "load": load.load_setting(values, len(clients))}
     shared = {**profile.setting, "path": path, **queue, "direct": values["direct"], "sync": sync, **ends}
