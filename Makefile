@@ -48,7 +48,7 @@ check: .build/dev.stamp $(ENGINE) ## formatters, linters, types, import contract
 	$(BIN)/lint-imports --no-cache > .build/imports.log || { cat .build/imports.log; exit 1; }
 	cargo fmt --all --check
 	cargo clippy --release --locked --quiet --workspace --all-targets -- -D warnings
-	$(BIN)/pytest -q tests/test_catalogue.py tests/test_language.py
+	$(BIN)/pytest -q tests/test_catalogue.py tests/test_language.py tests/test_pages.py
 
 bench: build .build/dev.stamp ## measure the cost of the lab itself: engine, observers, noise (informational; takes long)
 	$(BIN)/python benchmarks/run.py

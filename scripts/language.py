@@ -23,7 +23,23 @@ LONGEST = 25
 OPENINGS = ("Of", "Where", "What", "Whoever")
 WORDS = r"told|said|stands|meant|looked at|others|meanwhile|whoever|processors?|runs an arm"
 # Pages and folders that are held to the rules by tests/test_language.py. A folder joins the list when it has no violation left.
-CLEAN: tuple[str, ...] = ("README.md", "DEVELOP.md", "ARCHITECTURE.md", "docs/concepts.md")
+CLEAN: tuple[str, ...] = (
+    "README.md",
+    "CHANGELOG.md",
+    "DEVELOP.md",
+    "ARCHITECTURE.md",
+    "docs/audit.md",
+    "docs/concepts.md",
+    "docs/contracts.md",
+    "docs/decisions",
+    "docs/engine-protocol.md",
+    "docs/experiment-file.md",
+    "docs/export.md",
+    "docs/howto",
+    "docs/notebook.md",
+    "docs/python.md",
+    "docs/stat-json.md",
+)
 EVERYWHERE = ("README.md", "CHANGELOG.md", "DEVELOP.md", "ARCHITECTURE.md", "docs", "src/assay")
 PLUGS = ("targets", "workloads", "observers", "rules", "parsers")  # the first line of a plug's docstring is its help
 HELP = ("cli/verbs.py", "cli/looking.py", "cli/measuring.py", "laboratory/api.py", "__init__.py")  # docstrings a user reads

@@ -94,10 +94,10 @@ def test_a_percentile_is_told_by_its_mean_latency():
     assert "; mean latency " in steady.statement
 
 
-def test_too_few_points_and_foreign_tools_tell_nothing():
+def test_too_few_points_and_external_tools_tell_nothing():
     assert of(noise("few", 12)).statement == "cannot tell: it is known at 12 points of time; expected at least 20"
-    foreign = of(noise("foreign"), values={"create.ops_per_s": 1000.0})
-    assert (foreign.state, foreign.statement) == (CourseState.UNKNOWN, "cannot tell: nobody counted it meanwhile")
+    external = of(noise("external"), values={"create.ops_per_s": 1000.0})
+    assert (external.state, external.statement) == (CourseState.UNKNOWN, "cannot tell: nobody counted it meanwhile")
 
 
 def test_clients_that_never_ran_together_have_no_course():

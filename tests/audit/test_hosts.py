@@ -62,8 +62,8 @@ HOST_SERIES = (
     ("clock", "boot_time_s", (1.7e9, 1.7e9)),
     ("memory", "dirty_bytes", (0.0, 0.0)),
     ("pressure", "memory_full_ns", (0.0, 0.0)),
-    ("foreign", "cpu_ns", (0.0, 1e6)),
-    ("foreign", "own_cpu_ns", (0.0, 1e6)),
+    ("other_processes", "cpu_ns", (0.0, 1e6)),
+    ("other_processes", "own_cpu_ns", (0.0, 1e6)),
     ("lab", "cpu_ns", (0.0, 1e6)),
     ("network", "rx_errors", (0.0, 0.0)),
 )
@@ -182,11 +182,11 @@ def test_of_several_load_hosts_the_worst_finding_counts_and_names_its_host():
     assert (together.host, together.role) == (None, HostRole.LOAD)
 
 
-def test_quiet_windows_are_those_of_the_same_host():
+def test_idle_baselines_are_those_of_the_same_host():
     case = whole(but(READ, before_bytes=MIB))
     other = replace(case, observations=also_of(case.observations, "s", 10).on("local", "s"))
     (mine,) = [one for one in case.observations.readings if (one.rung, one.span, one.direction) == ("L9", "clock", "read")]
-    windows = ladder.quiet_windows(case.phase, other.observations, mine)
+    windows = ladder.idle_baselines(case.phase, other.observations, mine)
     assert [(one.host, one.bytes) for one in windows] == [("local", MIB)]
 
 

@@ -26,7 +26,7 @@ LOOKING = (
     "survey",
     "check",
 )
-MEASURING = ("quick", "run", "load", "stat", "weigh")
+MEASURING = ("quick", "run", "load", "stat", "selftest")
 VERBS = (*MEASURING, *LOOKING)
 
 

@@ -8,7 +8,7 @@ import notebook_records as made
 from assay.audit import judge
 from assay.cli.show import show
 from assay.laboratory.results import judged_run
-from assay.notebook import read, tables
+from assay.notebook import read, sql
 from assay.notebook.store import Store
 from course_cases import LATENCY, noise, scene
 
@@ -36,7 +36,7 @@ def test_what_was_kept_is_read(kept):
 def test_they_are_a_table(kept):
     folder, judged = kept
     query = f"SELECT run, kind, state, statement, changes->>'$[0].at_ns' FROM courses WHERE measure = '{made.RATE}'"
-    ((run, kind, state, statement, at_ns),) = tables.sql(folder.parent, query).rows
+    ((run, kind, state, statement, at_ns),) = sql.query(folder.parent, query).rows
     course = judged.courses[made.RATE]
     assert (run, kind, state, statement) == (judged.id, "rate", "not steady", course.statement)
     assert int(at_ns) == course.changes[0].at_ns

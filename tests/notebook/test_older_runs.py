@@ -81,9 +81,11 @@ def test_evidence_of_schema_1_is_of_local():
     assert set(seen.missing) == {
         Missing(host="local", phase=None, key="L9.flush", reason="no such counter"),
         Missing(host="local", phase="fill", key="cache.cold", reason="/t cannot be unmounted"),
+        Missing(host="local", phase=None, key="other_processes.read_bytes", reason="not root"),
     }
     assert seen.gaps == (Gap(host="local", phase=None, observer="block", thousandths=1100),)
-    assert {one.metric for one in seen.series} == {"create.count", "empty.count", "create.bucket_1000_ns"}
+    assert {one.metric for one in seen.series} == {"create.count", "empty.count", "create.bucket_1000_ns", "cpu_ns"}
+    assert {one.layer for one in seen.series} == {"application", "other_processes"}
     assert seen.longest_gaps() == {"block": 1100}
 
 
@@ -94,11 +96,3 @@ def test_an_older_notebook_is_judged_and_takes_new_runs(tmp_path):
         kept.add(made.run(kept.plan.trials[1]), made.observations())
     assert len(read.scan(folder).runs) == 2
     assert read.observations(folder, layout.run_id(kept.plan.trials[1].id, 1)) == made.observations()
-
-
-def test_a_later_schema_is_refused_by_name(tmp_path):
-    folder = shutil.copytree(FOLDER, tmp_path / FOLDER.name)
-    (manifest,) = folder.glob("trials/*/*/manifest.json")
-    manifest.write_text(manifest.read_text().replace('"schema":1', f'"schema":{layout.SCHEMA + 1}'))
-    (reason,) = read.scan(folder).damaged.values()
-    assert f"form {layout.SCHEMA + 1}" in reason

@@ -4,7 +4,7 @@ import pytest
 
 import notebook_records as made
 from assay.errors import UsageError
-from assay.notebook import read, tables
+from assay.notebook import read, sql, tables
 from assay.notebook.store import Store
 from assay.records import Cell, Comparison, Conclusion, Estimate, Results
 
@@ -57,19 +57,19 @@ def lab(tmp_path_factory):
     ],
 )
 def test_every_table_answers(lab, query, expected):
-    assert [*tables.sql(lab, query).rows] == expected
+    assert [*sql.query(lab, query).rows] == expected
 
 
 def test_every_table_with_runs_names_trial_and_attempt(lab):
     for name in (*tables.RUN_ROWS, "facts", "verdicts", "findings", *tables.PARQUET, "series_rows", "histogram_rows"):
-        found = tables.sql(lab, f"SELECT DISTINCT run, trial, attempt FROM {name} ORDER BY run").rows
+        found = sql.query(lab, f"SELECT DISTINCT run, trial, attempt FROM {name} ORDER BY run").rows
         assert found == (("0001/1", 1, 1), ("0002/1", 2, 1)), name
 
 
 def test_columns_are_named_and_every_table_is_listed(lab):
-    found = tables.sql(lab, "SELECT 1 AS one, 'x' AS two")
-    assert found == tables.Table(columns=("one", "two"), rows=((1, "x"),))
-    listed = {row[0] for row in tables.sql(lab, "SHOW TABLES").rows}
+    found = sql.query(lab, "SELECT 1 AS one, 'x' AS two")
+    assert found == sql.QueryResult(columns=("one", "two"), rows=((1, "x"),))
+    listed = {row[0] for row in sql.query(lab, "SHOW TABLES").rows}
     assert {*tables.COLUMNS, *tables.PARQUET} <= listed
 
 
@@ -86,7 +86,7 @@ def test_columns_are_named_and_every_table_is_listed(lab):
 )
 def test_what_cannot_be_answered_is_told(lab, query):
     with pytest.raises(UsageError, match="expected SQL over runs"):
-        tables.sql(lab, query)
+        sql.query(lab, query)
 
 
 def test_a_damaged_trial_is_left_out(lab):
@@ -95,6 +95,6 @@ def test_a_damaged_trial_is_left_out(lab):
     kept = path.read_bytes()
     path.write_bytes(kept[:20])
     try:
-        assert tables.sql(lab, "SELECT DISTINCT run FROM series").rows == (("0002/1",),)
+        assert sql.query(lab, "SELECT DISTINCT run FROM series").rows == (("0002/1",),)
     finally:
         path.write_bytes(kept)

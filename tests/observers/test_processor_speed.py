@@ -6,8 +6,7 @@ from dataclasses import dataclass
 import pytest
 
 from assay.errors import EvidenceError
-from assay.hosts.local import Local
-from assay.hosts.spin import PIECES, spin
+from assay.hosts.local import PIECES, Local, timed_pieces
 from assay.observers.processor_speed import OBSERVER
 from assay.records import Edge, FactClass, Subject, When
 from observer_looks import look
@@ -81,7 +80,7 @@ def test_a_host_that_shows_nothing_says_so(tmp_path):
 
 def test_the_real_work_is_timed_on_one_processor_and_the_thread_is_free_again():
     allowed = os.sched_getaffinity(0)
-    pieces = spin()
+    pieces = timed_pieces()
     assert len(pieces) == PIECES
     assert min(pieces) > 10_000, "a piece is much longer than a reading of the clock"
     assert os.sched_getaffinity(0) == allowed

@@ -70,7 +70,7 @@ def test_rates_alone_cannot_be_added_up():
     assert "print their bytes" in finding.statement
 
 
-def test_it_is_about_rates_that_foreign_programs_tell():
+def test_it_is_about_rates_that_external_programs_tell():
     assert "tells its rate alone" in RULE.applies(case(rate=1e6, figure="ops_per_s"))
     assert "E05" in RULE.applies(case(rate=1e6, amount=10, seconds=1.0))
     assert RULE.applies(case_of(Made(figure="latency_p99_ns"), "S01")) == "no rate"

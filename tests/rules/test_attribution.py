@@ -74,7 +74,7 @@ def test_it_applies_where_a_device_is_claimed_and_there_is_one(claim, devices, a
     assert RULE.applies(replace(case, claim=Claim(durability=Durability.STABLE_MEDIA))) is None
 
 
-def test_the_quiet_window_of_the_next_phase_counts_as_well():
+def test_the_idle_baseline_of_the_next_phase_counts_as_well():
     case = case_of(but(READS, before_bytes=40 * MIB), "E03")
     (before,) = case.observations.rung("p", Rung.LOWEST_DEVICE, Direction.READ, Span.BEFORE)
     later = [
@@ -83,4 +83,4 @@ def test_the_quiet_window_of_the_next_phase_counts_as_well():
     ]
     seen = replace(case.observations, readings=(*case.observations.readings, *later))
     step = ladder.lowest_device(case.phase, seen, Direction.READ)
-    assert step.foreign_bytes == 20 * MIB
+    assert step.other_processes_bytes == 20 * MIB

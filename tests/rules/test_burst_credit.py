@@ -67,7 +67,7 @@ def test_what_is_not_judged():
     load = LoadTotal(late=0, unstarted=0, backlog_max_ns=0)
     opened = replace(one.phase, clients=tuple(replace(client, load=load) for client in one.phase.clients))
     assert "schedule" in (RULE.applies(replace(one, phase=opened)) or "")
-    assert "foreign" in (RULE.applies(case_of(Made(values={"read.bytes": 1.0}), "W03")) or "")
+    assert "external" in (RULE.applies(case_of(Made(values={"read.bytes": 1.0}), "W03")) or "")
 
 
 def test_too_few_points_are_unverified():

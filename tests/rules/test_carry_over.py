@@ -154,8 +154,8 @@ def test_what_touches_no_storage_is_not_judged():
     case = case_of(Made(), "W07")
     idle = replace(case, phase=replace(case.phase, directions={}))
     assert RULE.applies(idle) == "a phase that touches no storage"
-    foreign = replace(idle, phase=replace(idle.phase, values={"command.elapsed_ns": 1.0}))
-    assert RULE.applies(foreign) is None, "what a command moves is not known"
+    external = replace(idle, phase=replace(idle.phase, values={"command.elapsed_ns": 1.0}))
+    assert RULE.applies(external) is None, "what a command moves is not known"
 
 
 def test_its_thresholds_are_those_of_the_audit():

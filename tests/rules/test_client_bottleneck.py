@@ -1,4 +1,4 @@
-"""L01: busy and idle threads, threads kept from running by others, a full host, pressure, short phases, foreign commands."""
+"""L01: busy and idle threads, threads kept from running by others, a full host, pressure, short phases, external commands."""
 
 from dataclasses import replace
 

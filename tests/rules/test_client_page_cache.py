@@ -162,7 +162,7 @@ def test_pages_stand_in_where_nobody_counted_the_process():
     assert brought(0).state is State.FAIL
 
 
-def test_direct_reads_bring_no_pages_and_of_a_foreign_program_it_is_not_known():
+def test_direct_reads_bring_no_pages_and_of_a_external_program_it_is_not_known():
     read = Seen(storage_bytes=256 * MIB)
     assert brought(0, seen=read, knobs={"direct": True}).state is State.PASS
     assert brought(0, seen=read, values={"read.bytes": 256.0 * MIB}).state is State.PASS

@@ -53,7 +53,7 @@ def test_another_source_after_qualifies():
     assert found.relabel == "timed by a clock that changed from tsc to hpet"
 
 
-def test_a_wall_clock_that_was_set_spoils_a_foreign_tools_time_and_not_ours():
+def test_a_wall_clock_that_was_set_spoils_a_external_tools_time_and_not_ours():
     ours = RULE.check(case(booted=(100.0, 97.0)))
     assert (ours.state, ours.severity, ours.relabel) == (State.FAIL, Severity.NOTES, None)
     theirs = RULE.check(case(booted=(100.0, 97.0), values={"read.elapsed_ns": 1e9}, figure="elapsed_ns"))

@@ -39,7 +39,7 @@ def test_requests_that_were_tried_again_count_once():
     assert judged(but(tried, lower_bytes=100 * MIB)).state is State.FAIL
 
 
-def test_noise_of_the_quiet_window_widens_the_device_not_the_claim():
+def test_noise_of_the_idle_baseline_widens_the_device_not_the_claim():
     assert judged(but(READ, lower_bytes=260 * MIB, before_bytes=200 * MIB)).state is State.PASS
 
 

@@ -29,7 +29,7 @@ def test_random_above_sequential_is_bounded_or_invalid():
     assert RULE.check(random_against_sequential(100 * MIB)).severity is Severity.INVALIDATES
 
 
-def test_of_a_foreign_tools_measures_nobody_knows_how_many_requests_were_in_flight():
+def test_of_a_external_tools_measures_nobody_knows_how_many_requests_were_in_flight():
     bad = random_against_sequential(100 * MIB)
     tools = replace(bad, phase=replace(bad.phase, values={"random_read.bytes_per_s": 256.0 * MIB}))
     assert RULE.check(tools).severity is Severity.NOTES

@@ -1,4 +1,4 @@
-"""G04: failed operations, few, some and many; failed flushes; what a foreign tool tells; what is no failure."""
+"""G04: failed operations, few, some and many; failed flushes; what an external tool tells; what is no failure."""
 
 from dataclasses import replace
 
@@ -84,7 +84,7 @@ def test_where_failures_are_the_figure_it_is_not_asked():
     assert RULE.applies(case()) is None
 
 
-def test_a_foreign_tool_is_judged_by_what_it_tells():
+def test_a_external_tool_is_judged_by_what_it_tells():
     silent = case(values={"read.bytes_per_s": 1e6})
     assert "exit status 0" in RULE.applies(silent)
     told = {"read.bytes_per_s": 1e6, "read.count": 990.0, "read.errors": 10.0}

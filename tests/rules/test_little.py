@@ -67,7 +67,7 @@ def test_few_samples_fall_back_to_the_sum_of_latencies():
     assert "sum of all latencies" in finding.statement
 
 
-def test_open_loads_and_foreign_tools_are_not_its_business():
+def test_open_loads_and_external_tools_are_not_its_business():
     assert RULE.applies(case_of(Made(claim=Claim(load=Load.OPEN)), "L07"))
     assert RULE.applies(case_of(Made(values={"read.bytes_per_s": 1.0}), "L07"))
 

@@ -97,7 +97,7 @@ def test_a_known_limit_is_told_by_others():
     assert RULE.applies(case()) is None
 
 
-def test_paced_loads_and_foreign_tools_ask_for_what_they_get():
+def test_paced_loads_and_external_tools_ask_for_what_they_get():
     one = case()
     load = LoadTotal(late=0, unstarted=0, backlog_max_ns=0)
     clients = tuple(replace(client, load=load) for client in one.phase.clients)

@@ -114,10 +114,10 @@ def test_few_points_leave_the_five_rounds():
     assert RULE.check(case([1000] * 3 + [400] * 3)).state is State.FAIL
 
 
-def test_nothing_done_and_foreign_tools_are_unverified():
+def test_nothing_done_and_external_tools_are_unverified():
     assert RULE.check(case([0] * 60)).state is State.UNVERIFIED
-    foreign = case_of(Made(values={"read.ops_per_s": 5.0}, figure="ops_per_s", claim=Claim(regime=Regime.STEADY)), "W02")
-    assert RULE.check(foreign).state is State.UNVERIFIED
+    external = case_of(Made(values={"read.ops_per_s": 5.0}, figure="ops_per_s", claim=Claim(regime=Regime.STEADY)), "W02")
+    assert RULE.check(external).state is State.UNVERIFIED
 
 
 def test_only_claims_of_a_steady_state_are_judged():

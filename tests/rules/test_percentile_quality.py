@@ -80,7 +80,7 @@ def test_nothing_done_is_unverified():
 TOLD = {"read.latency_p99_ns": 5e6, "read.count": 298.0}
 
 
-def test_a_foreign_tool_is_judged_by_the_number_that_it_tells():
+def test_a_external_tool_is_judged_by_the_number_that_it_tells():
     found = RULE.check(case(1, values=TOLD))
     assert (found.state, found.bound) == (State.FAIL, None)
     assert RULE.check(case(1, values={**TOLD, "read.count": 299.0})).state is State.PASS

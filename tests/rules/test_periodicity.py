@@ -81,7 +81,7 @@ def test_the_rate_of_a_schedule_is_the_schedules():
     assert "schedule" in (RULE.applies(case(swinging(45), opened=True)) or "")
     assert RULE.applies(case(swinging(45), opened=True, figure="latency_p99_ns")) is None
     assert "neither" in (RULE.applies(case(swinging(45), figure="errors")) or "")
-    assert "foreign" in (RULE.applies(case_of(Made(values={"read.bytes": 1.0}), "W06")) or "")
+    assert "external" in (RULE.applies(case_of(Made(values={"read.bytes": 1.0}), "W06")) or "")
 
 
 def test_too_few_points_are_unverified():

@@ -63,7 +63,7 @@ def test_what_somebody_else_wrote_passes():
     assert RULE.check(case_of(READ, "T11")).state is State.UNVERIFIED, "the phase names no files"
 
 
-def test_a_foreign_command_is_a_writer_too():
+def test_a_external_command_is_a_writer_too():
     assert judged(READ, operation="command", values={"write.bytes": 1.0}).state is State.FAIL
     assert judged(READ, operation="command").state is State.FAIL
 

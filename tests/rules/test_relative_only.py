@@ -11,7 +11,7 @@ RULE = catalogue.find("rules", "relative_only")
 
 
 def reading(pattern, figure="spool.create.count", **knobs):
-    """A case whose numbers a regular expression reads in what a foreign tool says."""
+    """A case whose numbers a regular expression reads in what an external tool says."""
     found = case("S12", lambda t: 100.0 + t.id, measure=figure, blocks=3)
     spec = WorkloadSpec(name="spool", kind="command", knobs={"parse": "regex", "pattern": pattern, **knobs})
     return replace(found, experiment=replace(found.experiment, workloads=(spec,)))

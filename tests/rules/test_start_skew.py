@@ -61,7 +61,7 @@ def test_one_client_is_not_its_business():
     assert RULE.applies(case_of(Made(), "W04"))
 
 
-def test_a_foreign_tools_clients_give_no_bound_since_nobody_counted_inside():
+def test_a_external_tools_clients_give_no_bound_since_nobody_counted_inside():
     made = Made(starts=(0.0, 2.0), ends=(10.0, 12.0), values={"read.bytes_per_s": 1e8})
     finding = RULE.check(case_of(made, "W04"))
     assert (finding.state, finding.bound) == (State.FAIL, None)
@@ -97,7 +97,7 @@ def test_the_bracket_holds_the_percentile_of_every_part(inside, outside, share):
 
 
 def calls_of(*spans, operation="read"):
-    """A foreign command in which a tool was called several times, each call with what it said and when it ran."""
+    """An external command in which a tool was called several times, each call with what it said and when it ran."""
     made = Made(starts=tuple(start for start, _ in spans), ends=tuple(end for _, end in spans))
     case = case_of(made, "W04")
     clients = tuple(

@@ -84,7 +84,7 @@ def test_another_draw_of_the_same_data_is_told_from_other_data_by_the_ranges():
     assert "only another draw" in few.statement
 
 
-def test_a_foreign_command_is_judged_by_what_it_tells():
+def test_a_external_command_is_judged_by_what_it_tells():
     told = {"write.count": 100.0, "write.bytes": 409600.0}
     assert judged([ran({"command": 1}, values={"write.elapsed_ns": 5.0})], [ran({"command": 1})]).state is State.UNVERIFIED
     assert (

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay import catalogue
+from assay.answer.wording import labels
 from assay.catalogue import Order
 from assay.experiment import read
 from assay.hosts.local import Local
@@ -144,7 +145,7 @@ def failed(verdict):
 def test_a_cold_tree_is_read_from_the_device(told, name):
     verdict = told.verdicts[name]
     is_sound = verdict.state in (VerdictState.SOUND, VerdictState.BOUNDED)
-    assert is_sound or (failed(verdict) and failed(verdict) <= NOISE), verdict.label
+    assert is_sound or (failed(verdict) and failed(verdict) <= NOISE), labels.label(verdict)
     assert "T01" not in failed(verdict)
 
 
@@ -152,7 +153,7 @@ def test_a_cold_tree_is_read_from_the_device(told, name):
 def test_a_warm_tree_is_called_one_of_memory(told):
     verdict = told.verdicts["warm.read.bytes_per_s"]
     assert (verdict.state, "T01" in failed(verdict)) == (VerdictState.INVALID, True)
-    assert "page-cache bandwidth" in verdict.label
+    assert "page-cache bandwidth" in labels.label(verdict)
     warm = told.verdicts["warm.file.ops_per_s"].findings
     assert next(finding.state for finding in warm if finding.rule == "T12") is State.FAIL
 

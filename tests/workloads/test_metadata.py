@@ -19,7 +19,7 @@ from assay.workloads.metadata import CREATES, KNOBS, LISTS, LOOKUPS, OPERATIONS,
 from trial_stage import HURRY, Laboratory, trial
 from trial_stage import engine as engine_path
 
-POPULATION = """
+SIZES = """
 title = "Few"
 source = "made up for this test"
 sizes = [{ up_to = "4 KiB", files = 3, bytes = 3001 }, { up_to = "8 KiB", files = 0, bytes = 0 }, { files = 1, bytes = 9000 }]
@@ -144,9 +144,9 @@ def test_a_load_is_offered_to_what_is_measured_by_all_clients_together():
     assert (layout.settings[0]["load"], len(stat.settings[0]["load"]["schedule"])) == ({}, 1)
 
 
-def test_sizes_come_from_a_population(tmp_path):
-    (tmp_path / "few.toml").write_text(POPULATION)
-    knobs = {"population": str(tmp_path / "few.toml"), "count": 1000}
+def test_sizes_come_from_a_size_distribution(tmp_path):
+    (tmp_path / "few.toml").write_text(SIZES)
+    knobs = {"size_distribution": str(tmp_path / "few.toml"), "count": 1000}
     assert WORKLOAD.check(knobs) == ()
     planned = phases(operations=("create",), **knobs)[0]
     assert planned.directions == {"create": Direction.WRITE}
@@ -154,18 +154,18 @@ def test_sizes_come_from_a_population(tmp_path):
     mean, deviation = 4096 * 6 / 4, 2 * 4096 * 3**0.5 / 4
     more = WORKLOAD.space(knobs) - WORKLOAD.space({"count": 1000})
     assert more == pytest.approx(1000 * mean + 3 * 1000**0.5 * deviation, abs=2)
-    assert WORKLOAD.inputs(knobs) == {"population": "[[1000,3],[9000,1]]"}
+    assert WORKLOAD.inputs(knobs) == {"size_distribution": "[[1000,3],[9000,1]]"}
     assert WORKLOAD.inputs({}) == {}
 
 
-def test_every_mistake_of_a_population_is_one_of_the_workload(tmp_path):
+def test_every_mistake_of_a_size_distribution_is_one_of_the_workload(tmp_path):
     (tmp_path / "bad.toml").write_text('title = "x"\nsizes = [{ files = -1, bytes = 2 }]\n')
-    found = WORKLOAD.check({"population": str(tmp_path / "bad.toml"), "file_bytes": 3})
+    found = WORKLOAD.check({"size_distribution": str(tmp_path / "bad.toml"), "file_bytes": 3})
     assert len(found) == 3
     assert any("bad.toml:2:" in mistake for mistake in found)
     (tmp_path / "large.toml").write_text('title = "x"\nsource = "y"\nsizes = [{ files = 1, bytes = 2000000000 }]\n')
-    assert any("2,000,000,000" in mistake for mistake in WORKLOAD.check({"population": str(tmp_path / "large.toml")}))
-    assert any("No such file" in mistake for mistake in WORKLOAD.check({"population": str(tmp_path / "none.toml")}))
+    assert any("2,000,000,000" in mistake for mistake in WORKLOAD.check({"size_distribution": str(tmp_path / "large.toml")}))
+    assert any("No such file" in mistake for mistake in WORKLOAD.check({"size_distribution": str(tmp_path / "none.toml")}))
 
 
 def test_clients_that_share_a_directory_use_numbers_that_do_not_meet():
@@ -191,7 +191,7 @@ def test_clients_that_share_a_directory_use_numbers_that_do_not_meet():
         ({"spread": 1000, "workers": 1000}, "1,000,000 directories"),
         ({"operations": ("stat", "unlink"), "schedule": ("1 s at 5 /s",)}, "schedule with several phases"),
         ({"think": 5, "rate": 5}, "think with rate"),
-        ({"file_bytes": 5, "population": "x"}, "file_bytes with population"),
+        ({"file_bytes": 5, "size_distribution": "x"}, "file_bytes with size_distribution"),
         ({"operations": ("stat", "create")}, "before create"),
         ({"operations": ("unlink", "stat")}, "unlink last"),
         ({"operations": ("create", "list"), "count": 10, "list_every": 11}, "list_every 11"),

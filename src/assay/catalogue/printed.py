@@ -1,4 +1,4 @@
-"""Numbers as foreign tools print them: a value and half a unit of its last digit, and how a parser is made of them.
+"""Numbers as external tools print them: a value and half a unit of its last digit, and how a parser is made of them.
 
 A parser's own function only yields `(OPERATION.FIGURE, Printed)` pairs in base units. `values` and `halves` make `Parser.parse`
 and `Parser.resolution` of it, which hold the law of all parsers: figures that are finite and not negative, or EvidenceError.

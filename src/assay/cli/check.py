@@ -34,7 +34,7 @@ def check(words: Sequence[str], *, as_json: bool, gate: Gate) -> int:
     statement = reading.read(text)
     if not statement.figures:
         raise UsageError("\n".join([f"found no figure in {text!r}; expected a claim such as {EXAMPLE}", *quoted(statement)]))
-    thresholds = {rule: limits.thresholds(rule) for rule in RULES}
+    thresholds = {rule.id: limits.thresholds(rule.id) for rule in RULES}
     findings = arithmetic.check(Case(statement=statement, thresholds=thresholds, matters=Experiment.matters_share))
     state = judged(findings)
     if as_json:

@@ -11,7 +11,7 @@ from assay.laboratory.results import current
 from assay.notebook import read as notebook
 from assay.notebook.export import Format
 from assay.notebook.export import export as write
-from assay.notebook.tables import Kept
+from assay.notebook.sql import Kept
 
 
 def export(lab: Path, which: str | None, form: str, to: Path, names: tuple[str, ...], *, as_json: bool) -> int:

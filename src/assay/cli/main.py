@@ -1,6 +1,6 @@
 """The `assay` command: `stat` at once, every other verb through the library that reads the words of the call.
 
-`stat` has a budget: it weighs on the machine that it measures. So it is dispatched before that library is imported.
+`stat` has a budget: it loads the machine that it measures. So it is dispatched before that library is imported.
 """
 
 from __future__ import annotations
@@ -35,6 +35,6 @@ def main() -> None:
         app(["--gate=on" if word == "--gate" else word for word in sys.argv[1:]])
     except SystemExit as end:
         if end.code == INTERRUPTED:  # typer, too, ends so where the signal comes before a verb has begun
-            kept = "" if sys.argv[1:2] in (["load"], ["weigh"]) else ", what was measured is kept"  # these have no notebook
+            kept = "" if sys.argv[1:2] in (["load"], ["selftest"]) else ", what was measured is kept"  # these have no notebook
             print(f"assay: interrupted; what was set up has been undone{kept}", file=sys.stderr)
         raise

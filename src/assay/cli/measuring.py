@@ -79,7 +79,7 @@ def stat(words: Annotated[list[str] | None, typer.Argument(metavar="[OPTIONS] --
     finish(lambda: verb(words or []))
 
 
-def weigh(
+def selftest(
     audit: Annotated[
         bool, typer.Option("--audit", help="Run planted lies and their sound twins: what do the rules say?")
     ] = False,
@@ -103,12 +103,12 @@ def weigh(
     ] = Gate.OFF,
     progress: ProgressOption = ProgressMode.AUTO,
 ) -> None:
-    """Weigh the lab: its cost, and how often it is right.
+    """Test the lab itself: its cost, and how often it is right.
 
     Alone, in some seconds: the processor time of a look of each observer, the engine's own loop, the start of 16 clients.
     The audit takes about eight minutes a round; what this user or machine cannot run is skipped with the reason."""
     from assay.cli.selftest import Request
-    from assay.cli.selftest import weigh as verb
+    from assay.cli.selftest import selftest as verb
 
     request = Request(
         audit=audit,

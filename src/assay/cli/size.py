@@ -11,7 +11,7 @@ from assay.cli.beside import beside
 from assay.errors import AssayError, RefusedError
 from assay.notebook import read as notebook
 from assay.plain import to_plain
-from assay.report import chain as picture
+from assay.report import drawn as picture
 from assay.report.charts.chain import Bar, Drawing
 from assay.report.charts.figure import Table
 from assay.sizing import read, wording
@@ -125,12 +125,12 @@ def draw(sized: Sized, path: Path) -> None:
     )
     drawing = Drawing(title=sized.chain.title, sentence=wording.answer(sized), bars=bars)
     price = wording.costs(sized)
-    page = picture.Page(
+    page = picture.ChainPage(
         question=sized.chain.question,
         tables=tuple((heading, Table(head=head, rows=rows)) for heading, head, rows in tables(sized)),
         remarks=(*((price,) if price else ()), *wording.how(sized), *wording.remarks(sized)),
     )
     try:
-        picture.write(drawing, page, path)
+        picture.write(picture.of_chain(drawing, page), path)
     except OSError as error:
         raise RefusedError(f"found that {path} cannot be written ({error.strerror}); expected room and permission") from error

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from assay.errors import UsageError
-from assay.notebook import tables as notebook
+from assay.notebook import sql as notebook
 from assay.terminal.table import Row, table
 
 
@@ -16,7 +16,7 @@ def sql(lab: Path, query: str, *, as_json: bool, as_csv: bool) -> int:
     """Answer a query over all experiments of a lab. Raises UsageError."""
     if as_json and as_csv:
         raise UsageError("found --json and --csv; expected one of them")
-    found = notebook.sql(lab, query)
+    found = notebook.query(lab, query)
     if as_json:
         print(json.dumps([dict(zip(found.columns, row, strict=True)) for row in found.rows], default=str))
     elif as_csv:

@@ -1,4 +1,4 @@
-"""The age and size population of a tree, and what a second tier would hold: table, picture, profile or list of paths."""
+"""The distribution by age and size of a tree, and what a second tier would hold: table, picture, profile or list of paths."""
 
 from __future__ import annotations
 
@@ -15,15 +15,14 @@ from pathlib import Path
 
 from assay.errors import RefusedError, UsageError
 from assay.plain import to_plain
-from assay.report import population as picture
+from assay.report import drawn as picture
 from assay.report.charts.figure import Table
 from assay.report.charts.matrix import Matrix, Share
-from assay.survey import mounts, profile, wording
-from assay.survey.filters import Clock, Filters, Words, keeper, resolve
-from assay.survey.names import shown
-from assay.survey.population import Counting, reaching
+from assay.survey import result, wording
+from assay.survey.filters import Clock, Filters, Words, keeper, printable, resolve
 from assay.survey.result import Group, Survey
-from assay.survey.walk import Inode, See, Walk, begin
+from assay.survey.size_distribution import Counting, reaching
+from assay.survey.walk import Inode, See, Walk, begin, coarse_access_times, mount_of, mount_table
 from assay.terminal.progress import SECOND_NS, ProgressMode
 from assay.terminal.table import Row, table
 
@@ -108,7 +107,7 @@ def _unwritable(request: Request) -> Iterator[str]:
     """What stands against the files that are to be written, known before a long walk."""
     for path in (request.picture, request.profile):
         if path is not None and not (path.parent.is_dir() and os.access(path.parent, os.W_OK) and not path.is_dir()):
-            yield f"found {shown(str(path))}, which cannot be written; expected a file in a directory that we may write"
+            yield f"found {printable(str(path))}, which cannot be written; expected a file in a directory that we may write"
     if request.picture is not None:
         try:
             picture.check(request.picture)
@@ -119,19 +118,19 @@ def _unwritable(request: Request) -> Iterator[str]:
 def walked(request: Request, filters: Filters, inodes: dict[str, Inode], now_ns: int, progress: Progress) -> Survey:
     """The walk itself; a list of paths is printed as they come."""
     counting = Counting(request.clock, now_ns, keeper(filters, request.clock, now_ns))
-    table = mounts.read()
+    table = mount_table()
     see = _listing(counting, LISTS[request.out]) if request.out in LISTS else _counting(counting)
     walk = Walk(inodes=inodes, mounts=table, cross=request.cross, see=see, tick=progress)
     met = walk.all()
-    held = [mounts.of(os.path.realpath(path), table) for path in inodes]
+    held = [mount_of(os.path.realpath(path), table) for path in inodes]
     return Survey(
-        directories=tuple(shown(path) for path in inodes),
+        directories=tuple(printable(path) for path in inodes),
         started_utc=datetime.fromtimestamp(now_ns / SECOND_NS, UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         clock=request.clock,
         filters=filters.said,
         crossed=request.cross,
-        coarse=mounts.coarse_access_times(held) if request.clock is Clock.ACCESSED else (),
-        population=counting.population(),
+        coarse=coarse_access_times(held) if request.clock is Clock.ACCESSED else (),
+        distribution=counting.distribution(),
         walked=met,
     )
 
@@ -165,7 +164,7 @@ def _written(request: Request, found: Survey) -> Iterator[Path]:
 
 def write_profile(found: Survey, path: Path) -> None:
     """Write the TOML profile. Raises RefusedError, OSError."""
-    path.write_text(profile.text(found), encoding="utf-8")
+    path.write_text(result.toml_profile(found), encoding="utf-8")
 
 
 def write_picture(found: Survey, path: Path) -> None:
@@ -175,12 +174,13 @@ def write_picture(found: Survey, path: Path) -> None:
         ("By size", wording.SIZE_HEAD, wording.size_rows(found)),
     )
     numbers = tuple((heading, Table(head=head, rows=rows)) for heading, head, rows in texts)
-    picture.write(matrix(found), picture.Page(total=wording.total(found), tables=numbers, remarks=wording.remarks(found)), path)
+    page = picture.MatrixPage(total=wording.total(found), tables=numbers, remarks=wording.remarks(found))
+    picture.write(picture.of_matrix(matrix(found), page), path)
 
 
 def matrix(found: Survey) -> Matrix:
     """The shares that the picture shows, of what the filters keep."""
-    counts, done = found.population, wording.DONE[found.clock]
+    counts, done = found.distribution, wording.DONE[found.clock]
     kept = f" that `{' '.join(found.filters)}` keeps," if found.filters else ""
     ages, sizes = ([band.label for band in bands] for bands in (found.age_bands, found.size_bands))
 
@@ -212,16 +212,16 @@ def tell(out: Out, found: Survey, written: list[Path]) -> None:
         print(json.dumps({"answer": wording.answer(found), **to_plain(found)}, indent=2))
     elif out is Out.TABLE:
         print(text(found))
-        print("".join(f"\n{shown(str(path))}" for path in written), end="\n" if written else "")
+        print("".join(f"\n{printable(str(path))}" for path in written), end="\n" if written else "")
     else:
         for one in wording.missing(found):
             print(f"assay: {one}", file=sys.stderr)
 
 
 def text(found: Survey) -> str:
-    """For people: the answer, the population by age and by size, and what to know about it."""
+    """For people: the answer, the distribution by age and by size, and what to know about it."""
     parts = [wording.answer(found), wording.total(found)]
-    if found.population.kept.files:
+    if found.distribution.kept.files:
         parts += [_table(wording.age_head(found), wording.age_rows(found)), _table(wording.SIZE_HEAD, wording.size_rows(found))]
     return "\n\n".join([*parts, "\n".join(wording.remarks(found))])
 

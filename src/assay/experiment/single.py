@@ -12,11 +12,10 @@ from dataclasses import dataclass, field, replace
 from assay import catalogue, units
 from assay.catalogue import PLACEMENT, TIMING, Knob, KnobKind, Order, Workload
 from assay.errors import UsageError
-from assay.experiment import words
+from assay.experiment import knobs
 from assay.experiment.digest import digest
-from assay.experiment.knobs import declared
+from assay.experiment.knobs import Settled, declared
 from assay.experiment.schedule import trial_seed
-from assay.experiment.words import Settled
 from assay.machine.found import DEVICE, DIRECTORY, FILE, NOTHING, Found
 from assay.machine.own_file import Whose
 from assay.records import (
@@ -48,7 +47,7 @@ MAKES_TREE = "files"
 WITHOUT_PATH = ("null",)
 NO_STORAGE = "/proc"
 """A directory below which there is no device: where those are that need no path."""
-FOREIGN = (None, "command")
+EXTERNAL = (None, "command")
 """Not engines of ours: what they do is for themselves to say."""
 AS_IS = ("null", "metadata")
 """Engines that move no data of their own: no layer below could confirm a tier."""
@@ -87,14 +86,14 @@ class _Way:
 
 
 def kinds() -> tuple[str, ...]:
-    """The workloads that have an engine: a foreign command needs none of this."""
-    return tuple(name for name in catalogue.names("workloads") if catalogue.find("workloads", name).engine not in FOREIGN)
+    """The workloads that have an engine: an external command needs none of this."""
+    return tuple(name for name in catalogue.names("workloads") if catalogue.find("workloads", name).engine not in EXTERNAL)
 
 
 def plug_of(kind: str) -> Workload:
     """The workload of this kind, imported alone. Raises UsageError naming the kinds that there are."""
     found = catalogue.find("workloads", kind) if kind in catalogue.names("workloads") else None
-    if found is None or found.engine in FOREIGN:
+    if found is None or found.engine in EXTERNAL:
         raise UsageError(f"found load {kind!r}; expected {one_of(kinds(), kind)}")
     return found
 
@@ -124,8 +123,8 @@ def asked(kind: str, given: Sequence[str]) -> Asked:
     plug = plug_of(kind)
     known = keys(plug)
     document = Document(file=f"load {kind}", values={}, places={})
-    settled = words.settle(document, given, known)
-    words.needed(document, settled, known)
+    settled = knobs.settle(document, given, known)
+    knobs.needed(document, settled, known)
     values = dict(settled.values)
     for short, many in (("operation", "operations"), ("ops", "count")):
         if short not in settled.given or short in declared(plug.knobs):

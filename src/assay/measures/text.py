@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from assay.units import Unit, human
+from assay.units import Unit, human, percent
 
 PART = "; "
 """Between the parts of a label."""
@@ -16,14 +16,3 @@ def with_unit(value: float, unit: str) -> str:
 def in_bytes(count: float) -> str:
     """`268 MB`."""
     return with_unit(count, Unit.BYTES)
-
-
-def percent(share: float) -> str:
-    """`2 %`, `98.4 %`, `0.04 %`: a share as a percentage, without digits that nobody needs."""
-    number = 100 * share
-    if number == 0 or abs(number) >= 99.95:
-        return f"{number:.0f} %"
-    if abs(number) < 0.01:
-        return "under 0.01 %"
-    digits = f"{number:.2g}" if abs(number) < 1 else f"{number:.1f}".removesuffix(".0")
-    return f"{digits} %"

@@ -106,7 +106,7 @@ def read_readings(connection: duckdb.DuckDBPyConnection, path: Path) -> tuple[Re
 
 def read_series(connection: duckdb.DuckDBPyConnection, path: Path) -> tuple[Series, ...]:
     """The series in a file. Raises DamagedError."""
-    return tuple(Series(**{**row, "metric": older.metric(row["metric"])}) for row in list_rows(connection, path, SERIES))
+    return tuple(Series(**older.series(row)) for row in list_rows(connection, path, SERIES))
 
 
 def read_histograms(connection: duckdb.DuckDBPyConnection, path: Path) -> tuple[Histogram, ...]:

@@ -16,6 +16,7 @@ OF_A_HOST = ("cache_proved", "cached_share_before", "quiesce_ns", "quiet", "drai
 """Fields of a phase that are kept by host today."""
 KNOBS = {"io_path": "ioengine", "chill": "drop_caches"}
 WORDS = {"as-left": "unchanged"}
+LAYERS = {"foreign": "other_processes"}
 Values = dict[str, Any]
 T = TypeVar("T")
 
@@ -38,9 +39,7 @@ def facts(values: Values) -> Values:
     """Facts, missing evidence and gaps of a run. Raises KeyError or AttributeError where they are none."""
     missing, gaps = values["missing"], values["gaps"]
     if isinstance(missing, Mapping):
-        missing = [
-            {"host": HOST, "phase": _cold(key), "key": key.partition(":")[0], "reason": why} for key, why in missing.items()
-        ]
+        missing = [{"host": HOST, "phase": _cold(key), "key": _key(key), "reason": why} for key, why in missing.items()]
     if isinstance(gaps, Mapping):
         gaps = [{"host": HOST, "phase": None, "observer": name, "thousandths": gap} for name, gap in gaps.items()]
     return {**values, "missing": missing, "gaps": gaps}
@@ -59,9 +58,10 @@ def plan(values: Values) -> Values:
     return {**values, "trials": [*map(_trial, values["trials"])]}
 
 
-def metric(name: str) -> str:
-    """The metric of a series."""
-    return name.replace(".band_", ".bucket_")
+def series(values: Values) -> Values:
+    """A series."""
+    layer, metric = LAYERS.get(values["layer"], values["layer"]), values["metric"].replace(".band_", ".bucket_")
+    return {**values, "layer": layer, "metric": metric}
 
 
 def _trial(values: Values) -> Values:
@@ -85,6 +85,12 @@ def _word(value: object) -> object:
 def _cold(key: str) -> str | None:
     """The phase that a key of missing evidence named behind a colon."""
     return key.partition(":")[2] or None
+
+
+def _key(key: str) -> str:
+    """The key without the phase."""
+    layer, dot, metric = key.partition(":")[0].partition(".")
+    return f"{LAYERS.get(layer, layer)}{dot}{metric}"
 
 
 def _phase(values: Values) -> Values:

@@ -1,7 +1,7 @@
 """Counts what every block device of the stack did, from the one the file system is on down to the lowest visible.
 
 Source: /proc/diskstats (or /sys/class/block/NAME/stat where it is not there). The lowest device is rung L9, all above it
-are L8. The counters hold everybody's traffic: subtract the quiet window before the clock. Flushes are counted by the
+are L8. The counters hold everybody's traffic: subtract the idle baseline before the clock. Flushes are counted by the
 kernel for whole disks only, so a partition's flushes are those of its disk; a device that says `write through` is sent
 none. A completed request is counted, so what is still in flight at an edge belongs to the next span.
 """

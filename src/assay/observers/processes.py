@@ -65,8 +65,8 @@ def optional(host: Host, path: str) -> str | None:
 
 
 def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], _subject: Subject) -> Evidence:
-    """Time and bytes by whose they are, and of the foreign commands that used most. Raises EvidenceError on other text."""
-    origin = Origin(host=host_name, phase=phase, source="processes:/proc/*/{stat,io}", layer="foreign")
+    """Time and bytes by whose they are, and of the other commands that used most. Raises EvidenceError on other text."""
+    origin = Origin(host=host_name, phase=phase, source="processes:/proc/*/{stat,io}", layer="other_processes")
     looks = seen_over_time([snapshot for snapshot in snapshots if text_of(snapshot, SELF)])
     totals, commands, hidden = dict.fromkeys(UNITS, 0), dict[str, dict[str, int]](), 0
     points = [(looks[0][0].at_ns, dict(totals), dict[str, dict[str, int]]())] if looks else []
@@ -87,7 +87,7 @@ def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], _subject: S
     series = [gauge(origin, ABSOLUTE, name, UNITS[name], [(at, of[name]) for at, of, _ in points]) for name in UNITS]
     return Evidence(
         series=(*(one for one in series if points and one.metric not in lacking), *named(origin, points)),
-        missing={f"foreign.{metric}": reason for metric in lacking},
+        missing={f"other_processes.{metric}": reason for metric in lacking},
     )
 
 
@@ -109,13 +109,13 @@ def rise(pid: int, now: Process, before: Look, gone: Sequence[Process]) -> dict[
 
 
 def count(totals: dict[str, int], risen: Mapping[str, int], kind: str) -> None:
-    """Add to what is foreign, or to the time of the kernel's or the lab's own."""
+    """Add to what other processes used, or to the time of the kernel's or the lab's own."""
     for metric, value in {f"{kind}_cpu_ns": risen["cpu_ns"]}.items() if kind else risen.items():
         totals[metric] += value
 
 
 def named(origin: Origin, points: Sequence[tuple[int, Mapping[str, int], Mapping[str, Mapping[str, int]]]]) -> Iterator[Series]:
-    """The foreign commands that used most, each over time."""
+    """the commands of other processes that used most, each over time."""
     last = points[-1][2] if points else {}
     for metric in ("cpu_ns", "read_bytes", "write_bytes"):
         for command in sorted(last, key=lambda name: -last[name][metric])[:MOST_NAMED]:
@@ -126,7 +126,7 @@ def named(origin: Origin, points: Sequence[tuple[int, Mapping[str, int], Mapping
 
 OBSERVER = Observer(
     name="processes",
-    gives=tuple(f"foreign.{metric}" for metric in UNITS),
+    gives=tuple(f"other_processes.{metric}" for metric in UNITS),
     cost="1.4 ms of CPU a look for 93 processes, 65 of them threads of the kernel",
     available=available,
     read=read,

@@ -178,7 +178,7 @@ def total(counts: Mapping[str, int], number: int, chosen: Callable[[str], bool])
 OBSERVER = Observer(
     name="tracepoints",
     gives=tuple(f"tracepoints.{name}" for name in METRICS),
-    cost="0.7 s of CPU a phase to start and 8.7 ms a look, outside the clock; its probes under it: see `assay weigh --observers`",
+    cost="0.7 s of CPU a phase to start and 8.7 ms a look, outside the clock; its probes: see `assay selftest --observers`",
     available=bpftrace.obstacle,
     read=read,
     parse=parse,

@@ -10,7 +10,18 @@ from assay import measures
 from assay.links import Link
 from assay.published import finding, implied, statement
 from assay.published.digits import Interval
-from assay.published.finding import Case, found, mistaken_unit
+from assay.published.finding import (
+    CONTRADICTION,
+    CROSS_METRIC,
+    LITTLE,
+    ROOFLINE,
+    TOO_SHORT,
+    WIDE_INTERVAL,
+    WORKING_SET,
+    Case,
+    found,
+    mistaken_unit,
+)
 from assay.published.implied import Quantity, judged_rates, printed
 from assay.published.statement import Comparison, Wire
 from assay.published.vocabulary import Kind, Role
@@ -40,7 +51,7 @@ class Passage:
     def full(self) -> str:
         """`413.3 MB/s`; `117.7 MB/s (941.5 Mbit/s)` where the rate is printed in bits."""
         told = finding.capacity(float(self.capacity))
-        return f"{told} ({finding.bits(float(self.capacity))})" if self.rate.is_in_bits else told
+        return f"{told} ({finding.capacity(float(self.capacity), bits=True)})" if self.rate.is_in_bits else told
 
     @property
     def said(self) -> str:
@@ -80,14 +91,14 @@ def _goes_both_ways(rate: Quantity) -> bool:
 
 def _against(case: Case, one: Passage) -> Finding:
     """Within what the link carries, certainly above it, or above it unless it was rounded up."""
-    allowed = one.capacity * case.limit("L04", "above_share")
+    allowed = one.capacity * case.limit(ROOFLINE, "above_share")
     if one.rate.value <= allowed or one.rate.is_upper_limit:
         return _within(case, one)
     if one.rate.interval.low > allowed:
         return _above(case, one, allowed)
     low = one.rate.interval.low
     return found(
-        "L04",
+        ROOFLINE,
         State.FAIL,
         f"{one.said}, but it may have been rounded up from {finding.quantity(low, Kind.RATE)}.",
         severity=Severity.QUALIFIES,
@@ -104,13 +115,13 @@ def _above(case: Case, one: Passage, allowed: Fraction) -> Finding:
     if jumbo is not None and least * one.capacity <= allowed * Fraction(jumbo.payload_bytes_per_s) * one.ways:
         words = f"possible only in frames of 9000 bytes ({finding.capacity(jumbo.payload_bytes_per_s * one.ways)})"
         advice = "ask for the size of the frames (MTU)"
-        return found("L04", State.FAIL, f"{one.said}: {words}.", severity=Severity.QUALIFIES, relabel=words, advice=advice)
+        return found(ROOFLINE, State.FAIL, f"{one.said}: {words}.", severity=Severity.QUALIFIES, relabel=words, advice=advice)
     at_least = finding.times(least / one.capacity).removesuffix(" of")
     even = f" ({at_least} at the least that prints so)" if least < value * Fraction(9, 10) else ""
-    mistake = mistaken_unit(value / one.capacity, case.limit("L04", "unit_share"), coded=one.wire.is_coded)
+    mistake = mistaken_unit(value / one.capacity, case.limit(ROOFLINE, "unit_share"), coded=one.wire.is_coded)
     hint = mistake if value >= LEAST_TOLD * one.capacity else ""
     return found(
-        "L04",
+        ROOFLINE,
         State.FAIL,
         f"{one.said}{even}, {one.bare}: more than it can carry.{hint}",
         observed={"rate": float(value)},
@@ -123,13 +134,13 @@ def _within(case: Case, one: Passage) -> Finding:
     """What the link carries, with the shares that it is of other ways to count."""
     value, bare = float(one.rate.value), one.wire.nominal_bytes_per_s
     share = measures.percent(value / float(one.capacity))
-    limits = value >= float(one.capacity * case.limit("L04", "at_limit_share")) and not one.rate.is_upper_limit
+    limits = value >= float(one.capacity * case.limit(ROOFLINE, "at_limit_share")) and not one.rate.is_upper_limit
     limiter = ": that is what limits it" if limits else ""
     both = measures.percent(value / (2 * one.link.payload_bytes_per_s))
     bare_both = f"{measures.percent(value / (2 * bare))} of those of both ways ({finding.capacity(2 * bare)})"
     also = f"{both} of both ways; {one.bare}, {bare_both}" if one.ways == 1 and one.wire.is_duplex else one.bare
     return found(
-        "L04",
+        ROOFLINE,
         State.PASS,
         f"{one.said}{limiter}; {also}.",
         relabel=f"limited by {one.wire.name}" if limits else f"{share} of what {one.wire.name} carries",
@@ -139,16 +150,16 @@ def _within(case: Case, one: Passage) -> Finding:
 def _share(case: Case, rate: Quantity, wire: Wire) -> Finding:
     """A claimed share of a link: of what it is that share."""
     share = case.statement.of(Kind.SHARE)[0]
-    tolerance = case.limit("L04", "unit_share")
+    tolerance = case.limit(ROOFLINE, "unit_share")
     full = dict(_denominators(wire))
     fitting = [words for words, value in full.items() if rate.interval.scaled(1 / value).meets(share.interval, tolerance)]
     right = next(iter(full))
     true = measures.percent(float(rate.value / full[right]))
     if right in fitting:
-        return found("E05", State.PASS, f"{share.text} is {rate.text} over {right}.")
+        return found(CONTRADICTION, State.PASS, f"{share.text} is {rate.text} over {right}.")
     of = f"fits only {' or '.join(fitting)}" if fitting else f"fits no capacity of {wire.name}"
     return found(
-        "E05",
+        CONTRADICTION,
         State.FAIL,
         f"{share.text} {of}; {rate.text} is {true} of {right}.",
         severity=Severity.QUALIFIES,
@@ -214,7 +225,7 @@ def ratio_of(one: Comparison) -> Ratio | None:
 def _width(case: Case, ratio: Ratio) -> Finding:
     """Whether the printed digits leave the difference open by more than matters."""
     low, high = ratio.interval.low, ratio.interval.high
-    allowed = case.limit("S02", "half_width_of_matters") * Fraction(str(case.matters))
+    allowed = case.limit(WIDE_INTERVAL, "half_width_of_matters") * Fraction(str(case.matters))
     anything = spread(ratio.interval)
     if ratio.value is None:
         said, rounded = f"{ratio.text} is {anything}", ""
@@ -224,9 +235,9 @@ def _width(case: Case, ratio: Ratio) -> Finding:
         rounded = f" by the printed digits ({difference(ratio.value)} from the rounded figures)"
     if high is not None and (high - low) / 2 <= allowed:
         relabel = f"{ratio.text} is {anything if ratio.value is None else difference(ratio.value)}; {NO_SPREAD}"
-        return found("S02", State.PASS, f"{said}; {NO_SPREAD}.", relabel=relabel)
+        return found(WIDE_INTERVAL, State.PASS, f"{said}; {NO_SPREAD}.", relabel=relabel)
     return found(
-        "S02",
+        WIDE_INTERVAL,
         State.FAIL,
         f"{said}.",
         severity=Severity.QUALIFIES,
@@ -270,12 +281,12 @@ def _from_to(low: str, high: str) -> str:
 def _claimed(case: Case, ratio: Ratio) -> Finding:
     """A claimed share against all that it is usually made of: the difference by either base, the ratio, the scale-up."""
     share = case.statement.of(Kind.SHARE)[0]
-    tolerance = case.limit("E05", "disagreement_share")
+    tolerance = case.limit(CONTRADICTION, "disagreement_share")
     fits = [words for words, one in _readings(ratio) if one.meets(share.interval, tolerance)]
     if fits:
-        return found("E05", State.PASS, f"{share.text} is right as {fits[0]}.")
+        return found(CONTRADICTION, State.PASS, f"{share.text} is right as {fits[0]}.")
     return found(
-        "E05",
+        CONTRADICTION,
         State.FAIL,
         f"{ratio.text} is {spread(ratio.interval)}, by the other base {spread(ratio.inverse)}: not {share.text}.",
         severity=Severity.QUALIFIES,
@@ -316,21 +327,21 @@ def fits_memory(case: Case) -> Iterator[Finding]:
         return
     text = " and ".join(memory.text for memory in memories)
     memory = sum((memory.value for memory in memories), Fraction(0))
-    multiple, least = data.value / memory if memory else None, case.limit("T05", "memory_multiple")
+    multiple, least = data.value / memory if memory else None, case.limit(WORKING_SET, "memory_multiple")
     if multiple is None:
         return
     if multiple >= least:
-        yield found("T05", State.PASS, f"{data.text} is {float(multiple):.3g} times the memory ({text}).")
+        yield found(WORKING_SET, State.PASS, f"{data.text} is {float(multiple):.3g} times the memory ({text}).")
         return
     fits = f"fits {_whole(1 / multiple)} into" if multiple <= 1 else f"is {float(multiple):.3g} times"
     room = f"{fits} {text} of memory"
     least_text = finding.quantity(least * memory, Kind.AMOUNT)
     said = f"{data.text} {room}; the rule asks for at least {float(least):g} times the memory, {least_text}"
     if Role.DIRECT in statement.roles:
-        yield found("T05", State.PASS, f"{said}; but direct I/O passes the client's cache by: others in the path are open.")
+        yield found(WORKING_SET, State.PASS, f"{said}; but direct I/O passes the client's cache by: others in the path are open.")
         return
     yield found(
-        "T05",
+        WORKING_SET,
         State.FAIL,
         f"{said}.",
         observed={"multiple": float(multiple)},
@@ -349,21 +360,21 @@ def too_short(case: Case) -> Iterator[Finding]:
     lasted = implied.duration(case.statement)
     if lasted is None or lasted.is_upper_limit or case.statement.of(Kind.LATENCY):
         return
-    least, steady, never = (case.limit("W01", name) for name in ("published_s", "seconds", "invalid_seconds"))
+    least, steady, never = (case.limit(TOO_SHORT, name) for name in ("published_s", "seconds", "invalid_seconds"))
     time = finding.seconds(float(lasted.value))
     how = f"it lasts {lasted.text}" if case.statement.of(Kind.TIME) else f"{lasted.text} lasts {time}"
     relabel = f"lasts only {time}"
     if lasted.value >= steady:
-        yield found("W01", State.PASS, f"{how}.")
+        yield found(TOO_SHORT, State.PASS, f"{how}.")
     elif Role.STEADY in case.statement.roles:
         severity = Severity.INVALIDATES if lasted.value < never else Severity.QUALIFIES
         words = f"{how}; what is called sustained needs {float(steady):g} s."
-        yield found("W01", State.FAIL, words, severity=severity, relabel=relabel)
+        yield found(TOO_SHORT, State.FAIL, words, severity=severity, relabel=relabel)
     elif lasted.value < least:
-        yield found("W01", State.FAIL, f"{how}: shorter than {float(least):g} s.", relabel=relabel)
+        yield found(TOO_SHORT, State.FAIL, f"{how}: shorter than {float(least):g} s.", relabel=relabel)
     else:
         words = f"{how}: a burst; a steady rate needs {float(steady):g} s."
-        yield found("W01", State.FAIL, words, severity=Severity.NOTES, relabel=relabel)
+        yield found(TOO_SHORT, State.FAIL, words, severity=Severity.NOTES, relabel=relabel)
 
 
 def parts_agree(case: Case) -> Iterator[Finding]:
@@ -376,18 +387,18 @@ def parts_agree(case: Case) -> Iterator[Finding]:
 
 
 def _agree(case: Case, computed: Quantity, stated: Quantity) -> Finding:
-    tolerance = case.limit("E05", "disagreement_share")
+    tolerance = case.limit(CONTRADICTION, "disagreement_share")
     amounts = finding.quantity(computed.value, computed.kind)
     said = f"{computed.text} is {amounts}{finding.rounding(computed.interval, computed.kind, ' by the printed digits')}"
     if computed.interval.meets(stated.interval, tolerance):
         rounded = finding.rounding(stated.interval, stated.kind)
-        return found("E05", State.PASS, f"{said}, which {stated.text}{rounded} does not contradict.")
+        return found(CONTRADICTION, State.PASS, f"{said}, which {stated.text}{rounded} does not contradict.")
     off = stated.value / computed.value if computed.value else None
-    hint = mistaken_unit(off, case.limit("L04", "unit_share")) if off else ""
+    hint = mistaken_unit(off, case.limit(ROOFLINE, "unit_share")) if off else ""
     by = f", {finding.times(off)} that" if off is not None and off >= 2 else ""
     unless = "" if computed.is_joined else " Unless only a part was moved in this time, or some of it more than once."
     return found(
-        "E05",
+        CONTRADICTION,
         State.FAIL,
         f"{said}, not {stated.text}{by}.{hint}{unless}",
         severity=Severity.INVALIDATES if computed.is_joined else Severity.QUALIFIES,
@@ -403,12 +414,12 @@ def in_flight(case: Case) -> Iterator[Finding]:
         return
     flying = implied.product(printed(rate), printed(latency), Kind.COUNT, "")
     said = f"{rate.text} of {latency.text} each keep {float(flying.value):.3g} requests in flight"
-    most_allowed = (most.interval.high or most.value) * (1 + case.limit("L07", "gap_share"))
+    most_allowed = (most.interval.high or most.value) * (1 + case.limit(LITTLE, "gap_share"))
     if flying.interval.low > most_allowed:
         relabel = f"{rate.text} and {latency.text} cannot both be right with {most.text} in flight"
-        yield found("L07", State.FAIL, f"{said}, more than {most.text}.", relabel=relabel)
+        yield found(LITTLE, State.FAIL, f"{said}, more than {most.text}.", relabel=relabel)
     else:
-        yield found("L07", State.PASS, f"{said}, of {most.text}.")
+        yield found(LITTLE, State.PASS, f"{said}, of {most.text}.")
 
 
 def orders(case: Case) -> Iterator[Finding]:
@@ -416,13 +427,14 @@ def orders(case: Case) -> Iterator[Finding]:
     rates = [printed(figure) for figure in case.statement.of(Kind.RATE)]
     random = [rate for rate in rates if Role.RANDOM in rate.roles and Role.SEQUENTIAL not in rate.roles]
     in_order = [rate for rate in rates if Role.SEQUENTIAL in rate.roles and Role.RANDOM not in rate.roles]
-    tolerance = case.limit("L08", "tolerance_share")
+    tolerance = case.limit(CROSS_METRIC, "tolerance_share")
     for one in random:
         for other in in_order:
             ways = {Role.READ, Role.WRITE}
             if one.roles & ways == other.roles & ways and other.interval.below(one.interval, tolerance):
                 words = f"random {one.text} is more than sequential {other.text}"
-                yield found("L08", State.FAIL, f"{words}: a cache answered, or more was in flight.", relabel=words)
+                why = f"{words}: a cache answered, or more was in flight."
+                yield found(CROSS_METRIC, State.FAIL, why, severity=Severity.QUALIFIES, relabel=words)
 
 
 CHECKS: tuple[Callable[[Case], Iterator[Finding]], ...] = (

@@ -7,14 +7,22 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypedDict, Unpack
 
-from assay import links, measures, units
+from assay import links, units
+from assay.catalogue import Rule, find
 from assay.published.digits import Interval
 from assay.published.statement import Statement
 from assay.published.vocabulary import BASES, Kind
 from assay.records import Bound, Finding, Severity, State
 from assay.units import Unit
 
-UNITS_OF = {"bytes/s": Unit.BYTES_PER_S, "bytes": Unit.BYTES, "1/s": Unit.PER_S, "count": Unit.COUNT, "": Unit.NONE}
+UNITS_OF = {
+    "bytes/s": Unit.BYTES_PER_S,
+    "bytes": Unit.BYTES,
+    "1/s": Unit.PER_S,
+    "count": Unit.COUNT,
+    "share": Unit.SHARE,
+    "": Unit.NONE,
+}
 
 
 def quantity(value: Fraction | float, kind: Kind) -> str:
@@ -22,32 +30,19 @@ def quantity(value: Fraction | float, kind: Kind) -> str:
     base = BASES[kind]
     if base == "s":
         return seconds(float(value))
-    if base == "share":
-        return measures.percent(float(value))
-    return units.human(float(value), UNITS_OF[base])
+    return units.percent(float(value)) if base == "share" else units.human(float(value), UNITS_OF[base])
 
 
 def seconds(value: float) -> str:
-    """`0.63 s`, `283 s`, `35.1 min`, `4.00 ms`."""
-    return (
-        f"{value:.2g} s"
-        if 0.1 <= value < 1
-        else f"{value:.3g} s"
-        if 1 <= value < 600
-        else units.human(value * 1e9, Unit.NANOSECONDS)
-    )
+    """`0.63 s`, `283 s`, `2,106 s`, `4.00 ms`."""
+    if 0.1 <= value < 600:
+        return f"{units.digits(value, 2 if value < 1 else 3, trimmed=True)} s"
+    return units.human(value * 1e9, Unit.NANOSECONDS)
 
 
-def capacity(bytes_per_s: float) -> str:
-    """`206.6 MB/s`: four digits, as capacities are tabulated."""
-    scale, name = (1e9, "GB/s") if bytes_per_s >= 1e9 else (1e6, "MB/s")
-    return f"{bytes_per_s / scale:.4g} {name}"
-
-
-def bits(bytes_per_s: float) -> str:
-    """`941.5 Mbit/s`, of bytes a second."""
-    scale, name = (1e9, "Gbit/s") if bytes_per_s >= 1.25e8 else (1e6, "Mbit/s")
-    return f"{8 * bytes_per_s / scale:.4g} {name}"
+def capacity(bytes_per_s: float, *, bits: bool = False) -> str:
+    """`206.6 MB/s`, `941.5 Mbit/s`: four digits, as capacities are tabulated."""
+    return units.human(bytes_per_s, Unit.BYTES_PER_S, 4, bits=bits)
 
 
 def between(interval: Interval, kind: Kind) -> str:
@@ -69,16 +64,21 @@ def rounding(interval: Interval, kind: Kind, words: str = "") -> str:
 
 def times(ratio: Fraction | float) -> str:
     """`2.42 times`, `109 % of`: how much one thing is of another."""
-    return f"{float(ratio):.3g} times" if ratio >= 2 else f"{measures.percent(float(ratio))} of"
+    return units.times(float(ratio)) if ratio >= 2 else f"{units.percent(float(ratio))} of"
 
 
 def two_digits(share: Fraction | float) -> str:
     """`4.5 %`, `21 %`, `117 %`: the end of an interval."""
     percent = 100 * float(share)
-    return f"{percent:.0f} %" if percent >= 10 else f"{percent:.2g} %"
+    return f"{units.digits(percent, 2, trimmed=True) if percent < 10 else round(percent)} %"
 
 
 SUBJECT = "claim"
+ROOFLINE, WORKING_SET, TOO_SHORT, CONTRADICTION, WIDE_INTERVAL, LITTLE, CROSS_METRIC = RULES = tuple(
+    find("rules", name)
+    for name in ("roofline", "working_set", "too_short", "contradiction", "wide_interval", "little", "cross_metric")
+)
+"""The rules that arithmetic can apply."""
 Thresholds = Mapping[str, Mapping[str, float]]
 """By rule and name, as rules/limits.toml has them."""
 
@@ -92,65 +92,9 @@ class Case:
     matters: float
     """The smallest share that would change a decision."""
 
-    def limit(self, rule: str, name: str) -> Fraction:
+    def limit(self, rule: Rule, name: str) -> Fraction:
         """A threshold, exactly as it is printed."""
-        return Fraction(str(self.thresholds[rule][name]))
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Rule:
-    name: str
-    part: str
-    severity: Severity
-    advice: str
-
-
-RULES: Mapping[str, _Rule] = {
-    "L04": _Rule(
-        name="roofline",
-        part="tier",
-        severity=Severity.INVALIDATES,
-        advice="find the cache that answered, or the other path; check the units (MB is 10^6 bytes, Mbit an eighth of it)"
-        " and over which window parallel parts were summed",
-    ),
-    "T05": _Rule(
-        name="working-set",
-        part="tier",
-        severity=Severity.QUALIFIES,
-        advice="ask for data of at least twice the memory of all caches in the path, or for direct I/O with proof",
-    ),
-    "W01": _Rule(
-        name="too-short",
-        part="regime",
-        severity=Severity.QUALIFIES,
-        advice="ask for a run of a minute or more",
-    ),
-    "E05": _Rule(
-        name="contradiction",
-        part="evidence",
-        severity=Severity.INVALIDATES,
-        advice="ask which of the figures was measured, and which was computed from what",
-    ),
-    "S02": _Rule(
-        name="wide-interval",
-        part="statistics",
-        severity=Severity.QUALIFIES,
-        advice="ask for more digits, and for the spread of repeated runs",
-    ),
-    "L07": _Rule(
-        name="little",
-        part="load",
-        severity=Severity.INVALIDATES,
-        advice="ask how the latency was averaged, and how many requests really were in flight",
-    ),
-    "L08": _Rule(
-        name="cross-metric",
-        part="tier",
-        severity=Severity.QUALIFIES,
-        advice="ask which of the two was served from memory, and how many requests were in flight in each",
-    ),
-}
-"""The rules that arithmetic can apply; they are those of rules/, and `assay explain` has their pages."""
+        return Fraction(str(self.thresholds[rule.id][name]))
 
 
 class Details(TypedDict, total=False):
@@ -164,23 +108,24 @@ class Details(TypedDict, total=False):
     advice: str
 
 
-def found(rule: str, state: State, statement: str, **details: Unpack[Details]) -> Finding:
+def found(rule: Rule, state: State, statement: str, **details: Unpack[Details]) -> Finding:
     """One finding about the claim; only a failure carries what to do."""
-    about = RULES[rule]
     return Finding(
         subject=SUBJECT,
         phase=None,
-        rule=rule,
-        name=about.name,
+        rule=rule.id,
+        name=rule.name,
         state=state,
-        severity=details.get("severity", about.severity),
-        part=about.part,
+        severity=details.get("severity", rule.severity),
+        part=rule.part,
         statement=statement,
         observed=details.get("observed", {}),
         threshold=details.get("threshold", {}),
         bound=details.get("bound"),
         relabel=details.get("relabel"),
-        advice=details.get("advice", about.advice) if state is State.FAIL else None,
+        advice=details.get("advice", rule.ask) if state is State.FAIL else None,
+        short=rule.short,
+        meaning=rule.meaning,
     )
 
 
@@ -203,10 +148,10 @@ def label(findings: Sequence[Finding], in_other_words: Sequence[str]) -> str:
     """The worst failures in their own words; else that nothing is wrong, and what the figures come to."""
     failed = [one for one in findings if one.state is State.FAIL and one.severity is not Severity.NOTES]
     if not failed:
-        compared_first = sorted(findings, key=lambda one: one.rule != "S02")
+        compared_first = sorted(findings, key=lambda one: one.rule != WIDE_INTERVAL.id)
         known = list(dict.fromkeys(one.relabel for one in compared_first if one.state is State.PASS and one.relabel))
         return "; ".join([NOTHING_WRONG, *known[:1]] if findings else [*in_other_words, NOTHING_TO_CHECK])
     worst_first = sorted(failed, key=lambda one: list(Severity).index(one.severity))
     words = list(dict.fromkeys(one.relabel or one.statement for one in worst_first))[:MOST]
-    in_memory = any(one.rule == "T05" for one in failed)
+    in_memory = any(one.rule == WORKING_SET.id for one in failed)
     return f"{MEMORY_TEST}: {'; '.join(words)}" if in_memory else "; ".join(words)

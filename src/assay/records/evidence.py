@@ -58,7 +58,7 @@ class Span(StrEnum):
     DRAIN = "drain"
     """From the last operation to the end of the drain."""
     BEFORE = "before"
-    """The quiet window before arming (baseline for attribution)."""
+    """The idle baseline before arming (baseline for attribution)."""
 
 
 class Edge(StrEnum):
@@ -66,7 +66,7 @@ class Edge(StrEnum):
 
     TRIAL_START = "trial-start"
     QUIET = "quiet"
-    """Start of the quiet window before arming."""
+    """Start of the idle baseline before arming."""
     ARMED = "armed"
     POLL = "poll"
     LAST = "last"

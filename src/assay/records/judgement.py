@@ -36,6 +36,42 @@ class Severity(StrEnum):
     NOTES = "notes"
 
 
+class Meaning(StrEnum):
+    """What a finding tells the stages after the audit; explanations of a figure come first, in the order in which they speak."""
+
+    UNFINISHED = "unfinished"
+    HOLES = "holes"
+    REDUCED = "reduced"
+    """Compressed, deduplicated or zeros."""
+    PAGE_CACHE = "page cache"
+    OWN_WRITES = "own writes"
+    CLIENT_CACHE = "client cache"
+    SERVER_CACHE = "server cache"
+    LOWER_CACHE = "lower cache"
+    METADATA_CACHE = "metadata cache"
+    NEVER_WRITTEN = "never written"
+    NOT_FLUSHED = "not flushed"
+    DIRTY = "dirty"
+    EARLY_REPLY = "early reply"
+    LINK_LIMIT = "link limit"
+    """A declared limit or a link, reached where the rule passes."""
+    QUOTA = "quota"
+    CARRY_OVER = "carry-over"
+    """Work of an earlier trial was still going on."""
+    DIFFERENCES = "differences"
+    """What differs between two arms besides the factor."""
+
+    @property
+    def explains(self) -> bool:
+        """Whether it says what a figure really is."""
+        return self not in (Meaning.LINK_LIMIT, Meaning.QUOTA, Meaning.CARRY_OVER, Meaning.DIFFERENCES)
+
+    @property
+    def is_limiter(self) -> bool:
+        """Whether it names what limits the figure."""
+        return self in (Meaning.LINK_LIMIT, Meaning.QUOTA)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Bound:
     """Between which values the true figure lies, where a rule can say so."""
@@ -63,6 +99,9 @@ class Finding:
     threshold: Mapping[str, float | str | None] = field(default_factory=dict)
     bound: Bound | None = None
     relabel: str | None = None
+    """What the number is instead, without a figure of this run: equal for runs that failed in the same way."""
+    detail: str | None = None
+    """The figures of this run that belong to the relabel."""
     evidence: tuple[str, ...] = ()
     alternatives: tuple[str, ...] = ()
     advice: str | None = None
@@ -70,6 +109,14 @@ class Finding:
     """The host that it is about; None where it is about several, or none."""
     role: HostRole | None = None
     """What that host is in the run, or those hosts are."""
+    short: str = ""
+    """`interval too wide`: what it found, for lists of causes."""
+    meaning: Meaning | None = None
+
+    @property
+    def is_disturbance(self) -> bool:
+        """Whether it is about the platform and leaves what the figure is: noise, or work of an earlier trial."""
+        return self.part == "noise" or self.meaning is Meaning.CARRY_OVER
 
 
 class VerdictState(StrEnum):

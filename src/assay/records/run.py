@@ -154,7 +154,7 @@ class EngineError:
 
 @dataclass(frozen=True, kw_only=True)
 class Printed:
-    """What a foreign command printed, of which its figures are read."""
+    """What an external command printed, of which its figures are read."""
 
     stdout: str
     stderr: str
@@ -188,7 +188,7 @@ class Client:
     queue: QueueTotal | None = None
     errors: tuple[EngineError, ...] = ()
     printed: Printed | None = None
-    """Of a foreign command; None for our own engines, and in runs of before it was kept."""
+    """Of an external command; None for our own engines, and in runs of before it was kept."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -258,7 +258,7 @@ class Phase:
     clients: tuple[Client, ...]
     data_files: tuple[str, ...] = ()
     values: Mapping[str, float] = field(default_factory=dict)
-    """OPERATION.FIGURE -> value as reported by a foreign tool; empty for the own engines."""
+    """OPERATION.FIGURE -> value as reported by an external tool; empty for the own engines."""
     steady: SteadyState | None = None
     """None where the phase had another end than a steady state."""
     within: Mapping[str, str] = field(default_factory=dict)

@@ -28,11 +28,13 @@ class Details(TypedDict, total=False):
     threshold: Figures
     bound: Bound | None
     relabel: str | None
+    detail: str | None
     evidence: tuple[str, ...]
     lacking: tuple[str, ...]
     """Evidence keys that would tell, where they are others than those that the rule reads."""
     advice: str
     """What to do in this very case, where that is other than what the rule advises."""
+    short: str
 
 
 MOST_LETTERS = 60
@@ -56,6 +58,7 @@ def found(rule: Rule, case: Case, state: State, statement: str, **details: Unpac
         threshold=details.get("threshold", {}),
         bound=details.get("bound"),
         relabel=details.get("relabel"),
+        detail=details.get("detail"),
         evidence=(*named, *(one for one in details.get("evidence", ()) if one not in named)),
         alternatives=rule.alternatives if failed else (),
         advice=details.get("advice", rule.advice)
@@ -63,6 +66,8 @@ def found(rule: Rule, case: Case, state: State, statement: str, **details: Unpac
         else to_get(case, state, details.get("lacking") or rule.reads or rule.needs),
         host=case.host if isinstance(case, TrialCase) else None,
         role=case.role if isinstance(case, TrialCase) else None,
+        short=details.get("short") or rule.short or rule.name.replace("-", " "),
+        meaning=rule.meaning,
     )
 
 

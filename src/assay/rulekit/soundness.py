@@ -190,7 +190,7 @@ COMPARED = ("C01", "C06", "S02", "S04", "W04c")
 
 
 def work_of(direction: Direction | None) -> Work:
-    """The kind of work of an operation; flushes and discards count as writes, a foreign tool's unknown direction as any."""
+    """The kind of work of an operation; flushes and discards count as writes, an external tool's unknown direction as any."""
     if direction is None:
         return Work.ANY
     return {Direction.READ: Work.READ, Direction.METADATA: Work.METADATA}.get(direction, Work.WRITE)

@@ -1,8 +1,15 @@
-"""Finds intervals made of runs that are no repetitions of their own: each is like the one before it.
+"""Finds intervals that rest on runs which depend on each other: each value resembles the one before.
 
-Evidence: the paired differences of a comparison in the order of their blocks (of arms in sittings of their own: the values of
-each). A system that wanders slowly, or trials that begin where the last one ended, give neighbours that are alike, and the
-usual interval of so many values is too narrow. The interval for as many as they are worth is the bound.
+Assay's unit of inference is the trial, never a sample, thread or client within a run. A series of trials can still be
+autocorrelated.
+The rule tests the paired differences of logarithms in schedule order, or each arm's values if a person changes the level.
+A drift that both arms share cancels in the differences.
+- Fewer than `least_values` pairs: n/a.
+- Neighbours correlate by more than `correlation` and von Neumann's ratio gives p below `p`: the comparison qualifies.
+
+The bound is the interval for the effective number of values, n (1 - r) / (1 + r).
+Independent runs fail in 0.4 to 1.1 % of comparisons (20,000 simulated series each).
+A first-order series with r = 0.8 is found in 16 % of series with 8 pairs, 44 % with 12 and 96 % with 30.
 """
 
 from __future__ import annotations
@@ -15,15 +22,6 @@ from assay.records import Finding, Scope, Severity, State
 from assay.rulekit import pairs
 from assay.rulekit.findings import found
 from assay.statistics.serial import Serial, serial
-
-ALTERNATIVES = (
-    "A rhythm longer than a few blocks (a job every hour): neighbours at half of its length are then unlike.",
-    "A level that changed once, half-way: look when, and at what else happened then (S04, the schedule of runs).",
-)
-ADVICE = (
-    "Begin every trial from a fresh set-up, so that a trial and not a sample is what is repeated, and mix the arms in blocks; "
-    "wait between trials where the system needs time to forget. More of the same runs do not help as much as they seem to."
-)
 
 LEAST_DEGREES = 2.0
 """Of freedom, as three pairs have, the fewest for which Assay gives an interval."""
@@ -102,11 +100,19 @@ RULE = Rule(
     scope=Scope.COMPARISON,
     severity=Severity.QUALIFIES,
     part="statistics",
+    short="runs that follow each other",
     needs=(),
     applies=applies,
     check=check,
-    alternatives=ALTERNATIVES,
-    advice=ADVICE,
+    wrong="Sixty samples of one run are taken for sixty repetitions, or thirty trials begin in the state in which the last one "
+    'ended. Neighbours are alike, so sixty values are worth six, and the interval is three times too narrow. A "95 %" interval '
+    "of samples that correlate by 0.8 covers the truth in less than half of all cases.",
+    alternatives=(
+        "A rhythm longer than a few blocks (an hourly job). Neighbours half a period apart then differ.",
+        "A level that changed once, half-way. Find the time of the change in the schedule of runs (S04).",
+    ),
+    advice="Begin every trial from a fresh set-up and mix the arms in blocks. Wait between trials if the system needs time to "
+    "forget. More runs of the same kind help less than they seem to.",
     sources=(
         "Kalibera and Jones, ISMM 2013: Rigorous benchmarking in reasonable time, on runs that depend on each other",
         "Bayley and Hammersley 1946: the effective number of independent observations",

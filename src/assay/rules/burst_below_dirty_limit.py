@@ -1,9 +1,17 @@
-"""Finds steady write rates of runs that fit below the write-back threshold: memory took the burst, the device had not to begin.
+"""Finds steady write rates of runs that stayed below the write-back threshold: memory absorbed the burst.
 
-The kernel begins to write dirty pages when they are more than dirty_background_bytes (or dirty_background_ratio of the
-available memory), or older than dirty_expire_centisecs. A run that dirties less in less time measures how fast memory absorbs,
-which goes on until the limit is reached and no longer. What can be dirty at once is no more than was written, and no more than
-the files hold. Where the device took most of it while the clock ran (a mount with `sync`), it was no burst.
+The kernel starts write-back at dirty_background_bytes (or dirty_background_ratio of the available memory), or when data are
+older than dirty_expire_centisecs.
+The rule compares the data that can be dirty at once with that threshold: the bytes written, and no more than the files hold.
+- Less than the threshold, and the device took less than `taken_share` during the clock: a steady claim qualifies.
+- More than the threshold, or the device took most of it during the clock (a mount with `sync`): pass.
+- Kernel settings, memory or device counters missing, or too much I/O of other processes: unverified.
+- No steady claim, a flush inside the clock, O_DSYNC, O_DIRECT or metadata: n/a.
+
+A steady rate is at most, a latency at least what memory delivered.
+With tracepoints (`observers = ["*", "tracepoints"]`) the finding also counts how often the kernel paused the load
+(`dirty_pauses`).
+The rule does not see the device's own memory (W02 shows its end in long runs) or lower limits of a version 2 control group.
 """
 
 from __future__ import annotations
@@ -144,12 +152,17 @@ RULE = Rule(
         "L9.write",
         "tracepoints.dirty_pauses",
     ),
+    wrong="256 MB on a machine with 24 GB are written before the kernel starts write-back. The rate is real for a second or "
+    "two. Then the limit is reached, and the writers wait for the device.",
     alternatives=(
-        "A burst is what was meant, such as the saving of a file: then claim regime = burst.",
-        "A lower limit of the device itself (bdi max_ratio, strict_limit) made the kernel write earlier: the device took it.",
+        "A burst is the subject, such as saving a file. Claim regime = burst.",
+        (
+            "A lower limit of the device itself (bdi max_ratio, strict_limit) started write-back earlier, so the device took the "
+            "data."
+        ),
     ),
-    advice="Write at least three times the dirty limit (vm.dirty_ratio of the memory that is available), or flush inside the"
-    " clock (flush_every, flush = end), or write with direct = true; or claim regime = burst.",
+    advice="Write at least three times the dirty limit (vm.dirty_ratio of the available memory), flush inside the clock "
+    "(flush_every, flush = end), or write with direct = true. Or claim regime = burst.",
     sources=(
         "Linux: Documentation/admin-guide/sysctl/vm.rst (dirty_background_ratio, dirty_expire_centisecs)",
         "SNIA SSS PTS: steady state is measured after the device has been filled, not in the first seconds",

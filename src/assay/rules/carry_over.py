@@ -1,7 +1,15 @@
-"""Finds what the former phase, trial or neighbour left behind: dirty pages, a busy device, caches in another state than claimed.
+"""Finds leftovers of the previous phase, trial or neighbour: dirty pages, a busy device, a wrong cache state.
 
-Three looks just before the clock starts: what is dirty or being written on the whole host (/proc/meminfo), the rate at which
-the lowest device was written in the quiet window, and the share of the data files that was resident (cachestat).
+The rule checks three readings just before the clock:
+- dirty and write-back bytes of the host (/proc/meminfo) above `dirty_share` of the bytes moved and above `least_dirty_bytes`,
+- the write rate of the lowest device in the idle baseline above `write_rate_share` of the phase's own rate and above
+  `least_written_bytes`,
+- for reads, the share of resident pages (cachestat) against the claimed regime.
+
+Each of them qualifies. Missing readings leave the rule unverified. A phase without storage is n/a.
+The lab flushes the target before each phase and waits until dirty pages and devices are quiet, for 30 s at most and 2 s without
+progress.
+The knob `quiesce` shortens that wait; `quiesce = "0 s"` is for controls.
 """
 
 from __future__ import annotations
@@ -11,7 +19,7 @@ from dataclasses import dataclass
 from assay import measures
 from assay.catalogue import Case, Rule, TrialCase
 from assay.evidence import ladder
-from assay.records import CacheState, Direction, Finding, Phase, Regime, Rung, Scope, Severity, Span, State
+from assay.records import CacheState, Direction, Finding, Meaning, Phase, Regime, Rung, Scope, Severity, Span, State
 from assay.rulekit.findings import found
 from assay.units import Unit
 
@@ -29,7 +37,7 @@ class Left:
 
 
 def applies(case: Case) -> str | None:
-    """Every measured phase that moves something; what a foreign command moves is not known."""
+    """Every measured phase that moves something; what an external command moves is not known."""
     assert isinstance(case, TrialCase)
     if not case.phase.directions and not case.phase.values:
         return "a phase that touches no storage"
@@ -37,7 +45,7 @@ def applies(case: Case) -> str | None:
 
 
 def check(case: Case) -> Finding:
-    """Dirt, foreign writing and cache state at the start of the clock."""
+    """Dirt, writing by other processes and cache state at the start of the clock."""
     assert isinstance(case, TrialCase)
     looks = (dirt(case), writing(case), caches(case))
     observed: dict[str, float | str | None] = {"waited_s": case.phase.quiesce_ns / 1e9}
@@ -73,7 +81,7 @@ def dirt(case: TrialCase) -> Left:
 
 
 def writing(case: TrialCase) -> Left:
-    """The rate at which the lowest device was written in the quiet window, against the phase's own rate."""
+    """The rate at which the lowest device was written in the idle baseline, against the phase's own rate."""
     if not any(place.devices for place in case.run.places):
         return Left(observed={})
     before = [*case.observations.rung(case.phase.name, Rung.LOWEST_DEVICE, Direction.WRITE, Span.BEFORE)]
@@ -81,15 +89,15 @@ def writing(case: TrialCase) -> Left:
     if seconds <= 0.0:
         return Left(observed={}, unknown="what was written to the lowest device before the start")
     written = sum(reading.bytes or 0 for reading in before)
-    foreign, own = written / seconds, own_rate(case)
-    observed: dict[str, float | str | None] = {"written_before_bytes": written, "written_before_bytes_per_s": foreign}
+    others, own = written / seconds, own_rate(case)
+    observed: dict[str, float | str | None] = {"written_before_bytes": written, "written_before_bytes_per_s": others}
     little = written <= case.thresholds["least_written_bytes"]
-    if little or foreign <= case.thresholds["write_rate_share"] * own:
+    if little or others <= case.thresholds["write_rate_share"] * own:
         return Left(observed=observed)
     return Left(
         observed=observed,
         wrong=(
-            f"the device was being written at {measures.with_unit(foreign, Unit.BYTES_PER_S)} by something else "
+            f"the device was being written at {measures.with_unit(others, Unit.BYTES_PER_S)} by something else "
             f"(the phase itself moved {measures.with_unit(own, Unit.BYTES_PER_S)})"
         ),
     )
@@ -134,15 +142,20 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.QUALIFIES,
     part="window",
+    short="device busy before the start",
+    meaning=Meaning.CARRY_OVER,
     needs=("memory.dirty_bytes",),
     applies=applies,
     check=check,
+    wrong="A trial that starts during the write-back of the previous one pays for work that is not its own. In a fixed order B "
+    'then looks slower than A because it ran second. A "cold" read of files in memory is the same mistake in the other '
+    "direction.",
     alternatives=(
-        "Another program on this host was writing: dirty pages count for the whole host, bytes for the whole device.",
-        "The file system was still doing work of its own, such as a journal commit or lazy initialisation.",
+        "Another program on this host was writing. Dirty pages count for the whole host, bytes for the whole device.",
+        "The file system was doing its own work, such as a journal commit or lazy initialisation.",
     ),
-    advice="Leave the lab its wait for quiet (do not set `quiesce`), stop what else writes to this device, and state the cache"
-    " that the phase starts from (cache = cold or warm) as the claim has it.",
+    advice="Keep the lab's wait for quiet (do not set `quiesce`). Stop other writers to this device. Set the initial cache "
+    "state of the phase (cache = cold or warm) to match the claim.",
     sources=(
         "Duplyakin et al., ATC 2023: the ordering trap",
         "Heiser, systems benchmarking crimes: quiescence before timing",

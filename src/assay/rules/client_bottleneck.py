@@ -1,10 +1,16 @@
-"""Finds loads whose own processors were the limit: what was measured is then the client, and the target can do at least as much.
+"""Finds loads limited by their own CPU: the result measures the client, and the target can do at least as much.
 
-Evidence: the processor time of the load's threads by its own account (getrusage) and by the kernel's (/proc/PID/task), and how
-long they stood ready for a processor, over the time that they worked, the drain included where it is charged: time in which a
-thread stood ready is taken off, for others took it. Then the host's busy time, where at least half of it is the load's; and how
-long tasks stood without a processor (pressure), where the load has more workers than there are processors. Reads that are
-answered from memory are always the processor's work: where tier = client-cache is claimed, that is what was measured.
+The rule takes the larger of two shares of a client's busiest thread: CPU time by getrusage, and by the kernel's count per
+thread.
+The time is the thread's working time, with the drain if it is charged, less the time it waited for a CPU.
+- The thread used `thread_share` or more, and ran for at least `ran_share` of the time: the client was the limit.
+- The host's CPUs were busy for `host_share`, at least `own_share` of it by the load: the client was the limit.
+- More workers than CPUs, and some worker waited for a CPU for `pressure_share` of the time: the client was the limit.
+
+A claim of a layer below is bounded: a rate is at least, a latency at most the measured value. Without a claim it is a note.
+Reads from memory under tier = client-cache, and paced loads (`rate`, `schedule`, `think`), are n/a.
+The number of threads of an external command is unknown: from `thread_share` CPUs on it is unverified.
+Phases shorter than `seconds` are too short for the kernel's ticks of 10 ms.
 """
 
 from __future__ import annotations
@@ -165,15 +171,18 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.QUALIFIES,
     part="load",
+    short="client at its limit",
     needs=(),
     applies=applies,
     check=check,
+    wrong="A thread that is never idle does not wait for its target. Two disks, one twice as fast as the other, then look "
+    "alike. The figure describes system calls, copies and data generation on this CPU.",
     alternatives=(
-        "A client that polls (an own ring, DPDK) uses its processor whole and waits all the same: add a client and see.",
-        "The time is the target's own where it runs in the kernel of this host (a compressing file system, RAM as a disk).",
+        "A client that polls (io_uring with polling, DPDK) uses its whole CPU although it waits. Add a client and compare.",
+        "The CPU time is the target's own if the target runs in the kernel of this host (a compressing file system, a RAM disk).",
     ),
-    advice="Add a client or a worker: where the rate rises by a tenth or more, the client was the limit. Use larger records, or"
-    " claim what was measured: tier = client-cache for reads from memory.",
+    advice="Add a client or a worker: if the rate rises by a tenth or more, the client was the limit. Use larger records or "
+    "cheaper data (`data`). Or claim the measured tier: tier = client-cache for reads from memory.",
     sources=(
         "Gregg, checklist for benchmarks: why not double?",
         "SPECstorage, TPC: the load generator must not be the limit",

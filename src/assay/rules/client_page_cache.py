@@ -1,7 +1,28 @@
-"""Finds reads that were served from the client's page cache, and cache claims that were served from below it.
+"""Finds reads answered by the client's page cache, and cache claims that storage answered.
 
-The share of hits is 1 - min(1, read_bytes / bytes that the application asked). `rchar` is no evidence: it is 0 for
-io_uring, libaio and mmap. Read-ahead may make read_bytes larger than what was asked, so the share is clamped.
+Hit share = 1 - min(1, bytes that the process read from storage / bytes that the load requested).
+The numerator is `read_bytes` of /proc/PID/io over all clients, the denominator the load generator's own count.
+`rchar` is 0 for io_uring, libaio and mmap, so it is no evidence. Without process counters the bytes of the file system's device
+stand in.
+
+- tier = device or server-cache, or regime = cold: more hits than `hit_share` invalidate; the label bounds the device rate by X
+  (1 - hits).
+- tier = client-cache or regime = warm: bytes from storage qualify, and invalidate if nearly all came from storage.
+- Any other claim: a note.
+
+**Small files.** Whole pages, read-ahead and metadata make storage read more than requested.
+If it did, and more than `resident_share` of the data was in memory before the clock, hits may hide in the excess: a device or
+cold claim is unverified.
+
+**External commands.** A command that reports no bytes is compared with its system calls (`rchar`).
+Calls below `least_bytes` are its own libraries. mmap, io_uring and pipes leave it unverified.
+
+**With tracepoints** (`observers = ["*", "tracepoints"]`) the pages that came into memory bound the buffered reads of the lab's
+own engines.
+
+**With a server** the bytes that the server sent (L4) replace the client's storage counters.
+
+The rule does not see caches below the client: a loop device's image (T03), a server (T02), a hypervisor, the disk.
 """
 
 from __future__ import annotations
@@ -9,7 +30,7 @@ from __future__ import annotations
 from assay import measures
 from assay.catalogue import Case, Rule, TrialCase
 from assay.evidence import ladder, served, traced
-from assay.records import Direction, Finding, Regime, Scope, Severity, State, Tier
+from assay.records import Direction, Finding, Meaning, Regime, Scope, Severity, State, Tier
 from assay.rulekit.applicability import reads_only
 from assay.rulekit.findings import at_most, found, in_words, knob, told_rate
 from assay.units import Unit
@@ -29,9 +50,9 @@ def check(case: Case) -> Finding:
         lacking = "how many bytes the load asked for" if not asked else "what storage was made to read"
         return found(RULE, case, State.UNVERIFIED, f"It is not known {lacking}, so hits in memory cannot be told from reads.")
     limit = case.thresholds["hit_share"]
-    if read.raw_bytes >= (1 - limit) * asked and read.foreign_bytes > limit * asked:
+    if read.raw_bytes >= (1 - limit) * asked and read.other_processes_bytes > limit * asked:
         statement = f"Others read so much from {read.device} that hits in memory cannot be told from reads."
-        return found(RULE, case, State.UNVERIFIED, statement, observed={"foreign_bytes": read.foreign_bytes})
+        return found(RULE, case, State.UNVERIFIED, statement, observed={"other_processes_bytes": read.other_processes_bytes})
     hits = hit_share(case, read.raw_bytes, asked)
     if is_guess(case) and (unsure := uncounted(case, hits, asked)) is not None:
         return found(RULE, case, State.UNVERIFIED, unsure, observed=figures(case, hits, asked))
@@ -68,7 +89,7 @@ def by_residence(case: TrialCase, resident: float) -> Finding:
 
 
 def is_guess(case: TrialCase) -> bool:
-    """Whether the bytes asked are those of a foreign command's calls, since it does not tell them itself."""
+    """Whether the bytes asked are those of an external command's calls, since it does not tell them itself."""
     untold = case.phase.values and not any(name.endswith(".bytes") for name in case.phase.values)
     return knob(case, "parse") == "observed" or bool(untold)
 
@@ -177,17 +198,20 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.INVALIDATES,
     part="tier",
+    short="answered from memory",
+    meaning=Meaning.PAGE_CACHE,
     needs=(),
     applies=reads_only,
     check=check,
     reads=("L0.read", "L4.write", "L2.read", "tracepoints.added_bytes", "L8.read", "L9.read", "page_cache.cached_bytes"),
+    wrong="A file that was just written or read is still in memory. Reading it again measures memory, not the disk.",
     alternatives=(
-        "The reads were charged to another process (a server's threads, a kernel client): look at the rungs below.",
-        "The file system stores the data compressed, so fewer bytes are read though nothing was cached: look at the extents.",
-        "The file has holes or unwritten extents, which no device is asked for: see T06.",
+        "The reads were charged to another process (a server's threads, a kernel client). Check the layers below.",
+        "The file system stores the data compressed, so storage reads fewer bytes without any cache. Check the extents (T07).",
+        "The file has holes or unwritten extents, which no device is asked for (T06).",
     ),
-    advice="Drop the file's pages before the clock (phase knob cache = cold), remount, read with O_DIRECT, or read from another"
-    " client than the one that wrote; a data set of twice the memory also helps.",
+    advice="Drop the file's pages before the clock (cache = cold), remount, read with O_DIRECT, or read from another client "
+    "than the writer. A data set of twice the memory also helps.",
     sources=(
         "Traeger, Zadok, Joukov, Wright: A nine year study of file system and storage benchmarking, ACM TOS 4(2), 2008",
         "Tarasov, Bhanage, Zadok, Seltzer: Benchmarking file system benchmarking, HotOS 2011",

@@ -1,8 +1,12 @@
-"""Finds times that were taken with a clock that changed, was set, ticks too slowly, or is not that of the other hosts.
+"""Finds times taken with a clock that changed, was set, is slow, or disagrees with the clocks of other hosts.
 
-Evidence: the kernel's clock source before and after the trial; the time of booting, which moves only when somebody sets the wall
-clock; the error of each host's clock against the others. Our own engines take durations from one host's monotonic clock, so a
-wall clock that is set touches only foreign tools that read it. Of one host it makes no difference whether NTP keeps it right.
+- The kernel's clock source changed during the trial: every rate and time qualifies.
+- The wall clock was set (the boot time moved by `step_s` or more). An external tool's figure is invalid if the step exceeds
+  `error_share` of the time. The lab's own engines use the monotonic clock, so their figures get a note.
+- The clocks of several hosts agree only within `error_share` of the phase: qualified; above `invalid_error_share`: invalid.
+- A slow source (hpet, acpi_pm, jiffies): a note; G07 gives the cost of a stamp.
+
+NTP makes no difference to durations on one host. Between hosts, only the lab's own exchange of clocks counts.
 """
 
 from __future__ import annotations
@@ -140,17 +144,21 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.QUALIFIES,
     part="window",
+    short="clock changed or set",
     needs=(),
     applies=applies,
     check=check,
     about=About.ALL_LOAD_HOSTS,
     reads=("clock.boot_time_s", "fact:clock.source"),
+    wrong="A virtual machine moves, the kernel finds its cycle counter unstable and switches the source. NTP or a person sets "
+    "the wall clock while a tool reads it. One of ten hosts is half a second late, and the common window of all hosts is "
+    "unknown.",
     alternatives=(
-        "An administrator chose another clock source by hand: choose it before the trial.",
-        "A virtual machine was moved or suspended: the kernel's log and steal (N02) tell.",
+        "An administrator selected another clock source during the trial. Select it before the trial.",
+        "A virtual machine was migrated or suspended. Check the kernel log and steal (N02).",
     ),
-    advice="Let NTP or the hypervisor keep the clock, without steps, and repeat; the kernel's log says why it left a clock source"
-    " (`clocksource: ... unstable`). Take durations from one host's CLOCK_MONOTONIC, never from two hosts' wall clocks.",
+    advice="Let NTP or the hypervisor keep the clock without steps, and repeat. The kernel log gives the reason for a changed "
+    "source (`clocksource: ... unstable`). Take durations from CLOCK_MONOTONIC of one host, never from two wall clocks.",
     sources=(
         "Becker, Rabenseifner, Wolf, EuroPVM/MPI 2008: implications of non-constant clock drifts for the timestamps of traces",
         "Hoefler and Belli, SC 2015: report the timer and its resolution",

@@ -1,8 +1,12 @@
-"""Refuses comparisons of commands of which one arm opened connections inside the clock that the other one had, or kept.
+"""Refuses comparisons of commands if one arm opened its connections inside the clock and the other did not.
 
-A connection, a bind, a handshake cost more than many a request. Evidence: the connections that the server's network namespace
-accepted (PassiveOpens of TCP) where the target names its server, else those that this one opened (ActiveOpens), under the
-clock, less those of the quiet window before, for each operation, or for each run of a command that tells of none.
+A connection, bind or handshake costs more than many requests.
+The rule counts accepted connections in the server's network namespace (PassiveOpens) if the target names its server, else
+opened connections of the lab's namespace (ActiveOpens).
+The rate of the idle baseline is subtracted. The result is divided by operations, or by runs of a command that reports none.
+Arms that differ by more than `apart_share`, and by `least_connections` or more in a run, are not comparable: invalid.
+If the factor is a knob of the workload itself, the difference is a note.
+The rule does not see binds and handshakes on an open connection, local sockets, UDP, or clients in other namespaces.
 """
 
 from __future__ import annotations
@@ -50,7 +54,7 @@ def applies(case: Case) -> str | None:
 
 
 def is_command(case: ComparisonCase) -> bool:
-    """Whether the workload is a foreign command."""
+    """Whether the workload is an external command."""
     return {spec.kind for spec in case.experiment.workloads if spec.name == case.measure.workload} == {KIND}
 
 
@@ -112,7 +116,7 @@ def opened(run: Run, observations: Observations, case: ComparisonCase) -> Opened
 
 
 def before(phase: Phase, counted: Series) -> float:
-    """Connections that others opened for each ns of the quiet window."""
+    """Connections that others opened for each ns of the idle baseline."""
     points = [(at, value) for at, value in zip(counted.at_ns, counted.value, strict=True) if at <= phase.start_ns]
     if len(points) < 2 or points[-1][0] <= points[0][0]:
         return 0.0
@@ -145,16 +149,20 @@ RULE = Rule(
     scope=Scope.COMPARISON,
     severity=Severity.INVALIDATES,
     part="comparability",
+    short="connections used unlike",
     needs=(),
     applies=applies,
     check=check,
     reads=("server.accepted_connections", "network.tcp_active_opens"),
+    wrong="One search per connection, with a bind for each, differs from a hundred searches over one connection: the result "
+    'changes tenfold, with encryption more. The setting hides in a client library, a proxy or a server limit ("at most 100 '
+    'requests a connection").',
     alternatives=(
-        "Other programs of this host opened connections just then: the quiet window before shows the usual ones only.",
-        "A server closed connections that the client meant to keep (its limit of requests or of idle time): the server did it.",
-        "How connections are used is what is compared: make it the factor, as a variable of the workload.",
+        "Other programs of this host opened connections during the phase. The idle baseline shows only the usual ones.",
+        "A server closed connections that the client wanted to keep (a limit on requests or idle time).",
+        "The use of connections is the subject. Make it the factor, as a variable of the workload.",
     ),
-    advice="Open, bind and shake hands before the clock in both arms, or for each request in both; keep the settings of"
-    " keep-alive and of encryption alike, and say which it was.",
+    advice="Open, bind and shake hands before the clock in both arms, or for each request in both. Keep keep-alive and "
+    "encryption settings alike, and report them.",
     sources=("RFC 4022: tcpActiveOpens", "RFC 9112, 9.3: what persistent connections spare"),
 )

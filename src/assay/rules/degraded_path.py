@@ -1,8 +1,14 @@
-"""Finds trials whose way to the disk counted errors, or was not whole: an array without a member, a link below its own speed.
+"""Finds trials with I/O errors or a degraded path: an array without a member, a link below its own speed.
 
-Evidence: what devices and the file system on them count of errors, before and after the trial; the state of arrays; the links of
-NVMe devices; errors and duplex of network interfaces, under the claim of a wire. Errors are often repaired by another try, which
-shows in no figure but the time. A run has one way to the disk, so an error in any of its phases counts for all.
+The observer `health` reads error counters before and after the trial: SCSI devices, ext4, btrfs.
+It also reads the state of md arrays, and speed and width of the links of NVMe devices.
+Under a wire claim, errors and half duplex of the network interfaces count too. An error in any phase counts for the whole run.
+- Claims of the device, stable media or a wire: an error invalidates; a degraded array qualifies, and the figure is a lower
+  bound.
+- Other claims: both are notes. A slow link is always a note.
+
+Retries inside a device are invisible to the kernel (smartctl shows some). xfs and virtual disks count no errors; without any
+counter the rule is unverified. Multipath devices are not read.
 """
 
 from __future__ import annotations
@@ -138,15 +144,18 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.INVALIDATES,
     part="noise",
+    short="errors on the way to the disk",
     needs=(),
     applies=runs_only,
     check=check,
+    wrong="A disk reads a sector at the fifth attempt, an array computes the data of a missing member, a cable loses every "
+    "hundredth packet. All of them answer correctly, and late. The figure describes the fault.",
     alternatives=(
-        "Somebody else's work met the error: counters of a device or a file system are of everybody.",
-        "A slot with fewer lanes, or an older one, than the device could use is what this machine has.",
+        "Another process met the error: counters of a device or a file system include all processes.",
+        "A slot with fewer or older lanes than the device could use is a property of this machine.",
     ),
-    advice="Find the part (the kernel's log, smartctl, /proc/mdstat, ethtool -S), mend or replace it, wait until the array is"
-    " whole, and repeat.",
+    advice="Find the faulty part (kernel log, smartctl, /proc/mdstat, ethtool -S) and replace it. Wait until the array is "
+    "complete, and repeat.",
     sources=(
         "Linux: admin-guide/md.rst (degraded, sync_action)",
         "Gunawi et al., FAST 2018: fail-slow at scale",

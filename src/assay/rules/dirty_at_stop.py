@@ -1,7 +1,15 @@
 """Finds bytes that were acknowledged but still in memory when the clock stopped.
 
-Then the figure is one of memory, unless the time of the drain (syncfs right after the last operation) is charged:
-W / (T + drain). The durable rate lies between (W - dirty) / T and W / (T + drain).
+The rule reads dirty and write-back pages of the data and image files (cachestat) right after the last operation, less those at
+arming, over the bytes written.
+Then the lab times a syncfs: the drain. The durable rate lies between (W - dirty) / T and W / (T + drain).
+- A claim of stable media, or of the device for a write, is charged the drain: the figure is W / (T + drain), and dirty data are
+  a note.
+- The same claim without a timed drain is invalid if more than `dirty_share` was dirty.
+- Other claims: a note with the share in memory.
+
+Without page counters the charged drain stands in. Data that were removed before write-back are D06's subject.
+The rule does not see memory below the lowest visible device.
 """
 
 from __future__ import annotations
@@ -9,7 +17,7 @@ from __future__ import annotations
 from assay import measures
 from assay.catalogue import Case, Rule, TrialCase
 from assay.evidence import ladder
-from assay.records import Bound, Direction, Durability, Finding, Phase, Scope, Severity, State, Tier
+from assay.records import Bound, Direction, Durability, Finding, Meaning, Phase, Scope, Severity, State, Tier
 from assay.rulekit.applicability import kept_only
 from assay.rulekit.findings import found, in_words, rate_of, told_rate
 from assay.units import Unit
@@ -128,16 +136,19 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.INVALIDATES,
     part="durability",
+    short="dirty when the clock stopped",
+    meaning=Meaning.DIRTY,
     needs=(),
     applies=kept_only,
     check=check,
     reads=("L0.write", "page_cache.dirty_bytes", "page_cache.writeback_bytes"),
+    wrong='134 MB "written" in 0.108 s are 1244 MB/s, and every page of them was dirty.',
     alternatives=(
-        "Another process dirtied the same files: only pages of the trial's own data and image files are counted.",
-        "The files were removed before they were written (D06), or the file system bypasses the page cache (dax).",
+        "Another process dirtied the same files. Only pages of the trial's own data and image files are counted.",
+        "The files were removed before write-back (D06), or the file system bypasses the page cache (dax).",
     ),
-    advice="Put the flush inside the clock (flush = end, fio end_fsync=1), or let the drain be timed and claim"
-    " durability = stable-media, so that it is charged.",
+    advice="Put the flush inside the clock (flush = end, fio end_fsync=1). Or let the lab time the drain and claim durability "
+    "= stable-media, so that it is charged.",
     sources=(
         "IO500 rule 6",
         "fio HOWTO: end_fsync is off by default",

@@ -1,6 +1,8 @@
-"""Says which evidence a claim needs and does not have; what nobody saw is UNVERIFIED, never sound.
+"""Names the evidence that a claim needs and does not have: unobserved is UNVERIFIED, never sound.
 
-A run that was not finished, or lost a client, has no figure of what was asked.
+The table in [concepts](../concepts.md) lists the evidence for each part of a claim.
+A key without a reading, a series or a fact is missing; the finding repeats the observers' reasons.
+An unfinished run, or one that lost a client, is invalid. A measure without a value is unverified.
 """
 
 from __future__ import annotations
@@ -8,7 +10,7 @@ from __future__ import annotations
 from assay import measures
 from assay.catalogue import Case, Rule, TrialCase
 from assay.evidence import ladder
-from assay.records import Finding, Outcome, Scope, Severity, State
+from assay.records import Finding, Meaning, Outcome, Scope, Severity, State
 from assay.rulekit.findings import found
 from assay.rulekit.soundness import Row, rows_for
 
@@ -78,10 +80,14 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.INVALIDATES,
     part="evidence",
+    short="evidence missing",
+    meaning=Meaning.UNFINISHED,
     needs=(),
     applies=applies,
     check=check,
-    alternatives=("The observer was switched off in the experiment file: see `observers`.",),
-    advice="`assay doctor` says which evidence this machine allows and how to get the rest (often: run as root).",
+    wrong="A check without evidence says nothing, and its silence is read as approval. A figure whose I/O nobody observed is "
+    "then as good as one that was followed down to the disk.",
+    alternatives=("The observer was switched off in the experiment file: check `observers`.",),
+    advice="Run `assay doctor`: it lists the evidence that this machine allows, and how to get the rest (often: run as root).",
     sources=("An absent reading proves nothing: the audit's first rule",),
 )

@@ -1,7 +1,9 @@
-"""Finds curves over a number of clients that still grow where they end: nothing they show speaks of more clients.
+"""Finds curves over a number of clients that still grow at their end: they say nothing about more clients.
 
-The slope of the last step, d ln X / d ln N, of the geometric means of the rates at the two largest numbers measured. As long
-as it grows neither the capacity nor a peak nor a break-even beyond is in the measured range.
+The rule takes the slope of the last step, d ln X / d ln N, from the geometric means at the two largest numbers, for each rate
+of all clients together.
+From `flat_exponent` on the curve still grows. The note names it; the highest rate is a lower bound of the capacity.
+The analysis itself claims no peak, break-even or saturation outside the measured numbers.
 """
 
 from __future__ import annotations
@@ -121,12 +123,15 @@ RULE = Rule(
     needs=(),
     applies=applies,
     check=check,
+    wrong="Eight clients were measured and the purchase is for thirty. The curve rose all the way, so it is extended by eye or "
+    "by a fitted law. The data do not contain the point at which it flattens or peaks. With points up to 8 and a true peak at "
+    "21.8, the 90 % interval of the fitted peak was 12.6 to infinity (simulated).",
     alternatives=(
-        "The limit is known from elsewhere, as that of a link or of a throttle: then report it, and that it was not reached.",
-        "The production load has no more clients than were measured: then nothing more has to be known.",
+        "The limit is known from another source (a link, a throttle). Report it, and that it was not reached.",
+        "Production has no more clients than were measured. Then nothing is missing.",
     ),
-    advice="Measure with more, up to one and a half times the number at which it stops growing; until then call the figure "
-    "a lower bound of the capacity.",
+    advice="Measure up to one and a half times the number at which the rate stops growing. Until then report the figure as a "
+    "lower bound of the capacity.",
     sources=(
         "Gunther: Guerrilla Capacity Planning, 2007, ch. 5: too few points before the peak fix nothing",
         "Simulated: with points up to 8 clients and a true peak at 21.8, the 90 % interval of the peak is 12.6 to infinity",

@@ -1,6 +1,7 @@
-"""Finds file systems that were nearly empty or nearly full when the trial began: new files lie otherwise than after years of use.
+"""Finds file systems that were nearly empty or nearly full when the trial began: new files lie unlike aged ones.
 
-The share of the space that was taken before the trial's own files were made, from statvfs(3), as an ordinary user sees it.
+The rule reads the used share of the space before the trial's own files were made (statvfs, as an ordinary user sees it).
+Below `least_share` or above `most_share` it is a note, which changes no verdict: only a fresh file system can be reproduced.
 """
 
 from __future__ import annotations
@@ -51,12 +52,15 @@ RULE = Rule(
     applies=applies,
     check=check,
     about=About.TARGET_HOST,
+    wrong="On a new file system a file lies in one piece and free space is one long run. After years of writing and deleting "
+    "both are fragmented. Figures can be lower by tens of per cent, and even the order of two file systems can change. A "
+    "nearly full one searches long for free space.",
     alternatives=(
-        "A new, empty file system is what a comparison can be repeated on: then it is the question, and this note says which.",
-        "The share that is taken says little of age: one that was filled and emptied for years is old at 30 %.",
+        "A new, empty file system is reproducible and may be the intended subject. This note names the state.",
+        "The used share says little about age: a file system that was filled and emptied for years is old at 30 %.",
     ),
-    advice="Measure in two states, fresh and aged: fill the file system as production has it (`assay survey` shows that), "
-    "delete and write again.",
+    advice="Measure two states, fresh and aged. Fill the file system as in production (`assay survey` gives the size "
+    "distribution), delete and write again.",
     sources=(
         "Smith, Seltzer: File system aging, SIGMETRICS 1997",
         "Kadekodi, Nagarajan, Ganger: Geriatrix: aging what you see and what you don't see, ATC 2018",

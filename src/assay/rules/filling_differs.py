@@ -1,6 +1,6 @@
 """Finds arms whose file systems were not equally full when their trials began.
 
-The medians over the runs of each arm of the share that was taken, from statvfs(3).
+The rule compares the medians of the used share over the runs of each arm (statvfs). More than `points_share` apart qualifies.
 """
 
 from __future__ import annotations
@@ -64,7 +64,9 @@ RULE = Rule(
     needs=(),
     applies=applies,
     check=check,
-    alternatives=('Where the filling itself is the factor it has to differ: declare `implied = ["filesystem.free_share"]`.',),
+    wrong="The new system is measured on an empty disk and the old one in its current state. The comparison is one of a fresh "
+    "and an aged file system.",
+    alternatives=('The filling itself is the factor. Declare `implied = ["filesystem.free_share"]`.',),
     advice="Fill both file systems alike before the trials, or give each arm a fresh one of the same size.",
     sources=(
         "Smith, Seltzer: File system aging, SIGMETRICS 1997",

@@ -1,9 +1,17 @@
-"""Finds trials whose processors changed their speed meanwhile: slowed down for heat, by a governor, or by a neighbour.
+"""Finds trials during which the CPU speed changed: throttled for heat, by a governor, or by a neighbour.
 
-Evidence: a fixed piece of work timed before and after the trial, in processor time, so that waiting for a processor (N02) is not
-in it; the kernel's counters of throttling. A processor that is slower by a tenth makes a load that computes for a tenth of its
-time slower by a hundredth: the change counts as far as the load was on a processor at all. Two looks of ten milliseconds say that
-the speed changes, not what it was in between: what is only timed is a note, what the kernel counted qualifies.
+The observer `processor_speed` times a fixed piece of work before and after the trial, in CPU time, so waiting for a CPU (N02)
+is excluded.
+A change counts in proportion to the load's time on a CPU: 10 % slower changes a load that computes for 10 % of its time by 1 %.
+- An effect above `effect_share`: a note.
+- A rising counter of thermal throttling: qualified.
+- A governor other than `performance`: a note.
+- No timing at both ends: unverified.
+
+Two samples of ten milliseconds show that the speed changes, not its course, so a timed change only is a note.
+On a quiet virtual machine the samples were up to 30 % apart around four of five blocks of `assay quick`. The interval over
+repeats covers that spread.
+A change in the middle of a trial that ends before its end is missed. N01c compares the arms.
 """
 
 from __future__ import annotations
@@ -118,12 +126,15 @@ RULE = Rule(
     needs=(),
     applies=runs_only,
     check=check,
+    wrong="Heat, the governor and busy neighbours change the CPU speed. The first run had a cool CPU; a load that waits much "
+    "runs on a CPU that was clocked down; in a cloud another tenant uses half of the core. The difference between A and B then "
+    "is a difference of clock rates.",
     alternatives=(
-        "Fewer busy processors may run faster than many (turbo): then the speed is real, and belongs to this number of clients.",
-        "In a virtual machine a neighbour on the other half of the core slows it down: the clock is the same, the work is not.",
+        "Fewer busy CPUs may run faster than many (turbo). Then the speed is real and belongs to this number of clients.",
+        "In a virtual machine a neighbour on the other half of the core slows the work at the same clock rate.",
     ),
-    advice="For a comparison fix the clock rate (governor performance, turbo off), let the machine cool, and interleave the arms;"
-    " for capacity leave it free and say so. In a cloud take an instance with cores of its own.",
+    advice="Fix the clock rate for a comparison (governor performance, turbo off), let the machine cool, and interleave the "
+    "arms. For capacity leave it free and report it. In a cloud use an instance with dedicated cores.",
     sources=(
         "Georges et al., OOPSLA 2007: statistically rigorous performance evaluation",
         "pyperf, `system tune`: turbo, governor, affinity",

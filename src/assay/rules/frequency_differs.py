@@ -1,8 +1,15 @@
-"""Finds arms whose processors ran at different speeds: then the ratio is one of clock rates as well as of what is compared.
+"""Finds arms whose CPUs ran at different speeds: the ratio then includes a ratio of clock rates.
 
-Evidence, of each run: the cycles of the load over its processor time, where the machine counts them; else a fixed piece of work
-that was timed before and after the trial. A speed that comes and goes meets both arms and stands in the interval of the ratio;
-only one that differs between the arms by more than chance is told, as far as the load was on a processor to feel it.
+The speed of a run is its cycles over its CPU time if the machine counts cycles, else the mean of the timed piece of work before
+and after the trial.
+The speeds are compared like the figures: in pairs of one block, or as two groups if a person changes the level.
+- The ratio of speeds differs from 1 at p below `p`, and the effect exceeds `effect_share`: qualified.
+- Smaller or by chance: pass, with the size.
+- Missing speeds, or fewer than three pairs: unverified.
+
+A speed that comes and goes affects both arms of a mixed schedule and is part of the interval already. Only a difference between
+the arms can pass for merit.
+The bound extends the interval to the ratio at equal speeds.
 """
 
 from __future__ import annotations
@@ -131,13 +138,15 @@ RULE = Rule(
     needs=(),
     applies=applies,
     check=check,
+    wrong="The second arm runs on CPUs that the first one heated, under another governor, on another machine of the same kind, "
+    "or with fewer clients and more turbo. The reported difference between A and B is one of clock rates.",
     alternatives=(
-        "Fewer busy processors may run faster than many (turbo): then the speed is real and belongs to the number of clients.",
-        "One arm heats the processor, or uses instructions at which it slows down: its figures pay for it, and that is the arm.",
+        "Fewer busy CPUs may run faster than many (turbo). Then the speed is real and belongs to the number of clients.",
+        "One arm heats the CPU, or uses instructions that slow it down. That belongs to the arm.",
         "The arms ran on different machines (C05), or in sittings between which something else changed (S04).",
     ),
-    advice="Fix the clock rate for a comparison (governor performance, turbo off), and let the schedule mix the arms. Where the"
-    ' speed follows from what is compared, declare `implied = ["speed.*"]`, and say the rates beside the ratio.',
+    advice="Fix the clock rate for a comparison (governor performance, turbo off), and let the schedule mix the arms. If the "
+    'speed follows from the factor, declare `implied = ["speed.*"]` and report the speeds beside the ratio.',
     sources=(
         "Georges et al., OOPSLA 2007: statistically rigorous performance evaluation",
         "pyperf, `system tune`: turbo, governor, affinity",

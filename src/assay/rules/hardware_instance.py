@@ -1,8 +1,12 @@
-"""Finds arms that ran on different machines, where the difference may be the machine's and not the factor's.
+"""Finds arms that ran on different machines: the difference may be the machine's, not the factor's.
 
-Evidence: which machine each run was on: the serial number of its board (as a digest), else its name; and the machine on which
-the target says that it is (`machine = NAME` among the facts of a target of kind commands, or a host of the file). Arms that ran
-on the same machines, or that were swapped so that each ran on all of them, are not accused.
+A machine is known by the fact `machine.serial` (a digest of the board's serial number, readable by root), else by `host.name`.
+A remote target's machine is its host in the file, or a line `machine = NAME` in the `facts` of a target of kind commands.
+- The arms ran on different machines: qualified.
+- The arms ran on the same machines, were swapped, or the file declares it: pass.
+- A run lacks its host's facts: unverified. The factor is `hosts`: n/a.
+
+C01 lists kernel, settings and devices that came with the other machine.
 """
 
 from __future__ import annotations
@@ -107,16 +111,18 @@ RULE = Rule(
     scope=Scope.COMPARISON,
     severity=Severity.QUALIFIES,
     part="comparability",
+    short="the arms ran on different machines",
     needs=("fact:*",),
     applies=applies,
     check=check,
+    wrong="The old system runs on the old server, the new one on a new server of the same make. Two equal machines differ by "
+    "some per cent in memory bandwidth and more in their disks: firmware, age, place in the rack. The comparison is right for "
+    "these two machines and says nothing about the systems.",
     alternatives=(
-        "One machine under two names (renamed, another container): its serial number is the same; only root can read it.",
-        "Machines that are equal: show it by a comparison of the same system on both, whose answer must be `equivalent`.",
+        "One machine under two names (renamed, another container). Its serial number is the same; only root can read it.",
+        "Equal machines. Show it with a comparison of the same system on both, which must be `equivalent`.",
     ),
-    advice=(
-        "Measure both arms on one machine, or swap: each arm on each machine, as often. Where the machine belongs to what is "
-        'compared, say so in the file: implied = ["host.name", "machine.*", "target.machine"].'
-    ),
+    advice="Measure both arms on one machine, or swap: each arm on each machine, equally often. If the machine belongs to the "
+    'factor, declare implied = ["host.name", "machine.*", "target.machine"].',
     sources=("Maricq et al., OSDI 2018: Taming performance variability (835 servers, supposedly identical ones differ)",),
 )

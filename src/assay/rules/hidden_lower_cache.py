@@ -1,8 +1,15 @@
-"""Looks for a cache below the lowest visible device: of a hypervisor, an array or the disk itself. It can only be inferred.
+"""Infers a cache below the lowest visible device: of a hypervisor, an array or the disk itself.
 
-Two signs, both of direct reads, which nothing above the device can answer: the same data are read much faster the second
-time, though as much was asked of storage; or latencies form two groups an order of magnitude apart. Neither sign proves
-that there is none: a pass says that nothing was seen, and that caches below are not excluded.
+No counter on this machine sees such a cache. The rule uses two signs of direct reads with tier = device:
+- The same data twice (`operations = ["read", "reread"]`, `direct = true`): the fastest tenth of the second pass is
+  `repeat_ratio` times as fast, although storage was asked as much. The rate of the first pass is the bound.
+- Two groups of latencies, each with `group_share` of the reads, medians `times_apart` apart. Limits, rates and queues make
+  groups of their own, so such loads are left out.
+
+A failure qualifies, it never invalidates. A pass means "no sign": caches below are not excluded. Buffered reads, or data read
+once without latencies, are unverified.
+The fastest tenths are compared because neighbours only make reads slower (0.8 to 1.2 without such a cache, 19 to 24 with one).
+A cache that reads ahead hides itself in sequential reads of small records: read large records, or at random.
 """
 
 from __future__ import annotations
@@ -168,13 +175,19 @@ RULE = Rule(
     applies=reads_only,
     check=check,
     about=About.ALL_LOAD_HOSTS,
+    wrong="The lowest visible device may be a file in a hypervisor's memory, or an array with a terabyte of memory. O_DIRECT, "
+    'the process counters and the device counters all indicate "device", and they are right. No counter on this machine sees '
+    "the layer below.",
     alternatives=(
-        "The device's own memory, or the fast part of a solid-state disk, is a cache too: is it a part of what is claimed?",
-        "A token bucket of a cloud gives a burst and then brakes: its slow reads come later, a cache's slow ones come first.",
-        "Another load on the same device ended between the two passes: repeat them, in both orders.",
+        (
+            "The device's own memory, or the fast part of a solid-state disk, is a cache too. Decide whether it belongs to the "
+            "claim."
+        ),
+        "A cloud's token bucket grants a burst and then brakes. Its slow reads come later; a cache's slow reads come first.",
+        "Another load on the same device ended between the two passes. Repeat them in both orders.",
     ),
-    advice="Read at least four sizes of data at random, one at a time, and look for the size from which on the latency no longer"
-    " rises; ask who runs the layer below how it caches (a virtual disk: cache = none).",
+    advice="Read at least four data sizes at random, one request at a time, and find the size above which the latency no "
+    "longer rises. Ask the operator of the layer below about its cache (a virtual disk: cache = none).",
     sources=(
         "Traeger, Zadok, Joukov, Wright: A nine year study of file system and storage benchmarking, ACM TOS 4(2), 2008",
         "SNIA Solid State Storage Performance Test Specification: the state of write caches is to be reported",

@@ -1,6 +1,9 @@
-"""Finds data that lie within a small part of a disk with moving parts: its heads hardly move, and its outer tracks are fast.
+"""Finds data within a small part of a rotating disk: the heads hardly move, and outer tracks are fast.
 
-The span of all data files on the device that their file system is on, over the size of that device.
+The observer `layout` reads the extents of the data files (FIEMAP). The span from the first to the last byte is divided by the
+device size; below `span_share` it is a note.
+Solid-state disks (`queue/rotational` = 0) are n/a.
+The finding also gives the number of files in the fullest directory, without a judgement. More than 256 files are sampled evenly.
 """
 
 from __future__ import annotations
@@ -82,12 +85,15 @@ RULE = Rule(
     applies=applies,
     check=check,
     about=About.TARGET_HOST,
+    wrong="A test file of a few GiB on an empty disk of several TiB lies in one place. Random reads of it are short seeks, and "
+    "a new file system often begins on the outer tracks, which are up to twice as fast as the inner ones. Production data lie "
+    "all over the disk.",
     alternatives=(
-        "A virtual disk often says that it rotates and lies on flash: then places are alike, and this note says nothing.",
-        "Below a loop device, a RAID or a thin volume the places on the disks themselves are others.",
+        "A virtual disk often reports rotation and lies on flash. Then all places are alike, and this note says nothing.",
+        "Below a loop device, a RAID or a thin volume the places on the disks differ from this span.",
     ),
-    advice="Lay the data out over most of the disk, or beside other data that fill it to what production has; or say which part"
-    " of the disk the figure is for.",
+    advice="Spread the data over most of the disk, or place them beside other data that fill the disk as in production. Or "
+    "report the part of the disk that the figure covers.",
     sources=(
         "Traeger, Zadok, Joukov, Wright: A nine year study of file system and storage benchmarking, ACM TOS 4(2), 2008",
         "Agrawal, Arpaci-Dusseau, Arpaci-Dusseau: Generating realistic Impressions for file-system benchmarking, FAST 2009",

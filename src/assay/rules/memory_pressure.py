@@ -1,9 +1,15 @@
-"""Finds trials on a host that was short of memory: all stood still for it, pages went to swap and back, programs were killed.
+"""Finds trials on a host short of memory: all tasks stalled, pages were swapped, or programs were killed.
 
-Evidence: the time in which all tasks that could have run waited for memory (pressure stall information, `full`), pages swapped,
-and programs killed for want of memory, each under the clock and of the whole host. A memory limit that the experiment itself
-sets (`memory` of a workload) is meant to be felt: then waiting and swapping are what was asked for, and are told but not judged.
-Pages of files that the kernel gave up and had to read in again are a note: that is what data larger than memory do.
+The rule reads the whole host during the clock: stall time of all tasks (`full` of /proc/pressure/memory), swapped pages, and
+out-of-memory kills (/proc/vmstat).
+Stall time outside the clock is subtracted.
+- Stalls above `full_share` of the time, `swapped_pages` or more, or a kill: qualified.
+- Stalls above `full_share` together with a kill: invalid.
+- File pages that were evicted and read again, above `again_share` of the load's bytes: a note.
+
+A memory limit of the experiment itself (`memory` of a workload) makes stalls and swapping intended; only kills count then.
+Without pressure stall information the rule is unverified: boot with psi=1. The lab repeats such a run, at most twice, and keeps
+all attempts.
 """
 
 from __future__ import annotations
@@ -127,15 +133,18 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.QUALIFIES,
     part="noise",
+    short="host short of memory",
     needs=(),
     applies=runs_only,
     check=check,
+    wrong="A host that searches for free pages takes them from the page cache of the trial, and every allocation waits. The "
+    "figure describes that search, and changes from day to day.",
     alternatives=(
-        "Another program, or another control group at its own limit, waited or was killed: the counters are of the whole host.",
-        "The load itself needs more memory than there is (its buffers, its data in the page cache): give it a smaller set.",
+        "Another program or control group at its own limit stalled or was killed: the counters include the whole host.",
+        "The load itself needs more memory than there is (its buffers, its data in the page cache). Use a smaller set.",
     ),
-    advice="Stop what else needs memory and repeat; a working set that is to be larger than memory gets a limit of its own"
-    " (`memory` of the workload). Without pressure stall information start the kernel with psi=1.",
+    advice="Stop other memory users and repeat. Give a working set that must exceed memory a limit of its own (`memory` of the "
+    "workload). Without pressure stall information boot the kernel with psi=1.",
     sources=(
         "Linux: accounting/psi.rst, `full`: all non-idle tasks wait at once",
         "Gregg, Systems Performance: swapping and the out-of-memory killer",

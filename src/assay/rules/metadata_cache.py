@@ -1,8 +1,19 @@
-"""Finds figures of looking at metadata that were answered from the cached inodes and names.
+"""Finds metadata figures that were answered from cached inodes and names.
 
-The evidence is the growth of the number of inodes in memory: an inode that is found there adds nothing to it. The number is the
-whole host's, so others who drop theirs meanwhile hide what was loaded: nobody is accused where the load itself made storage read
-all those inodes, or where the number fell between two looks of the phase by enough to hide them.
+The rule divides the growth of inodes in memory (/proc/sys/fs/inode-nr) by the number of objects read: a cached inode adds
+nothing.
+It covers stat, open, readdir_plus, list, readdir, and the files and directories of a tree walk (`file`, `walk`).
+readdir_plus reads every object of its directory, whose number follows from the knobs.
+Growth below `loads_share` of the objects invalidates a device, server-cache or cold claim, else it is a note.
+
+The count covers the whole host, so evicted inodes hide loads. The rule is unverified instead in two cases:
+- the process read `inode_bytes` for each object from storage,
+- the count fell between two samples by as much as is missing.
+
+Directory blocks have no counter, so list and readdir are unverified. Operations that change objects have no such tier: claim
+durability.
+A container that starts during `drop_caches` keeps a copy of the mount, and remounting then keeps all caches. The finding
+reports that.
 """
 
 from __future__ import annotations
@@ -13,7 +24,7 @@ from dataclasses import dataclass
 from assay import measures
 from assay.catalogue import Case, Rule, TrialCase
 from assay.evidence import ladder
-from assay.records import Direction, Finding, Regime, Rung, Scope, Series, Severity, State, Tier, Value
+from assay.records import Direction, Finding, Meaning, Regime, Rung, Scope, Series, Severity, State, Tier, Value
 from assay.rulekit.applicability import LISTS, LOOKUPS, TREE
 from assay.rulekit.findings import found, knob
 from assay.units import Unit
@@ -125,12 +136,16 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.INVALIDATES,
     part="tier",
+    short="tier of metadata not known",
+    meaning=Meaning.METADATA_CACHE,
     needs=(),
     applies=applies,
     check=check,
     reads=("memory.inode_cache_objects", "L2.read"),
+    wrong="A tree is made and then read, or read twice. The second time every name and inode is in memory, and `stat` measures "
+    "a table in the kernel. It is called the metadata rate of the disk.",
     alternatives=(
-        "The kernel dropped inodes while others were loaded, so the caches grew less than was loaded: look at memory pressure.",
+        "The kernel evicted inodes during the loads, so the caches grew less. Check memory pressure (N05).",
         "Another process walked or freed a tree at the same time: these caches belong to the whole host.",
     ),
     advice="Use more objects than fit the caches, remount or drop caches before the phase (cache = cold), or claim warm.",

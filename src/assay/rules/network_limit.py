@@ -1,6 +1,13 @@
-"""Names the network as what limits a server's figure: its link or a shaper is full, or TCP sends too much again.
+"""Names the network as the limit of a server's figure: a full link or shaper, or TCP retransmissions.
 
-What passed the server's interfaces (L4) over what the slowest link or shaper on the way lets pass, in the fuller direction.
+The rule divides the bytes on the server's interfaces (L4, with headers, in the busier direction) by the slowest part of the
+path: the negotiated link speed and shapers (`tc`) on both sides.
+- From `used_share` on the network is the limit.
+- More than `sent_again_share` of at least `least_segments` TCP segments retransmitted without prior arrival: packets are lost.
+  Segments that the receiver reports as duplicates (DSACK) do not count.
+
+It qualifies tier = device and bounds it; other claims get a note with the limiter.
+TCP window waits and drops inside the card are not read.
 """
 
 from __future__ import annotations
@@ -84,14 +91,15 @@ RULE = Rule(
     applies=servers_only,
     check=check,
     about=About.ALL_LOAD_HOSTS,
+    wrong="A disk behind a full gigabit link is compared with another disk behind a full gigabit link, and they are found equal.",
     alternatives=(
-        "The shaper is what is asked about (a slow line): then it is the system, and the figure is that of the line.",
-        "A bond sends each connection over one of its links: that one is full while the sum is not.",
-        "The counters hold the traffic of others too: look at their rate before the clock.",
-        "Late acknowledgements make TCP send again what has arrived; without DSACK (net.ipv4.tcp_dsack) nobody says so.",
+        "The shaper is the subject (a slow line). Then the figure describes the line.",
+        "A bond sends each connection over one of its links: one link is full while the sum is not.",
+        "The counters include other traffic. Check its rate before the clock.",
+        "Late acknowledgements cause needless retransmissions; without DSACK (net.ipv4.tcp_dsack) they cannot be separated.",
     ),
-    advice="Measure the same way with iperf3 on the same day, and tell the figure as a share of that; use a wider link, or more"
-    " connections, where the storage behind it is the question.",
+    advice="Measure the same path with iperf3 on the same day, and report the figure as a share of it. Use a wider link or "
+    "more connections if the storage behind it is the subject.",
     sources=(
         "tc-tbf(8)",
         "Gregg: Systems Performance, 2nd edition, 2020, chapter 10",

@@ -1,10 +1,18 @@
-"""Finds writes that no device ever took: removed or truncated before they were written, or overwritten again and again in memory.
+"""Finds writes that no device took: removed or truncated before write-back, or overwritten in memory.
 
-A flush at the end cannot bring back what was removed, and of a record that was overwritten in memory it writes only the last
-version. Evidence: `cancelled_write_bytes` of the processes (dirtied and thrown away), and the bytes that the lowest visible
-device took, the drain included, against those that were written. A claim of the device says that the device did all the writes.
-Under a claim of stable media the last version is there at the end, but a rate of writes onto stable media is only what got there:
-it is bounded.
+The rule reads `cancelled_write_bytes` of /proc/PID/io (dirtied, then discarded) and the bytes that the lowest visible device
+took during clock and drain, both over the bytes written.
+- More than `cancelled_share` removed: a stable-media or device claim is invalid.
+- The device took less than `reached_share`: a device claim is invalid; a stable-media claim is bounded by the share that
+  reached it.
+- Other claims: notes.
+- No timed drain, encoded data (T07), too few bytes, missing counters, or an answer that depends on other processes' I/O:
+  unverified.
+
+A flush cannot bring back removed data, and writes only the last version of an overwritten record.
+With tracepoints (`observers = ["*", "tracepoints"]`) the bytes that the load's own processes sent to the device count as
+arrived.
+Metadata operations are judged by removed data only. The rule does not see merges in a device's own cache.
 """
 
 from __future__ import annotations
@@ -15,7 +23,7 @@ from assay import measures
 from assay.catalogue import Case, Rule, TrialCase
 from assay.evidence import ladder, traced
 from assay.measures import in_bytes
-from assay.records import Direction, Durability, Finding, Rung, Scope, Severity, Span, State, Tier
+from assay.records import Direction, Durability, Finding, Meaning, Rung, Scope, Severity, Span, State, Tier
 from assay.rulekit.applicability import kept_only
 from assay.rulekit.findings import at_most, found, told_rate
 
@@ -137,17 +145,21 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.INVALIDATES,
     part="tier",
+    meaning=Meaning.NEVER_WRITTEN,
     needs=(),
     applies=kept_only,
     check=check,
     reads=("L0.write", "process.cancelled_write_bytes", "L2.write", "L9.write", "L8.write", "tracepoints.own_write_bytes"),
+    wrong="A mail spool or a compiler's temporary files live for seconds; a small file under random writes for a minute is "
+    "overwritten in memory a thousand times. The operations are counted, the device never sees most of them, and a flush at "
+    "the end cannot bring them back.",
     alternatives=(
-        "Another process removed or truncated the files of this one: the kernel charges that to the one that removes.",
-        "The file system stores the data compressed or without duplicates, in fewer bytes than were written: see T07.",
-        "The data went to another device than the one that was watched (a log device, a bind mount): see the ladder.",
+        "Another process removed or truncated these files: the kernel charges the process that removes.",
+        "The file system stores the data compressed or deduplicated, in fewer bytes (T07).",
+        "The data went to another device than the observed one (a log device, a bind mount). Check the ladder.",
     ),
-    advice="Flush before the files are removed or overwritten (fsync, flush = each, O_DIRECT), or write each byte once; and say"
-    " how much of what was written never reached a device.",
+    advice="Flush before the files are removed or overwritten (fsync, flush = each, O_DIRECT), or write each byte once. Report "
+    "the share that never reached a device.",
     sources=(
         "proc_pid_io(5): cancelled_write_bytes",
         "Katcher: PostMark, a new file system benchmark, NetApp TR3022, 1997: files that live for a short time",

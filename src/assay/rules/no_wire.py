@@ -1,7 +1,13 @@
-"""Finds traffic that never crossed a wire: over the loopback, a veth pair or a bridge of the same machine.
+"""Finds traffic that never crossed a wire: loopback, a veth pair, or a bridge of the same machine.
 
-Which interface leads to the server is asked of the kernel's routes: a machine's own address leads to `lo`, whichever
-interface carries it. What passed the server's and the client's interfaces shows whether the bytes went that way.
+The target names its server (`server.address`, `server.pid_file`). The kernel's route gives the interface; a wire has a device
+behind it (/sys/class/net/X/device).
+- path = wire: invalid if the path stays on this machine, or if less than `wire_share` of the clients' bytes passed the
+  interface.
+- path = loopback: pass on this machine, qualified if the path leaves it.
+- No claim: a note if the path stays on this machine.
+
+Without an address the rule is unverified. A machine's own address leads to `lo`, whichever interface carries it.
 """
 
 from __future__ import annotations
@@ -113,11 +119,14 @@ RULE = Rule(
     reads=("fact:target.server.route", "fact:target.server.route_kind", "L3.read", "L4.read"),
     applies=applies,
     check=check,
+    wrong="Client and server run on one machine, perhaps with the address of its network card: the kernel still uses `lo`. "
+    "There is no card, cable, switch or packet of 1,500 bytes, and both ends share CPUs and memory bandwidth. Such a figure "
+    "says little about a network.",
     alternatives=(
-        "Two namespaces of one machine may be joined by a real cable between two of its interfaces: then name its address.",
-        "Two virtual machines on one host look like a wire: a round trip below 50 µs, or more than the link can carry, tells.",
+        "Two namespaces of one machine may be joined by a real cable between two interfaces. Name its address.",
+        "Two virtual machines on one host look like a wire. A round trip below 50 µs, or more than the link can carry, shows it.",
     ),
-    advice="Put the clients on another machine; or claim path = loopback, and where a slow link is meant shape a veth pair"
-    " (tc tbf) and say so.",
+    advice="Put the clients on another machine. Or claim path = loopback; for a slow link shape a veth pair (tc tbf) and "
+    "report it.",
     sources=("ip-route(8): a machine's own address is `local` and leads to lo", "Gregg: did it break limits?"),
 )

@@ -1,8 +1,22 @@
-"""Finds rates that were still warming up, drifting or falling in the time that is said to be steady.
+"""Finds rates that were warming up, drifting or falling in the window that is claimed to be steady.
 
-Three tests ask the operations in sixty equal parts of the window in which all clients ran (of the steady rounds, where the
-phase ran until it was steady): the five-round criterion of SNIA, MSER-5, and change points. Each alone is wrong too often;
-two of them together are believed. A phase that ran until it was steady and never was has failed by its own criterion.
+The window in which all clients ran is divided into sixty parts, and three tests read the operations in them:
+- SNIA's five rounds (range within `range_share`, slope within `excursion_share`),
+- MSER-5 (the first half looks like warm-up),
+- change points (levels that differ by more than `step_share`).
+
+Two of three decide (`methods`); with too few points the five rounds decide alone. For a latency the mean latency of each part
+is tested too.
+A failure invalidates the steady claim; the levels between change points bound a rate. The rate of an external tool over time is
+unknown: unverified.
+
+**Until steady.** A phase with `until_steady` stops after five consecutive rounds that meet the first two tests. Rates and mean
+latencies then cover these rounds.
+A phase that never became steady is invalid. A percentile covers the whole phase and gets a bound from the share of operations
+in the steady rounds.
+
+**False alarms.** Simulated with 6 % noise per part, two of three fail 2 % (r = 0.3) to 12 % (r = 0.8) of steady runs.
+A fall by 30 % is always found, one by 10 % in 90 %, a drift by 10 % over the whole time in 19 %.
 """
 
 from __future__ import annotations
@@ -182,12 +196,15 @@ RULE = Rule(
     applies=applies,
     check=check,
     about=About.ALL_LOAD_HOSTS,
+    wrong="The first seconds are answered from caches that fill, the last ones wait for a garbage collector. The mean of both "
+    "is a rate that never occurred. Another run time gives another mean, and two systems are compared at different places of "
+    "their curves.",
     alternatives=(
-        "The load that was offered changed: compare with its schedule (G02).",
-        "A client left before the others: look at their ends (W04).",
-        "A neighbour came or went: compare the time of the change with steal and pressure (N02).",
+        "The offered load changed. Compare with its schedule (G02).",
+        "A client ended early. Check the clients' intervals (W04).",
+        "A neighbour started or stopped. Compare the time of the change with steal and pressure (N02).",
     ),
-    advice="Run longer, or until it is steady (`until_steady`); report the stretches instead of their mean; or claim a burst.",
+    advice="Run longer, or until it is steady (`until_steady`). Report the levels instead of their mean, or claim a burst.",
     sources=(
         "SNIA SSS PTS 2.0.1: five rounds, range 20 %, slope 10 %",
         "White 1997: MSER-5",

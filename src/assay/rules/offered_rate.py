@@ -1,9 +1,12 @@
-"""Finds open loads of which the target did not do all that was due: beyond what it can do a latency has no value of its own.
+"""Finds open loads that the target did not complete: beyond its capacity a latency has no value of its own.
 
-In an open load operations are due at times of their own. Where more are due than can be done the backlog grows as long as the
-run lasts, and with it every latency: the figure is then one of the run's length. What never began counts as not attained.
-A stall shortly before the end leaves operations over too, but makes few of them late: then the latencies are only too low,
-for those that waited longest never began.
+The engine counts operations that were due and never began, late operations, and the longest wait.
+Done over due must be at least `attained_share`, and the backlog at the end at most `backlog_s` of arrivals; one operation per
+worker may be in progress.
+If the work ends the phase (`ops` with `rate`), the time is compared with the rate instead.
+- A growing backlog (`late_share` of the operations late, or too large at the end): a latency is invalid, since a longer run has
+  a longer latency. A rate is a lower bound.
+- Few late operations: a stall before the end. The longest latencies are missing, so latencies are lower bounds.
 """
 
 from __future__ import annotations
@@ -174,11 +177,13 @@ RULE = Rule(
     applies=applies,
     check=check,
     about=About.ALL_LOAD_HOSTS,
+    wrong="A target is offered a thousand operations per second and can do six hundred. The backlog grows, and each operation "
+    "waits for all before it: the latency grows with the run. The figure then is the length of the test.",
     alternatives=(
-        "The load generator itself was too slow: look at its processor time and at steal (L07, N02), or give it more workers.",
-        "The target pushed back on purpose (credits, admission control): look at its own counters.",
+        "The load generator was too slow. Check its CPU time and steal (L07, N02), or give it more workers.",
+        "The target pushed back on purpose (credits, admission control). Check its own counters.",
     ),
-    advice="Find the highest rate that is attained by bisection, and take latencies at 80 % of it at most.",
+    advice="Find the highest attained rate by bisection, and measure latencies at 80 % of it or less.",
     sources=(
         "MLPerf inference, server scenario: latency bound at a Poisson rate that must be attained",
         "SPC, SPEC: achieved within a few per cent of requested",

@@ -1,7 +1,11 @@
-"""Finds rates and latencies that rise and fall with a period of which too few fit into the time that was measured.
+"""Finds rates and latencies with a period that fits too few times into the measured window.
 
-A journal commits every 5 s, a cache is written back, a collector comes round: a mean over two and a half such periods depends on
-where in the period it began. Evidence: the operations in equal parts of the window; their autocorrelation peaks at the period.
+The window is divided into up to 300 parts. The autocorrelation, after a linear trend is removed, peaks at the period.
+The peak must exceed `correlation`, and chance at p below `p` (Bartlett's variance, for all lags).
+Fewer than `periods` periods fail if a partial period can change the mean by more than `off_share`.
+A steady rate or mean latency is bounded, a steady percentile qualified; other claims get a note. The rate of an open load is
+n/a.
+Of 400 simulated series each without a period, 0 to 0.5 % fail.
 """
 
 from __future__ import annotations
@@ -24,7 +28,7 @@ def applies(case: Case) -> str | None:
     """Rates and latencies of our own engines; the rate of an open load is that of its schedule."""
     assert isinstance(case, TrialCase)
     if case.phase.values:
-        return "a foreign tool: how its rate went over time is not known"
+        return "an external tool: how its rate went over time is not known"
     if case.measure.figure.startswith("latency_"):
         return None
     if case.measure.figure not in METRICS:
@@ -116,16 +120,20 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.QUALIFIES,
     part="window",
+    short="too few periods",
     needs=(),
     applies=applies,
     check=check,
     about=About.ALL_LOAD_HOSTS,
+    wrong="A journal commits every 5 s, dirty pages are written back, a collector runs, a quota grants its slices. The mean "
+    "over two and a half such periods depends on its start within the period. Runs differ that should agree, and runs with the "
+    "same start agree on a wrong figure.",
     alternatives=(
-        "The sampler's own period beats against a faster one: look again with another interval of checkpoints.",
-        "A processor quota or a throttle gives out time or operations in slices: L06 names it.",
-        "A neighbour comes round (cron, a backup): N02 and N03 show it at the same times.",
+        "The sampler's own period beats against a faster one. Use another interval of checkpoints.",
+        "A CPU quota or a throttle grants time or operations in slices. L06 names it.",
+        "A neighbour runs periodically (cron, a backup). N02 and N03 show it at the same times.",
     ),
-    advice="Run for ten periods or more, best for a whole number of them, and start trials at random places in the period.",
+    advice="Run for ten periods or more, best for a whole number of them, and start trials at random times within the period.",
     sources=(
         "Hoefler and Belli, SC 2015: report the time over which is averaged",
         "jbd2 commits every 5 s; the kernel writes back every 5 s what is older than 30 s",

@@ -1,8 +1,13 @@
-"""Says where the work was badly placed: memory of another node, threads far from their disk, interrupts on one processor.
+"""Finds poor placement: memory of another node, threads far from their disk, interrupts on one CPU.
 
-Evidence: pages that were had from another node than the one that asked, threads of the load that ran on another node than the
-disk's, and how the kernel's soft interrupts were spread over the processors. A note: what was measured is true of this placement,
-and another one gives another figure. Where a machine has one node and a disk with one queue there is nothing to place.
+The observer `placement` counts pages by node, soft interrupts by CPU, and reads the CPUs of the load's threads.
+- Pages from another node above `remote_share`.
+- Threads of the load on another node than the lowest disk.
+- One CPU handled more than `busiest_times` its share of the disk's (or under a wire claim the network's) soft interrupts, of at
+  least `least_interrupts`.
+
+It is always a note: the figure is true for this placement. A share counts CPUs, workers and queues, whichever are fewest.
+A machine with one node and no device with several queues, or with few CPUs, is n/a.
 """
 
 from __future__ import annotations
@@ -115,12 +120,18 @@ RULE = Rule(
     needs=("placement.nodes", "cpu.cpus"),
     applies=applies,
     check=check,
+    wrong="On a machine with two sockets a program may run on one and have its memory and disk on the other; one CPU may "
+    "handle all packets. The scheduler decides anew at each start, so the same test has two or three results without a visible "
+    "cause (S03 finds the groups).",
     alternatives=(
-        "The counters are of the whole machine: another program may have had the far memory, or the interrupts.",
-        "A disk whose queues are served by the processor that asks has its completions where its clients run: see how many did.",
+        "The counters include the whole machine: another program may own the remote memory or the interrupts.",
+        (
+            "A disk whose queues complete on the requesting CPU has its completions where its clients run. Check the number of "
+            "clients."
+        ),
     ),
-    advice="Pin the load to the node of the disk (knob cpus; numactl --cpunodebind --membind), look at the interrupts"
-    " (/proc/interrupts, irqbalance), and write the placement down; or leave it to chance and repeat often enough.",
+    advice="Pin the load to the node of the disk (knob cpus; numactl --cpunodebind --membind), check the interrupts "
+    "(/proc/interrupts, irqbalance), and record the placement. Or leave it to chance and repeat often enough.",
     sources=(
         "Linux: admin-guide/numastat.rst; networking/scaling.rst",
         "Lepers et al., USENIX ATC 2015: thread and memory placement on NUMA systems",

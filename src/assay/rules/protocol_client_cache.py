@@ -1,7 +1,11 @@
-"""Finds answers that a client gave itself: it did more operations than its server answered requests.
+"""Finds answers from the client's own cache: more operations than requests at the server.
 
-Protocols let clients cache (leases and oplocks of SMB, delegations and attributes of NFS, FUSE, SSSD, caching proxies). The
-figure is then one of the client's memory. Operations of the clients are held against the requests that the server counted.
+Protocols let clients cache: leases and oplocks of SMB, delegations and attributes of NFS, FUSE, SSSD, caching proxies.
+The target gives a command that prints the server's requests (`server.requests`: `smbstatus`, a search of `cn=monitor`, the
+lines of a log), run at the edges of each phase.
+More than `ratio` operations per request invalidate a server-cache or device claim, with the server's rate as the bound; other
+claims get a note.
+T01 does the same by bytes if requests are unknown. C02s compares the caching of two arms.
 """
 
 from __future__ import annotations
@@ -9,7 +13,7 @@ from __future__ import annotations
 from assay import measures
 from assay.catalogue import About, Case, Rule, TrialCase
 from assay.evidence import served
-from assay.records import Finding, Scope, Severity, State, Tier
+from assay.records import Finding, Meaning, Scope, Severity, State, Tier
 from assay.rulekit.applicability import servers_only
 from assay.rulekit.findings import at_most, found, in_words, told_rate
 
@@ -60,16 +64,19 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.INVALIDATES,
     part="tier",
+    meaning=Meaning.CLIENT_CACHE,
     needs=(),
     reads=("server.requests",),
     applies=servers_only,
     check=check,
     about=About.TARGET_HOST,
+    wrong="Leases and oplocks of SMB, delegations and attribute caches of NFS, FUSE, SSSD, nscd, a caching proxy: the second "
+    "question never leaves the client. Two servers are compared, and one of them received ten times the requests.",
     alternatives=(
-        "One request carries several operations (compounds, batches, READDIRPLUS): count what was in it, or declare it.",
-        "The server counts only some kinds of request: look at what its command prints.",
+        "One request carries several operations (compounds, batches, READDIRPLUS). Count its content, or declare it.",
+        "The server counts only some kinds of requests. Check the output of its command.",
     ),
-    advice="Switch the client's cache off, or on, in all arms alike (oplocks, leases, actimeo, cache=), or let two clients share"
-    " the files, which breaks leases; or claim tier = client-cache.",
+    advice="Set the client's cache alike in all arms (oplocks, leases, actimeo, cache=), or let two clients share the files, "
+    "which breaks leases. Or claim tier = client-cache.",
     sources=("smb.conf(5): oplocks, smb2 leases", "nfs(5): actimeo, lookupcache", "IOR user guide: reordering tasks (-C)"),
 )

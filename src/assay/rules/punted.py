@@ -1,9 +1,14 @@
-"""Finds requests of io_uring that threads of the kernel did, because the target cannot do them without waiting.
+"""Finds io_uring requests that were offloaded to kernel worker threads (io-wq), because the target would block.
 
-The kernel first tries each request without waiting; a target that refuses that (a buffered write on ext4, a write that
-allocates, O_DSYNC, tmpfs, zram) has it done by a thread `iou-wrk`, and the figure is one of these threads as much as of the
-target. The engine looks for such threads at the end of a phase. Flushes always go that way, so beside flushes in the same
-ring nothing can be told of the other requests.
+The kernel first tries each request without blocking. A target that would block (a buffered write on ext4, a growing file,
+O_DSYNC, tmpfs, zram) gets a worker thread.
+The figure then describes the queue before that thread as much as the target. The engine checks for such threads at the end of a
+phase; it does not count their requests.
+- A claimed tier: qualified; a rate is at least, a latency at most the measured value. Other claims: a note.
+- Flushes are always offloaded: a note for flushes, and unverified for other requests in the same ring.
+
+Measured on Linux 6.18: buffered overwrites on ext4 ran at 141,000/s through io_uring and 417,000/s by pwrite.
+Direct I/O on zram ran at 7,000 to 30,000/s against 158,000 to 164,000/s by libaio.
 """
 
 from __future__ import annotations
@@ -78,11 +83,14 @@ RULE = Rule(
     applies=applies,
     check=check,
     about=About.ALL_LOAD_HOSTS,
+    wrong="A ring of sixteen requests suggests sixteen in flight. If the target would block, the kernel gives the request to a "
+    "thread of its own, and the queue before that thread is measured: less than half of the rate of plain calls. It is called "
+    "the speed of the disk.",
     alternatives=(
-        'Only a few requests were handed on (a first write): where ioengine = "psync" is no faster, the threads did little.',
+        'Only a few requests were offloaded (a first write). If ioengine = "psync" is no faster, the threads did little.',
     ),
-    advice='Measure with ioengine = "psync" and as many workers as there were requests in flight, or with direct = true on files'
-    " that are laid out already; keep io_uring where it is what production uses, and say so.",
+    advice='Measure with ioengine = "psync" and as many workers as requests in flight, or with direct = true on existing '
+    "files. Keep io_uring if production uses it, and report it.",
     sources=(
         "io_uring_enter(2), io_uring_register(2): IORING_REGISTER_IOWQ_MAX_WORKERS",
         "measured on zram, 4 KiB direct: libaio 158,000 to 164,000/s, io_uring 7,000 to 30,000/s",

@@ -1,8 +1,15 @@
-"""Finds reads of what the same client has just written, with nothing dropped between: the write left it in memory.
+"""Finds reads of data that the same client had just written, without a drop in between.
 
-The writer's pages stay in the page cache of the client that wrote, so a read by that client asks no device. Evidence: an earlier
-phase of the same run that wrote the same files, the share of them that was in memory before the clock (cachestat), and how much
-of what was asked storage was made to read. Where all of it came from storage, nothing was left over, whoever wrote.
+The writer's pages remain in the client's page cache. The rule needs three readings: an earlier phase of the run that wrote the
+files, the resident share before the clock (cachestat), and the bytes read from storage.
+- The writer is this run, more than `resident_share` was resident, and storage was not asked for all: a device, server-cache or
+  cold claim is invalid.
+- No phase of this run wrote the files, they were dropped, or all bytes came from storage: pass.
+- Unknown files, unknown residence, or reads and writes in one phase: unverified.
+- Writes, direct reads and other claims: n/a.
+
+T01 gives the share from memory and fails beside it; this rule gives the origin. Caches of a server, array or disk are not
+visible.
 """
 
 from __future__ import annotations
@@ -10,7 +17,7 @@ from __future__ import annotations
 from assay import measures
 from assay.catalogue import Case, Rule, TrialCase
 from assay.evidence import ladder
-from assay.records import Direction, Finding, Phase, Regime, Rung, Scope, Severity, State, Tier
+from assay.records import Direction, Finding, Meaning, Phase, Regime, Rung, Scope, Severity, State, Tier
 from assay.rulekit.applicability import reads_only
 from assay.rulekit.findings import at_most, found, knob, told_rate
 
@@ -107,16 +114,19 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.INVALIDATES,
     part="tier",
+    meaning=Meaning.OWN_WRITES,
     needs=(),
     applies=applies,
     check=check,
     reads=("L0.read", "L2.read", "page_cache.cached_bytes"),
+    wrong="Write a gigabyte, then read it: the read asks no disk, since the writer's pages are still in its page cache. It is "
+    "the most common memory test of all, and the reason why IO500 reads from another node than the writer.",
     alternatives=(
-        "Somebody else read the files in after the write: then they are warm all the same, and T01 says how much of it answered.",
-        "The read is of other parts of the files than those in memory: the bytes that storage was made to read tell (T01).",
+        "Another process read the files after the write. They are warm all the same; T01 gives the share.",
+        "The read covers other parts of the files than those in memory. Check the bytes read from storage (T01).",
     ),
-    advice="Drop the files between writing and reading (phase knob cache = cold, remount), read with O_DIRECT, or read from"
-    " another client than the one that wrote (IOR -C, IO500).",
+    advice="Drop the files between writing and reading (cache = cold, remount), read with O_DIRECT, or read from another "
+    "client than the writer (IOR -C, IO500).",
     sources=(
         "IO500 rules: data are read from another node than the one that wrote them",
         "IOR manual: reordering tasks (-C, -Z) so that no task reads back what its own node wrote",

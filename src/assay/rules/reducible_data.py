@@ -1,9 +1,14 @@
-"""Finds rates of a device that it never ran at: the file system stored the data in fewer bytes than were written or read.
+"""Finds device rates that the device never reached: the file system stored the data in fewer bytes.
 
-Zeros, repeated and compressible data are made smaller by a file system that compresses. Evidence: extents that FIEMAP calls
-encoded, and the bytes that the device the file system is on moved, against those that the application asked for. What the data
-are like is known of our own engine by its knobs (compressible, duplicates, zeros), of what dd and fio write by their arguments.
-Where nothing in sight makes them smaller, that they could be is a note: an array, a hypervisor or a disk below may do it unseen.
+FIEMAP marks extents as encoded if they hold other bytes than the file (mostly compressed). They are read again after the drain.
+If more than `encoded_share` is encoded, the rule compares the requested bytes with the bytes of the file system's device; more
+than `ratio` fails.
+- A device claim is invalid and bounded by the device's share. Data of a declared ratio (`compressible`) only qualify.
+- Not encoded, but knobs or arguments of dd or fio give zeros, duplicates or compressible data: a note, since layers below may
+  reduce them.
+- Extents or device bytes unknown, or too much I/O of other processes: unverified.
+
+The rule reads no data blocks and no fio job files. ZFS, network file systems and deduplication have no such extents.
 """
 
 from __future__ import annotations
@@ -15,7 +20,7 @@ from assay import measures
 from assay.catalogue import About, Case, Rule, TrialCase
 from assay.evidence import ladder
 from assay.measures import in_bytes
-from assay.records import Direction, Finding, Scope, Series, Severity, Span, State
+from assay.records import Direction, Finding, Meaning, Scope, Series, Severity, Span, State
 from assay.rulekit.applicability import data_only
 from assay.rulekit.findings import at_most, found, knob, told_rate
 
@@ -164,17 +169,20 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.INVALIDATES,
     part="tier",
+    meaning=Meaning.REDUCED,
     needs=(),
     applies=data_only,
     check=check,
     about=About.TARGET_HOST,
     reads=("L0.read", "L0.write", "L8.read", "L8.write", "L9.read", "L9.write", "extents.encoded_bytes"),
+    wrong="`dd if=/dev/zero` onto a compressing file system is limited by the compressor: 33.6 MB of zeros went onto btrfs "
+    "with compress=zstd as 1.42 MB of the device. The number is called the disk's.",
     alternatives=(
-        "Hits in memory make the device move less too: of writes they cannot, of reads compare with a file of dense data.",
-        "Small files stored in the metadata (inline data) are called encoded, too.",
+        "Hits in memory also reduce the device's I/O for reads, not for writes. Compare with a file of dense data.",
+        "Small files stored in the metadata (inline data) are marked as encoded, too.",
     ),
-    advice="Use data that cannot be made smaller (our engine's default; fio refill_buffers=1, never zero_buffers or /dev/zero),"
-    " or mount without compression; where production data compress, declare their ratio (compressible) and claim no device.",
+    advice="Use incompressible data (the engine's default; fio refill_buffers=1, never zero_buffers or /dev/zero), or mount "
+    "without compression. If production data compress, declare their ratio (compressible) and claim no device.",
     sources=(
         "IO500 rules: data are written in full and not reduced because of what they contain",
         "fio HOWTO: scramble_buffers is no match for a clever block compressor",

@@ -1,8 +1,17 @@
-"""Finds figures that cannot be made again from what is kept of the run, so that no other rules can judge them anew.
+"""Finds figures that cannot be recomputed from the stored run, so that other rules cannot judge them anew.
 
-Evidence: the run as it is stored. What our own engines counted is kept whole, and every figure of it is computed from that each
-time it is judged. Of a foreign command the end of what it printed is kept: the figure is read out of it once more, by the parser
-as it is today, and must be the same.
+The counts, latencies, readings, series and facts of the lab's engines are stored whole, and every figure is computed from them.
+The last 65,536 characters of each output stream of an external command are stored; today's parser reads the figure from them
+again.
+- The figure cannot be read, or today's parser gives another one: a note.
+- The output was not stored (runs of earlier versions): unverified. Hosts' figures and commands under `assay stat` are n/a.
+
+`assay audit` judges the raw data of a notebook again on any machine, and lists the verdicts that changed:
+
+```
+Judged before by 0.1.0-1a2b3c4d5e6f, now by 0.1.0-66d41e0b9c1a: 2 of 40 verdicts changed.
+    0003/1 stream.read.bytes_per_s: SOUND -> TAINTED (L01)
+```
 """
 
 from __future__ import annotations
@@ -100,14 +109,14 @@ RULE = Rule(
     applies=applies,
     check=check,
     about=About.ALL_LOAD_HOSTS,
+    wrong="A result is a number in a table, made by a script that has changed since. The effect of another way of counting is "
+    "unknown, and a mistake found later in the rules cannot be removed from old results.",
     alternatives=(
-        "A command that prints much and its result first: only the end of its output is kept.",
-        "A parser that was mended since: then the old figure is the wrong one, and `assay audit` says which verdicts change.",
+        "A command prints its result first and much output after it: only the end of the output is stored.",
+        "A parser was corrected since. Then the old figure is wrong, and `assay audit` lists the changed verdicts.",
     ),
-    advice=(
-        "Let the tool print its result last, or less beside it. Run `assay audit` after a change of the rules: it judges the raw "
-        "data again and says what changed."
-    ),
+    advice="Let the tool print its result last, or less output. Run `assay audit` after a change of the rules: it judges the "
+    "raw data again and lists the changes.",
     sources=(
         "IO500, issue 109: versions of the tool alone made results not comparable",
         "Collberg and Proebsting, CACM 59 (2016): Repeatability in computer systems research",

@@ -1,8 +1,14 @@
-"""Compares a rate with the limits that are known beforehand, and names the limiter where the rate is at one.
+"""Compares a rate with known limits, and names the limiter if the rate is at one.
 
-Limits are declared by the target (a throttled disk) or by the experiment's [limits] (a link). A rate above one is
-impossible: it comes from a cache, from compression, from wrong units or from a wrong clock. A throttle gives out slices
-of 100 ms, so one slice may be on credit: the limit is 1.03 L + 0.1 s x L / T.
+Limits come from the target (a throttled disk) or the experiment's [limits] (a rate, or a link by name: links.toml has line
+rates, coding and framing).
+A block throttle grants slices of 100 ms, so it is allowed `declared_share` of L plus `burst_s` x L / T. Links and declared
+rates are allowed `above_share`.
+- Above the limit: a device or wire claim is invalid, other claims get a note. A ratio of 8, 2, 1.25, 1.1, 1.074, 1.049 or 1.024
+  names the mistaken unit.
+- From `at_limit_share` on: pass, and the label names the limiter.
+
+Latencies use the rate of their phase. Limits in operations apply to direct I/O only, since the page cache merges.
 """
 
 from __future__ import annotations
@@ -12,7 +18,7 @@ from dataclasses import dataclass
 
 from assay import links, measures
 from assay.catalogue import About, Case, Rule, TrialCase
-from assay.records import Bound, Finding, Path, Scope, Severity, State, Tier
+from assay.records import Bound, Finding, Meaning, Path, Scope, Severity, State, Tier
 from assay.rulekit.applicability import data_only
 from assay.rulekit.findings import found, knob
 from assay.units import Unit
@@ -48,7 +54,13 @@ def check(case: Case) -> Finding:
     assert isinstance(case, TrialCase)
     line = max(lines(case), key=lambda line: line.rate / line.allowed)
     ratio = line.rate / line.limit
-    observed = {"rate": line.rate, "limit": line.limit, "ratio": ratio}
+    observed: dict[str, float | str | None] = {
+        "rate": line.rate,
+        "limit": line.limit,
+        "ratio": ratio,
+        "limited": line.name,
+        "unit": line.unit.value,
+    }
     times = measures.percent(ratio) if ratio < 2 else f"{ratio:.3g} times"
     said = f"{measures.with_unit(line.rate, line.unit)} is {times}{' of' if ratio < 2 else ''} {line.words}"
     if line.rate > line.allowed:
@@ -60,7 +72,7 @@ def check(case: Case) -> Finding:
     )
 
 
-def above(case: TrialCase, line: Line, said: str, observed: dict[str, float]) -> Finding:
+def above(case: TrialCase, line: Line, said: str, observed: dict[str, float | str | None]) -> Finding:
     """The failure: more than the limit lets through, with the unit mistake named where the ratio is one."""
     ratio = line.rate / line.limit
     mistake = links.unit_mistake(ratio, case.thresholds["unit_share"])
@@ -130,14 +142,20 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.INVALIDATES,
     part="tier",
+    short="above the link's limit",
+    meaning=Meaning.LINK_LIMIT,
     needs=(),
     applies=applies,
     check=check,
     about=About.ALL_LOAD_HOSTS,
+    wrong="A rate above the capacity of the link or disk is printed, because it came from a cache, was compressed, or has the "
+    "wrong unit: bits for bytes, MB for MiB, both directions added. Everybody notices a factor of eight, nobody one of 1.05.",
     alternatives=(
-        "The bytes did not all pass the limited device: part of them came from or stayed in memory (T01, D01).",
+        "Not all bytes passed the limited device: a part came from or remained in memory (T01, D01).",
         "The limit was not in force: the load ran in another control group than the rule, or the link negotiated another speed.",
     ),
-    advice="Find out which cache answered, check the units (MB is 10^6 bytes, Mbit/s is an eighth), and the negotiated speed.",
+    advice="Find the cache that answered. Check the units (MB is 10^6 bytes, Mbit/s is an eighth) and the negotiated speed.",
+    ask="find the cache that answered, or the other path; check the units (MB is 10^6 bytes, Mbit an eighth of it) and over "
+    "which window parallel parts were summed",
     sources=("Gregg: did it break limits?", "Linux blk-throttle: slices of 100 ms", "FC-PI, IEEE 802.3: see links.toml"),
 )

@@ -1,8 +1,13 @@
-"""Finds a server that acknowledges before what it took is on its storage: its contract is weaker than what is claimed.
+"""Finds servers that acknowledge data before storing them: a weaker guarantee than claimed.
 
-What the server gave to its kernel (L6), less what of its data was still dirty when the last client had its answer, is what
-was on its storage; the clients' own account says what was acknowledged. A server with a log may leave its data files dirty:
-its log is then the part that is not. Where the clients tell no bytes, only all or nothing can be judged.
+The target names the server's processes, data and logs (`server.data`). When the last client has its answer, stored data are the
+bytes that the server gave to its kernel (L6) less its dirty pages.
+- Clients report bytes, and more than `early_share` of them is not stored: fail.
+- Clients report none, and `all_share` of the server's writes is dirty: fail. A smaller part is unverified: a server with a log
+  may leave its data files dirty.
+
+It invalidates durability = stable-media and is a note under other claims. C02s compares two arms.
+The rule judges behaviour, not settings, which may be overridden or misspelt. D02 judges the device's flushes.
 """
 
 from __future__ import annotations
@@ -10,7 +15,7 @@ from __future__ import annotations
 from assay import measures
 from assay.catalogue import About, Case, Rule, TrialCase
 from assay.evidence import ladder, served
-from assay.records import Direction, Durability, Finding, Scope, Severity, State
+from assay.records import Direction, Durability, Finding, Meaning, Scope, Severity, State
 from assay.rulekit.applicability import servers_only
 from assay.rulekit.findings import found, told_rate
 from assay.units import Unit
@@ -93,17 +98,21 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.INVALIDATES,
     part="durability",
+    meaning=Meaning.EARLY_REPLY,
     needs=(),
     reads=("L0.write", "L6.write", "server.dirty_bytes", "server.writeback_bytes", "L9.flush"),
     applies=applies,
     check=check,
     about=About.TARGET_HOST,
+    wrong='An NFS export with `async`, a directory server with `dbnosync`, a mail store without fsync: each answers "done" '
+    "while the data are in its memory. It is several times as fast as its neighbour that waits for the disk, and a comparison "
+    "of the two is one of two guarantees.",
     alternatives=(
-        "The server stores less than it is sent (compression, duplicates): send data that cannot be made smaller.",
-        "A log of the server was not named: name it with the data (server.data), or its dirty pages are taken for stored ones.",
+        "The server stores fewer bytes than it receives (compression, duplicates). Send incompressible data.",
+        "A log of the server was not named, so its dirty pages count as stored. Name it with the data (server.data).",
     ),
-    advice="Read the setting that decides it (NFS export sync or async; Samba `strict sync`; slapd `dbnosync`; PostgreSQL"
-    " `synchronous_commit`; ZFS `sync`), make it equal in all arms, or claim durability = acked.",
+    advice="Find the responsible setting (NFS export sync or async; Samba `strict sync`; slapd `dbnosync`; PostgreSQL "
+    "`synchronous_commit`; ZFS `sync`) and make it equal in all arms. Or claim durability = acked.",
     sources=(
         "SPEC SFS 2014, 4.3: what stable storage is for NFS and SMB",
         "slapd-mdb(5): dbnosync, checkpoint",

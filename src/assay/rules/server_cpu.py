@@ -1,7 +1,10 @@
-"""Names the server's processors as what limits it: all that it may use are busy, or its busiest thread never rests.
+"""Names the server's CPUs as its limit: all usable CPUs are busy, or its busiest thread never rests.
 
-Evidence: the processor time of all threads of the processes that the target names over the phase and the processors that they may
-use; and for how long the busiest of these threads ran or stood ready to run.
+The rule divides the CPU time of all threads of the named server processes (/proc/PID/task/*/schedstat) by the phase and the
+CPUs they may use; above `cpu_share` fails.
+The busiest thread that ran or waited for a CPU for more than `thread_share` of the time fails too. Phases below `seconds` are
+unverified.
+It qualifies tier = device and bounds it; other claims get a note with the limiter.
 """
 
 from __future__ import annotations
@@ -61,12 +64,15 @@ RULE = Rule(
     applies=servers_only,
     check=check,
     about=About.TARGET_HOST,
+    wrong="A storage array is praised or blamed for encryption, logging or one thread of the server in front of it. Its disks "
+    "were idle most of the time.",
     alternatives=(
-        "A server that polls or spins is busy at any load: halve the load and look again.",
-        "Two threads of one core are counted as two processors: from half on such a pair may be at its limit.",
-        "A slow clock (N01) makes the same work take longer: compare cycles, not time.",
+        "A server that polls or spins is busy at any load. Halve the load and measure again.",
+        "Two threads of one core count as two CPUs. From half on such a pair may be at its limit.",
+        "A slow clock (N01) makes the same work take longer. Compare cycles, not time.",
+        "Other processes used the CPUs (N02, N03), so the thread waited instead of running.",
     ),
-    advice="Tell it: a figure of this server's processors, with the processor time for each operation; give it more of them, or"
-    " less to do for each (logging, encryption), where its storage is the question.",
+    advice="Report the figure as one of this server's CPUs, with the CPU time per operation. Add CPUs, or reduce the work per "
+    "operation (logging, encryption), if its storage is the subject.",
     sources=("Gregg: Systems Performance, 2nd edition, 2020, the USE method", "operational laws: demand D = U / X"),
 )

@@ -1,7 +1,13 @@
-"""Finds reads that a server answered from its page cache, and cache claims of which its storage was asked.
+"""Finds reads that a server answered from its page cache, and cache claims that its storage answered.
 
-The clients are cold, and so is every counter of theirs; what the server's processes made its storage read (L6) over the
-bytes that the clients got says what the server remembered.
+The target names the server's processes (`server.pid_file` or `server.cgroup`, see [commands](../targets/commands.md)).
+The rule divides the bytes that they read from storage (L6) by the bytes that the clients received (their own count, else L4).
+- tier = device: more than `hit_share` from memory is invalid; the storage rate is the bound.
+- tier = server-cache: a mixture qualifies, reads entirely from storage are invalid.
+- No claim: a note.
+
+With `server.data` the finding also gives the resident share before the clock. `rchar` of the server includes sockets and misses
+io_uring, so it is not used.
 """
 
 from __future__ import annotations
@@ -9,7 +15,7 @@ from __future__ import annotations
 from assay import measures
 from assay.catalogue import About, Case, Rule, TrialCase
 from assay.evidence import served
-from assay.records import Direction, Finding, Scope, Severity, State, Tier
+from assay.records import Direction, Finding, Meaning, Scope, Severity, State, Tier
 from assay.rulekit.applicability import reads_only, servers_only
 from assay.rulekit.findings import at_most, found, in_words, told_rate
 from assay.units import Unit
@@ -94,17 +100,21 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.INVALIDATES,
     part="tier",
+    meaning=Meaning.SERVER_CACHE,
     needs=(),
     reads=("L0.read", "L4.write", "L6.read", "server.cached_bytes"),
     applies=applies,
     check=check,
     about=About.TARGET_HOST,
+    wrong="The clients are cold, each of them reads over the network, and every counter of theirs confirms it. The server has "
+    "the files in memory. The figure describes the server's memory, its CPUs and the network, and is published as the speed of "
+    "the storage behind.",
     alternatives=(
-        "The server keeps entries in a cache of its own (T10), or compresses what it sends: its storage is asked for less too.",
-        "Another process read for it (a helper that is no child of the named one): name a control group instead of a pid file.",
+        "The server has an entry cache of its own (T10), or compresses its answers: its storage is asked for less too.",
+        "Another process read for the server (a helper that is no child of it). Name a control group instead of a pid file.",
     ),
-    advice="Restart the server and drop its files before each trial (`drop_caches`), or make its data at least twice its memory;"
-    " or claim tier = server-cache, which is what most clients meet.",
+    advice="Restart the server and drop its files before each trial (`drop_caches`), or use data of at least twice its memory. "
+    "Or claim tier = server-cache, the case of most clients.",
     sources=(
         "Traeger, Zadok, Joukov, Wright: A nine year study of file system and storage benchmarking, ACM TOS 4(2), 2008",
         "SPECstorage Solution 2020 run rules: a cache is legal, and the data grow with the load",

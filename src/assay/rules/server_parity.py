@@ -1,7 +1,14 @@
-"""Finds arms whose servers do not do the same for an answer: one stores first, or one was asked less, or one remembered more.
+"""Finds arms whose servers do different work for an answer: early acknowledgement, client caching, or memory.
 
-The comparison's partner of D04, T09 and T02: what these found in the runs of either arm is held against each other. The id is
-C02s, because C02 judges what file systems promise and this one what servers did.
+The rule compares the medians of other rules' findings over the runs of each arm:
+- D04, acknowledged before or after the data were stored: any difference is invalid.
+- T09, operations of the clients per request at the server: more than `ratio_share` apart is invalid.
+- T02, the share from the server's memory: more than `memory_share` apart qualifies.
+
+A comparison of two servers implies equal work, so no claim is needed. Without any of the three in both arms the rule is
+unverified.
+Targets without a server, and a server's own setting as the factor, are n/a. The id is C02s: C02 compares file systems, this
+rule compares servers.
 """
 
 from __future__ import annotations
@@ -105,11 +112,13 @@ RULE = Rule(
     needs=(),
     applies=applies,
     check=check,
+    wrong="Server B is three times as fast as server A. B acknowledges from memory, or B's clients hold leases and sent a "
+    "tenth of the requests, or A had just been restarted. Each figure is right, and the comparison is one of two guarantees.",
     alternatives=(
-        "The difference is what is asked about: make it the factor (a setting of the target), and it is declared.",
-        "One server remembers more because it needs less memory for each entry: that is a part of it, and worth saying.",
+        "The difference is the subject. Make it the factor (a setting of the target); that declares it.",
+        "One server caches more because it needs less memory per entry. That is a property of it; report it.",
     ),
-    advice="Make both servers promise the same (sync, caching of clients, cold or warm), or show both settings for both servers.",
+    advice="Give both servers the same settings (sync, client caching, cold or warm), or show both settings for both servers.",
     sources=(
         "Heiser: Systems benchmarking crimes, unfair benchmarking of competitors",
         "SPEC SFS 2014, 4.3: stable storage is the same for all",

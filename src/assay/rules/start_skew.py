@@ -1,9 +1,15 @@
-"""Finds clients that did not run together: only the time in which all of them work counts.
+"""Finds clients that did not run together: only the common window of all clients counts.
 
-The overlap is (earliest end - latest start) / (latest end - earliest start). The rate of the common window and the rate
-of the whole time bracket what that many clients can do at once; a percentile of the operations inside the common window is
-bracketed by two percentiles of all, from how many of them it holds. Clients that ran together and got unequally much done are
-a note.
+The overlap is (earliest end - latest start) / (latest end - earliest start) of the clients' operations of this kind.
+The figure already counts the common window. The rate over the whole time is the other bound, both with a charged drain.
+A percentile p of the common window, with the share w of all operations, lies between the percentiles p w and p w + (1 - w) of
+all.
+- Overlap below `overlap_share`: qualified and bounded; below `invalid_overlap_share`: invalid.
+- A client without any operation: invalid.
+- Jain's index of the clients' rates below `fairness`: a note.
+
+External tools have no bound, unless `assay stat` saw several calls. Open loads are n/a: every client works from T to the end of
+its schedule.
 """
 
 from __future__ import annotations
@@ -74,7 +80,7 @@ def fairness(rates: Sequence[float]) -> float:
 
 
 def concerns(case: TrialCase, client: Client) -> bool:
-    """Whether a client was to do this operation: of several foreign calls some read, others write."""
+    """Whether a client was to do this operation: of several external calls some read, others write."""
     known = {total.operation for total in client.operations if total.operation in case.phase.operations}
     return not known or case.measure.operation in known
 
@@ -104,7 +110,7 @@ def apart(case: TrialCase, overlap: float, observed: dict[str, float]) -> Findin
 def bracket(case: TrialCase) -> Bound | None:
     """Between which values the figure lies while all clients are at work; None where that cannot be told.
 
-    So it is where the clients never ran together, and where a foreign tool did the counting and told nothing of what each of its
+    So it is where the clients never ran together, or where an external tool did the counting, telling nothing of what each of its
     calls moved.
     """
     common = measures.common_window(case.phase, case.observations, case.measure.operation)
@@ -139,13 +145,15 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.QUALIFIES,
     part="window",
+    short="clients not together",
     needs=(),
     applies=applies,
     check=check,
     about=About.ALL_LOAD_HOSTS,
-    alternatives=("The clients' clocks differ: compare the offsets that the rendezvous measured with the skew.",),
-    advice="Start at an agreed time, let every client work for the same time instead of the same amount (duration), and count"
-    " only the time in which all work.",
+    wrong="Clients that start within 30 seconds of each other run alone at both ends. The sum of their rates never occurred.",
+    alternatives=("The clients' clocks differ. Compare the clock offsets of the rendezvous with the skew.",),
+    advice="Start at an agreed time, give every client the same time instead of the same amount (duration), and count only the "
+    "common window.",
     sources=(
         "IOR: stonewalling",
         "IO500 rules",

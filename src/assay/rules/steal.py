@@ -1,7 +1,14 @@
-"""Finds processor time that the hypervisor, or other work on this machine, took from the trial.
+"""Finds CPU contention: CPU time that the hypervisor or other work on this machine took from the trial.
 
-Evidence: steal of /proc/stat over the clock and in its worst second, and how long the load's own threads stood ready
-without a processor. A stolen second is missing from every figure, and it is not missing from A and B alike.
+The rule reads steal of /proc/stat between the last sample before the clock and the first after it, and in the worst second; one
+tick of 10 ms is subtracted.
+It also reads the time that the load's threads waited for a CPU, per worker. That is a lower bound: waiting outside the clock is
+subtracted.
+- Steal above `steal_share`, above `window_share` in the worst second, or waiting above `run_delay_share`: qualified.
+- Steal above `steal_share_invalid`: invalid.
+
+Waiting is not judged with more workers than CPUs: the load then causes it.
+A run that only noise rules made invalid is repeated, at most twice; all attempts are kept and counted.
 """
 
 from __future__ import annotations
@@ -17,14 +24,6 @@ from assay.rulekit.findings import found
 SECOND_NS = 1_000_000_000
 TICK_NS = 10_000_000
 """/proc/stat counts in ticks of 10 ms: a difference is uncertain by one, which decides in a phase of less than a second."""
-ALTERNATIVES = (
-    "More threads of our own than processors also make threads wait: then the waiting is the load's, and it is not judged.",
-    "A processor quota of a control group makes threads wait without any steal: see L06.",
-)
-ADVICE = (
-    "Repeat when the neighbours are quiet, or interleave the arms in short pairs so that both lose alike; on a cloud take "
-    "an instance with processors of its own. The lab repeats a run that only noise spoiled at most twice, and keeps all."
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -169,11 +168,18 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.QUALIFIES,
     part="noise",
+    short="processor taken by others",
     needs=("cpu.steal_ns",),
     applies=runs_only,
     check=check,
-    alternatives=ALTERNATIVES,
-    advice=ADVICE,
+    wrong="CPU time that the hypervisor or a neighbour took is missing from the figure, and not equally from A and B. An "
+    "experiment that runs B in the bad hour finds A faster.",
+    alternatives=(
+        "More threads of the load than CPUs also make threads wait. That waiting is the load's own and is not judged.",
+        "A CPU quota of a control group makes threads wait without any steal (L06).",
+    ),
+    advice="Repeat on an idle machine, or interleave the arms in short pairs so that both lose alike. In a cloud use an "
+    "instance with dedicated CPUs. The lab repeats a run that only noise spoiled at most twice, and keeps all attempts.",
     sources=(
         "Uta et al., NSDI 2020: variability of cloud performance",
         "Maricq et al., OSDI 2018: taming performance variability",

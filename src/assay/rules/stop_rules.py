@@ -1,8 +1,10 @@
-"""Refuses comparisons of which some runs ended when their time was over and others when their work was done.
+"""Refuses comparisons of runs that ended by time with runs that ended by work.
 
-A run of fixed work has the slowest client's tail in it, a run of fixed time stops before it; and a system that is stopped by
-the clock never comes to the part of the work that is slow. What counts is what really ended each client, not what was asked:
-where both a time and an amount are set, the faster system ends by the one and the slower by the other.
+The engine records for each client the event that ended it; that counts, not the configuration. An external command ends by work.
+Phases with `until_steady` are one kind. Clients that ended in another way than the rest fail the rule.
+A comparison of rates, times or amounts is invalid, one of latencies qualified.
+If all ended alike, the finding gives the tail after the first client's end (above `tail_share`). `duration`, `ops`,
+`until_steady` or `schedule` as factor are n/a.
 """
 
 from __future__ import annotations
@@ -114,15 +116,20 @@ RULE = Rule(
     scope=Scope.COMPARISON,
     severity=Severity.INVALIDATES,
     part="window",
+    short="fixed time against fixed work",
     needs=(),
     applies=applies,
     check=check,
+    wrong="A run of fixed work includes the tail of its slowest client and files; a run of fixed time is cut off before. A "
+    "rate of the one against the other compares two stop rules. It happens by itself with both a time and an amount: the fast "
+    "system ends by amount, the slow one by time. One system was reported to IO500 with 860 GiB in 355 s and with 7153 GiB in "
+    "1897 s.",
     alternatives=(
-        "Both a time and an amount were set, and the time was meant to be a mere safety: make it long enough for every arm.",
-        "One run was stopped from outside: its outcome says so (E01).",
+        "Both a time and an amount were set, and the time was a safety limit. Make it long enough for every arm.",
+        "One run was stopped from outside: its outcome shows it (E01).",
     ),
-    advice="End both arms alike: by time (`duration` without `ops`) to compare rates, by work to compare how long a job takes."
-    " With several clients compare rates in the window in which all ran (W04).",
+    advice="End both arms alike: by time (`duration` without `ops`) to compare rates, by work to compare the time of a job. "
+    "With several clients compare rates in the common window (W04).",
     sources=(
         "IO500 and IOR: stonewalling, and the wear-out after it",
         "IO500, issue 68: one system with 860 GiB in 355 s and with 7153 GiB in 1897 s",

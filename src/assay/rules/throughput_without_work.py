@@ -1,8 +1,15 @@
-"""Finds figures of work that was not done: answers that fall short of what was to come, bytes that nothing here moved.
+"""Finds figures of work that was not done: too few answers, or bytes that no counter of this host saw.
 
-A search that finds nothing is fast, and so is an archive that is written to nowhere. What a foreign tool says it did is held
-against what it was to do (`expected_count`, `expected_bytes`), against nothing at all, and against every counter of this host:
-its calls, its storage, the devices, the network, and at last the processor time in which it could have copied so much.
+The rule covers external tools only, in this order:
+1. The reported count or bytes against `expected_count` or `expected_bytes`, within `short_share`.
+2. A report of 0 answers or 0 bytes beside a time or a rate.
+3. Reported bytes of at least `least_bytes` against every counter of this host: calls (L1), storage (L2), network (L3), devices
+  (L8, L9). Less than `trace_share` at all of them is no trace.
+
+Mapped files and rings leave no trace, but copying costs CPU time: more than `bytes_per_cpu_ns` bytes per nanosecond are
+impossible.
+Missing work invalidates. Bytes without a trace invalidate under a claimed tier or path; otherwise they qualify, since another
+host may do the work (`ssh host dd`).
 """
 
 from __future__ import annotations
@@ -31,7 +38,7 @@ RUNGS = (
 
 
 def applies(case: Case) -> str | None:
-    """Foreign tools that say how much they did, or were told how much they were to do."""
+    """External tools that say how much they did, or were told how much they were to do."""
     assert isinstance(case, TrialCase)
     if not case.phase.values:
         return "our own engine counts what it did, and a phase that did not do all that was asked has failed (E01, G04)"
@@ -161,14 +168,17 @@ RULE = Rule(
     applies=applies,
     check=check,
     reads=("L1.read", "L1.write", "L2.read", "L2.write", "L3.read", "L3.write", "L9.read", "L9.write"),
+    wrong="A search whose filter matches nothing answers at once, and so does a query that ends with an error. `tar cf "
+    "/dev/null` prints the rate of an archive without opening a file: GNU tar recognises that device and reads nothing. The "
+    "tool prints a time or a rate all the same, and doing nothing is the fastest of all.",
     alternatives=(
-        "The work was done on another host (ssh, a daemon that was only asked): measure there, where it can be seen.",
-        "The adapter moved the bytes by itself (remote direct memory access): its own counters tell.",
-        "Nothing was meant to be found: say so with expected_count = 0.",
-        "Answers are compressed on the way: expect what comes out, not what passed the wire.",
+        "Another host did the work (ssh, a daemon). Measure there.",
+        "The adapter moved the bytes itself (remote direct memory access). Check its own counters.",
+        "No result was intended. Set expected_count = 0.",
+        "Answers are compressed on the wire. Set the expected size after decompression.",
     ),
-    advice="Lay down with the data set how many answers or bytes must come (expected_count, expected_bytes) and read one answer"
-    " yourself; send archives and copies where they must really be read (GNU tar reads nothing for /dev/null).",
+    advice="Record the number of answers or bytes with the data set (expected_count, expected_bytes), and read one answer "
+    "yourself. Send archives and copies to a place that requires reading (GNU tar reads nothing for /dev/null).",
     sources=(
         "Gregg, checklist for benchmarks: did it even happen?",
         "IOR: bytes moved are held against the size of the file",

@@ -1,9 +1,14 @@
-"""Finds operations so short that the clock beside them is a good part of the figure.
+"""Finds operations so short that the clock is a considerable part of the figure.
 
-An operation is timed by two stamps, so each latency holds one stamp, and each operation of a rate two and the entry in the
-histogram. What that costs is not known exactly, but between two bounds. It is at least what the instruction takes. It is at most
-a few times what the engine measured of itself (where it did not, what stamps take behind a hypervisor), the shortest latency that
-the same clock recorded in the run (of latencies), or the time in user mode that an operation had on average.
+A latency includes one clock stamp, each operation of a rate two and a histogram entry. Their cost has two bounds:
+- at least the instruction: 20 cycles for the cycle counter (`tsc_ns`), 60 for clock_gettime through the vDSO (`gettime_ns`),
+- at most `warm_times` the engine's own measurement, the shortest latency of the same clock, or the user time per operation.
+  Without a measurement a hypervisor's trap counts (`tsc_most_ns`, `gettime_most_ns`).
+
+Both are divided by the median latency. The lower bound above `cost_share` fails; the upper bound within it passes; else it is
+unverified.
+A failure qualifies: without the clock a latency is shorter, a rate higher, by the user time at most.
+A workload `null` in the same trial measures clock and loop. External tools, open rates and `null` itself are n/a.
 """
 
 from __future__ import annotations
@@ -45,7 +50,7 @@ def applies(case: Case) -> str | None:
     """Latencies and rates of operations that our own engines timed."""
     assert isinstance(case, TrialCase)
     if case.phase.values:
-        return "a foreign tool's figures: what its clock costs is not known"
+        return "an external tool's figures: what its clock costs is not known"
     if any(spec.kind == "null" for spec in case.experiment.workloads if spec.name == case.measure.workload):
         return "the engine's own loop is what is measured"
     if kind_of(case) is None:
@@ -149,12 +154,15 @@ RULE = Rule(
     applies=applies,
     check=check,
     about=About.ALL_LOAD_HOSTS,
+    wrong="Each operation is timed by two stamps. An operation of tens of nanoseconds (a copy out of a buffer, a hit in a "
+    "mapped page) is as much clock as operation, and two systems look alike because both show the clock. Without a usable "
+    "cycle counter a stamp is a call, and the same holds for hundreds of nanoseconds.",
     alternatives=(
-        "The operation itself does next to nothing (a copy out of a buffer): that is what the figure is then of.",
-        "A hypervisor that traps the reading of the clock makes every stamp dear: measure `null`, and see which clock is used.",
+        "The operation itself does almost nothing (a copy out of a buffer). Then the figure describes that.",
+        "A hypervisor that traps clock reads makes every stamp expensive. Measure `null`, and check the clock source.",
     ),
-    advice="Let each operation do more (a larger record_size), or take the elapsed time of many; where the engine had to use"
-    " clock_gettime, give it a machine whose cycle counter the kernel trusts (W08). Never subtract the clock by guess.",
+    advice="Let each operation do more (a larger record_size), or take the elapsed time of many. If the engine used "
+    "clock_gettime, use a machine with a trusted cycle counter (W08). Never subtract the clock by guess.",
     sources=(
         "Hoefler and Belli, SC 2015: report the resolution and the overhead of the timer",
         "the engine's own loop with nothing in it, workload null",

@@ -1,7 +1,9 @@
-"""Finds runs that are too short, or have too few operations, for the steady figure or the percentile that they claim.
+"""Finds runs that are too short, or have too few operations, for a steady figure or its percentile.
 
-Evidence: the time from the first start to the last end (of a phase that ran until it was steady, its steady rounds), the number
-of operations, and how many of them lie beyond the percentile. Whether the rate held is W02's question.
+The rule applies to regime = steady. It reads the time from the first start to the last end, the operations, and those beyond
+the percentile.
+Less than `seconds`, `operations` or `tail_samples` qualifies; less than `invalid_seconds` is invalid.
+A phase with `until_steady` counts its steady rounds: five rounds of 12 s are a minute. W02 tests the rate itself.
 """
 
 from __future__ import annotations
@@ -66,12 +68,16 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.QUALIFIES,
     part="regime",
+    short="too short",
     needs=(),
     applies=applies,
     check=check,
     about=About.ALL_LOAD_HOSTS,
-    alternatives=("A burst is what was meant: then claim regime = burst.",),
-    advice='Run for at least a minute (duration = "60 s"; until_steady with round = "12 s") and until the percentile has a'
-    " hundred operations beyond it, or claim regime = burst.",
+    wrong="A run of three seconds ends before the journal has committed, memory is full or the device is warm, and its p99.9 "
+    "is the longest of a few hundred operations. It is neither a steady rate nor a percentile.",
+    alternatives=("A burst is the subject. Claim regime = burst.",),
+    advice='Run for at least a minute (duration = "60 s"; until_steady with round = "12 s") and until a hundred operations lie '
+    "beyond the percentile. Or claim regime = burst.",
+    ask="ask for a run of a minute or more",
     sources=("IO500: 300 s stonewall", "MLPerf: 600 s a point", "TPC-C: two hours of measurement"),
 )

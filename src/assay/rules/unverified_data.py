@@ -1,7 +1,12 @@
-"""Says whether anybody looked if what is read is what was written: a rate of wrong data is the rate of nothing.
+"""Checks whether read data are the written data: a rate of wrong data is worthless.
 
-Evidence: with `verify` each block that is written says where it belongs, which phase wrote it, and a checksum; reads of the
-same workload look at one record in 64 or at all of them, outside the latency. A write is looked at by the reads that follow it.
+With `verify = "sample"` or `"all"` every 4 KiB block that `bulk_io` writes holds its place, its phase and a checksum.
+Reads of the same workload check one record in 64, or all, after the latency was taken. A write is checked by the reads up to
+the next write.
+- All checked records correct: pass. A wrong record: invalid under every claim (E05 also refuses the read).
+- No check: unverified, with the missing setting. No claim needs this rule to be SOUND.
+
+Existing files, external tools and metadata are n/a.
 """
 
 from __future__ import annotations
@@ -95,17 +100,21 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.INVALIDATES,
     part="evidence",
+    short="data not what was written",
     needs=(),
     applies=applies,
     check=check,
     about=About.ALL_LOAD_HOSTS,
+    wrong="A layer that loses a write, or answers a read with an old block, is fast. Benchmarks seldom verify: data are zeros "
+    "or one repeated buffer, and a read counts when its call returns. Even a tool with verification may never reach it (fio "
+    "warns of jobs that end by time before they read back).",
     alternatives=(
-        "Somebody else wrote to the same files while the test ran.",
-        "The data came from a cache older than the write (two clients of one share): the storage is right, the cache is not.",
+        "Another process wrote to the same files during the test.",
+        "The data came from a cache older than the write (two clients of one share). The storage is right, the cache is not.",
     ),
-    advice="Do not use the figure: find the layer that lost the data (kernel log, the device's counters of errors, a server"
-    ' that answers before it has written) and repeat with verify = "all". Where nobody looked yet, verify = "sample" costs one'
-    " record in 64, outside the latencies.",
+    advice="Do not use the figure. Find the layer that lost the data (kernel log, device error counters, a server that "
+    'acknowledges early) and repeat with verify = "all". Without any check yet, set verify = "sample": it costs one record in '
+    "64, outside the latencies.",
     sources=(
         "fio, HOWTO: verify; it warns where a job's verification can never begin",
         "Bairavasundaram et al., FAST 2008: An analysis of data corruption in the storage stack",

@@ -1,9 +1,17 @@
-"""Finds writes acknowledged by a volatile device cache: a cache that is there and was told to be denied, or flushed too late.
+"""Finds writes acknowledged by a volatile device cache that is denied, or flushed too late.
 
-A device with a volatile cache is sent flushes as long as its queue says `write back`. Who writes `write through` into
-queue/write_cache makes the kernel send none any more, and the cache stays as it was. So what the queue says is held against the
-device's own driver (cache_type), against what loop devices always are, and against the devices below. And a latency on stable
-media needs a flush while the clock runs: the drain can be charged to a rate, to no single operation.
+The kernel sends flushes to a device as long as its queue reports `write back`.
+The rule compares the queue with the device's driver (`cache_type`), with loop devices (always `write back`), and with the
+devices below.
+- A queue reports `write through`, and its driver, its kind or a device below contradicts: qualified.
+- A latency on stable media with fewer than `least_flushes` flushes during the clock: qualified.
+- Volatile and flushed caches, or no cache by queue and driver: pass.
+- Unknown queue, a driver without that information (NVMe, device mapper), flushes of other processes, or forced unit access:
+  unverified.
+
+With the missing flushes a rate is at most, a latency at least the measured value. For rates the drain is charged (D01), and D02
+checks that any flush arrived.
+Devices that lie about their cache, and caches below the lowest visible device, are not visible.
 """
 
 from __future__ import annotations
@@ -99,17 +107,17 @@ def flushed(case: TrialCase, volatile: list[str], observed: dict[str, float | st
     step = next((step for rung in (Rung.UPPER_DEVICE, Rung.LOWEST_DEVICE) if (step := seen(case, rung)) is not None), None)
     if step is None:
         return found(RULE, case, State.UNVERIFIED, "Nobody counted the flushes while the clock ran.", observed=observed)
-    observed = {**observed, "flushes": step.raw_operations, "foreign_flushes": step.foreign_operations}
+    observed = {**observed, "flushes": step.raw_operations, "other_processes_flushes": step.other_processes_operations}
     least = case.thresholds["least_flushes"]
     forced = [device for device in volatile if ladder.device_fact(case.observations, device, "queue.fua") == "1"]
-    if forced and step.raw_operations - step.foreign_operations < least:
+    if forced and step.raw_operations - step.other_processes_operations < least:
         said = (
             f"{forced[0]} takes writes past its cache (forced unit access), which nobody counts, and few or no flushes were seen."
         )
         return found(RULE, case, State.UNVERIFIED, said, observed=observed)
     if step.raw_operations < least:
         return late(case, over, step, observed)
-    if step.raw_operations - step.foreign_operations < least:
+    if step.raw_operations - step.other_processes_operations < least:
         said = f"{step.device} completed {step.raw_operations:,.0f} flushes while the clock ran, as many as others make."
         return found(RULE, case, State.UNVERIFIED, said, observed=observed)
     said = f"The cache of {over} is volatile; {step.device} completed {step.raw_operations:,.0f} flushes while the clock ran."
@@ -158,13 +166,16 @@ RULE = Rule(
     check=check,
     about=About.TARGET_HOST,
     reads=("fact:device.*.queue.write_cache", "L9.flush", "L8.flush"),
+    wrong='`echo "write through" > /sys/block/sda/queue/write_cache` makes every fsync fast: the kernel assumes that there is '
+    'no cache and sends no flush, and the cache remains. A latency "on stable media" without a flush describes the device\'s '
+    "memory: a flush at the end comes for all writes together.",
     alternatives=(
-        "Capacitors or a battery make a cache safe that calls itself volatile: that is a fact of its maker's, write it down.",
-        "A device that was replaced or re-scanned after its driver was asked: compare cache_type with the device itself.",
+        'Capacitors or a battery make a "volatile" cache safe. That is a fact of its manufacturer; record it.',
+        "The device was replaced or re-scanned after its driver read the cache. Compare cache_type with the device itself.",
     ),
-    advice="Set queue/write_cache back to `write back` (echo 'write back' > /sys/block/NAME/queue/write_cache), or switch the"
-    " device's own cache off (hdparm -W0, sdparm --clear WCE); for latencies on stable media flush each operation (flush = each,"
-    " sync = dsync) and take the latency with the flush in it.",
+    advice="Set queue/write_cache back to `write back` (echo 'write back' > /sys/block/NAME/queue/write_cache), or switch off "
+    "the device's own cache (hdparm -W0, sdparm --clear WCE). For latencies on stable media flush each operation (flush = "
+    "each, sync = dsync).",
     sources=(
         "Linux: Documentation/block/writeback_cache_control.rst; ABI/stable/sysfs-block: queue/write_cache",
         "SNIA SSS PTS: the state of the write cache is part of the report",

@@ -1,7 +1,8 @@
-"""Compares the data set with the memory that could cache it, where no counter says what came from below.
+"""Compares the data set with the memory that could cache it, if no counter separates memory from storage.
 
-The rule of thumb `twice the memory` predicts; a counter of the process proves. So it only qualifies, and only where T01
-had no direct evidence.
+The rule divides the distinct bytes touched (the files' sizes, at most the bytes requested) by the memory available before the
+clock, or the clients' own limit (knob `memory`) if that is less.
+Less than `memory_multiple` qualifies. With the process's `read_bytes` the rule is n/a: T01 has direct evidence.
 """
 
 from __future__ import annotations
@@ -75,12 +76,15 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.QUALIFIES,
     part="tier",
+    short="fits in memory",
     needs=(),
     applies=applies,
     check=check,
     reads=("L0.read", "L2.read", "memory.available_bytes", "page_cache.file_bytes"),
-    alternatives=("Direct I/O end to end caches nothing, whatever the size: then read_bytes prove it.",),
-    advice="Use at least twice the memory of client and server together, or make the memory small and declared (knob memory),"
-    " and show the curve over the size instead of one point.",
+    wrong="A data set that partly fits memory gives a mixture of two speeds that differ by a factor of ten or more.",
+    alternatives=("Direct I/O end to end caches nothing, whatever the size. Then read_bytes prove it.",),
+    advice="Use at least twice the memory of client and server together, or make the memory small and declared (knob memory). "
+    "Show the curve over the size instead of one point.",
+    ask="ask for data of at least twice the memory of all caches in the path, or for direct I/O with proof",
     sources=("MLPerf Storage: data of at least 5 times the clients' memory", "Tarasov et al., HotOS 2011: the cliff at the edge"),
 )

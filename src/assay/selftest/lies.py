@@ -1,4 +1,4 @@
-"""`assay weigh --audit`: the shipped lies and their sound twins, really run on this machine, and what the rules made of them."""
+"""`assay selftest --audit`: the shipped lies and their sound twins, really run here, and what the rules made of them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from assay.laboratory.gate import BAD_VERDICT, Gate
 from assay.laboratory.session import clean_quietly, engine_path
 from assay.selftest import lies_report as shown
 from assay.selftest.control import Heard, obstacle, run_control
-from assay.selftest.counts import Said, Side, Subject, Tally, Weighed, settled, tally
+from assay.selftest.counts import Outcome, Said, Side, Subject, Tally, settled, tally
 from assay.terminal.progress import SECOND_NS, ProgressMode
 
 INTERRUPTED = 130
@@ -49,7 +49,7 @@ class Pair:
     subject: Subject
 
 
-def weigh_audit(request: Request) -> int:
+def run_controls(request: Request) -> int:
     """Run the controls so many times, print what came of them; 0, with a gate 3, 130 after an interrupt.
 
     Raises UsageError with every mistake of the call, MissingError without an engine.
@@ -57,7 +57,7 @@ def weigh_audit(request: Request) -> int:
     pairs = asked(request)
     engine_path()
     clean_quietly(Local())
-    found: dict[str, list[Weighed]] = {pair.subject.name: [] for pair in pairs}
+    found: dict[str, list[Outcome]] = {pair.subject.name: [] for pair in pairs}
     complete = conduct(pairs, request, found)
     told = shown.Told(
         rows=tuple((pair.subject, tuple(found[pair.subject.name])) for pair in pairs), times=request.times, complete=complete
@@ -65,7 +65,7 @@ def weigh_audit(request: Request) -> int:
     print(json.dumps(shown.plain(told), indent=2) if request.as_json else shown.text(told))
     if not complete:
         return INTERRUPTED
-    return status(tally(told.weighed), request.gate)
+    return status(tally(told.outcomes), request.gate)
 
 
 def status(whole: Tally, gate: Gate) -> int:
@@ -99,7 +99,7 @@ def pairs() -> Iterator[Pair]:
         yield Pair(path=path, subject=Subject(name=path.stem, rule=control.rule, obstacle=obstacle(control)))
 
 
-def conduct(pairs: Sequence[Pair], request: Request, found: dict[str, list[Weighed]]) -> bool:
+def conduct(pairs: Sequence[Pair], request: Request, found: dict[str, list[Outcome]]) -> bool:
     """Run round after round and add to what was found; whether it came to its end without an interrupt."""
     able = [pair for pair in pairs if pair.subject.obstacle is None]
     rounds = [pair for _ in range(request.times) for pair in able]
@@ -107,24 +107,24 @@ def conduct(pairs: Sequence[Pair], request: Request, found: dict[str, list[Weigh
         with telling(request.progress, len(rounds)) as tell:
             for number, pair in enumerate(rounds, 1):
                 tell(pair.subject, number)
-                found[pair.subject.name].append(weighed(pair.path))
+                found[pair.subject.name].append(outcome(pair.path))
     except KeyboardInterrupt:
         return False
     return True
 
 
-def weighed(path: Path) -> Weighed:
+def outcome(path: Path) -> Outcome:
     """Run one control until both sides are judged; its notebooks are thrown away."""
     started_ns, heard = time.monotonic_ns(), list[Heard]()
     while (said := settled(heard)) is None:
-        with tempfile.TemporaryDirectory(prefix="assay-weigh-") as lab:
+        with tempfile.TemporaryDirectory(prefix="assay-selftest-") as lab:
             try:
                 heard.append(run_control(path, Path(lab)))
             except AssayError as error:
                 said = (Said(side=Side.NOT_JUDGED, why=f"could not be run: {error}"),) * 2
                 break
     lie, twin = said
-    return Weighed(lie=lie, twin=twin, tries=max(len(heard), 1), elapsed_ns=time.monotonic_ns() - started_ns)
+    return Outcome(lie=lie, twin=twin, tries=max(len(heard), 1), elapsed_ns=time.monotonic_ns() - started_ns)
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""`assay weigh --observers NAMES`: the same load in pairs, with observers and without, in random order, and the ratio."""
+"""`assay selftest --observers NAMES`: the same load in pairs, with observers and without, in random order, and the ratio."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from assay.terminal.progress import ProgressMode
 from assay.terminal.table import Row, table
 from assay.units import Unit
 
-SCHEMA = "assay.weigh-observers/1"
+SCHEMA = "assay.selftest-observers/1"
 PAIRS = 10
 ALL = "all"
-RULE = "E04"
+RULE = catalogue.find("rules", "observer_overhead").id
 FEW = 4
 """More observers are told by their number."""
 LOADS = {
@@ -89,10 +89,10 @@ class Once:
     cpu_share: float | None
 
 
-def weigh_observers(request: Request) -> int:
+def measure_observers(request: Request) -> int:
     """Run the pairs and print what came out; with a gate 3 where a ratio lies beyond the margin. Raises UsageError."""
     names = asked(request)
-    with tempfile.TemporaryDirectory(prefix="assay-weigh-") as directory:
+    with tempfile.TemporaryDirectory(prefix="assay-selftest-") as directory:
         found = tuple(one for load in LOADS for one in effects(load, names, request.pairs, directory))
     print(json.dumps(plain(names, found), indent=2) if request.as_json else text(names, found))
     bad = (Conclusion.MATTERS, Conclusion.UNDECIDED) if request.gate is Gate.STRICT else (Conclusion.MATTERS,)
@@ -100,7 +100,7 @@ def weigh_observers(request: Request) -> int:
 
 
 def asked(request: Request) -> tuple[str, ...]:
-    """The observers that are weighed. Raises UsageError with every mistake of the call."""
+    """The observers that are measured. Raises UsageError with every mistake of the call."""
     known, host = catalogue.names("observers"), Local()
     usual = [name for name in catalogue.watchers(None) if catalogue.find("observers", name).available(host) is None]
     named = usual if request.names == ALL else [name.strip() for name in request.names.split(",")]
@@ -138,7 +138,7 @@ def experiment_of(load: str, directory: str) -> Experiment:
         f'title = "{load}"\nrepeats = 1\n[targets.here]\nkind = "directory"\npath = "{directory}"\n'
         f'[workloads.w]\n{workload}\nworkers = {os.cpu_count() or 1}\nquiesce = "0 s"\n'
         f'[measures]\n"w.{operation}.ops_per_s" = {{}}\n',
-        "weigh",
+        "selftest",
     )
 
 

@@ -1,4 +1,4 @@
-"""`assay weigh` alone: what a look of each observer, the engine's empty loop and the start of 16 clients cost here."""
+"""`assay selftest` alone: what a look of each observer, the engine's empty loop and the start of 16 clients cost here."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from assay.terminal.table import Row, table
 from assay.trial.clients import Crew
 from assay.units import Unit
 
-SCHEMA = "assay.weigh/1"
+SCHEMA = "assay.selftest/1"
 LOOKS = 300
 MOST_NS = SECOND_NS
 """An observer that is slower is looked with less often."""
@@ -74,9 +74,9 @@ class Cost:
     start: Start
 
 
-def weigh_cost(*, as_json: bool) -> int:
+def measure_overhead(*, as_json: bool) -> int:
     """Measure and print. Raises MissingError without an engine, TrialError where it does not run."""
-    with tempfile.TemporaryDirectory(prefix="assay-weigh-") as directory:
+    with tempfile.TemporaryDirectory(prefix="assay-selftest-") as directory:
         looks = tuple(looked(directory))
     found = Cost(looks=looks, null=null_loop(), start=started())
     print(json.dumps(plain(found), indent=2) if as_json else text(found))
@@ -99,7 +99,7 @@ def look(observer: Observer, host: Local, subject: Subject) -> Look:
     if (obstacle := observer.available(host)) is not None:
         return Look(observer=observer.name, obstacle=obstacle)
     if observer.beside is not None:
-        return Look(observer=observer.name, obstacle=f"runs beside a phase: assay weigh --observers {observer.name}")
+        return Look(observer=observer.name, obstacle=f"runs beside a phase: assay selftest --observers {observer.name}")
     try:
         observer.read(host, subject)  # the first opens what stays open
         began_ns, looks = time.thread_time_ns(), 0

@@ -1,4 +1,4 @@
-"""`assay weigh --same N`: N comparisons of a directory with itself, really run; whatever is said to differ is a false alarm.
+"""`assay selftest --same N`: N comparisons of a directory with itself, really run; whatever is said to differ is a false alarm.
 
 The two arms are one directory under two names. Each comparison is an experiment of its own with another order and other
 data, goes the way of every experiment (plan, run, audit, compare), and has one measure, so that nothing else is looked at
@@ -100,7 +100,7 @@ class Found:
     complete: bool = False
 
 
-def weigh_same(request: Request) -> int:
+def compare_same(request: Request) -> int:
     """Run so many comparisons, print how often equals were said to differ; with a gate 3 where that is too often, 130 after
     an interrupt.
 
@@ -145,7 +145,7 @@ def once(number: int, tell: Callable[[Subject, int], None]) -> Compared:
     """One comparison; its notebook and its directory are thrown away."""
     name = list(KINDS)[(number - 1) % len(KINDS)]
     tell(Subject(name=name, rule="same"), number)
-    with tempfile.TemporaryDirectory(prefix="assay-weigh-") as folder:
+    with tempfile.TemporaryDirectory(prefix="assay-selftest-") as folder:
         text = experiment_text(name, number, Path(folder))
         try:
             results = measured(read.parse(text, "same"), text, Path(folder) / "lab")

@@ -1,4 +1,4 @@
-"""What `assay weigh --same N` says: the answer, each false alarm, counts by kind and by rule; assay.weigh-same/1."""
+"""What `assay selftest --same N` says: the answer, each false alarm, counts by kind and by rule; assay.selftest-same/1."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from assay.selftest.lies_report import head, interval, of, percent
 from assay.statistics.proportion import Proportion, proportion
 from assay.terminal.table import Row, table
 
-SCHEMA = "assay.weigh-same/1"
+SCHEMA = "assay.selftest-same/1"
 PROMISED = 0.05
 """So many comparisons of equals at most may leave out 1 from their 95 % interval."""
 HEADER = ("kind", "matters", "95 % interval", "without 1", "95 % interval", "equivalent", "undecided", "spread")

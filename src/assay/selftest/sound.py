@@ -1,4 +1,4 @@
-"""`assay weigh --audit --sound N`: sound trials of many kinds, really run; whatever is called invalid is a false alarm.
+"""`assay selftest --audit --sound N`: sound trials of many kinds, really run; whatever is called invalid is a false alarm.
 
 The kinds are the shipped sound experiments (`controls/sound/`) and the sound twins of the controls, one after the other until so
 many trials were judged. None is repeated for its outcome: what a rule says of the first try counts, also on a busy machine.
@@ -68,7 +68,7 @@ class Found:
         return sum(one.failed is None for one in self.tried)
 
 
-def weigh_sound(request: Request) -> int:
+def run_sound_trials(request: Request) -> int:
     """Run so many sound trials, print who accused them; 0, with a gate 3 where any rule did, 130 after an interrupt.
 
     Raises UsageError where no number of trials is asked for, MissingError without an engine.
@@ -163,7 +163,7 @@ def one_round(able: Sequence[Kind], number: int, wanted: int, where: tuple[Found
 
 def tried(kind: Kind, seed: int) -> tuple[Tried, ...]:
     """The trials of one kind; its notebook is thrown away."""
-    with tempfile.TemporaryDirectory(prefix="assay-weigh-") as lab:
+    with tempfile.TemporaryDirectory(prefix="assay-selftest-") as lab:
         try:
             results = measured(replace(kind.experiment, seed=seed), kind.path.read_text(encoding="utf-8"), Path(lab))
         except AssayError as error:

@@ -35,7 +35,7 @@ PROCESS_SOURCE = "engine:/proc/self/io"
 DIRTIED_SOURCE = "engine:/proc/self/io (dirtied)"
 """write_bytes is charged when a page is made dirty, not when it is written (AUDIT.md, 0.3): no proof of durability."""
 KEPT_CHARACTERS = 64 << 10
-"""Of what a foreign command prints on each stream: tools print their results at the end."""
+"""Of what an external command prints on each stream: tools print their results at the end."""
 METRICS = {"count": "count", "bytes": "bytes", "busy_ns": "ns"}
 
 
@@ -113,7 +113,7 @@ def client_of(answer: Answer) -> Client:
 
 
 def printed(command: Mapping[str, Any] | None) -> Printed | None:
-    """What a foreign command printed, of each stream the end."""
+    """What an external command printed, of each stream the end."""
     if command is None:
         return None
     texts = (str(command["stdout"]), str(command["stderr"]))
@@ -163,7 +163,7 @@ def application_readings(answer: Answer) -> Iterator[Reading]:
     """L0: what the load generator says it did, by operation."""
     for one in client_of(answer).operations:
         if one.operation not in answer.plan.directions:
-            continue  # a foreign command as a whole: what it moved is for itself to say
+            continue  # an external command as a whole: what it moved is for itself to say
         yield Reading(
             phase=answer.phase,
             rung=Rung.APPLICATION,

@@ -1,4 +1,4 @@
-"""What no file of a host tells of a prepared target: features of its file system, space, promises, the cards on the way to it.
+"""What no file of a host tells of a prepared target: features of its file system, space, semantics, the cards on the way to it.
 
 Asked once before each trial; what cannot have changed since the host started is asked once a boot.
 """
@@ -29,18 +29,18 @@ Pairs = Iterator[tuple[str, str]]
 def facts(host: Host, target: Target, place: Place) -> Iterator[Fact]:
     """Everything that is asked, of the class performance but for the space that is free."""
     boot = _boot(host)
-    performance = [*features(host, place, boot), *promises(host, target, place), *cards(host, place, boot)]
+    performance = [*features(host, place, boot), *filesystem_semantics(host, target, place), *cards(host, place, boot)]
     noise = list(space(host, place))
     for fact_class, pairs in ((FactClass.PERFORMANCE, performance), (FactClass.NOISE, noise)):
         for key, value in pairs:
             yield Fact(host=host.name, when=When.BEFORE, key=key, value=value, fact_class=fact_class)
 
 
-def promises(host: Host, target: Target, place: Place) -> Pairs:
-    """What the file system promises, by trying; nothing of a target of others, or that is no directory of ours."""
+def filesystem_semantics(host: Host, target: Target, place: Place) -> Pairs:
+    """The semantics of the file system, by trying; nothing of a target of others, or that is no directory of ours."""
     if host.syscalls is not None and not target.read_only and place.kind is EndpointKind.DIRECTORY:
         with contextlib.suppress(OSError):
-            yield from ((f"semantics.{name}", found) for name, found in host.syscalls.promises(place.address).items())
+            yield from ((f"semantics.{name}", found) for name, found in host.syscalls.filesystem_semantics(place.address).items())
 
 
 def space(host: Host, place: Place) -> Pairs:

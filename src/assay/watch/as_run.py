@@ -1,4 +1,4 @@
-"""What a watched foreign command amounts to: an experiment of one workload, a run with one phase, its evidence. Pure.
+"""What a watched external command amounts to: an experiment of one workload, a run with one phase, its evidence. Pure.
 
 Where the tool tells its figures, these are judged. Where it tells nothing, they are the bytes that were seen over the elapsed
 time: what its system calls moved, or what it made storage move where its calls are not counted (mmap, io_uring).
@@ -116,8 +116,8 @@ FIGURES = ("bytes_per_s", "ops_per_s", "latency_mean_ns", "elapsed_ns", "bytes",
 
 
 @dataclass(frozen=True, kw_only=True)
-class Foreign:
-    """A foreign command in the records that every other workload is judged by."""
+class External:
+    """An external command in the records that every other workload is judged by."""
 
     experiment: Experiment
     run: Run
@@ -126,14 +126,14 @@ class Foreign:
     values: Mapping[str, float]
 
 
-def foreign(
+def external(
     watched: Watched,
     reported: Reported | None,
     claim: Claim | None = None,
     extents: Sequence[Series] = (),
     *,
     fed: bool = False,
-) -> Foreign:
+) -> External:
     """The records of one execution; without a claim reads are judged as the device's and writes as on stable media.
 
     `extents` is what files that came to be known by then are made of; `fed` a command with a pipe as standard input.
@@ -155,7 +155,7 @@ def foreign(
         phases=(phase,),
         error=ended(watched) or None,
     )
-    return Foreign(
+    return External(
         experiment=experiment, run=run, observations=evidence(watched, phase, extents), reported=reported, values=values
     )
 

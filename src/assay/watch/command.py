@@ -1,6 +1,6 @@
-"""The life of a foreign command, watched from before its exec to after the drain of what it wrote.
+"""The life of an external command, watched from before its exec to after the drain of what it wrote.
 
-It waits behind a gate through the quiet window; then its exec, its time, the end of its last process, and the aftermath: what is
+It waits behind a gate through the idle baseline; then its exec, its time, the end of its last process, and the aftermath: what is
 dirty, the flush of the written files. It stays where it is: in our control groups, our session, our terminal's foreground.
 """
 

@@ -1,4 +1,4 @@
-"""The figures of a foreign command: those that its tool reports, else the bytes that its calls and storage moved. Pure."""
+"""The figures of an external command: those that its tool reports, else the bytes that its calls and storage moved. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A foreign command as workload: any benchmark that can be started, judged by what it really did.
+"""An external command as workload: any benchmark that can be started, judged by what it really did.
 
 In `argv`, `env` and `data_files`, {directory}, {client}, {clients}, {seed} and {variables.NAME} stand for their values; a brace
 that is meant is doubled. Every client runs the command once, all started at the same time.

@@ -14,7 +14,7 @@ from typing import cast
 from assay.catalogue import PLACEMENT, Knob, KnobKind, Order, Unit, Workload
 from assay.errors import InputErrors
 from assay.records import CacheState, Direction, EndpointKind, PhasePlan, StopRule, Value
-from assay.settings import populations
+from assay.settings import size_distributions
 from assay.settings.knobs import choice, integer, messages, names, number, quantity, resolved, text, texts
 from assay.settings.load import LOAD, lasts_ns, least_s, load_mistakes, load_setting
 
@@ -47,9 +47,9 @@ KNOBS = (
     number("list_every", "list a directory after so many objects; 0: once, at the end", 0, (0, MOST_OBJECTS)),
     quantity("file_bytes", "bytes written into each file", Unit.BYTES, 0, (0, MOST_BYTES)),
     Knob(
-        name="population",
+        name="size_distribution",
         kind=KnobKind.PATH,
-        help=f"sizes of files drawn as a survey found them: {', '.join(populations.shipped())}, or the path of a TOML file",
+        help=f"sizes of files as surveyed: {', '.join(size_distributions.shipped())}, or the path of a TOML file",
     ),
     choice("directories", "a directory for each client, or one for all", "own", "shared"),
     number("spread", "sub-directories that the objects of a worker go to in turn", 1, (1, MOST_DIRECTORIES)),
@@ -142,13 +142,13 @@ def check(knobs: Mapping[str, Value]) -> tuple[str, ...]:
     values, done = resolved(KNOBS, knobs), operation_sequence(knobs)
     every, count, workers = (integer(values, name) for name in ("list_every", "count", "workers"))
     schedule, what = names(values, "schedule"), text(values, "object")
-    sized = [name for name in ("file_bytes", "population") if values[name]]
+    sized = [name for name in ("file_bytes", "size_distribution") if values[name]]
     mistakes = (
         *order_mistakes(done, what),
         (every > count, f"found list_every {every}; expected at most count ({count})"),
         (every and not set(done) & set(LISTS), f"found list_every {every} without list; expected one of {', '.join(LISTS)}"),
         (what == "directory" and sized, f"found {' and '.join(sized)} with directories; expected object = file"),
-        (len(sized) > 1, "found file_bytes with population; expected one of them"),
+        (len(sized) > 1, "found file_bytes with size_distribution; expected one of them"),
         (count * workers > MOST_OBJECTS, f"found {count * workers:,} objects of a client; expected at most {MOST_OBJECTS:,}"),
         (
             integer(values, "spread") * workers > MOST_DIRECTORIES,
@@ -159,31 +159,29 @@ def check(knobs: Mapping[str, Value]) -> tuple[str, ...]:
             "found schedule with several phases; expected one: what a schedule leaves undone, those after it would miss",
         ),
     )
-    return (*messages(mistakes), *load_mistakes(values), *_population_mistakes(values))
+    return (*messages(mistakes), *load_mistakes(values), *_distribution_mistakes(values))
 
 
-def _population_mistakes(values: Mapping[str, Value]) -> tuple[str, ...]:
-    """What is wrong in the file of the population, and sizes that are too large."""
+def _distribution_mistakes(values: Mapping[str, Value]) -> tuple[str, ...]:
+    """What is wrong in the file of the size distribution, and sizes that are too large."""
     try:
         largest = max(sizes(values))
     except InputErrors as error:
         return tuple(str(error).splitlines())
-    return messages(
-        [(largest > MOST_BYTES, f"found files of {largest:,} bytes in the population; expected at most {MOST_BYTES:,}")]
-    )
+    return messages([(largest > MOST_BYTES, f"found files of {largest:,} bytes there; expected at most {MOST_BYTES:,}")])
 
 
 def sizes(values: Mapping[str, Value]) -> Mapping[int, int]:
-    """Size of a file in bytes -> its weight. Raises InputErrors with all that is wrong in the population."""
-    if values["population"] is None:
+    """Size of a file in bytes -> its weight. Raises InputErrors with all that is wrong in the size distribution."""
+    if values["size_distribution"] is None:
         return {integer(values, "file_bytes"): 1}
-    return populations.read(text(values, "population")).weights
+    return size_distributions.read(text(values, "size_distribution")).weights
 
 
 def inputs(knobs: Mapping[str, Value]) -> Mapping[str, str]:
-    """The sizes of the population, which decide what is done."""
-    name = text(knobs, "population")
-    return {"population": populations.read(name).identity} if name else {}
+    """The drawn sizes, which decide what is done."""
+    name = text(knobs, "size_distribution")
+    return {"size_distribution": size_distributions.read(name).identity} if name else {}
 
 
 def phases(order: Order) -> tuple[PhasePlan, ...]:
@@ -227,7 +225,7 @@ def settings(order: Order, step: Step, client: int) -> Mapping[str, object]:
         "count": values["count"],
         "first": client * integer(values, "count") * integer(values, "workers") if shared else 0,
         "list_every": values["list_every"] if set(step.operations) & set(LISTS) else 0,
-        "file_bytes": drawn if values["population"] is not None else values["file_bytes"],
+        "file_bytes": drawn if values["size_distribution"] is not None else values["file_bytes"],
         "directories": values["spread"],
         "workers": values["workers"],
         "sharing": values["sharing"],

@@ -20,7 +20,7 @@ from assay.records import Durability, State, Tier
 from assay.watch.reports import commands, result_file, script_of
 from assay_process import Bench
 
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = Path(__file__).parents[3] / "docs"
 HEAVY = {"numpy", "scipy", "duckdb", "altair", "pydantic", "typer", "rich"}
 
 

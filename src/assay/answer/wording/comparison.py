@@ -7,9 +7,9 @@ import math
 from assay.answer.wording import names
 from assay.frozen import dataclass
 from assay.measures.figures import Better, figure_kind
-from assay.measures.text import percent, with_unit
+from assay.measures.text import with_unit
 from assay.records import Cell, Comparison, Conclusion, Estimate
-from assay.units import Unit
+from assay.units import Unit, percent
 
 LEVEL = 0.05
 """A difference whose p-value, adjusted for all that were looked at, is above it is not claimed."""

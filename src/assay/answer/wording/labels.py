@@ -35,7 +35,7 @@ NOUNS = {
     "rmdir": "removals of directories",
 }
 COUNTED = frozenset({"create", "file", "read", "reread", "rewrite", "stat", "trim", "unlink", "walk", "write"})
-"""Operations whose plural is their name with an s; a foreign tool's own names are told as they are."""
+"""Operations whose plural is their name with an s; an external tool's own names are told as they are."""
 
 
 def label(verdict: Verdict) -> str:
@@ -54,7 +54,8 @@ def parts(verdict: Verdict) -> tuple[str, ...]:
 def after_head(verdict: Verdict) -> list[str]:
     """Further reasons, a note, missing evidence and the limiter."""
     one = verdict.label
-    more = [instead(other) for rule in one.because[1:] if (other := finding(verdict, rule))]
+    failed = [other for rule in one.because if (other := finding(verdict, rule)) and one.nature is not Nature.COMPARISON]
+    more = [words for other in failed for words in (instead(other), other.detail) if words]
     more = [words for words in dict.fromkeys(more) if words != head(verdict)]
     note = finding(verdict, one.noted)
     limiter = finding(verdict, one.limited_by, State.PASS)

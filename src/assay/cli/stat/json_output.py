@@ -67,7 +67,7 @@ def claim_of(verdicts: list[Verdict]) -> object:
 
 def reported(told: Told) -> dict[str, Any] | None:
     """What the tool says of itself; null where it says nothing that is understood."""
-    found = told.foreign.reported
+    found = told.external.reported
     if found is None:
         return None
     sums = [value for name, value in found.values.items() if name.endswith(".ops_per_s")]
@@ -88,13 +88,13 @@ def reported(told: Told) -> dict[str, Any] | None:
 
 def ladder(told: Told) -> dict[str, Any]:
     """The bytes at each rung."""
-    (phase,), seen, watched = told.foreign.run.phases, told.foreign.observations, told.watched
+    (phase,), seen, watched = told.external.run.phases, told.external.observations, told.watched
     sides = {name: rungs.rungs(phase, seen, direction) for name, direction in SIDES.items()}
     return {
         "application": {
             "read_bytes": sides["read"].application,
             "write_bytes": sides["write"].application,
-            "source": "tool" if told.foreign.reported else "observed",
+            "source": "tool" if told.external.reported else "observed",
         },
         "calls": {f"{name}_bytes": side.calls for name, side in sides.items()},
         "storage": {"read_bytes": sides["read"].storage, "dirtied_bytes": sides["write"].storage},

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from assay.analysis.quantities import telling
 from assay.answer.wording import names
+from assay.experiment.consistency import NUMERALS
 from assay.experiment.design import Structure, varying
-from assay.experiment.designing import NUMERALS
 from assay.measures import percent
 from assay.records import DesignKind, Experiment
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Sequence
 
+from assay.analysis.bottlenecks import NEAR, Chain, Link, chains
+from assay.answer import marks
 from assay.answer.scales import share
+from assay.answer.wording.bottlenecks import name, sentence, use
 from assay.records import Judged, Observations
 from assay.report.charts.figure import Drawn, Figure, Table
 from assay.report.charts.matrix import Style, text
-from assay.report.limits import NEAR, Chain, Link, chains, sentence
 
 WIDE, LEFT = 360, 2
 """Pixels of a bar that is wholly used, and on both sides of it."""
@@ -46,7 +48,7 @@ def _figure(phase: str, here: Sequence[Chain]) -> Figure:
         table=Table(
             head=("run", "levels", "part", "what", "used"),
             rows=tuple(
-                (chain.run, chain.levels or "all the same", link.name, link.what, share(link.used))
+                (chain.run, marks.levels(chain.levels) or "all the same", name(link), use(link), share(link.used))
                 for chain in here
                 for link in chain.links
             ),
@@ -56,12 +58,12 @@ def _figure(phase: str, here: Sequence[Chain]) -> Figure:
 
 def _said(here: Sequence[Chain]) -> str:
     """`Nearest to its limit: vda`, once where it is the same in all runs."""
-    names = [chain.nearest.name if chain.nearest.used >= NEAR else "none" for chain in here]
+    names = [name(chain.nearest) if chain.nearest.used >= NEAR else "none" for chain in here]
     if set(names) == {"none"}:
         return "No part was near its limit."
     if len(set(names)) == 1:
         return f"Nearest to its limit: {names[0]}."
-    said = (f"{name} ({chain.levels or chain.run})" for name, chain in zip(names, here, strict=True))
+    said = (f"{one} ({marks.levels(chain.levels) or chain.run})" for one, chain in zip(names, here, strict=True))
     return f"Nearest to its limit: {', '.join(said)}."
 
 
@@ -81,14 +83,14 @@ def _chains(here: Sequence[Chain]) -> Iterator[str]:
 
 def _head(chain: Chain) -> list[str]:
     """Levels and run, in lines."""
-    return textwrap.wrap(" · ".join(part for part in (chain.levels, f"run {chain.run}") if part), LETTERS)
+    return textwrap.wrap(" · ".join(part for part in (marks.levels(chain.levels), f"run {chain.run}") if part), LETTERS)
 
 
 def _link(link: Link, y: int, *, is_nearest: bool) -> Iterator[str]:
     colour = "--alarm" if link.used > OVER else "--gold" if is_nearest and link.used >= NEAR else "--muted"
     long = max(1.0, WIDE * min(link.used, OVER))
-    yield text(LEFT, y + 14, link.name, INK) + text(LEFT + WIDE, y + 14, share(link.used), RIGHT)
+    yield text(LEFT, y + 14, name(link), INK) + text(LEFT + WIDE, y + 14, share(link.used), RIGHT)
     # names and what was used stand in one line: letters are 6.6 pixels wide on average
-    yield text(LEFT + 10 + 6.6 * len(link.name), y + 14, link.what, Style(size=11))
+    yield text(LEFT + 10 + 6.6 * len(name(link)), y + 14, use(link), Style(size=11))
     yield f'<rect x="{LEFT}" y="{y + 20}" width="{WIDE}" height="{BAR}" fill="var(--grid)" fill-opacity="0.5"/>'
     yield f'<rect x="{LEFT}" y="{y + 20}" width="{long:.1f}" height="{BAR}" fill="var({colour})"/>'

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 
 from assay.answer import marks as words
 from assay.answer.scales import DASH, show
+from assay.measures.timelines import value_at
 from assay.records import Judged, Observations, Phase, Series
 from assay.report.charts.figure import Figure, Panel, Table
 from assay.report.charts.latency import BEYOND, TIME
-from assay.report.charts.strips import value_at
 from assay.report.charts.theme import Row, Spec, frame, rows_of, ticks
 
 HEIGHT = 230
