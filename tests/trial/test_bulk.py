@@ -112,7 +112,7 @@ def test_a_planted_corruption_is_found(laboratory, operations):
     assert error.path.endswith("w-0-0.data")
     verdict, found = ran.verdict("read")
     assert verdict.state is VerdictState.INVALID
-    assert "not what was written there" in found["E05"].statement
+    assert "Records with wrong data" in found["E05"].statement
 
 
 def test_errors_that_end_a_phase_say_what_they_are():
