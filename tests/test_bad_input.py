@@ -225,14 +225,14 @@ def test_a_damaged_run_is_not_shown_and_the_others_are(damaged):
     refused(damaged.run("show", "0002/1"), 1, "run.json", "--resume")
     assert damaged.run("show", "0003/1").returncode == 0
     answer = damaged.run("sql", "SELECT trial FROM runs", "--json")
-    assert json.loads(answer.stdout) == [{"trial": 3}]
+    assert json.loads(answer.stdout)["rows"] == [{"trial": 3}]
 
 
 def test_damaged_trials_are_measured_anew_beside_what_is_left_of_them(damaged):
     done = damaged.run("run", "e.toml", "--resume")
     assert done.returncode == 0, done.stderr
     answer = damaged.run("sql", "SELECT trial, attempt FROM runs ORDER BY trial", "--json")
-    assert [(row["trial"], row["attempt"]) for row in json.loads(answer.stdout)] == [(1, 2), (2, 2), (3, 1)]
+    assert [(row["trial"], row["attempt"]) for row in json.loads(answer.stdout)["rows"]] == [(1, 2), (2, 2), (3, 1)]
 
 
 def test_a_damaged_plan_costs_its_experiment_only(damaged):

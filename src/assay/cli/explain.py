@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
-
 from assay.catalogue import rule_named
 from assay.laboratory import rule_pages
 from assay.laboratory.rule_pages import Page
+from assay.terminal.output import deliver
 
 
-def explain(rule: str, as_json: bool) -> int:
+def explain(rule: str, json_to: str | None) -> int:
     """Print one rule by its id (`T01`) or name (`client-page-cache`). Raises UsageError naming the rules that exist."""
     page = rule_pages.page(*rule_named(rule))
-    print(json.dumps(page, indent=2) if as_json else text(page))
+    deliver(json_to, "explain", lambda: dict(page), lambda: text(page))
     return 0
 
 

@@ -25,20 +25,18 @@ def check(case: Case) -> Finding:
     assert isinstance(case, ComparisonCase)
     ratio, asked = case.comparison.ratio, required(case)
     if ratio is None or ratio.low is None or ratio.high is None:
-        return unshown(case, "The pairs of runs are too few for an interval", asked)
+        return unshown(case, "Too few pairs of runs for an interval", asked)
     if asked is not None:
         return of_requirement(case, ratio, asked)
-    edges = f"the interval, {span(ratio)}"
+    edges = f"confidence interval {span(ratio)}"
     if case.comparison.conclusion in (Conclusion.EQUIVALENT, Conclusion.IMMATERIAL):
         if comparison.reaches_beyond(case.comparison):
-            edges = f"the 90 % interval, which stands for them, lies within it (that of 95 % is {span(ratio)})"
-        inside = (
-            f"A difference of {measures.percent(case.comparison.matters_share)} is ruled out by two one-sided tests: {edges}."
-        )
+            edges = f"90 % interval within the limits (95 % interval {span(ratio)})"
+        inside = f"Equivalent within +/-{measures.percent(case.comparison.matters_share)} (two one-sided tests): {edges}."
         return found(RULE, case, State.PASS, inside, observed=ends(ratio))
     if comparison.differs(case.comparison) or case.comparison.conclusion is Conclusion.MATTERS:
-        return found(RULE, case, State.PASS, f"There is a difference: {edges}, leaves 1 out.", observed=ends(ratio))
-    return unshown(case, f"The ratio may be anything in the interval, {span(ratio)}", None)
+        return found(RULE, case, State.PASS, f"Different: {edges} excludes 1.", observed=ends(ratio))
+    return unshown(case, f"Ratio {span(ratio)}", None)
 
 
 def of_requirement(case: ComparisonCase, ratio: Estimate, asked: Requirement) -> Finding:
@@ -51,17 +49,17 @@ def of_requirement(case: ComparisonCase, ratio: Estimate, asked: Requirement) ->
     kept = ratio.high <= bound if lower_better else ratio.low >= bound
     lost = ratio.low > bound if lower_better else ratio.high < bound
     if kept or lost:
-        said = "is shown" if kept else "is refuted"
-        statement = f"`{asked.text}` {said} and not only not contradicted: the interval, {span(ratio)}."
+        said = "shown" if kept else "refuted"
+        statement = f"`{asked.text}` is {said}: confidence interval {span(ratio)}."
         return found(RULE, case, State.PASS, statement, observed=ends(ratio), threshold={"bound": bound})
-    return unshown(case, f"The ratio may be anything in the interval, {span(ratio)}", asked, bound)
+    return unshown(case, f"Ratio {span(ratio)}", asked, bound)
 
 
 def unshown(case: ComparisonCase, why: str, asked: Requirement | None, bound: float | None = None) -> Finding:
     """The failure: a note, or what bounds the comparison where the experiment asks that nothing be lost."""
     ratio, limit = case.comparison.ratio, case.comparison.detectable_share
     unseen = f"; {comparison.unseen(limit)}" if ratio is not None and ratio.low is not None else ""
-    wanted = f"`{asked.text}` is not shown" if asked else "No difference was shown, which does not show that there is none"
+    wanted = f"`{asked.text}` is not shown" if asked else "No difference shown, and no equivalence either"
     known = ratio is not None and ratio.low is not None and ratio.high is not None
     return found(
         RULE,
@@ -72,7 +70,7 @@ def unshown(case: ComparisonCase, why: str, asked: Requirement | None, bound: fl
         observed={**(ends(ratio) if ratio is not None else {}), "detectable_share": limit},
         threshold={"matters_share": case.comparison.matters_share, **({} if bound is None else {"bound": bound})},
         bound=Bound(low=ratio.low, high=ratio.high, unit="ratio") if known and ratio is not None else None,
-        relabel="undecided, which is not equal",
+        relabel="undecided, not equivalent",
     )
 
 
@@ -103,7 +101,7 @@ RULE = Rule(
     scope=Scope.COMPARISON,
     severity=Severity.QUALIFIES,
     part="statistics",
-    short="equality not shown",
+    short="equivalence not shown",
     needs=(),
     applies=comparisons_only,
     check=check,

@@ -46,12 +46,12 @@ def applies(case: Case) -> str | None:
     if case.measure.figure not in measures.AMOUNTS:
         return "no rate"
     if f"{case.measure.operation}.{case.measure.figure}" not in case.phase.values:
-        return "the rate is what was done over one window, counted by the load engine"
+        return "a rate of the load engine: work over one window"
     if len(case.phase.clients) > 1:
         return None
     if case.measure.figure == "bytes_per_s":
-        return "one program's bytes, time and rate are held against each other by E05"
-    return None if sum_of(case) is not None else "one program tells its rate alone, and nothing was added to it"
+        return "bytes, time and rate of one program are E05's subject"
+    return None if sum_of(case) is not None else "one program reports a rate alone: nothing was added"
 
 
 def check(case: Case) -> Finding:
@@ -59,9 +59,7 @@ def check(case: Case) -> Finding:
     assert isinstance(case, TrialCase)
     told = sum_of(case)
     if told is None:
-        said = (
-            "The programs tell their rate alone: it cannot be recomputed. Have them print their bytes or operations and the time."
-        )
+        said = "The programs report a rate alone, so it cannot be recomputed. Let them print bytes or operations, and the time."
         return found(RULE, case, State.UNVERIFIED, said)
     seconds, overlap = together(case, told)
     rate = told.amount / seconds
@@ -70,26 +68,28 @@ def check(case: Case) -> Finding:
     observed = {"told": told.rate, "recomputed": rate, "overlap_share": overlap, "seconds": seconds}
     threshold = {"apart_share": allowed}
     if told.rate <= rate * (1 + allowed):
-        said = f"{in_unit(case, told.rate)} is told; {amount_of(case, told.amount)} in {seconds:.3g} s are {in_unit(case, rate)}."
+        said = (
+            f"Reported {in_unit(case, told.rate)}; {amount_of(case, told.amount)} in {seconds:.3g} s are {in_unit(case, rate)}."
+        )
         return found(RULE, case, State.PASS, said, observed=observed, threshold=threshold)
     apart = clients > 1 and overlap < case.thresholds["overlap_share"]
     unit = measures.FIGURES[case.measure.figure].unit
     bound = Bound(low=rate, high=None if apart else told.rate, unit=unit)
     bound = Bound(low=told.amount / whole_s(case), high=rate, unit=unit) if apart else bound
-    what = f"The rates of {clients} programs add up to" if clients > 1 else "The program tells"
-    also = f" They ran together for {measures.percent(overlap)} of the time." if clients > 1 else ""
+    what = f"The rates of {clients} programs add up to" if clients > 1 else "The program reports"
+    also = f" They overlapped for {measures.percent(overlap)} of the time." if clients > 1 else ""
     return found(
         RULE,
         case,
         State.FAIL,
         f"{what} {in_unit(case, told.rate)}, but {amount_of(case, told.amount)} in {seconds:.3g} s are {in_unit(case, rate)}."
-        f"{also} What was done in a second is {in_words(bound)}.",
+        f"{also} The rate is {in_words(bound)}.",
         severity=Severity.INVALIDATES if apart else Severity.QUALIFIES,
         observed=observed,
         threshold=threshold,
         bound=bound,
-        relabel="rates added that were not at the same time" if clients > 1 else "a mean of rates, not work over time",
-        evidence=("what the programs told", "first and last moment of each program"),
+        relabel="sum of rates at different times" if clients > 1 else "a mean of rates, not work over time",
+        evidence=("reports of the programs", "start and end of each program"),
     )
 
 
@@ -147,7 +147,7 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.INVALIDATES,
     part="statistics",
-    short="rates added that were not together",
+    short="rates added wrongly",
     needs=(),
     applies=applies,
     check=check,

@@ -40,7 +40,7 @@ def applies(case: Case) -> str | None:
     if case.phase.directions.get(case.measure.operation) not in (Direction.READ, Direction.METADATA):
         return "neither a read nor a search"
     if knob(case, KNOB) is not None:
-        return "it is itself the repetition with one key"
+        return "the repetition with one key itself"
     asked = served.server(case.run) is not None and case.claim.tier is Tier.DEVICE
     return None if asked or repetition(case) else "no workload repeats it with one key"
 
@@ -58,19 +58,19 @@ def check(case: Case) -> Finding:
     times = None if other is None else faster(case, other)
     if times is None:
         lacking = (
-            f'a second workload with {KNOB} = "{case.measure.workload}" that does the same with one key'
+            f'a second workload with {KNOB} = "{case.measure.workload}" and a single key'
             if other is None
             else f"the same figure of {other}"
         )
-        said = f"Whether the server answers from a cache of its own is not known: it needs {lacking}."
+        said = f"Server cache unknown: add {lacking}."
         return found(RULE, case, State.UNVERIFIED, said)
     observed = {"times_as_fast": times}
-    said = f"One key was answered {times:.2f} times as fast as all of them"
+    said = f"One key was {times:.2f} times as fast as all keys"
     if times <= case.thresholds["same"]:
-        tail = "a cache of entries, if there is one, had nothing or everything to do with it (T02 tells the page cache's part)"
+        tail = f"no sign of an entry cache (limit {case.thresholds['same']:g}; T02 covers the page cache)"
         return found(RULE, case, State.PASS, f"{said}: {tail}.", observed=observed)
     if times <= case.thresholds["faster"]:
-        said = f"{said}, which is too little to tell in one run: repeat it, and compare the two."
+        said = f"{said}: too little for one run (limit {case.thresholds['faster']:g}). Repeat and compare."
         return found(RULE, case, State.UNVERIFIED, said, observed=observed)
     return cached(case, said, observed)
 
@@ -92,11 +92,11 @@ def cached(case: TrialCase, said: str, observed: dict[str, float]) -> Finding:
         RULE,
         case,
         State.FAIL,
-        f"{said}: the server keeps what it has answered, so the figure is one of these keys and of a cache of that size.",
+        f"{said} (limit {case.thresholds['faster']:g}): the server caches answers, so the figure depends on these keys.",
         severity=Severity.QUALIFIES if case.claim.tier is Tier.DEVICE else Severity.NOTES,
         observed={**observed},
         threshold={"faster": case.thresholds["faster"]},
-        relabel=f"answers{told_rate(case)} in which a cache of the server has a part: one key is answered"
+        relabel=f"answers{told_rate(case)} with a server cache involved: one key was"
         f" {observed['times_as_fast']:.1f} times as fast",
     )
 

@@ -41,8 +41,8 @@ def applies(case: Case) -> str | None:
     """Claims that rest on what a device counted."""
     assert isinstance(case, TrialCase)
     if case.claim.tier is not Tier.DEVICE and case.claim.durability is not Durability.STABLE_MEDIA:
-        return "nothing is claimed of a device"
-    return None if any(place.devices for place in case.run.places) else "there is no block device below"
+        return "no claim about a device"
+    return None if any(place.devices for place in case.run.places) else "no block device below"
 
 
 def check(case: Case) -> Finding:
@@ -50,29 +50,29 @@ def check(case: Case) -> Finding:
     assert isinstance(case, TrialCase)
     steps = [step for way in ways(case) if (step := ladder.lowest_device(case.phase, case.observations, way)) is not None]
     if not steps or not any(baselines(case)):
-        said = "What others did to the device is not known: it was not watched in an idle baseline before the clock."
+        said = "Other processes' I/O is unknown: the device has no idle baseline."
         return found(RULE, case, State.UNVERIFIED, said, threshold={**case.thresholds})
     own, others = sum(step.bytes for step in steps), sum(step.other_processes_bytes for step in steps)
     share = others / max(own, 1.0)
     observed: dict[str, float | str | None] = {"own_bytes": own, "other_processes_bytes": others, "baseline_share": share}
     device, theirs = steps[0].device, measures.with_unit(others, Unit.BYTES)
     if others <= case.thresholds["least_bytes"] or share <= case.thresholds["baseline_share"]:
-        said = f"By the idle baselines others would have moved {theirs} through {device} meanwhile; that is taken off."
+        said = f"Other processes' I/O on {device}: {theirs} by the idle baseline ({measures.percent(share)}), subtracted."
         return found(RULE, case, State.PASS, said, observed=observed, threshold={**case.thresholds})
     account = by_group(case) or by_process(case)
     drowned = (
-        f"Others use {device}: in the idle baselines they moved so much that {theirs} of the"
-        f" {measures.with_unit(sum(step.raw_bytes for step in steps), Unit.BYTES)} that it counted may be theirs."
+        f"Up to {theirs} of {device}'s {measures.with_unit(sum(step.raw_bytes for step in steps), Unit.BYTES)} may be"
+        " other processes' I/O (rate in the idle baseline)."
     )
     if account is None:
-        said = f"{drowned} Nothing else counts what this load did to it."
+        said = f"{drowned} The load has no account of its own."
         return found(RULE, case, State.UNVERIFIED, said, observed=observed, threshold={**case.thresholds})
     believed = measures.with_unit(account.bytes, Unit.BYTES)
     return found(
         RULE,
         case,
         State.FAIL,
-        f"{drowned} What this load did is taken from {account.source}: {believed}.",
+        f"{drowned} The load's own bytes come from {account.source}: {believed}.",
         observed={**observed, "account_bytes": account.bytes, "account": account.source},
         threshold={**case.thresholds},
         evidence=(f"{steps[0].source}, spans before and clock", account.source),

@@ -33,7 +33,7 @@ def applies(case: Case) -> str | None:
         return "it judges comparisons"
     least = int(case.thresholds["least_values"])
     if all(len(one) < least for one in in_order(case)):
-        return f"neighbours are not told to be alike by fewer than {least} pairs of runs"
+        return f"fewer than {least} pairs of runs cannot show a correlation"
     return None
 
 
@@ -42,21 +42,21 @@ def check(case: Case) -> Finding:
     assert isinstance(case, ComparisonCase)
     tested = [known for one in in_order(case) if (known := serial(one)) is not None]
     if not tested:
-        return found(RULE, case, State.PASS, "The runs do not differ, so no run follows another.")
+        return found(RULE, case, State.PASS, "No correlation: the runs do not differ.")
     worst = min(tested, key=lambda one: one.p_value)
     p = min(1.0, worst.p_value * len(tested))
     observed = {"correlation": worst.correlation, "p": p, "worth": worst.effective}
     threshold = {"correlation": case.thresholds["correlation"], "p": case.thresholds["p"]}
-    said = f"Neighbours among the {what(case)} correlate by {worst.correlation:.2f} (p = {p:.2g})"
+    said = f"Correlation {worst.correlation:.2f} of neighbours among {what(case)} (p = {p:.2g})"
     if worst.correlation <= case.thresholds["correlation"] or p >= case.thresholds["p"]:
-        return found(RULE, case, State.PASS, f"{said}: no more than by chance.", observed=observed, threshold=threshold)
+        return found(RULE, case, State.PASS, f"{said}: within chance.", observed=observed, threshold=threshold)
     return widened(case, worst, said, (observed, threshold))
 
 
 def widened(case: ComparisonCase, worst: Serial, said: str, numbers: tuple[dict[str, float], dict[str, float]]) -> Finding:
     """The failure, with the interval of as many independent values as there are."""
     answer, n = pairs.answer(case, pairs.values(case)), max(len(one) for one in in_order(case))
-    wide = "" if answer is None else ", so the interval is too narrow"
+    wide = "" if answer is None else "; the interval is too narrow"
     bound = None
     if answer is not None:
         contrast = answer.contrast
@@ -64,12 +64,12 @@ def widened(case: ComparisonCase, worst: Serial, said: str, numbers: tuple[dict[
         real = pairs.concluded(case, replace(contrast, standard_error=error, degrees=degrees))
         bound = real.bound
         if real.conclusion is not case.comparison.conclusion:
-            wide += f"; by the one they bear the answer is {real.conclusion.value}"
+            wide += f". With the wider interval the answer is {real.conclusion.value}"
     return found(
         RULE,
         case,
         State.FAIL,
-        f"{said}: they are worth no more than {worst.effective:.2g} independent ones{wide}.",
+        f"{said}: worth {worst.effective:.2g} independent values{wide}.",
         observed=numbers[0],
         threshold=numbers[1],
         bound=bound,
@@ -100,7 +100,7 @@ RULE = Rule(
     scope=Scope.COMPARISON,
     severity=Severity.QUALIFIES,
     part="statistics",
-    short="runs that follow each other",
+    short="runs autocorrelated",
     needs=(),
     applies=applies,
     check=check,

@@ -32,7 +32,7 @@ def applies(case: Case) -> str | None:
     if case.phase.directions.get(case.measure.operation) is not Direction.WRITE:
         return "not a write of data"
     if case.phase.flush_in_clock or knob(case, "sync") == "dsync":
-        return "the flush is inside the clock"
+        return "flushed inside the clock"
     return "direct writes are not held in memory" if knob(case, "direct") is True else None
 
 
@@ -41,9 +41,9 @@ def check(case: Case) -> Finding:
     assert isinstance(case, TrialCase)
     dirtied, threshold = dirtied_at_once(case), background_bytes(case)
     if not dirtied or threshold is None:
-        lacking = "how many bytes were written" if not dirtied else "from how many dirty bytes on this kernel writes"
+        lacking = "Written bytes" if not dirtied else "The kernel's write-back threshold"
         way = " (observers environment and memory)" if dirtied else ""
-        return found(RULE, case, State.UNVERIFIED, f"It is not known {lacking}{way}.")
+        return found(RULE, case, State.UNVERIFIED, f"{lacking} unknown{way}.")
     step = ladder.reached(case.phase, case.observations, Span.CLOCK)
     observed = {
         "dirtied_bytes": dirtied,
@@ -54,18 +54,20 @@ def check(case: Case) -> Finding:
         "dirty_pauses": traced.counted(case.phase, case.observations, "dirty_pauses"),
     }
     if dirtied >= threshold:
-        said = f"{in_bytes(dirtied)} were dirtied, more than the {in_bytes(threshold)} from which on the kernel writes."
+        said = f"{in_bytes(dirtied)} dirtied (write-back starts at {in_bytes(threshold)})."
         return found(RULE, case, State.PASS, said, observed=observed)
     if step is None:
-        said = f"Only {in_bytes(dirtied)} were dirtied; what the device took while the clock ran, nobody counted."
+        said = (
+            f"{in_bytes(dirtied)} dirtied (write-back starts at {in_bytes(threshold)}); device writes during the clock unknown."
+        )
         return found(RULE, case, State.UNVERIFIED, said, observed=observed)
     least = case.thresholds["taken_share"] * dirtied
     if step.raw_bytes < least:
         return absorbed(case, step, observed)
     if step.bytes < least:
-        said = f"Others wrote so much to {step.device} that it is not known whether it took these writes while the clock ran."
+        said = f"{step.device}: too much I/O of other processes to see this load's writes during the clock."
         return found(RULE, case, State.UNVERIFIED, said, observed=observed)
-    said = f"{step.device} took {in_bytes(step.raw_bytes)} of the {in_bytes(dirtied)} dirtied while the clock ran."
+    said = f"{step.device} took {in_bytes(step.raw_bytes)} of {in_bytes(dirtied)} dirtied during the clock."
     return found(RULE, case, State.PASS, said, observed=observed)
 
 
@@ -109,14 +111,13 @@ def absorbed(case: TrialCase, step: ladder.Step, observed: dict[str, float | Non
     """The failure: the run was over before the device had to do anything."""
     dirtied, threshold, expire = (observed[name] or 0.0 for name in ("dirtied_bytes", "background_bytes", "expire_s"))
     ran = seconds(case)
-    soon = f" and {ran:.3g} s are less than the {expire:.3g} s after which it does" if ran < expire else ""
+    soon = f" and after {expire:.3g} s" if ran < expire else ""
     return found(
         RULE,
         case,
         State.FAIL,
-        f"A steady figure is claimed, but {in_bytes(dirtied)} are less than the {in_bytes(threshold)} of dirty data from which on"
-        f" the kernel writes{soon}: {step.device} took only {measures.percent(step.raw_bytes / dirtied)} while the clock ran."
-        " Memory absorbs a burst at this rate, and no longer than until the limit is reached.",
+        f"{in_bytes(dirtied)} dirtied in {ran:.3g} s; write-back starts at {in_bytes(threshold)}{soon}."
+        f" {step.device} took {measures.percent(step.raw_bytes / dirtied)} during the clock: memory absorbed the burst.",
         observed={**observed},
         threshold={**case.thresholds},
         bound=bound(case),

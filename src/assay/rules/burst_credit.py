@@ -53,9 +53,9 @@ def applies(case: Case) -> str | None:
     if case.measure.figure not in METRICS:
         return "the figure is no rate"
     if case.claim.regime is Regime.BURST:
-        return "a burst is what is claimed"
+        return "a burst is claimed"
     is_open = any(client.load is not None for client in case.phase.clients)
-    return "an open load: its rate is that of the schedule" if is_open else None
+    return "an open load: its rate follows the schedule" if is_open else None
 
 
 def check(case: Case) -> Finding:
@@ -64,10 +64,10 @@ def check(case: Case) -> Finding:
     window = measures.common_window(case.phase, case.observations, case.measure.operation)
     values = course(case, window) if window is not None and window.seconds > 0 else ()
     if window is None or len(values) < LEAST_PARTS:
-        return found(RULE, case, State.UNVERIFIED, "How the rate went over time is known at too few points.")
+        return found(RULE, case, State.UNVERIFIED, "Too few points of the rate over time.")
     fall, limits = fall_of(values), case.thresholds
     if fall is None or fall.ratio <= limits["ratio"] or fall.kept_share < limits["kept_share"]:
-        said = f"Over {window.seconds:.3g} s the rate did not fall once from one level to a lower one."
+        said = f"No lasting fall of the rate in {window.seconds:.3g} s."
         return found(RULE, case, State.PASS, said, observed={"ratio": fall.ratio} if fall else {})
     return on_credit(case, fall, window)
 
@@ -117,8 +117,7 @@ def on_credit(case: TrialCase, fall: Fall, window: Window) -> Finding:
         RULE,
         case,
         State.FAIL,
-        f"For {seconds:.3g} s it gave {first}, then {last}, as where something is used up: after {moved}, {credit} more than at"
-        " the rate that it kept up.",
+        f"{first} for {seconds:.3g} s, then {last}: credit of {credit} used up after {moved}.",
         severity=Severity.INVALIDATES if steady else Severity.NOTES,
         observed={"ratio": fall.ratio, "first_level": fall.before, "last_level": fall.after, "at_s": seconds},
         threshold={**case.thresholds},

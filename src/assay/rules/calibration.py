@@ -50,7 +50,7 @@ def applies(case: Case) -> str | None:
     if not isinstance(case, ComparisonCase):
         return "it judges comparisons"
     said = any(seen.fact(FITTED) is not None for _, seen in (*case.baseline, *case.candidate))
-    return None if said else "no run is that of a model: none says what it was fitted on (a fact `fitted_on` of its target)"
+    return None if said else "no run of a model: no target has a fact `fitted_on`"
 
 
 def check(case: Case) -> Finding:
@@ -58,13 +58,13 @@ def check(case: Case) -> Finding:
     assert isinstance(case, ComparisonCase)
     every = tuple(tests(case))
     if not every:
-        return found(RULE, case, State.UNVERIFIED, "A model says what it was fitted on, and no run is held against it.")
+        return found(RULE, case, State.UNVERIFIED, "A model names its fitted data, and no run is compared with it.")
     same = [test for test in every if test.shared]
     allowed = case.thresholds["shared_share"]
     observed = {"tests": float(len(every)), "tests_on_fitted_data": float(len(same))}
     threshold = {"share_of_tests": allowed}
     if len(same) <= allowed * len(every):
-        said = f"None of the {len(every)} runs that a model is held against is among what it was fitted on."
+        said = f"0 of {len(every)} tests use data that the model was fitted on."
         return found(RULE, case, State.PASS, said, observed=observed, threshold=threshold)
     shared = list(dict.fromkeys(name for test in same for name in test.shared))
     more = f" and {len(shared) - MOST_NAMED} more" if len(shared) > MOST_NAMED else ""
@@ -72,8 +72,8 @@ def check(case: Case) -> Finding:
         RULE,
         case,
         State.FAIL,
-        f"The model was fitted on what it is tested on, in {len(same)} of {len(every)} tests"
-        f" ({', '.join(shared[:MOST_NAMED])}{more}): how near it comes there says nothing of what it predicts.",
+        f"{len(same)} of {len(every)} tests use data that the model was fitted on"
+        f" ({', '.join(shared[:MOST_NAMED])}{more}): the error there predicts nothing.",
         observed=observed,
         threshold=threshold,
         relabel="a fit, not a prediction",

@@ -50,9 +50,9 @@ def applies(case: Case) -> str | None:
     """Figures of closed loops of which something below the client is claimed, or nothing."""
     assert isinstance(case, TrialCase)
     if case.claim.tier is Tier.CLIENT_CACHE:
-        return "reads from memory are the processor's work: that is what is claimed"
+        return "reads from memory are CPU work, as claimed"
     paced = any(client.load is not None for client in case.phase.clients) or knob(case, "think")
-    return "a paced load: its workers wait by the clock, and G02 says whether they were in time" if paced else None
+    return "a paced load: workers wait by the clock (G02 judges that)" if paced else None
 
 
 def check(case: Case) -> Finding:
@@ -70,12 +70,13 @@ def check(case: Case) -> Finding:
     if over:
         return limited(case, over, observed)
     if use.thread is None:
-        said = "How much processor time the load's threads used is not known: it ran for too short, or nobody counted it."
+        said = "CPU time of the load's threads unknown: phase too short, or no counter."
         return found(RULE, case, State.UNVERIFIED, said, observed=observed, threshold={**limits})
     if case.phase.values and use.thread >= limits["thread_share"]:
-        said = f"The command used {use.thread:.3g} processors; whether one thread was at its limit is not known."
+        said = f"The command used {use.thread:.3g} CPUs; its number of threads is unknown."
         return found(RULE, case, State.UNVERIFIED, said, observed=observed, threshold={**limits})
-    said = f"The load's busiest thread used {measures.percent(use.ran or 0.0)} of a processor."
+    limit = measures.percent(limits["thread_share"])
+    said = f"The load's busiest thread used {measures.percent(use.ran or 0.0)} of a CPU (limit {limit})."
     return found(RULE, case, State.PASS, said, observed=observed, threshold={**limits})
 
 
@@ -85,12 +86,12 @@ def reached(use: Use, case: TrialCase) -> list[str]:
     found_here = []
     mostly = use.ran is not None and use.ran >= limits["ran_share"] and not case.phase.values
     if use.thread is not None and use.ran is not None and use.thread >= limits["thread_share"] and mostly:
-        left = " that others left it" if use.ran < limits["thread_share"] else ""
-        found_here.append(f"a thread of the load used {measures.percent(use.thread)} of the processor time{left}")
+        left = " available to it" if use.ran < limits["thread_share"] else ""
+        found_here.append(f"a thread of the load used {measures.percent(use.thread)} of the CPU time{left}")
     if ours and use.host is not None and use.host >= limits["host_share"]:
-        found_here.append(f"the host's processors were busy for {measures.percent(use.host)}, mostly with the load")
+        found_here.append(f"the host's CPUs were {measures.percent(use.host)} busy, mostly with the load")
     if ours and use.crowded and use.pressure is not None and use.pressure >= limits["pressure_share"]:
-        found_here.append(f"for {measures.percent(use.pressure)} of the time a worker stood without a processor")
+        found_here.append(f"a worker waited for a CPU for {measures.percent(use.pressure)} of the time")
     return found_here
 
 
@@ -103,12 +104,12 @@ def limited(case: TrialCase, over: list[str], observed: dict[str, float | None])
         RULE,
         case,
         State.FAIL,
-        f"The client was the limit: {'; '.join(over)}. What is below it may be faster.",
+        f"Client CPU at its limit: {'; '.join(over)}. The target may be faster.",
         severity=Severity.QUALIFIES if claimed and timed else Severity.NOTES,
         observed={**observed},
         threshold={**case.thresholds},
         bound=held_back(case) if claimed and timed else None,
-        relabel="limited by the client's processors" if claimed else None,
+        relabel="limited by the client's CPUs" if claimed else None,
         evidence=(
             "L0 engine: getrusage of each client",
             "cpu:/proc/PID/task/*/stat",
@@ -171,7 +172,7 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.QUALIFIES,
     part="load",
-    short="client at its limit",
+    short="client CPU at its limit",
     needs=(),
     applies=applies,
     check=check,

@@ -49,8 +49,8 @@ def applies(case: Case) -> str | None:
     runs = counting(case, (*case.baseline, *case.candidate))
     if is_command(case) or any(any(seen.over_time(phase.name, *SERVER)) for run, seen in runs for phase in run.phases):
         counted = runs and all(opened(run, seen, case) for run, seen in runs)
-        return None if counted else "nobody counted the connections"
-    return "what our own engines do to files without a server opens no connection"
+        return None if counted else "connections not counted"
+    return "the lab's own engines open no connection without a server"
 
 
 def is_command(case: ComparisonCase) -> bool:
@@ -63,7 +63,7 @@ def check(case: Case) -> Finding:
     assert isinstance(case, ComparisonCase)
     arms = [told(case, runs) for runs in (case.baseline, case.candidate)]
     if not all(arms):
-        return found(RULE, case, State.UNVERIFIED, "How connections were used is not known: one arm has no run that counts.")
+        return found(RULE, case, State.UNVERIFIED, "Use of connections unknown: one arm has no valid run.")
     first, second = (median(one.each for one in arm) for arm in arms)
     limits, least = case.thresholds, min(one.operations for arm in arms for one in arm)
     more = max(first, second)
@@ -76,17 +76,17 @@ def check(case: Case) -> Finding:
     }
     said = f"{in_words(first)} in {case.comparison.baseline}, {in_words(second)} in {case.comparison.candidate}"
     if abs(first - second) * least < limits["least_connections"] or apart <= limits["apart_share"]:
-        return found(RULE, case, State.PASS, f"Connections were used alike: {said}.", observed=observed)
+        return found(RULE, case, State.PASS, f"Equal use of connections: {said}.", observed=observed)
     mine = case.comparison.factor.partition(".")[0] == case.measure.workload
     return found(
         RULE,
         case,
         State.FAIL,
-        f"Connections were not used alike: {said}. One arm's figure has them inside the clock, the other's has not.",
+        f"Different use of connections: {said}. Only one arm's clock includes them.",
         severity=Severity.NOTES if mine else Severity.INVALIDATES,
         observed=observed,
         threshold={**limits},
-        relabel="comparison of unlike connections",
+        relabel="comparison with different use of connections",
         evidence=("server.accepted_connections: /proc/PID/net/snmp", "network.tcp_active_opens: /proc/net/snmp"),
     )
 
@@ -149,7 +149,7 @@ RULE = Rule(
     scope=Scope.COMPARISON,
     severity=Severity.INVALIDATES,
     part="comparability",
-    short="connections used unlike",
+    short="different use of connections",
     needs=(),
     applies=applies,
     check=check,

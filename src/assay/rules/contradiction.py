@@ -53,7 +53,7 @@ def check(case: Case) -> Finding:
         return found(RULE, case, State.FAIL, " ".join(failed), threshold=limits(case), relabel=label)
     for statement, share in unproved(case):
         return found(RULE, case, State.UNVERIFIED, statement, threshold=limits(case), bound=at_least(case, share))
-    return found(RULE, case, State.PASS, "What was counted at neighbouring rungs agrees.")
+    return found(RULE, case, State.PASS, "Neighbouring layers agree.")
 
 
 def limits(case: TrialCase) -> dict[str, float | str | None]:
@@ -66,7 +66,7 @@ def contradictions(case: TrialCase) -> Iterator[str]:
     yield from untimed(case)
     wrong = failures.mismatched(case.phase, case.measure.operation)
     if wrong:
-        yield f"{wrong:,} of the records that were read are not what was written there."
+        yield f"Records with wrong data: {wrong:,}."
     direction = case.phase.directions.get(case.measure.operation)
     if direction not in (Direction.READ, Direction.WRITE):
         return
@@ -93,7 +93,7 @@ def untimed(case: TrialCase) -> Iterator[str]:
     timed = sum(count for _, count in buckets)
     done = sum(total.count for _, total in measures.client_operations(case.phase, case.measure.operation))
     if timed and abs(timed - done) > case.thresholds["disagreement_share"] * max(timed, done):
-        yield f"{done:,} operations were counted, {timed:,} were timed."
+        yield f"{done:,} operations counted, {timed:,} timed."
 
 
 def unasked_calls(case: TrialCase, direction: Direction, asked: float) -> Iterator[str]:
@@ -101,7 +101,7 @@ def unasked_calls(case: TrialCase, direction: Direction, asked: float) -> Iterat
     calls = ladder.passed(case.phase, case.observations, Rung.SYSCALL, direction)
     counted = not case.phase.values and knob(case, "ioengine") not in ("io_uring", "mmap")
     if counted and calls is not None and short(case, calls.bytes, asked):
-        yield f"The load says it moved {said(asked)}, its system calls moved {said(calls.bytes)}."
+        yield f"The load reports {said(asked)}, its system calls moved {said(calls.bytes)}."
 
 
 def overstated(case: TrialCase, direction: Direction, asked: float) -> Iterator[str]:
@@ -117,7 +117,7 @@ def overstated(case: TrialCase, direction: Direction, asked: float) -> Iterator[
     most = max(calls.bytes, own.bytes if own else 0.0)
     if short(case, most, asked):
         unit = external.mistaken(asked / most, case.thresholds["unit_share"])
-        yield f"The command says it moved {said(asked)}, its system calls and its storage moved no more than {said(most)}.{unit}"
+        yield f"The command reports {said(asked)}, its system calls and storage moved {said(most)} at most.{unit}"
 
 
 def unread(case: TrialCase, asked: float) -> Iterator[str]:
@@ -135,9 +135,9 @@ def unread(case: TrialCase, asked: float) -> Iterator[str]:
     )  # an external program's lie on another device perhaps
     sure = min(own.bytes, asked) - own.uncertainty_bytes - libraries
     if device is not None and sure >= case.thresholds["least_bytes"] and short(case, device.raw_bytes, sure):
-        yield f"The process made storage read {said(own.bytes)}, but {device.device} delivered {said(device.raw_bytes)}."
+        yield f"The process read {said(own.bytes)} from storage, but {device.device} delivered {said(device.raw_bytes)}."
     if knob(case, "direct") is True and not ladder.has_holes(case.phase, case.observations) and short(case, own.bytes, asked):
-        yield f"Direct reads asked for {said(asked)}, but storage was made to read only {said(own.bytes)}."
+        yield f"Direct reads requested {said(asked)}, but storage read only {said(own.bytes)}."
 
 
 def unwritten(case: TrialCase, asked: float) -> Iterator[str]:
@@ -148,7 +148,7 @@ def unwritten(case: TrialCase, asked: float) -> Iterator[str]:
     drain = ladder.highest_device(case.phase, case.observations, Direction.WRITE, Span.DRAIN)
     taken = ladder.both(clock, drain)
     if taken is not None and drain is not None and short(case, taken.raw_bytes, asked):
-        yield f"{said(asked)} were written and drained, but {taken.device} took only {said(taken.raw_bytes)}."
+        yield f"{said(asked)} written and drained, but {taken.device} took only {said(taken.raw_bytes)}."
 
 
 def unproved(case: TrialCase) -> Iterator[tuple[str, float]]:
@@ -203,7 +203,7 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.INVALIDATES,
     part="evidence",
-    short="evidence contradicts",
+    short="contradictory evidence",
     needs=(),
     applies=applies,
     check=check,

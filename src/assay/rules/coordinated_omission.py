@@ -38,7 +38,7 @@ def applies(case: Case) -> str | None:
     """Claims of an open load, and latencies of a tool that was told how often to begin."""
     assert isinstance(case, TrialCase)
     paced = is_latency(case) and interval_ns(case) is not None and case.claim.load is None
-    return None if case.claim.load is Load.OPEN or paced else "load = open is not claimed: users who wait are a closed loop"
+    return None if case.claim.load is Load.OPEN or paced else "load = open is not claimed"
 
 
 def check(case: Case) -> Finding:
@@ -46,7 +46,7 @@ def check(case: Case) -> Finding:
     assert isinstance(case, TrialCase)
     clients = case.phase.clients
     if clients and all(client.load is not None for client in clients):
-        return found(RULE, case, State.PASS, "Latencies count from when each operation was due; none was left out.")
+        return found(RULE, case, State.PASS, "Latencies count from the due time; none omitted.")
     return external(case) if case.phase.values else closed(case)
 
 
@@ -54,8 +54,8 @@ def closed(case: TrialCase) -> Finding:
     """Our own engine without a rate: each worker began when it had its answer."""
     interval, missing = omitted(case)
     each = measures.with_unit(interval, Unit.NANOSECONDS) if interval else ""
-    more = f" In each place one was begun every {each}; {measures.percent(missing)} more would have waited." if missing else ""
-    said = f"An open load is claimed, but every operation waited for the one before it.{more}"
+    more = f" One operation every {each} in each place; {measures.percent(missing)} more would have waited." if missing else ""
+    said = f"Closed loop under an open-load claim: every operation waited for the previous one.{more}"
     return omission(case, said, {"interval_ns": interval, "missing_share": missing})
 
 
@@ -64,25 +64,23 @@ def external(case: TrialCase) -> Finding:
     interval = interval_ns(case)
     longest = case.phase.values.get(f"{case.measure.operation}.latency_max_ns")
     if interval is None and tool(case) not in CLOSED:
-        said = f"Whether {tool(case) or 'the tool'} times an operation from when it was due is not known: see its manual."
+        said = f"Unknown whether {tool(case) or 'the tool'} times an operation from its due time. Check its manual."
         return found(RULE, case, State.UNVERIFIED, said)
     if interval is None:
-        return omission(case, f"An open load is claimed, but {tool(case)} begins an operation when it has its answer.", {})
+        return omission(case, f"Closed loop under an open-load claim: {tool(case)} starts an operation after its answer.", {})
     if longest is None:
-        return found(RULE, case, State.UNVERIFIED, f"{tool(case)} does not tell its longest latency, which may hide others.")
+        return found(RULE, case, State.UNVERIFIED, f"{tool(case)} reports no longest latency, which may hide omitted operations.")
     missing = max(0.0, longest // interval - 1)
     observed = {"interval_ns": interval, "longest_ns": longest, "missing_operations": missing}
     took, each = (measures.with_unit(figure, Unit.NANOSECONDS) for figure in (longest, interval))
     if longest <= interval:
-        said = f"No operation took longer than the {each} from one to the next (at most {took}): none was left out."
+        said = f"Longest operation {took} (interval {each}): none omitted."
         return found(RULE, case, State.PASS, said, observed=observed)
     count = case.phase.values.get(f"{case.measure.operation}.count", 0.0)
     if figures.PERCENTILES.get(case.measure.figure, 1.0) < 1 and missing <= beyond(case) * count:
-        said = f"An operation took {took} where one was due every {each}; what others left out is not known."
+        said = f"An operation took {took} (interval {each}); further omissions unknown."
         return found(RULE, case, State.UNVERIFIED, said, observed=observed)
-    said = (
-        f"An operation was due every {each}, but one took {took}: at least {missing:,.0f} that would have waited were not begun."
-    )
+    said = f"An operation took {took} (interval {each}): at least {missing:,.0f} due operations were not started."
     return omission(case, said, observed)
 
 
@@ -99,7 +97,7 @@ def omission(case: TrialCase, said: str, observed: Mapping[str, float | None]) -
         severity=Severity.INVALIDATES if timed and claimed else Severity.NOTES,
         observed={**observed},
         bound=bound if claimed else None,
-        relabel="of a closed loop: who would have waited was left out" if claimed else None,
+        relabel="closed loop: waiting operations omitted" if claimed else None,
     )
 
 
@@ -153,7 +151,7 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.INVALIDATES,
     part="load",
-    short="closed loop called open",
+    short="closed loop claimed as open",
     needs=(),
     applies=applies,
     check=check,

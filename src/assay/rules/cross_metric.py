@@ -31,7 +31,7 @@ def applies(case: Case) -> str | None:
     assert isinstance(case, TrialCase)
     if rate_of(case) is None:
         return "not a rate"
-    return None if any(True for _ in ceilings(case)) else "no other measure of this run is a ceiling for it"
+    return None if any(True for _ in ceilings(case)) else "no other measure of this run limits it"
 
 
 def check(case: Case) -> Finding:
@@ -47,12 +47,12 @@ def check(case: Case) -> Finding:
         return found(RULE, case, State.PASS, f"{said}: {why}, as it must be.", observed=observed)
     certain = ratio > 1 + case.thresholds["certain_share"]
     if case.phase.values:
-        return of_a_tool(case, f"{said}: {why} would be for as many requests in flight", observed)
+        return of_a_tool(case, f"{said}: {why} holds at equal concurrency", observed)
     return found(
         RULE,
         case,
         State.FAIL,
-        f"{said}: {why} cannot be, by a factor of {ratio:.2f}. One of the two is not what it is called.",
+        f"{said}: {why} is violated by a factor of {ratio:.2f}. One of the two has a wrong name.",
         severity=Severity.INVALIDATES if certain else Severity.QUALIFIES,
         observed=observed,
         threshold={name: case.thresholds[name] for name in ("tolerance_share", "certain_share")},
@@ -65,7 +65,7 @@ def check(case: Case) -> Finding:
 def of_a_tool(case: TrialCase, said: str, observed: dict[str, float]) -> Finding:
     """An external tool's own measures: with how many requests in flight, of which size and how, its figures do not say."""
     return found(
-        *(RULE, case, State.FAIL, f"{said}; whether the tool had that, it does not tell."),
+        *(RULE, case, State.FAIL, f"{said}; the tool's concurrency is unknown."),
         severity=Severity.NOTES,
         observed=observed,
         threshold={"tolerance_share": case.thresholds["tolerance_share"]},
@@ -132,7 +132,7 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.INVALIDATES,
     part="tier",
-    short="counts disagree",
+    short="measures contradict each other",
     needs=(),
     applies=applies,
     check=check,

@@ -36,13 +36,13 @@ def check(case: Case) -> Finding:
     if errors or states:
         return failed(case, errors, states)
     if slow:
-        said = f"The way to the disk could be faster: {'; '.join(slow)}."
+        said = f"Path below its possible speed: {'; '.join(slow)}."
         return found(RULE, case, State.FAIL, said, severity=Severity.NOTES, observed=dict.fromkeys(slow, 1.0))
     keys = sorted({fact.key for fact in case.observations.facts if fact.key.startswith(ERRORS)})
     if not keys:
-        said = "Neither the devices nor the file system count errors here; look for them in the kernel's log of that time."
+        said = "No error counters of devices or file system here. Check the kernel log of that time."
         return found(RULE, case, State.UNVERIFIED, said)
-    said = f"No counter of errors rose, of {len(keys)} on the way to the disk."
+    said = f"No I/O error (error counters on the path to the disk: {len(keys)})."
     return found(RULE, case, State.PASS, said, observed={"counters": float(len(keys))}, evidence=tuple(keys))
 
 
@@ -51,8 +51,8 @@ def failed(case: TrialCase, errors: list[str], states: list[str]) -> Finding:
     severity = Severity.NOTES
     if rests_on_path(case.claim):
         severity = Severity.INVALIDATES if errors else Severity.QUALIFIES
-    said = [f"Errors were counted during the trial: {'; '.join(errors)}."] if errors else []
-    said += [f"The way to the disk was not whole: {'; '.join(states)}."] if states else []
+    said = [f"I/O errors during the trial: {'; '.join(errors)}."] if errors else []
+    said += [f"Path to the disk degraded: {'; '.join(states)}."] if states else []
     return found(
         RULE,
         case,
@@ -61,7 +61,7 @@ def failed(case: TrialCase, errors: list[str], states: list[str]) -> Finding:
         severity=severity,
         observed=dict.fromkeys((*errors, *states), 1.0),
         bound=bound(case) if severity is Severity.QUALIFIES else None,
-        relabel=None if severity is Severity.NOTES else f"on a path {'with errors' if errors else 'that was not whole'}",
+        relabel=None if severity is Severity.NOTES else f"on a path {'with errors' if errors else 'in a degraded state'}",
         evidence=("health: facts before and after the trial", "network:/proc/net/dev"),
     )
 
@@ -94,11 +94,11 @@ def degraded(case: TrialCase) -> Iterator[str]:
         kind, _, rest = key.partition(".")
         where, _, what = rest.partition(".")
         if what == "degraded" and value not in ("", "0"):
-            yield f"the array {name(case, where)} lacks {value} of its members"
+            yield f"array {name(case, where)} lacks {value} of its members"
         if what == "sync_action" and value not in RESTING:
-            yield f"the array {name(case, where)} was at work on itself ({value})"
+            yield f"array {name(case, where)} was rebuilding or checking ({value})"
         if (kind, what, value, case.claim.path) == ("network", "duplex", "half", Path.WIRE):
-            yield f"the interface {where} runs at half duplex"
+            yield f"interface {where} at half duplex"
 
 
 def slow_links(case: TrialCase) -> Iterator[str]:
@@ -109,7 +109,7 @@ def slow_links(case: TrialCase) -> Iterator[str]:
         now, could = leading(value), leading(most)
         if ".current_link_" in key and now is not None and could is not None and now < could:
             place, _, what = key.removeprefix("device.").partition(".")
-            yield f"the link of {name(case, place)} has the {what.rpartition('_')[2]} {value} of {most}"
+            yield f"link of {name(case, place)} at {what.rpartition('_')[2]} {value} of {most}"
 
 
 def states(case: TrialCase) -> Iterator[tuple[str, str]]:
@@ -144,7 +144,7 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.INVALIDATES,
     part="noise",
-    short="errors on the way to the disk",
+    short="I/O errors on the path",
     needs=(),
     applies=runs_only,
     check=check,

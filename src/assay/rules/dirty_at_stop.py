@@ -41,7 +41,8 @@ def check(case: Case) -> Finding:
     if share > case.thresholds["dirty_share"]:
         return still_dirty(case, share, observed)
     total = measures.with_unit(written, Unit.BYTES)
-    statement = f"Of {total} written, {measures.percent(share)} was still in memory when the clock stopped."
+    limit = measures.percent(case.thresholds["dirty_share"])
+    statement = f"{measures.percent(share)} of {total} written was dirty when the clock stopped (limit {limit})."
     return found(RULE, case, State.PASS, statement, observed=observed)
 
 
@@ -75,11 +76,11 @@ def drain(phase: Phase) -> float | None:
 def unseen(case: TrialCase) -> Finding:
     """Nobody watched the pages: the timed drain stands in, since after it nothing of this file system was dirty."""
     if case.phase.drain_ns is None:
-        statement = "Neither the dirty pages at the stop nor the time to drain them are known."
+        statement = "Dirty pages at the stop and drain time unknown."
         return found(RULE, case, State.UNVERIFIED, statement)
     took = measures.with_unit(case.phase.drain_ns, Unit.NANOSECONDS)
-    charged = "and is charged" if claimed(case) else "and is not charged, since no claim asks for it"
-    statement = f"The drain right after the last operation took {took} {charged}; after it nothing was left in memory."
+    charged = "and is charged" if claimed(case) else "and is not charged (no such claim)"
+    statement = f"The drain after the last operation took {took} {charged}; nothing was left in memory."
     return found(RULE, case, State.PASS, statement, observed={"drain_ns": drain(case.phase)}, evidence=("drain: syncfs",))
 
 
@@ -87,19 +88,19 @@ def still_dirty(case: TrialCase, share: float, observed: dict[str, float | None]
     """The clock stopped too early: invalid without a drain to charge, a note where the drain is charged or nothing claimed."""
     took = case.phase.drain_ns
     total = measures.with_unit(observed["written_bytes"] or 0, Unit.BYTES)
-    statement = f"When the clock stopped, {measures.percent(share)} of the {total} written was still in memory"
+    statement = f"{measures.percent(share)} of {total} written was dirty when the clock stopped"
     if not claimed(case):
-        tail = "." if took is None else f"; draining it took {measures.with_unit(took, Unit.NANOSECONDS)} more."
-        label = f"write{told_rate(case)} into memory: {measures.percent(share)} of it not yet written when the clock stopped"
+        tail = "." if took is None else f"; the drain took {measures.with_unit(took, Unit.NANOSECONDS)} more."
+        label = f"write{told_rate(case)} into memory: {measures.percent(share)} dirty when the clock stopped"
         severity, end = Severity.NOTES, tail
     elif took is None:
-        label = f"write{told_rate(case)} into memory: {measures.percent(share)} of it not yet written, and no drain was timed"
-        severity, end = Severity.INVALIDATES, ", and how long it took to drain was not measured."
+        label = f"write{told_rate(case)} into memory: {measures.percent(share)} dirty, and no drain timed"
+        severity, end = Severity.INVALIDATES, ", and the drain was not timed."
     else:
         label = f"writes on stable media with the drain of {measures.with_unit(took, Unit.NANOSECONDS)} charged"
         severity, end = Severity.NOTES, f"; the drain of {measures.with_unit(took, Unit.NANOSECONDS)} is charged to the figure."
     bound = durable_bound(case, share)
-    known = f" The durable rate is {in_words(bound)}." if bound else ""
+    known = f" Durable rate: {in_words(bound)}." if bound else ""
     return found(
         RULE,
         case,

@@ -28,7 +28,7 @@ def applies(case: Case) -> str | None:
     if why := data_only(case):
         return why
     if not any(stacked(place) for place in case.run.places):
-        return "the file system is on the lowest visible device, nothing is stacked"
+        return "no device below the file system's device"
     return None
 
 
@@ -45,16 +45,16 @@ def check(case: Case) -> Finding:
     upper = ladder.passed(case.phase, case.observations, Rung.UPPER_DEVICE, Direction.READ)
     lower = ladder.lowest_device(case.phase, case.observations, Direction.READ)
     if upper is None or lower is None:
-        return found(RULE, case, State.UNVERIFIED, "The bytes of the upper or of the lower device are not known.")
+        return found(RULE, case, State.UNVERIFIED, "Bytes of the upper or the lower device unknown.")
     if upper.bytes < case.thresholds["least_bytes"]:
-        return found(RULE, case, State.PASS, f"{upper.device} was hardly read, so nothing was cached below it.")
+        return found(RULE, case, State.PASS, f"{upper.device} was hardly read, so no cache below it matters.")
     grown = backing_growth(case)
     cached = grown is not None and grown > case.thresholds["backing_share"] * upper.bytes
     if upper.raw_bytes > case.thresholds["ratio"] * lower.raw_bytes:
         return cached_between(case, upper, lower)
     hidden = upper.bytes > case.thresholds["ratio"] * lower.bytes
     if hidden and not cached and "1" not in direct_flags(case).values():
-        statement = f"Others read so much from {lower.device} that it is not known what this load made it read."
+        statement = f"{lower.device}: too much I/O of other processes to see this load's reads."
         return found(RULE, case, State.UNVERIFIED, statement, observed=figures(case, upper, lower))
     return passes_through(case, (upper, lower), cached=cached)
 
@@ -102,8 +102,8 @@ def cached_between(case: TrialCase, upper: ladder.Step, lower: ladder.Step) -> F
         RULE,
         case,
         State.FAIL,
-        f"{upper.device} delivered {measures.with_unit(upper.raw_bytes, Unit.BYTES)}, but {lower.device} below it read only"
-        f" {measures.with_unit(lower.raw_bytes, Unit.BYTES)}: the rest was in the host's memory between them.",
+        f"{upper.device} delivered {measures.with_unit(upper.raw_bytes, Unit.BYTES)}, {lower.device} below it read only"
+        f" {measures.with_unit(lower.raw_bytes, Unit.BYTES)}: the rest came from the host's memory between them.",
         severity=severity(case),
         observed=figures(case, upper, lower),
         threshold={"ratio": case.thresholds["ratio"]},
@@ -121,14 +121,12 @@ def passes_through(case: TrialCase, steps: tuple[ladder.Step, ladder.Step], *, c
         f" {measures.with_unit(lower.raw_bytes, Unit.BYTES)}"
     )
     if not cached:
-        return found(
-            RULE, case, State.PASS, f"{statement}: nothing is cached between them.", observed=figures(case, upper, lower)
-        )
+        return found(RULE, case, State.PASS, f"{statement}: no cache between them.", observed=figures(case, upper, lower))
     return found(
         RULE,
         case,
         State.FAIL,
-        f"{statement}, yet the stack keeps the image's pages in memory: this time they were not there, the next time they are.",
+        f"{statement}, but the stack keeps the image's pages in memory: the next run may find them there.",
         severity=Severity.QUALIFIES if case.claim.tier is Tier.DEVICE else Severity.NOTES,
         observed=figures(case, upper, lower),
         threshold={"direct_io": "1"},
@@ -141,18 +139,18 @@ def check_writes(case: TrialCase) -> Finding:
     flags = direct_flags(case)
     cached = [device for device, flag in flags.items() if flag == "0"]
     if not cached:
-        how = f"{', '.join(flags)} pass writes on directly (dio = 1)" if flags else "no loop device is in the stack"
+        how = f"{', '.join(flags)}: direct writes (dio = 1)" if flags else "no loop device in the stack"
         return found(RULE, case, State.PASS, f"{how[:1].upper()}{how[1:]}.", observed={**flags})
     upper, lower = written(case, Rung.UPPER_DEVICE), written(case, Rung.LOWEST_DEVICE)
-    said = f"{', '.join(cached)} write into the host's page cache (dio = 0)"
+    said = f"{', '.join(cached)} writes into the host's page cache (dio = 0)"
     if upper and lower and upper.raw_bytes <= case.thresholds["ratio"] * lower.raw_bytes:
-        statement = f"{said}, and what it took was written to {lower.device} before the drain was over."
+        statement = f"{said}, and {lower.device} took the data by the end of the drain."
         return found(RULE, case, State.PASS, statement, observed=figures(case, upper, lower))
     return found(
         RULE,
         case,
         State.FAIL,
-        f"{said}: the device below did not take what was written by the end of the drain.",
+        f"{said}: the device below did not take the data by the end of the drain.",
         severity=Severity.QUALIFIES if case.claim.tier is Tier.DEVICE else Severity.NOTES,
         observed={**flags},
         threshold={"direct_io": "1"},

@@ -29,9 +29,9 @@ def applies(case: Case) -> str | None:
     """Figures of operations; an external tool must tell what failed."""
     assert isinstance(case, TrialCase)
     if case.measure.figure == "errors":
-        return "the failures are the figure itself"
+        return "failures are the figure itself"
     if case.phase.values and failures.told_share(case.phase, case.measure.operation) is None:
-        return "an external tool that does not tell what failed: its exit status 0 stands for it"
+        return "an external tool without a count of failures: exit status 0 counts"
     return None
 
 
@@ -46,15 +46,14 @@ def check(case: Case) -> Finding:
         few = f"{measures.percent(share)} of the operations failed" if share else "No operation failed"
         return found(RULE, case, State.PASS, f"{few}{kinds(case)}.", observed=observed, threshold={**limits})
     many = share > limits["error_share"]
-    said = [
-        f"{measures.percent(share)} of the operations failed{kinds(case)}{': the figure is one of failures' if many else ''}."
-    ]
+    limit = measures.percent(limits["error_share" if many else "noted_error_share"])
+    said = [f"{measures.percent(share)} of the operations failed (limit {limit}){kinds(case)}."]
     flushes = "1 flush" if lost == 1 else f"{lost:,} flushes"
     return found(
         RULE,
         case,
         State.FAIL,
-        " ".join([*(said if share else ()), *([f"{flushes} failed: what was written before may never arrive."] if lost else ())]),
+        " ".join([*(said if share else ()), *([f"{flushes} failed: earlier writes may never arrive."] if lost else ())]),
         severity=Severity.INVALIDATES if many or lost else Severity.QUALIFIES,
         observed=observed,
         threshold={**limits},
@@ -67,7 +66,7 @@ def relabel(share: float, lost: int, *, many: bool) -> str:
     """What the number is, in a few words."""
     if many:
         return "a figure of failed operations"
-    return "writes whose flush failed" if lost else f"{measures.percent(share)} failed operations among them"
+    return "writes with a failed flush" if lost else f"{measures.percent(share)} failed operations included"
 
 
 def kinds(case: TrialCase) -> str:

@@ -50,9 +50,9 @@ def applies(case: Case) -> str | None:
     if not isinstance(case, ExperimentCase):
         return "it judges the whole experiment"
     if not counted(case):
-        return "nothing that works at the same time is counted by a factor"
+        return "no factor counts clients, workers or requests"
     rates = any(measure.figure in AMOUNTS for measure in case.experiment.measures)
-    return None if rates else "no rate of all together is measured"
+    return None if rates else "no common rate is measured"
 
 
 def ends(case: ExperimentCase) -> Iterator[End]:
@@ -89,20 +89,18 @@ def check(case: Case) -> Finding:
     assert isinstance(case, ExperimentCase)
     every = list(ends(case))
     if not every:
-        return found(RULE, case, State.UNVERIFIED, "No curve has figures at two numbers.")
+        return found(RULE, case, State.UNVERIFIED, "No curve with figures at two numbers.")
     flat = case.thresholds["flat_exponent"]
     growing = [end for end in every if end.slope >= flat]
     observed = {str(end): end.slope for end in every}
     if not growing:
-        return found(
-            RULE, case, State.PASS, "Every curve has stopped growing within the numbers that were measured.", observed=observed
-        )
+        return found(RULE, case, State.PASS, "Every curve stops growing within the measured numbers.", observed=observed)
     return found(
         RULE,
         case,
         State.FAIL,
-        f"Still growing where the measurement ends: {'; '.join(map(str, growing))}. The capacity is at least what was measured "
-        "there; of more, of a peak and of who would be better then, nothing is known.",
+        f"Still growing at the end: {'; '.join(map(str, growing))}. The capacity is at least the highest measured rate;"
+        " a peak, or the order beyond it, is unknown.",
         observed=observed,
         threshold={"flat_exponent": flat},
         bound=bound(growing),

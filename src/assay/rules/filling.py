@@ -17,7 +17,7 @@ def applies(case: Case) -> str | None:
     """None where the load works in a directory."""
     assert isinstance(case, TrialCase)
     in_directory = any(place.kind is EndpointKind.DIRECTORY for place in case.run.places)
-    return None if in_directory else "the load does not work in a directory"
+    return None if in_directory else "no directory"
 
 
 def check(case: Case) -> Finding:
@@ -25,14 +25,14 @@ def check(case: Case) -> Finding:
     assert isinstance(case, TrialCase)
     share = filling.taken(case.observations)
     if share is None:
-        return found(RULE, case, State.UNVERIFIED, "How full the file system was when the trial began is not known.")
-    said = f"The file system was {measures.percent(share)} full when the trial began"
+        return found(RULE, case, State.UNVERIFIED, "Used space before the trial unknown.")
+    said = f"File system {measures.percent(share)} full when the trial began"
     observed = {"taken_share": share}
     if share < case.thresholds["least_share"]:
-        words = "new files lie in one piece, and lists of free space are short; on one in use for years they are not"
+        words = "new files lie in one piece and free space in long runs, unlike after years of use"
         return _note(case, f"{said}: {words}.", observed, "least_share")
     if share > case.thresholds["most_share"]:
-        words = "the last gaps are filled, which costs searching and gives files of many pieces"
+        words = "the last gaps are filled, with long searches and fragmented files"
         return _note(case, f"{said}: {words}.", observed, "most_share")
     return found(RULE, case, State.PASS, f"{said}.", observed=observed)
 

@@ -30,19 +30,17 @@ def check(case: Case) -> Finding:
     shares = [taken(runs) for runs in (case.baseline, case.candidate)]
     one, two = shares
     if one is None or two is None:
-        return found(RULE, case, State.UNVERIFIED, "How full the file systems were is not known of every run.")
+        return found(RULE, case, State.UNVERIFIED, "Used space unknown for some runs.")
     gap, most = abs(one - two), case.thresholds["points_share"]
     observed = {"baseline_share": one, "candidate_share": two}
-    both = f"{measures.percent(one)} full in the baseline, {measures.percent(two)} in the candidate"
+    both = f"{measures.percent(one)} full in the baseline, {measures.percent(two)} in the candidate (limit {most * 100:g} points)"
     if gap <= most:
-        return found(
-            RULE, case, State.PASS, f"The file systems were equally full when the trials began: {both}.", observed=observed
-        )
+        return found(RULE, case, State.PASS, f"File systems equally full: {both}.", observed=observed)
     return found(
         RULE,
         case,
         State.FAIL,
-        f"The file systems were not equally full when the trials began: {both}. A fuller one searches longer and tears files.",
+        f"File systems not equally full: {both}. A fuller one searches longer and fragments files.",
         observed=observed,
         threshold={"points_share": most},
     )

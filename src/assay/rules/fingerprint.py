@@ -77,7 +77,7 @@ def check(case: Case) -> Finding:
     assert isinstance(case, ComparisonCase)
     every = (*case.baseline, *case.candidate)
     if not (case.baseline and case.candidate and all(observations.facts for _, observations in every)):
-        statement = "Whether the arms ran in the same environment is not known: not every run has its facts."
+        statement = "Environment of the arms unknown: not every run has facts."
         return found(RULE, case, State.UNVERIFIED, statement)
     of_all = list(differences(case.baseline, case.candidate))
     implied, alien = ([one for one in of_all if is_implied(case, one.key) is wanted] for wanted in (True, False))
@@ -109,16 +109,16 @@ def said(case: ComparisonCase, alien: list[Difference], implied: list[Difference
     """The finding in words."""
     factor = case.comparison.factor
     declared = sum(case.experiment.implies(bare(one.key)) for one in implied)
-    by_file = f", {declared} of them as the experiment file declares" if declared else ""
-    follow = f" {len(implied)} further facts differ because the factor {factor} differs{by_file}." if implied else ""
-    changed = f" During a run these changed: {', '.join(map(str, drifted[:MOST_SHOWN]))}." if drifted else ""
+    by_file = f", {declared} declared in the file" if declared else ""
+    follow = f" Facts that follow from the factor {factor}: {len(implied)}{by_file}." if implied else ""
+    changed = f" Changed during a run: {', '.join(map(str, drifted[:MOST_SHOWN]))}." if drifted else ""
     if not alien:
-        return f"No fact that matters differs between the arms besides the factor {factor}.{changed}{follow}"
+        return f"No relevant fact differs besides the factor {factor}.{changed}{follow}"
     more = f"; and {len(alien) - MOST_SHOWN} more" if len(alien) > MOST_SHOWN else ""
     listed = "; ".join(map(str, alien[:MOST_SHOWN])) + more
     if is_bundle(case):
-        return f"The factor {factor} stands for whole machines or systems; with it these differ: {listed}.{changed}{follow}"
-    things = "1 thing" if len(alien) == 1 else f"{len(alien)} things"
+        return f"The factor {factor} stands for whole machines or systems, which differ in: {listed}.{changed}{follow}"
+    things = "1 fact" if len(alien) == 1 else f"{len(alien)} facts"
     return f"The arms differ in {things} besides the factor {factor}: {listed}.{changed}{follow}"
 
 

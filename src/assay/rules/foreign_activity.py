@@ -58,7 +58,7 @@ def check(case: Case) -> Finding:
             RULE,
             case,
             State.FAIL,
-            f"Other programs were at work: {'; '.join(use.words for use in over)}.",
+            f"Other programs: {'; '.join(use.words for use in over)}.",
             severity=Severity.NOTES if served(case) else over[0].severity or Severity.NOTES,
             observed=observed,
             threshold={**case.thresholds},
@@ -67,18 +67,18 @@ def check(case: Case) -> Finding:
     for doubt in doubts(case, uses):
         return found(RULE, case, State.UNVERIFIED, doubt, observed=observed, threshold={**case.thresholds})
     known = [use.words for use in uses.values() if use is not None]
-    return found(RULE, case, State.PASS, f"Of others: {'; '.join(known)}.", observed=observed, threshold={**case.thresholds})
+    return found(RULE, case, State.PASS, f"Other programs: {'; '.join(known)}.", observed=observed, threshold={**case.thresholds})
 
 
 def doubts(case: TrialCase, uses: Mapping[str, Use | None]) -> Iterator[str]:
     """Why nothing can be passed, one reason after the other."""
     if uses["cpu_share"] is None:
-        yield "How much processor time others had is not known: the host's own was not seen (observer cpu)."
+        yield "CPU time of other programs unknown: no counters of the host (observer cpu)."
     if uses["bytes_share"] is None and moved(case):
         reason = case.observations.missing.get("other_processes.read_bytes", "nobody looked at the other processes")
-        yield f"How much of the device others used is not known: {reason}."
+        yield f"Other programs' use of the device unknown: {reason}."
     if (share := unseen(case)) is not None and share > case.thresholds["unseen_share"]:
-        yield f"{measures.percent(share)} of the processor time went to nobody who is seen from here, such as another container."
+        yield f"{measures.percent(share)} of the CPU time belongs to no visible process (another container?)."
 
 
 def unseen(case: TrialCase) -> float | None:
@@ -108,7 +108,7 @@ def processors(case: TrialCase) -> Use | None:
     if severity is None and share > limits["cpu_share"]:
         severity = Severity.NOTES
     who = by_whom(case, "cpu_ns")
-    words = f"{measures.percent(share)} of the processor time{who}, with the processors {measures.percent(busy)} busy"
+    words = f"{measures.percent(share)} of the CPU time{who}, with the CPUs {measures.percent(busy)} busy"
     return Use(share=share, words=words, severity=severity)
 
 

@@ -58,23 +58,23 @@ def check(case: Case) -> Finding:
         observed |= {"changed_share": change.share, "on_cpu_share": change.on_cpu, "effect_share": change.effect}
     felt = change is not None and change.effect > case.thresholds["effect_share"]
     if hot or (felt and change is not None):
-        said = [f"the processors were slowed down for heat ({'; '.join(hot)})"] if hot else []
+        said = [f"thermal throttling ({'; '.join(hot)})"] if hot else []
         said += [in_words(change)] if felt and change is not None else []
         return found(
             RULE,
             case,
             State.FAIL,
-            f"The processors did not keep their speed: {'; '.join(said)}.",
+            f"CPU speed changed: {'; '.join(said)}.",
             severity=Severity.QUALIFIES if hot else Severity.NOTES,
             observed=observed,
             threshold={**case.thresholds},
             evidence=("cpu_speed: facts before and after the trial",),
         )
     if change is None:
-        said_not = "How fast the processors were is not known: nobody timed them before and after the trial."
+        said_not = "CPU speed unknown: not timed before and after the trial."
         return found(RULE, case, State.UNVERIFIED, said_not, observed=observed)
     if slow := governors(case):
-        text = f"The clock rate follows the load (governor {slow}): a load that waits much runs on slower processors than others."
+        text = f"The clock rate follows the load (governor {slow}): a load that waits much runs on slower CPUs."
         return found(RULE, case, State.FAIL, text, severity=Severity.NOTES, observed=observed)
     return found(RULE, case, State.PASS, f"T{in_words(change)[1:]}.", observed=observed, threshold={**case.thresholds})
 
@@ -83,9 +83,9 @@ def in_words(change: Change) -> str:
     """What was timed, and what of it the load felt at most."""
     before, after = (measures.with_unit(time, Unit.NANOSECONDS) for time in (change.before_ns, change.after_ns))
     return (
-        f"the same work took {before} before the trial, {after} after it ({measures.percent(change.share)} apart); the load was"
-        f" on a processor for {measures.percent(change.on_cpu)} of its time, so it is {measures.percent(change.effect)} of the"
-        " figure at most"
+        f"the same work took {before} before the trial and {after} after it ({measures.percent(change.share)} apart);"
+        f" with the load on a CPU for {measures.percent(change.on_cpu)} of its time, the effect is"
+        f" {measures.percent(change.effect)} at most"
     )
 
 

@@ -58,29 +58,27 @@ def check(case: Case) -> Finding:
     assert isinstance(case, ComparisonCase)
     phases = {run.trial.id: measures.phase_of(run, case.measure) for run, _ in (*case.baseline, *case.candidate)}
     known = {trial: phase for trial, phase in phases.items() if phase is not None}
-    speeds = seen(case, known, counted, "cycles of the load over its processor time") or seen(
-        case, known, timed, "a piece of work"
-    )
+    speeds = seen(case, known, counted, "cycles of the load over its CPU time") or seen(case, known, timed, "a piece of work")
     if speeds is None:
-        said = "How fast the processors were is not known of enough runs: no cycles, and no piece of work timed before and after."
+        said = "CPU speed unknown for too many runs: no cycles, and no timed piece of work."
         return found(RULE, case, State.UNVERIFIED, said)
     low, high = (math.expm1(end) for end in interval(speeds.contrast, 0.95))
     apart, p = math.expm1(speeds.contrast.difference), p_value(speeds.contrast)
     observed = {"faster_share": apart, "p": p, "on_cpu_share": speeds.on_cpu, "effect_share": speeds.effect}
     told = (
-        f"the candidate's processors were {measures.percent(abs(apart))} {'faster' if apart > 0 else 'slower'} than the"
-        f" baseline's ({measures.percent(low)} to {measures.percent(high)}, by {speeds.by}), and the load was on one for"
+        f"the candidate's CPUs were {measures.percent(abs(apart))} {'faster' if apart > 0 else 'slower'} than the"
+        f" baseline's ({measures.percent(low)} to {measures.percent(high)}, by {speeds.by}), with the load on a CPU for"
         f" {measures.percent(speeds.on_cpu)} of its time"
     )
     if p >= case.thresholds["p"]:
-        return found(RULE, case, State.PASS, f"No speed of its own shows in either arm: {told}.", observed=observed)
+        return found(RULE, case, State.PASS, f"No difference of CPU speed beyond chance: {told}.", observed=observed)
     if speeds.effect <= case.thresholds["effect_share"]:
-        return found(RULE, case, State.PASS, f"The figures hardly felt it: {told}.", observed=observed)
+        return found(RULE, case, State.PASS, f"Negligible effect of CPU speed: {told}.", observed=observed)
     return found(
         RULE,
         case,
         State.FAIL,
-        f"The arms ran at different speeds: {told}, so it is up to {measures.percent(speeds.effect)} of the ratio.",
+        f"Different CPU speeds: {told}. Effect: up to {measures.percent(speeds.effect)} of the ratio.",
         observed=observed,
         threshold={**case.thresholds},
         bound=bound(case, speeds),

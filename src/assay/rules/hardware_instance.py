@@ -37,9 +37,7 @@ def check(case: Case) -> Finding:
     every = (*case.baseline, *case.candidate)
     key = SERIAL if every and all(known(seen, SERIAL) for _, seen in every) else NAME
     if not case.baseline or not case.candidate or not all(known(seen, key) for _, seen in every):
-        return found(
-            RULE, case, State.UNVERIFIED, "On which machines the arms ran is not known: a run lacks the facts of its host."
-        )
+        return found(RULE, case, State.UNVERIFIED, "Machines of the arms unknown: a run lacks the facts of its host.")
     arms = [{machines(run, seen, key) for run, seen in runs} for runs in (case.baseline, case.candidate)]
     names = [
         list(dict.fromkeys(name for run, seen in runs for name in named(run, seen))) for runs in (case.baseline, case.candidate)
@@ -54,18 +52,18 @@ def check(case: Case) -> Finding:
         return found(RULE, case, State.PASS, words, observed=observed)
     declared = all(case.experiment.implies(one) for one in (differing(case) or (NAME,)))
     if declared:
-        words = f"The machine belongs to the factor {case.comparison.factor}, as the experiment file declares."
+        words = f"The machine belongs to the factor {case.comparison.factor}, as declared."
         return found(RULE, case, State.PASS, words, observed=observed)
     some = "share only some of their machines" if arms[0] & arms[1] else "ran on different machines"
     return found(
         RULE,
         case,
         State.FAIL,
-        f"The arms {some}: {observed['baseline']} against {observed['candidate']}. Machines sold as equal are not: what "
-        f"differs may be the machine's and not of {case.comparison.factor}.",
+        f"The arms {some}: {observed['baseline']} against {observed['candidate']}. Equal machines differ too, so the"
+        f" difference may not come from {case.comparison.factor}.",
         observed=observed,
         threshold={"machines": 1},
-        relabel="comparison of two machines with what ran on them",
+        relabel="comparison of two machines and their systems",
         evidence=(f"facts {NAME}, {SERIAL}, {OF_TARGET} of each run",),
     )
 
@@ -111,7 +109,7 @@ RULE = Rule(
     scope=Scope.COMPARISON,
     severity=Severity.QUALIFIES,
     part="comparability",
-    short="the arms ran on different machines",
+    short="different machines",
     needs=("fact:*",),
     applies=applies,
     check=check,

@@ -36,7 +36,7 @@ def check(case: Case) -> Finding:
     assert isinstance(case, TrialCase)
     reason = unfit(case)
     if reason is not None:
-        said = f"Nobody can count what happens below {lowest(case)}, and no sign can be looked for: {reason}."
+        said = f"Caches below {lowest(case)} have no counter, and no sign is possible: {reason}."
         return found(RULE, case, State.UNVERIFIED, said)
     twice = repeat(case)
     if twice is not None and twice > case.thresholds["repeat_ratio"] and case.measure.operation == AGAIN:
@@ -50,13 +50,13 @@ def check(case: Case) -> Finding:
 def unfit(case: TrialCase) -> str | None:
     """Why neither sign can be looked for; None where one can."""
     if knob(case, "direct") is not True:
-        return "only direct reads can tell; read with direct = true, twice (operations read, reread)"
+        return "only direct reads show it. Read with direct = true, twice (operations read, reread)"
     asked = ladder.asked_bytes(case.phase, case.observations, Direction.READ)
     device = ladder.lowest_device(case.phase, case.observations, Direction.READ)
     if asked and device is not None and device.raw_bytes < case.thresholds["device_share"] * asked:
-        return "a cache above that device answered some of these reads (T01, T03)"
+        return "a cache above that device answered some reads (T01, T03)"
     if not buckets(case):
-        return "no latencies are known"
+        return "no latencies"
     return None
 
 
@@ -125,9 +125,8 @@ def answered_below(case: TrialCase, times: float) -> Finding:
         RULE,
         case,
         State.FAIL,
-        f"The fastest tenth of the second reads of the same data was {times:.1f} times as fast as that of the first, though"
-        f" storage was asked as much: below {lowest(case)} something had kept them. The first pass ran at"
-        f" {measures.with_unit(first, Unit.BYTES_PER_S)}.",
+        f"Second reads {times:.1f} times as fast (fastest tenth, limit {case.thresholds['repeat_ratio']:g}) with equal I/O:"
+        f" a cache below {lowest(case)} answered. The first pass ran at {measures.with_unit(first, Unit.BYTES_PER_S)}.",
         observed={"repeat_ratio": times},
         threshold={"repeat_ratio": case.thresholds["repeat_ratio"]},
         bound=Bound(low=None, high=first, unit=rate[1]) if rate and rate[1] is Unit.BYTES_PER_S and first else None,
@@ -144,22 +143,22 @@ def two_groups(case: TrialCase, share: float, fast_ns: float, slow_ns: float) ->
         RULE,
         case,
         State.FAIL,
-        f"{measures.percent(share)} of the direct reads took about {fast}, the others about {slow}, and hardly any took a time"
-        f" between: below {lowest(case)} something answers a part of them.",
+        f"{measures.percent(share)} of the direct reads took about {fast}, the rest about {slow}, hardly any in between:"
+        f" a cache below {lowest(case)} answers a part.",
         observed={"fast_share": share, "fast_ns": fast_ns, "slow_ns": slow_ns},
         threshold={name: case.thresholds[name] for name in ("group_share", "times_apart")},
         bound=Bound(low=None, high=rate[0] * mean / slow_ns, unit=rate[1]) if rate else None,
-        relabel=f"a mixture of {measures.percent(share)} reads from a cache below {lowest(case)} and reads of what is below that",
+        relabel=f"a mixture of {measures.percent(share)} reads from a cache below {lowest(case)} and reads from below it",
     )
 
 
 def nothing_seen(case: TrialCase, twice: float | None) -> Finding:
     """A pass: it says what was looked at."""
-    looked = [] if twice is None else [f"the second reads of the same data were {twice:.2f} times as fast as the first"]
+    looked = [] if twice is None else [f"second reads {twice:.2f} times as fast as the first"]
     if buckets(case) and not limited(case):
-        looked.append("latencies do not form two groups")
+        looked.append("one group of latencies")
     if not looked:
-        return found(RULE, case, State.UNVERIFIED, f"A limit or a queue hides what the device does; {OPEN}: read one at a time.")
+        return found(RULE, case, State.UNVERIFIED, f"A limit or queue hides the device; {OPEN}. Read one request at a time.")
     said = f"{' and '.join(looked)}: no sign of a cache below {lowest(case)}; {OPEN}."
     return found(RULE, case, State.PASS, f"{said[:1].upper()}{said[1:]}", observed={"repeat_ratio": twice})
 

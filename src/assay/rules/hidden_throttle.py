@@ -67,18 +67,18 @@ def check(case: Case) -> Finding:
 def said(state: State, limits: list[Throttle], reached: list[Throttle], missing: dict[str, str]) -> str:
     """The finding in words."""
     if reached:
-        return f"The figure is that of a quota, not of the system: {'; '.join(map(words, reached))}. Nobody declared it."
+        return f"The figure describes an undeclared quota: {'; '.join(map(words, reached))}."
     if state is State.UNVERIFIED:
-        reason = "; ".join(dict.fromkeys(missing.values())) or "no observer read the control groups in this phase"
-        return f"Whether a quota held the trial back is not known: {reason}."
+        reason = "; ".join(dict.fromkeys(missing.values())) or "control groups not read in this phase"
+        return f"Quotas unknown: {reason}."
     if limits:
         return f"Limits in force: {'; '.join(map(words, limits))}."
-    return "No control group was stopped for its processor quota, and no throttle rule binds a device of the stack."
+    return "No CPU quota stopped a control group, and no throttle rule on a device of the stack."
 
 
 def words(one: Throttle) -> str:
     """One limit, how far it was used, and who declared it."""
-    used = () if one.used_share is None else (f"{percent(one.used_share)} of it used",)
+    used = () if one.used_share is None else (f"{percent(one.used_share)} used",)
     named = (*used, *(() if one.declared is None else (f"declared by {one.declared}",)))
     return one.text + (f" ({'; '.join(named)})" if named else "")
 
@@ -109,7 +109,7 @@ def stopped_groups(case: TrialCase) -> Iterator[Throttle]:
         share = (under_clock(case, stood) if stood else 0.0) / max(1, case.phase.end_ns - case.phase.start_ns)
         group = series.subject.removeprefix("cgroup:") or "/"
         yield Throttle(
-            text=f"processor quota of control group {group}, stopped {times:.0f} times for {percent(share)} of the time",
+            text=f"CPU quota of control group {group}, stopped {times:.0f} times for {percent(share)} of the time",
             source=f"{series.source}:{group}/cpu.stat",
             used_share=None,
             declared=next(

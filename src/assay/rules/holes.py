@@ -23,18 +23,17 @@ def check(case: Case) -> Finding:
     assert isinstance(case, TrialCase)
     holes, unwritten, size = (before(case, metric) for metric in ("hole_bytes", "unwritten_bytes", "file_bytes"))
     if size is None and known_later(case):
-        return found(RULE, case, State.PASS, "The data files did not exist before the clock: this phase makes the files.")
+        return found(RULE, case, State.PASS, "No data files before the clock: this phase makes the files.")
     if holes is None or unwritten is None or size is None:
-        return found(RULE, case, State.UNVERIFIED, "The extents of the data files are not known.")
+        return found(RULE, case, State.UNVERIFIED, "Extents of the data files unknown.")
     if not size:
-        return found(RULE, case, State.PASS, "The data files were empty before the clock: this phase makes them.")
+        return found(RULE, case, State.PASS, "Data files empty before the clock: this phase makes the files.")
     share = (holes + unwritten) / size
     observed = {"share": share, "hole_bytes": holes, "unwritten_bytes": unwritten, "file_bytes": size}
     limit = case.thresholds["hole_share"]
     if share <= limit:
-        statement = (
-            f"The data files have real data in {measures.percent(1 - share)} of their {measures.with_unit(size, Unit.BYTES)}."
-        )
+        total = measures.with_unit(size, Unit.BYTES)
+        statement = f"{measures.percent(1 - share)} of {total} are real data (holes: limit {measures.percent(limit)})."
         return found(RULE, case, State.PASS, statement, observed=observed)
     return never_written(case, share, observed)
 
@@ -69,11 +68,11 @@ def never_written(case: TrialCase, share: float, observed: dict[str, float]) -> 
         RULE,
         case,
         State.FAIL,
-        f"{measures.percent(share)} of the {size} had never been written:"
-        f" {measures.with_unit(observed['hole_bytes'], Unit.BYTES)} are holes and"
-        f" {measures.with_unit(observed['unwritten_bytes'], Unit.BYTES)} are allocated but unwritten."
+        f"{measures.percent(share)} of {size} was never written:"
+        f" {measures.with_unit(observed['hole_bytes'], Unit.BYTES)} holes and"
+        f" {measures.with_unit(observed['unwritten_bytes'], Unit.BYTES)} unwritten extents."
         + (
-            " The file system answers such reads with zeros, no device is asked."
+            " The file system answers such reads with zeros, without a device."
             if reads(case)
             else " Writing them allocates space."
         ),

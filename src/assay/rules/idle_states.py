@@ -43,7 +43,7 @@ def check(case: Case) -> Finding:
     often = [sleep for sleep in slept if sleep.entries and sleep.entries >= limits["entered_share"] * entries]
     deepest = max(often, key=lambda sleep: sleep.wake_ns, default=None)
     if deepest is None or not case.value:
-        return found(RULE, case, State.PASS, "No processor was idle under the clock.", observed={"entries": entries})
+        return found(RULE, case, State.PASS, "No CPU was idle during the clock.", observed={"entries": entries})
     share = deepest.wake_ns / case.value
     observed: dict[str, float | str | None] = {
         "wake_ns": deepest.wake_ns,
@@ -52,15 +52,15 @@ def check(case: Case) -> Finding:
         "entries": entries,
     }
     wake, latency = (measures.with_unit(time, Unit.NANOSECONDS) for time in (deepest.wake_ns, case.value))
-    said = f"Processors slept in {deepest.name}, {deepest.entries:,.0f} times, from which they wake in {wake} at most"
+    said = f"CPUs entered {deepest.name} {deepest.entries:,.0f} times (wake-up {wake} at most)"
     if share <= limits["wake_share"]:
-        return found(RULE, case, State.PASS, f"{said}: little, of {latency}.", observed=observed, threshold={**limits})
+        return found(RULE, case, State.PASS, f"{said}: negligible for {latency}.", observed=observed, threshold={**limits})
     part = measures.percent(min(1.0, share))
     return found(
         RULE,
         case,
         State.FAIL,
-        f"{said}: up to {part} of this latency ({latency}) is the waking of a processor that the load itself let sleep.",
+        f"{said}: up to {part} of the latency of {latency} is CPU wake-up.",
         observed=observed,
         threshold={**limits},
         evidence=tuple(f"idle_states: {sleep.name} {sleep.entries:,.0f} times, {sleep.wake_ns:,.0f} ns" for sleep in slept),

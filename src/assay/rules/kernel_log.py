@@ -74,14 +74,14 @@ def check(case: Case) -> Finding:
             in_words(worst),
             severity=worst[0].severity,
             observed=observed,
-            relabel=None if worst[0].severity is Severity.NOTES else f"while the kernel told of {worst[0].kind}",
+            relabel=None if worst[0].severity is Severity.NOTES else f"with kernel messages about {worst[0].kind}",
             evidence=tuple(f"/dev/kmsg: {one.text}" for one in told),
         )
     if lost:
-        words = "The kernel logged more than could be read in time; what it said of errors may be among what was overwritten."
+        words = "Kernel messages were lost: errors may be among them."
         return found(RULE, case, State.UNVERIFIED, words, observed=observed)
-    logged = f"{observed['messages']:,.0f} messages, none of an error" if observed["messages"] else "nothing meanwhile"
-    words = f"The kernel logged {logged}."
+    logged = f"{observed['messages']:,.0f} kernel messages, no error" if observed["messages"] else "No kernel messages"
+    words = f"{logged}."
     return found(RULE, case, State.PASS, words, observed=observed)
 
 
@@ -94,11 +94,11 @@ def said(case: TrialCase) -> Iterator[Told]:
             continue
         if NETWORK.search(text):
             wire = case.claim.path is Path.WIRE
-            yield Told(severity=Severity.INVALIDATES if wire else Severity.NOTES, kind="a link that failed", text=text)
+            yield Told(severity=Severity.INVALIDATES if wire else Severity.NOTES, kind="a failed link", text=text)
         elif PROCESSORS.search(text):
-            yield Told(severity=Severity.QUALIFIES, kind="processors that stood still", text=text)
+            yield Told(severity=Severity.QUALIFIES, kind="stalled CPUs", text=text)
         elif int(level) <= case.thresholds["level"]:
-            kind = "an error of storage" if STORAGE.search(text) else "something else"
+            kind = "a storage error" if STORAGE.search(text) else "something else"
             yield Told(severity=of_storage(case, text) if STORAGE.search(text) else Severity.NOTES, kind=kind, text=text)
 
 
@@ -131,7 +131,7 @@ def in_words(worst: list[Told]) -> str:
     """The first messages, quoted."""
     quoted = "; ".join(f"`{one.text[:LONGEST]}`" for one in worst[:MOST_QUOTED])
     more = f" and {len(worst) - MOST_QUOTED} more" if len(worst) > MOST_QUOTED else ""
-    return f"The kernel told of {worst[0].kind} meanwhile: {quoted}{more}."
+    return f"Kernel messages about {worst[0].kind}: {quoted}{more}."
 
 
 def counted(case: TrialCase, metric: str) -> float:

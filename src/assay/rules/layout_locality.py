@@ -29,7 +29,7 @@ def applies(case: Case) -> str | None:
     if why := data_only(case):
         return why
     if rotates(case) == "0":
-        return "the device says that it has no moving parts"
+        return "the device has no moving parts"
     return None
 
 
@@ -46,17 +46,17 @@ def check(case: Case) -> Finding:
     device = next(place.devices[0] for place in case.run.places if place.devices)
     sectors = ladder.device_fact(case.observations, device, "size")
     if low is None or high is None or not sectors or not sectors.isdigit() or not int(sectors):
-        return found(RULE, case, State.UNVERIFIED, "Where on the device the data lie, or how large it is, is not known.")
+        return found(RULE, case, State.UNVERIFIED, "Place of the data, or size of the device, unknown.")
     share = min(1.0, (high - low) / (int(sectors) * SECTOR_BYTES))
     observed = {"span_share": share, "span_bytes": high - low, "files_in_a_directory": float(largest_directory(case))}
-    span = f"All data lie within {measures.with_unit(high - low, Unit.BYTES)} of {device}, {measures.percent(share)} of it"
+    span = f"All data within {measures.with_unit(high - low, Unit.BYTES)} of {device}, {measures.percent(share)} of it"
     if share >= case.thresholds["span_share"]:
         return found(RULE, case, State.PASS, f"{span}.", observed=observed)
     return found(
         RULE,
         case,
         State.FAIL,
-        f"{span}: on a disk with moving parts its heads hardly move, so seeks are shorter than on a disk that is in use.",
+        f"{span} (limit {measures.percent(case.thresholds['span_share'])}): short seeks, unlike on a disk in use.",
         observed=observed,
         threshold={"span_share": case.thresholds["span_share"]},
     )

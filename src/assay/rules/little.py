@@ -52,7 +52,7 @@ class Balance:
     def accounted(self) -> str:
         """What rate times latency accounts for, in words."""
         if self.places == 1:
-            return f"{measures.percent(1 - self.gap)} of the one worker's time"
+            return f"{measures.percent(1 - self.gap)} of the worker's time"
         return f"{self.places * (1 - self.gap):.3g} of {self.places} {'requests in flight' if self.queued else 'workers'}"
 
 
@@ -60,9 +60,9 @@ def applies(case: Case) -> str | None:
     """Closed loads of the own engines."""
     assert isinstance(case, TrialCase)
     if case.claim.load is Load.OPEN or any(client.load is not None for client in case.phase.clients):
-        return "an open load: workers are idle on purpose"
+        return "an open load: idle workers by design"
     if case.phase.values:
-        return "an external tool's figures: its exit status 0 stands for them"
+        return "external tool: exit status 0 counts"
     return None if any(t.busy_ns for c in case.phase.clients for t in c.operations) else "no latencies were recorded"
 
 
@@ -71,7 +71,7 @@ def check(case: Case) -> Finding:
     assert isinstance(case, TrialCase)
     balance = balance_of(case)
     if balance is None:
-        return found(RULE, case, State.UNVERIFIED, "The clients' time has no length, so nothing can be held against it.")
+        return found(RULE, case, State.UNVERIFIED, "The clients' time has no length.")
     tolerance = max(case.thresholds["gap_share"], 3 * balance.error_ns / balance.available_ns)
     gap = balance.gap
     observed = {"gap_share": gap, "workers": float(balance.places), "busy_workers": balance.places * (1 - gap)}
@@ -86,15 +86,15 @@ def out_of_balance(case: TrialCase, balance: Balance, said: str, observed: dict[
     """Idle workers bound what the target could have done; too long latencies mean that one of the two is wrong."""
     gap = balance.gap
     if gap < 0:
-        end = ". More time went into operations than there was: rate and latency cannot both be right."
+        end = ": more time than available. Rate and latency contradict each other."
         severity, bound, label = Severity.INVALIDATES, None, "rate and latency contradict each other"
     else:
         rate = rate_of(case)
         bound = Bound(low=rate[0], high=rate[0] / (1 - gap), unit=rate[1]) if rate and gap < 1 else None
         idle, busy = ("the queue was not full", "a full queue") if balance.queued else ("workers were idle", "all workers busy")
-        known = f" With {busy} the rate would be {in_words(bound)}." if bound else ""
-        end = f". For {measures.percent(gap)} of the time {idle} or the load generator itself was at work.{known}"
-        what = "queue not kept full" if balance.queued else "load generator idle or busy with itself"
+        known = f" With {busy} the rate is {in_words(bound)}." if bound else ""
+        end = f". For {measures.percent(gap)} of the time {idle} or the load generator was busy.{known}"
+        what = "queue not full" if balance.queued else "load generator idle or busy"
         severity, label = Severity.QUALIFIES, f"{what} for {measures.percent(gap)} of the time"
     return found(
         RULE,
@@ -106,7 +106,7 @@ def out_of_balance(case: TrialCase, balance: Balance, said: str, observed: dict[
         threshold={"gap_share": case.thresholds["gap_share"]},
         bound=bound,
         relabel=label,
-        evidence=("L0 engine: counts, sampled latencies, processor time",),
+        evidence=("L0 engine: counts, sampled latencies, CPU time",),
     )
 
 

@@ -35,12 +35,12 @@ def check(case: Case) -> Finding:
     silent = {name: gap for name, gap in seen.items() if gap > limit}
     words = "; ".join(f"{name} for {gap:.1f} of its intervals" for name, gap in sorted(silent.items()))
     longest = max(seen.values(), default=0.0)
-    good = f"No observer was silent for more than {longest:.1f} of its intervals while the clock ran."
+    good = f"Longest gap of an observer: {longest:.1f} of its intervals (limit {limit:g})."
     if not seen:
-        good = "No observer looked between the ends of the phase, so there were no looks to miss."
+        good = "No observer samples within the phase, so none was missed."
     bad = (
-        f"Not every look was taken while the clock ran: {words}. The ladder of bytes is not touched by this (it is read at "
-        "the ends), but what these observers say about the time between is not known there."
+        f"Samples missed during the clock: {words} (limit {limit:g}). The ladder of bytes is not affected;"
+        " the series of these observers are unknown at those times."
     )
     return found(
         RULE,
@@ -59,7 +59,7 @@ def events_lost(case: TrialCase, lost: float) -> Finding:
         RULE,
         case,
         State.UNVERIFIED,
-        f"{lost:,.0f} events of tracepoints were lost, so what they counted may be too small: no rule used it.",
+        f"{lost:,.0f} tracepoint events lost (limit {case.thresholds['lost_events']:g}): no rule uses their counts.",
         observed={"tracepoints.lost_events": lost},
         threshold={"lost_events": case.thresholds["lost_events"]},
         evidence=("tracepoints: lost events of bpftrace, pages beyond its maps",),

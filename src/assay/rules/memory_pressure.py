@@ -51,9 +51,9 @@ def check(case: Case) -> Finding:
     short = not declared and seen.waited is not None and seen.waited > limits["full_share"]
     swaps = not declared and seen.swapped is not None and seen.swapped >= limits["swapped_pages"]
     said = [
-        f"for {measures.percent(seen.waited or 0.0)} of the time all that could have run waited for memory" if short else "",
-        f"{seen.swapped:,.0f} pages went to swap or came back" if swaps else "",
-        f"the kernel killed {seen.killed:,.0f} program{'s' * (seen.killed != 1)} for want of memory" if seen.killed else "",
+        f"all tasks waited for memory for {measures.percent(seen.waited or 0.0)} of the time" if short else "",
+        f"{seen.swapped:,.0f} pages swapped" if swaps else "",
+        f"{seen.killed:,.0f} program{'s' * (seen.killed != 1)} killed for lack of memory" if seen.killed else "",
     ]
     over = [text for text in said if text]
     if over:
@@ -62,7 +62,7 @@ def check(case: Case) -> Finding:
             RULE,
             case,
             State.FAIL,
-            f"The host was short of memory: {'; '.join(over)}.",
+            f"Memory pressure on the host: {'; '.join(over)}.",
             severity=severity,
             observed=observed,
             threshold={**limits},
@@ -74,19 +74,20 @@ def check(case: Case) -> Finding:
 def quiet(case: TrialCase, seen: Pressure, observed: dict[str, float | None]) -> Finding:
     """Nothing was over a threshold: a pass where all was seen, or the limit was the experiment's own."""
     if limited(case):
-        said = "The experiment limits the memory of a workload: waiting for memory is what was asked for."
+        said = "The experiment limits the memory of a workload, so stalls are intended."
         return found(RULE, case, State.PASS, said, observed=observed, threshold={**case.thresholds})
     keys = {"pressure.memory_full_ns": seen.waited, "memory.swapped_in_pages": seen.swapped}
     unseen = [key for key, figure in keys.items() if figure is None]
     if unseen:
         reasons = "; ".join(case.observations.missing.get(key, f"nobody looked at {key}") for key in unseen)
-        said = f"Whether the host was short of memory is not known: {reasons}."
+        said = f"Memory pressure unknown: {reasons}."
         return found(RULE, case, State.UNVERIFIED, said, observed=observed, threshold={**case.thresholds}, evidence=tuple(unseen))
     if seen.again is not None and seen.again > case.thresholds["again_share"]:
-        said = f"Pages of files that had been given up were read in again: {measures.percent(seen.again)} of what the load moved."
+        limit = measures.percent(case.thresholds["again_share"])
+        said = f"Evicted file pages were read again: {measures.percent(seen.again)} of the load's bytes (limit {limit})."
         return found(RULE, case, State.FAIL, said, severity=Severity.NOTES, observed=observed, threshold={**case.thresholds})
-    pages = f"{seen.swapped:,.0f} pages were" if seen.swapped else "nothing was"
-    said = f"All waited for memory for {measures.percent(seen.waited or 0.0)} of the time; {pages} swapped."
+    pages = f"{seen.swapped:,.0f} pages swapped" if seen.swapped else "nothing swapped"
+    said = f"All tasks waited for memory for {measures.percent(seen.waited or 0.0)} of the time; {pages}."
     return found(RULE, case, State.PASS, said, observed=observed, threshold={**case.thresholds})
 
 
@@ -133,7 +134,7 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.QUALIFIES,
     part="noise",
-    short="host short of memory",
+    short="memory pressure",
     needs=(),
     applies=runs_only,
     check=check,

@@ -42,9 +42,9 @@ def applies(case: Case) -> str | None:
     """Metadata operations; those that make, change or remove objects have no tier to verify."""
     assert isinstance(case, TrialCase)
     if case.phase.directions.get(case.measure.operation) is not Direction.METADATA:
-        return "no metadata operation"
+        return "not a metadata operation"
     if case.measure.operation not in LOOKUPS and case.claim.tier is not Tier.DEVICE:
-        return f"{case.measure.operation} makes, changes or removes objects, it is not answered from a cache"
+        return f"{case.measure.operation} changes objects, so no cache answers it"
     return None
 
 
@@ -52,29 +52,29 @@ def check(case: Case) -> Finding:
     """Inodes loaded for each object touched, against a claim about the device or about cold caches."""
     assert isinstance(case, TrialCase)
     if case.measure.operation not in LOOKUPS:
-        advice = "claim durability = stable-media instead, or leave the tier as-is"
-        return found(RULE, case, State.UNVERIFIED, f"No counter says which tier a {case.measure.operation} reached: {advice}.")
+        advice = "Claim durability = stable-media, or leave the tier as-is."
+        return found(RULE, case, State.UNVERIFIED, f"No counter shows the tier of {case.measure.operation}. {advice}")
     if case.measure.operation in LISTS:
-        return found(RULE, case, State.UNVERIFIED, "Directory blocks leave no count of their own, so a list's tier is not known.")
+        return found(RULE, case, State.UNVERIFIED, "Directory blocks have no counter, so the tier of a list is unknown.")
     seen, objects = inodes_seen(case), touched(case)
     if seen is None or not objects:
-        missing = "Nobody counted the inodes in memory (/proc/sys/fs/inode-nr)."
-        return found(RULE, case, State.UNVERIFIED, missing if objects else "How many objects were looked at is not known.")
+        missing = "Inodes in memory not counted (/proc/sys/fs/inode-nr)."
+        return found(RULE, case, State.UNVERIFIED, missing if objects else "Number of objects unknown.")
     loaded, enough = max(0.0, seen.more), case.thresholds["loads_share"] * objects
     share = min(1.0, loaded / objects)
     observed = {"loads_share": share, "inodes_loaded": loaded, "objects": float(objects), "inodes_dropped": seen.dropped}
-    said = f"{loaded:,.0f} inodes were loaded for {objects:,} objects ({measures.percent(share)})"
+    said = f"{loaded:,.0f} inodes loaded for {objects:,} objects ({measures.percent(share)})"
     if loaded >= enough:
         return found(RULE, case, State.PASS, f"{said}: the metadata came from below the caches.", observed=observed)
     if hidden := excuse(case, seen, enough):
-        return found(RULE, case, State.UNVERIFIED, f"{said}, though {hidden}.", observed=observed)
+        return found(RULE, case, State.UNVERIFIED, f"{said}, but {hidden}.", observed=observed)
     warm = case.observations.missing.get(f"cache.cold:{case.phase.name}")
     wrong = case.claim.tier in (Tier.DEVICE, Tier.SERVER_CACHE) or case.claim.regime is Regime.COLD
     return found(
         RULE,
         case,
         State.FAIL,
-        f"{said}: the rest was answered from cached inodes and names{f' ({warm})' if warm else ''}.",
+        f"{said}: the rest came from cached inodes and names{f' ({warm})' if warm else ''}.",
         severity=Severity.INVALIDATES if wrong else Severity.NOTES,
         part="tier" if case.claim.tier is Tier.DEVICE else "regime",
         observed=observed,
@@ -87,10 +87,10 @@ def excuse(case: TrialCase, seen: Inodes, enough: float) -> str | None:
     """Why more may have been loaded than the count shows; None where nothing speaks for it."""
     read = ladder.passed(case.phase, case.observations, Rung.CLIENT_CACHE, Direction.READ)
     if read is not None and read.bytes >= case.thresholds["inode_bytes"] * enough:
-        said = f"storage was made to read {measures.with_unit(read.bytes, Unit.BYTES)}, enough for all of them"
-        return f"{said}: others dropped inodes"
+        said = f"the process read {measures.with_unit(read.bytes, Unit.BYTES)} from storage, enough for all objects"
+        return f"{said}: the kernel evicted inodes"
     gone = max(0.0, seen.more) + seen.dropped >= enough
-    return f"{seen.dropped:,.0f} others left memory meanwhile, enough to hide the rest" if gone else None
+    return f"{seen.dropped:,.0f} inodes were evicted, enough to hide the rest" if gone else None
 
 
 def touched(case: TrialCase) -> int:
@@ -136,7 +136,7 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.INVALIDATES,
     part="tier",
-    short="tier of metadata not known",
+    short="metadata tier unknown",
     meaning=Meaning.METADATA_CACHE,
     needs=(),
     applies=applies,

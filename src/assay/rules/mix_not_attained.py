@@ -40,8 +40,8 @@ def applies(case: Case) -> str | None:
     """Phases of reads and writes together of which a share was asked for."""
     assert isinstance(case, TrialCase)
     if not set(case.phase.directions.values()) >= BOTH:
-        return "the phase is no mix of reads and writes"
-    return None if asked(case) else "no share of reads was asked for"
+        return "not a mix of reads and writes"
+    return None if asked(case) else "no requested share of reads"
 
 
 def check(case: Case) -> Finding:
@@ -49,7 +49,7 @@ def check(case: Case) -> Finding:
     assert isinstance(case, TrialCase)
     wanted, counts = asked(case), counted(case)
     if wanted is None or not counts or not sum(counts.values()):
-        return found(RULE, case, State.UNVERIFIED, "How many reads and writes were done is not told.")
+        return found(RULE, case, State.UNVERIFIED, "Counts of reads and writes unknown.")
     total = sum(counts.values())
     share = counts.get(Direction.READ, 0.0) / total
     off = abs(share - wanted.share)
@@ -57,18 +57,16 @@ def check(case: Case) -> Finding:
     observed = {"read_share": share, "asked_share": wanted.share, "operations": total, "by_chance": chance}
     done, meant = measures.percent(share), measures.percent(wanted.share)
     if off <= case.thresholds["off_share"]:
-        said = f"{done} of {total:,.0f} operations were reads; {meant} were asked for ({wanted.where})."
+        said = f"{done} of {total:,.0f} operations were reads (requested {meant}, {wanted.where})."
         return found(RULE, case, State.PASS, said, observed=observed)
     if off <= chance:
-        said = (
-            f"{done} of only {total:,.0f} operations were reads, {meant} were asked for ({wanted.where}): chance explains that."
-        )
+        said = f"{done} of {total:,.0f} operations were reads (requested {meant}, {wanted.where}): within chance."
         return found(RULE, case, State.PASS, said, observed=observed)
     return found(
         RULE,
         case,
         State.FAIL,
-        f"{done} of {total:,.0f} operations were reads; {meant} were asked for ({wanted.where}). The figure is of another mix.",
+        f"{done} of {total:,.0f} operations were reads (requested {meant}, {wanted.where}). The figure describes another mix.",
         observed=observed,
         threshold={**case.thresholds},
         relabel=f"among {done} reads instead of {meant}",

@@ -30,10 +30,10 @@ def applies(case: Case) -> str | None:
     if not isinstance(case, ComparisonCase):
         return "it judges comparisons"
     if any(value <= 0 for value in pairs.values(case).values()):
-        return "a figure is 0, so there are no ratios between groups"
+        return "a figure is 0, so ratios are undefined"
     least = int(case.thresholds["least_runs"])
     if all(len(logarithms(case, level)) < least for level in (case.comparison.baseline, case.comparison.candidate)):
-        return f"two modes are not told from one by fewer than {least} runs an arm"
+        return f"fewer than {least} runs per arm cannot show two modes"
     return None
 
 
@@ -46,7 +46,7 @@ def check(case: Case) -> Finding:
     observed = {f"{which}_runs": float(len(logs)) for which, logs in zip(ARMS, arms.values(), strict=True)}
     threshold = {"runs": float(least), "apart_share": apart}
     if not split:
-        said = f"The runs of each arm have one mode, or modes less than {measures.percent(apart)} apart."
+        said = f"One mode per arm, or modes less than {measures.percent(apart)} apart."
         return found(RULE, case, State.PASS, said, observed=observed, threshold=threshold)
     for which, level in zip(ARMS, arms, strict=True):
         if (groups := split.get(level)) is not None:
@@ -87,7 +87,7 @@ def told(case: ComparisonCase, level: Value, groups: Modes) -> str:
     )
     runs = len(logarithms(case, level))
     upper = round(groups.upper_share * runs)
-    return f"the {runs} runs of {names.level(level)} are in two groups, {runs - upper} near {low} and {upper} near {high}"
+    return f"the {runs} runs of {names.level(level)} form two groups, {runs - upper} near {low} and {upper} near {high}"
 
 
 def bound(case: ComparisonCase, arms: Mapping[Value, list[float]], split: Mapping[Value, Modes]) -> Bound | None:

@@ -29,7 +29,7 @@ def applies(case: Case) -> str | None:
     """Comparisons with a test."""
     if not isinstance(case, ComparisonCase):
         return "it judges comparisons"
-    return "there are too few pairs for a test" if case.comparison.p_value is None or not tested(case) else None
+    return "too few pairs for a test" if case.comparison.p_value is None or not tested(case) else None
 
 
 def tested(case: ComparisonCase) -> bool:
@@ -47,8 +47,8 @@ def check(case: Case) -> Finding:
     if left_early(case, begun):
         looks = max(1, planned - int(case.thresholds["blocks_before_first_look"]))
         bound = simultaneous(case, looks)
-        said = f"The schedule was to have {planned} blocks and ends in block {begun}; over a look after every block"
-        statement = f"{said} the interval is {edges(bound)}."
+        said = f"{begun} of {planned} planned blocks. With one look after each block the interval is {edges(bound)}"
+        statement = f"{said}."
         return found(
             RULE,
             case,
@@ -59,21 +59,21 @@ def check(case: Case) -> Finding:
             bound=bound,
             relabel=f"a look after {begun} of {planned} blocks",
         )
-    of = f"{count} contrasts were looked at" if count > 1 else "One contrast was looked at"
+    of = f"{count} comparisons tested" if count > 1 else "One comparison tested"
     if not comparison.taken_away(case.comparison):
-        held = f"; adjusted for that, p = {adjusted:.2g}" if adjusted is not None and count > 1 else ""
+        held = f"; Holm-adjusted p = {adjusted:.2g}" if adjusted is not None and count > 1 else ""
         return found(RULE, case, State.PASS, f"{of}{held}.", observed=observed, threshold=threshold)
     bound = simultaneous(case, count)
     return found(
         RULE,
         case,
         State.FAIL,
-        f"{of}, and this difference (p = {p:.2g}) is none among them (p = {adjusted:.2g}): over all, the ratio is"
+        f"Not significant after adjustment: p = {p:.2g}, adjusted p = {adjusted:.2g} ({count} tests). Simultaneous interval"
         f" {edges(bound)}.",
         observed=observed,
         threshold=threshold,
         bound=bound,
-        relabel=f"one of {count} contrasts, not established",
+        relabel=f"not significant among {count} tests",
     )
 
 
@@ -119,7 +119,7 @@ RULE = Rule(
     scope=Scope.COMPARISON,
     severity=Severity.QUALIFIES,
     part="statistics",
-    short="one difference among many looks",
+    short="not significant after adjustment",
     needs=(),
     applies=applies,
     check=check,

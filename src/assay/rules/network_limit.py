@@ -26,23 +26,23 @@ def check(case: Case) -> Finding:
     assert isinstance(case, TrialCase)
     rate = served.fuller_way(case.phase, case.observations)
     if rate is None:
-        return found(RULE, case, State.UNVERIFIED, "What passed the server's interfaces is not known.")
+        return found(RULE, case, State.UNVERIFIED, "Traffic of the server's interfaces unknown.")
     again = sent_again(case)
     used, name = served.link_share(case.phase, case.observations), case.observations.fact("target.server.limit")
     observed = {"bytes_per_s": rate, "used_share": used, "sent_again_share": again, "limit": name}
     if used is not None and used >= case.thresholds["used_share"]:
-        said = f"{name} was {measures.percent(used)} full ({measures.with_unit(rate, Unit.BYTES_PER_S)}, headers included)"
-        return limited(case, f"{said}: the network limited it.", f"limited by {name}", observed)
+        said = f"{name} {measures.percent(used)} full ({measures.with_unit(rate, Unit.BYTES_PER_S)} with headers)"
+        return limited(case, f"{said}: the network was the limit.", f"limited by {name}", observed)
     if again is not None and again > case.thresholds["sent_again_share"]:
-        said = f"TCP had to send {measures.percent(again)} of its segments again: the way to the server loses packets"
-        said = f"{said}, and waits for them."
-        return limited(case, said, "limited by a network that loses packets", observed)
+        limit = measures.percent(case.thresholds["sent_again_share"])
+        said = (
+            f"TCP retransmitted {measures.percent(again)} of its segments (limit {limit}): packet loss on the path to the server."
+        )
+        return limited(case, said, "limited by packet loss", observed)
     if used is None and case.observations.fact("target.server.route_kind") not in ("loopback", "virtual"):
-        said = "How much the way to the server can carry is not known: its link tells no speed, and no shaper is on it."
+        said = "Capacity of the path to the server unknown: no link speed and no shaper."
         return found(RULE, case, State.UNVERIFIED, said, observed=observed)
-    said = (
-        f"{name} was {measures.percent(used)} full" if used is not None else "No link and no shaper is on the way to the server"
-    )
+    said = f"{name} {measures.percent(used)} full" if used is not None else "No link and no shaper on the path to the server"
     return found(RULE, case, State.PASS, f"{said}: the network was not the limit.", observed=observed)
 
 

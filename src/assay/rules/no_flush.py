@@ -28,10 +28,10 @@ def check(case: Case) -> Finding:
     assert isinstance(case, TrialCase)
     flushes = seen(case, Rung.LOWEST_DEVICE)
     if flushes is None:
-        return found(RULE, case, State.UNVERIFIED, "Nobody counted the flushes at the lowest visible device.")
+        return found(RULE, case, State.UNVERIFIED, "Flushes at the lowest visible device not counted.")
     upper = seen(case, Rung.UPPER_DEVICE)
     if not wants_flushes(case, flushes.subjects):
-        statement = f"{flushes.device} says that it has no volatile cache (write through), so no flush is needed."
+        statement = f"{flushes.device} reports no volatile cache (write through), so no flush is needed."
         return found(RULE, case, State.PASS, statement, observed={"flushes": flushes.raw_operations})
     observed = {
         "flushes": flushes.raw_operations,
@@ -56,7 +56,7 @@ def completed(case: TrialCase, flushes: ladder.Step, upper: ladder.Step | None, 
         return found(RULE, case, State.PASS, f"{passed_on(flushes, upper)}.", observed={**observed})
     if upper is None or not stands_out(upper, least):
         return hidden(case, flushes, observed)
-    tail = f"; the flushes of others on {flushes.device} are among them, those of {upper.device} are ours"
+    tail = f"; {flushes.device} includes flushes of other processes, {upper.device} only the load's"
     return found(RULE, case, State.PASS, f"{passed_on(flushes, upper)}{tail}.", observed={**observed})
 
 
@@ -72,8 +72,8 @@ def hidden(case: TrialCase, flushes: ladder.Step, observed: dict[str, float | No
     count = flushes.other_processes_operations
     others = f"{count:,.0f}" if count >= FEW else f"{count:.1g}"
     statement = (
-        f"{flushes.device} completed {flushes.raw_operations:,.0f} flushes; by the idle baseline before, others make about"
-        f" {others} in that time, so ours cannot be told from theirs."
+        f"{flushes.device} completed {flushes.raw_operations:,.0f} flushes; other processes make about {others} in that time"
+        " (idle baseline), so the load's flushes cannot be separated."
     )
     return found(RULE, case, State.UNVERIFIED, statement, observed={**observed})
 
@@ -99,14 +99,14 @@ def wants_flushes(case: TrialCase, subjects: tuple[str, ...]) -> bool:
 def not_flushed(case: TrialCase, flushes: ladder.Step, upper: ladder.Step | None, observed: dict[str, float | None]) -> Finding:
     """No flush was seen, or none that could be told from those of others."""
     if upper is not None and upper.raw_operations < case.thresholds["least_flushes"]:
-        where = f"no flush was sent to {upper.device}"
+        where = f"{upper.device} received no flush"
     else:
         where = f"no flush of this load reached {flushes.device}"
     return found(
         RULE,
         case,
         State.FAIL,
-        f"Stable media is claimed, but {where} while the clock or the drain ran: its volatile cache may still hold the data.",
+        f"Stable media claimed, but {where} during clock and drain: its volatile cache may still hold the data.",
         observed=observed,
         threshold={"least_flushes": case.thresholds["least_flushes"]},
         relabel="writes into a volatile cache: acknowledged, not on stable media",

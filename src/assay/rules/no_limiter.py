@@ -28,10 +28,10 @@ def applies(case: Case) -> str | None:
     """Closed loads of our own engines without a known limit."""
     assert isinstance(case, TrialCase)
     if case.phase.values or any(client.load is not None for client in case.phase.clients) or knob(case, "think"):
-        return "not a closed load of ours, which asks for as much as it is given"
+        return "not a closed load of the lab's own engines"
     declared = any(place.limits for place in case.run.places)
     throttled = any(any(case.observations.over_time(case.phase.name, "cgroup", metric)) for metric in RULES)
-    return "a limit is known (L04, L06)" if declared or throttled else None
+    return "a known limit (L04, L06)" if declared or throttled else None
 
 
 def check(case: Case) -> Finding:
@@ -40,18 +40,18 @@ def check(case: Case) -> Finding:
     seconds = (case.phase.end_ns - case.phase.start_ns) / 1e9
     devices, threads = dict(busy_devices(case)), [share for c in case.phase.clients if (share := busy(case, c)) is not None]
     if seconds < case.thresholds["seconds"] or not devices or not threads:
-        said = "Whether anything was at its limit is not known: it ran for too short, or nobody watched threads and devices."
+        said = "Limits unknown: phase too short, or threads and devices not observed."
         return found(RULE, case, State.UNVERIFIED, said, threshold={**case.thresholds})
     device, most = max(devices.items(), key=lambda item: item[1])
     in_turn = {device: most, **dict(server_side(case))}
     accounted, spread = min(1.0, max(threads) + sum(in_turn.values())), range_share(case)
     observed = {"thread_share": max(threads), **devices, **in_turn, "range_share": spread}
     others = ", ".join(f"{name} for {measures.percent(share)}" for name, share in in_turn.items())
-    told = f"a thread of the load was at work for {measures.percent(max(threads))} of the time, {others}"
+    told = f"a thread of the load was busy for {measures.percent(max(threads))} of the time, {others}"
     if accounted >= case.thresholds["busy_share"] or spread is None or spread > case.thresholds["range_share"]:
         said = f"{told[:1].upper()}{told[1:]}."
         return found(RULE, case, State.PASS, said, observed=observed, threshold={**case.thresholds})
-    said = f"Nothing that is watched was busy ({told}), and the rate stayed as it was: what held it back is in no counter here."
+    said = f"No visible limit ({told}), and a constant rate: an unobserved resource limits it."
     return found(RULE, case, State.FAIL, said, observed=observed, threshold={**case.thresholds}, evidence=tuple(devices))
 
 

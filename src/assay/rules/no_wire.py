@@ -19,14 +19,14 @@ from assay.records import Direction, Finding, Path, Rung, Scope, Severity, State
 from assay.rulekit.findings import found
 from assay.units import Unit
 
-SAME_HOST = "same host: client and server share processors, memory and its bandwidth"
+SAME_HOST = "same host: client and server share CPUs and memory bandwidth"
 
 
 def applies(case: Case) -> str | None:
     """Claims of a path, and whatever a server does."""
     assert isinstance(case, TrialCase)
     if case.claim.path is Path.LOCAL or (case.claim.path is None and served.server(case.run) is None):
-        return "neither a server is named nor a path over a network is claimed"
+        return "no server named, and no network path claimed"
     return None
 
 
@@ -35,7 +35,7 @@ def check(case: Case) -> Finding:
     assert isinstance(case, TrialCase)
     interface, kind = (case.observations.fact(f"target.server.{name}") for name in ("route", "route_kind"))
     if interface is None or kind is None:
-        said = "Which interface leads to the server is not known: name it in the target (server.pid_file, server.address)."
+        said = "Interface to the server unknown. Name it in the target (server.pid_file, server.address)."
         return found(RULE, case, State.UNVERIFIED, said)
     carried = passed(case, interface, crosses=kind == "physical")
     observed = {"interface": interface, "kind": kind, "passed_bytes": carried, "payload_bytes": payload(case)}
@@ -45,7 +45,7 @@ def check(case: Case) -> Finding:
     if wire and carried is not None and payload(case) and carried < case.thresholds["wire_share"] * (payload(case) or 0.0):
         return elsewhere(case, interface, observed)
     if case.claim.path is Path.LOOPBACK:
-        said = f"The loopback is claimed, but clients reach the server through {interface}, which has a device behind it."
+        said = f"Loopback claimed, but clients reach the server through {interface}, which has a device behind it."
         return found(RULE, case, State.FAIL, said, severity=Severity.QUALIFIES, observed=observed, relabel=f"over {interface}")
     said = f"Clients reach the server through {interface}, which has a device behind it{in_words(carried)}."
     return found(RULE, case, State.PASS, said, observed=observed)
@@ -88,7 +88,7 @@ def stayed(case: TrialCase, route: tuple[str, str], observed: dict[str, float | 
         RULE,
         case,
         State.FAIL,
-        f"{said}: no interface, cable or switch had a part in it, and both ends took their share of the same processors.",
+        f"{said}: no network card, cable or switch, and both ends share the same CPUs.",
         severity=Severity.INVALIDATES if case.claim.path is Path.WIRE else Severity.NOTES,
         observed=observed,
         relabel=SAME_HOST,
@@ -101,11 +101,12 @@ def elsewhere(case: TrialCase, interface: str, observed: dict[str, float | str |
         RULE,
         case,
         State.FAIL,
-        f"A wire is claimed, but hardly anything of what the clients moved passed {interface}.",
+        f"Wire claimed, but hardly any of the clients' bytes passed {interface}"
+        f" (limit {measures.percent(case.thresholds['wire_share'])}).",
         severity=Severity.INVALIDATES,
         observed=observed,
         threshold={"wire_share": case.thresholds["wire_share"]},
-        relabel=f"traffic that did not pass {interface}",
+        relabel=f"traffic outside {interface}",
     )
 
 

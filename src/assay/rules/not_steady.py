@@ -73,15 +73,19 @@ def check(case: Case) -> Finding:
         return never(case, state)
     window = measures.common_window(case.phase, case.observations, case.measure.operation)
     if window is None or window.seconds <= 0 or case.phase.values:
-        return found(RULE, case, State.UNVERIFIED, "How the rate went over time is not known: nobody counted it meanwhile.")
+        return found(RULE, case, State.UNVERIFIED, "Rate over time unknown.")
     courses = tuple(courses_of(case, (window.from_ns, window.to_ns)))
     if not courses:
-        return found(RULE, case, State.UNVERIFIED, "How the rate went over time is known at too few points.")
+        return found(RULE, case, State.UNVERIFIED, "Too few points of the rate over time.")
     worst = max(courses, key=lambda course: len(course.against) / course.found.asked)
     if len(worst.against) >= min(case.thresholds["methods"], worst.found.asked):
         return unsteady(case, worst)
     return percentile_of_all(case) or found(
-        RULE, case, State.PASS, f"Over {window.seconds:.3g} s {worst.name} was steady{but(worst)}.", observed=worst.observed
+        RULE,
+        case,
+        State.PASS,
+        f"{worst.name[:1].upper()}{worst.name[1:]} was steady over {window.seconds:.3g} s{but(worst)}.",
+        observed=worst.observed,
     )
 
 
@@ -111,17 +115,17 @@ def course(case: TrialCase, name: str, values: Sequence[float]) -> Course:
     against = []
     if rounds is not None and not rounds.within(limits["range_share"], limits["excursion_share"]):
         range_, excursion = measures.percent(rounds.range_share), measures.percent(rounds.excursion_share)
-        against.append(f"its five rounds differ by {range_} of their mean and lean by {excursion}")
+        against.append(f"five rounds differ by {range_} of their mean with a slope of {excursion}")
     if truncation is not None and truncation.at_limit:
-        against.append("its first half looks like warm-up (MSER-5)")
+        against.append("the first half looks like warm-up (MSER-5)")
     if step is not None and step > limits["step_share"]:
-        against.append(f"its level changes by {measures.percent(step)}")
+        against.append(f"the level changes by {measures.percent(step)}")
     return Course(name=name, found=found_, against=tuple(against))
 
 
 def but(worst: Course) -> str:
     """What one test alone holds against it."""
-    return f"; one of three tests disagrees, for {worst.against[0]}" if worst.against else " by three tests"
+    return f"; one of three tests disagrees: {worst.against[0]}" if worst.against else " by three tests"
 
 
 def unsteady(case: TrialCase, worst: Course) -> Finding:
@@ -130,12 +134,12 @@ def unsteady(case: TrialCase, worst: Course) -> Finding:
     kind = measures.figure_kind(case.measure.figure)
     if worst.name == RATE and kind is not None and case.measure.figure in measures.AMOUNTS:
         bound = Bound(low=min(worst.found.levels), high=max(worst.found.levels), unit=kind.unit)
-    known = f" In its stretches it was {in_words(bound)}." if bound else ""
+    known = f" Levels: {in_words(bound)}." if bound else ""
     return found(
         RULE,
         case,
         State.FAIL,
-        f"A steady figure is claimed, but of {worst.name} {' and '.join(worst.against)}.{known}",
+        f"Steady state claimed, but {worst.name} was not steady: {'; '.join(worst.against)}.{known}",
         observed=worst.observed,
         threshold={**case.thresholds},
         bound=bound,
@@ -153,7 +157,7 @@ def never(case: TrialCase, state: SteadyState) -> Finding:
         RULE,
         case,
         State.FAIL,
-        f"It was to run until it was steady, and in {rounds}, all the time allowed, no five in a row were alike.",
+        f"Never steady: {rounds} allowed, and no five consecutive rounds agreed.",
         observed={"rounds": float(state.rounds), **(last[0].observed if last else {})},
         threshold={**case.thresholds},
         relabel=f"never steady in {rounds}",
@@ -177,12 +181,12 @@ def percentile_of_all(case: TrialCase) -> Finding | None:
         RULE,
         case,
         State.FAIL,
-        f"The percentile is of the whole phase, of whose operations {measures.percent(inside)} are in the steady rounds;"
-        f" of those it is {in_words(bound)}.",
+        f"The percentile covers the whole phase; {measures.percent(inside)} of its operations are in the steady rounds,"
+        f" whose percentile is {in_words(bound)}.",
         severity=Severity.QUALIFIES,
         observed={"inside_share": inside},
         bound=bound,
-        relabel="of the whole phase, with the warm-up before its steady rounds",
+        relabel="of the whole phase, warm-up included",
     )
 
 

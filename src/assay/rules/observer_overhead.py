@@ -22,7 +22,7 @@ LAYER, METRIC = "lab", "cpu_ns"
 def applies(case: Case) -> str | None:
     """Every phase that took time."""
     assert isinstance(case, TrialCase)
-    return None if case.phase.end_ns > case.phase.start_ns else "the phase took no time"
+    return None if case.phase.end_ns > case.phase.start_ns else "a phase without duration"
 
 
 def check(case: Case) -> Finding:
@@ -32,10 +32,10 @@ def check(case: Case) -> Finding:
     lasted_ns, whole = case.phase.end_ns - case.phase.start_ns, sum(spent.values())
     share, limit = whole / lasted_ns, case.thresholds["cpu_share"]
     took, lasted = (measures.with_unit(value, Unit.NANOSECONDS) for value in (whole, lasted_ns))
-    said = f"Looking took {measures.percent(share)} of one processor while the clock ran ({took} in {lasted})"
+    said = f"Observers used {measures.percent(share)} of one CPU (limit {measures.percent(limit)}): {took} in {lasted}"
     beside = ", ".join(name.partition(":")[2] for name, value in spent.items() if name != ABSOLUTE and value)
     if beside:
-        said += f", {beside} beside it included"
+        said += f", {beside} included"
     observed: dict[str, float | str | None] = {"cpu_share": share, "cpu_ns": whole}
     if share <= limit:
         return found(RULE, case, State.PASS, f"{said}.", observed=observed)
@@ -43,10 +43,10 @@ def check(case: Case) -> Finding:
         RULE,
         case,
         State.FAIL,
-        f"{said}: the load did not have that time, and what it did to the figure nobody knows.",
+        f"{said}: the load lost that time, with an unknown effect on the figure.",
         observed=observed,
         threshold={"cpu_share": limit},
-        relabel=f"measured by observers that took {measures.percent(share)} of a processor",
+        relabel=f"with observers that used {measures.percent(share)} of a CPU",
     )
 
 

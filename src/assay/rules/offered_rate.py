@@ -63,7 +63,7 @@ def applies(case: Case) -> str | None:
     """Open loads."""
     assert isinstance(case, TrialCase)
     is_open = any(client.load is not None for client in case.phase.clients)
-    return None if is_open else "a closed load: nobody promised a rate"
+    return None if is_open else "a closed load: no offered rate"
 
 
 def check(case: Case) -> Finding:
@@ -71,7 +71,7 @@ def check(case: Case) -> Finding:
     assert isinstance(case, TrialCase)
     offer = offered(case)
     if offer is None:
-        return found(RULE, case, State.UNVERIFIED, "No operation was due and done, so nothing is known of the rate.")
+        return found(RULE, case, State.UNVERIFIED, "No operation was due and done, so the rate is unknown.")
     limits, share = case.thresholds, offer.attained_share
     observed = {
         "attained_share": share,
@@ -81,7 +81,8 @@ def check(case: Case) -> Finding:
     }
     waited = measures.with_unit(offer.longest_wait_ns, Unit.NANOSECONDS)
     if share >= limits["attained_share"] and offer.backlog_s <= limits["backlog_s"]:
-        said = f"{measures.percent(share)} of the operations that were due were done; the longest wait to begin was {waited}."
+        limit = measures.percent(limits["attained_share"])
+        said = f"{measures.percent(share)} of the due operations done (limit {limit}); longest wait {waited}."
         return found(RULE, case, State.PASS, said, observed=observed)
     grows = offer.late_share >= limits["late_share"] or offer.backlog_s > limits["backlog_s"]
     return saturated(case, offer, observed) if grows else stalled(case, offer, observed)
@@ -96,8 +97,8 @@ def saturated(case: TrialCase, offer: Offer, observed: dict[str, float]) -> Find
         RULE,
         case,
         State.FAIL,
-        f"{asked} were offered and {attained} done ({share}): at the end {offer.backlog_s:.3g} s of arrivals had not begun."
-        " The longer it runs the longer each waits.",
+        f"{attained} done of {asked} offered ({share}); backlog of {offer.backlog_s:.3g} s at the end."
+        " The wait grows with the run.",
         severity=Severity.INVALIDATES if latency else severity(case),
         observed={**observed},
         threshold={**case.thresholds},
@@ -114,13 +115,13 @@ def stalled(case: TrialCase, offer: Offer, observed: dict[str, float]) -> Findin
         RULE,
         case,
         State.FAIL,
-        f"{left} of the operations that were due never began, though only {measures.percent(offer.late_share)} of the others were"
-        " late: a stall shortly before the end. Those that waited longest are in no latency.",
+        f"{left} of the due operations never began, and only {measures.percent(offer.late_share)} of the rest were late:"
+        " a stall before the end. The longest latencies are missing.",
         severity=severity(case),
         observed={**observed},
         threshold={**case.thresholds},
         bound=from_below(case),
-        relabel=f"with a stall at the end, {left} of what was due not begun",
+        relabel=f"with a stall at the end, {left} of the due operations not begun",
         evidence=EVIDENCE,
     )
 

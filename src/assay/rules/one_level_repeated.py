@@ -44,8 +44,8 @@ def applies(case: Case) -> str | None:
     if not isinstance(case, ComparisonCase):
         return "it judges comparisons"
     if not case.baseline or not case.candidate:
-        return "no run of one arm counts"
-    return None if levels(case) else "nothing tells in which boot the runs were, or how often their target was made"
+        return "one arm has no valid run"
+    return None if levels(case) else "boots and set-ups unknown"
 
 
 def check(case: Case) -> Finding:
@@ -58,19 +58,19 @@ def check(case: Case) -> Finding:
     threshold = {"of_a_level": float(least)}
     if not once:
         said = "; ".join(f"{level}{', in common' if level.common else ''}" for level in known)
-        return found(RULE, case, State.PASS, f"What the runs stand on, by arm: {said}.", observed=observed, threshold=threshold)
+        return found(RULE, case, State.PASS, f"Set-ups by arm: {said}.", observed=observed, threshold=threshold)
     ratio = case.comparison.ratio
     told = "; ".join(f"{level.name}: {level.baseline} of the baseline, {level.candidate} of the candidate" for level in once)
     return found(
         RULE,
         case,
         State.FAIL,
-        f"Each arm was measured on its own and on too few ({told}): {runs} runs of one are one sample of"
-        f" {words.level(case.comparison.candidate)}. The interval holds for what was measured, not for what is made next time.",
+        f"Too few set-ups per arm ({told}; at least {least}): {runs} runs of one are one sample of"
+        f" {words.level(case.comparison.candidate)}. The interval does not cover the next set-up.",
         observed=observed,
         threshold=threshold,
         bound=Bound(low=ratio.low, high=ratio.high, unit="ratio") if ratio is not None and ratio.low is not None else None,
-        relabel=f"of one {once[0].name} an arm" if min(once[0].baseline, once[0].candidate) == 1 else f"of few {once[0].name}s",
+        relabel=f"of one {once[0].name} per arm" if min(once[0].baseline, once[0].candidate) == 1 else f"of few {once[0].name}s",
         evidence=tuple(f"fact {key} of each run" for key in (BOOT, MADE)),
     )
 
@@ -110,7 +110,7 @@ RULE = Rule(
     scope=Scope.COMPARISON,
     severity=Severity.QUALIFIES,
     part="statistics",
-    short="set up too few times",
+    short="too few set-ups",
     needs=(),
     applies=applies,
     check=check,

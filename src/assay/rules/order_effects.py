@@ -36,10 +36,10 @@ ADVICE_OF_NOTEBOOKS = (
 )
 NOT_MIXED = "not interleaved"
 DRIFTED = {
-    Conclusion.MATTERS: ": a drift that matters by itself.",
-    Conclusion.IMMATERIAL: ": a drift, but too small to matter.",
-    Conclusion.EQUIVALENT: ": no drift that matters.",
-    Conclusion.UNDECIDED: ": whether there was a drift that matters is not decided.",
+    Conclusion.MATTERS: ": a relevant drift.",
+    Conclusion.IMMATERIAL: ": a drift below the smallest relevant effect.",
+    Conclusion.EQUIVALENT: ": no relevant drift.",
+    Conclusion.UNDECIDED: ": undecided whether the drift is relevant.",
 }
 
 
@@ -63,7 +63,7 @@ def check(case: Case) -> Finding:
         return in_sittings(case, [point for point in points if point.arm == 0])
     apart = abs(correlation([float(place) for place in places(points)], [float(point.arm) for point in points]))
     if len(points) > 2 and (apart > case.thresholds["separation"] or not case.comparison.interleaved):
-        statement = "The arms were measured one after the other and not mixed: a drift would look like a difference."
+        statement = "Arms measured one after the other, not mixed: a drift would look like a difference."
         observed, threshold = {"separation": apart}, {"separation": case.thresholds["separation"]}
         return found(RULE, case, State.FAIL, statement, observed=observed, threshold=threshold, short=NOT_MIXED)
     return judged(case, trend_of(points))
@@ -75,9 +75,9 @@ def judged(case: ComparisonCase, drift: Trend | None) -> Finding:
     least = case.comparison.matters_share * case.thresholds["rise_of_matters"]
     drifted = drift is not None and drift.p_value < p and abs(math.expm1(drift.rise)) > least
     rise = math.expm1(drift.rise) if drift else None
-    statement = "The arms were mixed, and time does not show in the figures."
+    statement = "Arms mixed, no drift over time."
     if drifted and rise is not None:
-        statement = f"The figure changed by {measures.percent(rise)} over the experiment; pairs take most of it out."
+        statement = f"Drift of {measures.percent(rise)} over the experiment (p < {p:g}); pairs remove most of it."
     return found(
         RULE,
         case,
@@ -97,7 +97,7 @@ def in_sittings(case: ComparisonCase, baseline: Sequence[Point]) -> Finding:
         groups.setdefault(point.sitting, []).append(math.exp(point.residual))
     drift = welch_ratio(groups[min(groups)], groups[max(groups)]) if len(groups) > 1 else None
     notebooks = case.comparison.factor == NOTEBOOK
-    apart = "The arms were not interleaved but measured in sittings of their own."
+    apart = "Arms not interleaved, but measured in separate sittings."
     return found(
         RULE,
         case,
@@ -120,18 +120,18 @@ def of_notebooks(case: ComparisonCase) -> str:
         for name, runs in zip(names, (case.baseline, case.candidate), strict=True)
         if (starts := [datetime.fromisoformat(run.started_utc).astimezone(UTC) for run, _ in runs])
     ]
-    return f"Nothing was interleaved between the two notebooks: runs started in {', in '.join(times)} (UTC)."
+    return f"The two notebooks are not interleaved: runs started in {', in '.join(times)} (UTC)."
 
 
 def said_of(drift: Contrast | None, case: ComparisonCase) -> str:
     """What going back to the first level showed, in words."""
     if drift is None:
         places = "notebooks" if case.comparison.factor == NOTEBOOK else "sittings"
-        return f"A drift between the {places} would look like a difference, and nothing would show it."
+        return f"A drift between the {places} would look like a difference, and remain invisible."
     wide = limits(drift, 0.95)
     conclusion = four_way(wide, limits(drift, 0.90), case.comparison.matters_share)
     change, low, high = (measures.percent(math.expm1(end)) for end in (drift.difference, *wide))
-    return f"Back at {case.comparison.baseline}, the figure had changed by {change} ({low} to {high}){DRIFTED[conclusion]}"
+    return f"Back at {case.comparison.baseline}, the figure changed by {change} ({low} to {high}){DRIFTED[conclusion]}"
 
 
 def by_hand(case: ComparisonCase) -> bool:
@@ -183,7 +183,7 @@ RULE = Rule(
     scope=Scope.COMPARISON,
     severity=Severity.INVALIDATES,
     part="statistics",
-    short="drifts with the order of runs",
+    short="drift over the experiment",
     needs=(),
     applies=comparisons_only,
     check=check,

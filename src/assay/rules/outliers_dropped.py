@@ -37,11 +37,11 @@ def check(case: Case) -> Finding:
     assert isinstance(case, ComparisonCase)
     counted, due = pairs.values(case), trials_due(case)
     gone = {number: why for number in due if number not in counted and (why := lost(case, number)) is not None}
-    told = f"{len(counted)} of {len(due)} trials that were due count"
+    told = f"{len(counted)} of {len(due)} due trials count"
     observed = {"due": len(due), "counted": len(counted), "without_figure": len(gone), "left_out": len(case.left_out)}
     if len(gone) > case.thresholds["lost_share"] * len(due):
-        statement = f"{told}; {len(gone)} have no figure and might have had any: {named(gone)}."
-        return found(RULE, case, State.FAIL, statement, observed=observed, relabel="of the trials that came through")
+        statement = f"{told}; {len(gone)} have no figure and could have any: {named(gone)}."
+        return found(RULE, case, State.FAIL, statement, observed=observed, relabel="of the surviving trials")
     first = {**counted, **dict(as_first_measured(case))}
     quiet, every = pairs.answer(case, counted), pairs.answer(case, first)
     if quiet is not None and every is not None and quiet.conclusion is not every.conclusion:
@@ -49,15 +49,17 @@ def check(case: Case) -> Finding:
             RULE,
             case,
             State.FAIL,
-            f"{told}: {quiet}. With what was measured before noise had it set aside or repeated: {every}.",
+            f"{told}: {quiet}. With the first measurements of trials that noise excluded or repeated: {every}.",
             observed=observed,
             bound=hull(quiet.bound, every.bound),
-            relabel="an answer of the quiet runs alone",
+            relabel="an answer of the undisturbed runs alone",
         )
-    said = told if len(counted) < len(due) else f"All {len(due)} trials that were due count"
+    said = told if len(counted) < len(due) else f"All {len(due)} due trials count"
     same = ""
     if first != counted and every is not None:
-        same = f"; with what noise set aside {'it is the same' if quiet is not None else f'it is {every}'}"
+        same = (
+            f"; with the runs that noise excluded {'the answer is the same' if quiet is not None else f'the answer is {every}'}"
+        )
     return found(RULE, case, State.PASS, f"{said}{same}{standing_apart(case, counted)}.", observed=observed)
 
 
@@ -76,7 +78,7 @@ def lost(case: ComparisonCase, number: int) -> str | None:
     if any(value_of(case, judged) is not None for judged in runs):
         return None
     if not runs:
-        return "is in the schedule and not in the notebook"
+        return "in the schedule, not in the notebook"
     last = max(runs, key=lambda judged: judged.run.attempt)
     return None if last.run.outcome is Outcome.INTERRUPTED else case.comparison.excluded.get(last.id, "has no figure")
 
@@ -121,7 +123,7 @@ def standing_apart(case: ComparisonCase, counted: pairs.Values) -> str:
     apart = [number for level in levels for number in far(case, level, counted)]
     rest = pairs.answer(case, {number: value for number, value in counted.items() if number not in apart}) if apart else None
     names = ", ".join(str(number) for number in apart[:MOST_NAMED])
-    return f"; far from the others, and kept: trial {names} (without: {rest})" if rest else ""
+    return f"; outliers kept: trial {names} (without: {rest})" if rest else ""
 
 
 def far(case: ComparisonCase, level: Value, counted: pairs.Values) -> list[int]:

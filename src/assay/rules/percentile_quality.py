@@ -25,9 +25,9 @@ def applies(case: Case) -> str | None:
     """Percentiles below the largest, of claims for which W01 does not ask for more."""
     assert isinstance(case, TrialCase)
     if not 0 < figures.PERCENTILES.get(case.measure.figure, 0.0) < 1:
-        return "no percentile"
+        return "not a percentile"
     if case.claim.regime is Regime.STEADY:
-        return "a steady percentile needs a hundred operations beyond it, which W01 sees to"
+        return "a steady percentile is W01's subject"
     return None
 
 
@@ -39,29 +39,27 @@ def check(case: Case) -> Finding:
         return of_several(case)
     count = counted(case, told=told)
     if count is None:
-        said = "The tool does not tell how many operations its percentile is of: have it report their number."
+        said = "The tool does not report its number of operations. Let it print that number."
         return found(RULE, case, State.UNVERIFIED, said)
     if not count:
-        return found(RULE, case, State.UNVERIFIED, "No operation was completed, so there is no percentile.")
+        return found(RULE, case, State.UNVERIFIED, "No completed operation, so no percentile.")
     share, confidence = figures.PERCENTILES[case.measure.figure], case.thresholds["confidence"]
     needed = least(share, confidence)
     observed, threshold = {"operations": float(count)}, {"operations": float(needed), **case.thresholds}
     if count >= needed:
-        return found(
-            RULE, case, State.PASS, f"{count:,} operations, {needed:,} are needed.", observed=observed, threshold=threshold
-        )
+        return found(RULE, case, State.PASS, f"{count:,} operations ({needed:,} needed).", observed=observed, threshold=threshold)
     bound = from_below(case, (count, share, confidence), told=told)
-    certain = f" With {100 * confidence:g} % confidence it is {in_words(bound)}." if bound else ""
+    certain = f" It is {in_words(bound)} ({100 * confidence:g} % confidence)." if bound else ""
     return found(
         RULE,
         case,
         State.FAIL,
-        f"{name(case)} of {count:,} operation{'s' * (count != 1)}: below {needed:,} none of them bounds it from above.{certain}",
+        f"{name(case)} of {count:,} operation{'s' * (count != 1)} ({needed:,} needed): no upper bound.{certain}",
         severity=severity(case.claim),
         observed=observed,
         threshold=threshold,
         bound=bound,
-        relabel=f"{name(case)} of no more than {count:,} operation{'s' * (count != 1)}",
+        relabel=f"{name(case)} of only {count:,} operation{'s' * (count != 1)}",
         evidence=("the tool's own count" if told else "L0 engine: histogram of all clients",),
     )
 
@@ -74,8 +72,8 @@ def of_several(case: TrialCase) -> Finding:
         RULE,
         case,
         State.FAIL,
-        f"{clients} programs each told a {name(case)} of their own, and the largest stands here: that of all their operations is"
-        f" {in_words(bound) or 'not known'}.",
+        f"{clients} programs report a {name(case)} each; the figure is the largest. The common {name(case)} is"
+        f" {in_words(bound) or 'unknown'}.",
         severity=severity(case.claim),
         observed={"programs": float(clients)},
         bound=bound,

@@ -32,8 +32,8 @@ def applies(case: Case) -> str | None:
     if case.measure.figure.startswith("latency_"):
         return None
     if case.measure.figure not in METRICS:
-        return "the figure is neither a rate nor a latency"
-    return "an open load: its rate is that of the schedule" if is_open(case) else None
+        return "neither a rate nor a latency"
+    return "an open load: its rate follows the schedule" if is_open(case) else None
 
 
 def is_open(case: TrialCase) -> bool:
@@ -47,13 +47,11 @@ def check(case: Case) -> Finding:
     window = measures.common_window(case.phase, case.observations, case.measure.operation)
     values = course(case, (window.from_ns, window.to_ns)) if window is not None and window.seconds > 0 else ()
     if window is None or len(values) < LEAST:
-        return found(RULE, case, State.UNVERIFIED, "How the figure went over time is known at too few points for a period.")
+        return found(RULE, case, State.UNVERIFIED, "Too few points over time for a period.")
     seen, limits = cycle(values), case.thresholds
     if seen is None or seen.correlation <= limits["correlation"] or seen.p_value >= limits["p"]:
         observed = {"correlation": seen.correlation, "p": seen.p_value} if seen else {}
-        return found(
-            RULE, case, State.PASS, f"No period shows in {len(values)} parts of {window.seconds:.3g} s.", observed=observed
-        )
+        return found(RULE, case, State.PASS, f"No period in {len(values)} parts of {window.seconds:.3g} s.", observed=observed)
     period_s = window.seconds / seen.turns
     observed = {
         "period_s": period_s,
@@ -66,7 +64,7 @@ def check(case: Case) -> Finding:
     if seen.turns < limits["periods"] and seen.off_share > limits["off_share"]:
         return too_few(case, seen, each, observed)
     off = measures.percent(seen.off_share)
-    said = f"It rises and falls every {each}; over {seen.turns:.3g} such periods that changes a mean by {off} at most."
+    said = f"Period {each}; {seen.turns:.3g} periods change a mean by {off} at most."
     return found(RULE, case, State.PASS, said, observed=observed)
 
 
@@ -94,8 +92,8 @@ def too_few(case: TrialCase, seen: Cycle, each: str, observed: dict[str, float])
         RULE,
         case,
         State.FAIL,
-        f"It rises and falls every {each}, and only {seen.turns:.2g} such periods were measured. Where in the period it begins"
-        f" and ends changes a mean by up to {measures.percent(seen.off_share)}.",
+        f"Period {each}, and only {seen.turns:.2g} periods measured (at least {case.thresholds['periods']:g})."
+        f" A partial period changes a mean by up to {measures.percent(seen.off_share)}.",
         severity=Severity.QUALIFIES if steady else Severity.NOTES,
         observed=observed,
         threshold={**case.thresholds},

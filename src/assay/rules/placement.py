@@ -21,7 +21,7 @@ from assay.records import Finding, Path, Scope, Severity, State
 from assay.rulekit.findings import found
 
 NETWORK = ("nfs", "cifs", "smb", "9p", "ceph", "lustre")
-WORDS = {"block": "the disk's completions", "net_rx": "the packets that came in"}
+WORDS = {"block": "the disk's completions", "net_rx": "the received packets"}
 
 
 def applies(case: Case) -> str | None:
@@ -33,8 +33,8 @@ def applies(case: Case) -> str | None:
     few = cpus is not None and cpus <= case.thresholds["busiest_times"]
     several = nodes > 1 or over_network(case) or (queues or 0) > 1
     if not several:
-        return "one memory node, and no device with more than one queue: there is nothing to place"
-    return f"one memory node and {cpus:.0f} processors: nothing can pile up" if nodes <= 1 and few else None
+        return "one memory node, and no device with several queues"
+    return f"one memory node and {cpus:.0f} CPUs" if nodes <= 1 and few else None
 
 
 def check(case: Case) -> Finding:
@@ -43,13 +43,13 @@ def check(case: Case) -> Finding:
     observed: dict[str, float | str | None] = {"nodes": largest(case, "nodes"), "remote_share": remote(case)}
     wrong = [*far(case), *piled(case, observed)]
     if not wrong:
-        said = "Memory, threads and interrupts were where they belong."
+        said = "Memory, threads and interrupts well placed."
         return found(RULE, case, State.PASS, said, observed=observed, threshold={**case.thresholds})
     return found(
         RULE,
         case,
         State.FAIL,
-        f"The work was not where it belongs: {'; '.join(wrong)}. Another placement gives another figure.",
+        f"Poor placement: {'; '.join(wrong)}. Another placement gives another figure.",
         observed=observed,
         threshold={**case.thresholds},
         evidence=("placement:/proc/softirqs, /sys/devices/system/node",),
@@ -60,11 +60,12 @@ def far(case: TrialCase) -> Iterator[str]:
     """Memory and threads on another node."""
     share = remote(case)
     if share is not None and share > case.thresholds["remote_share"]:
-        yield f"{measures.percent(share)} of the memory that was asked for came from another node"
+        limit = measures.percent(case.thresholds["remote_share"])
+        yield f"{measures.percent(share)} of the allocated memory came from another node (limit {limit})"
     for series in case.observations.over_time(case.phase.name, "placement", "far_threads"):
         away = ladder.value_after(series, case.phase.end_ns)
         if away:
-            yield f"{away:.0f} threads ran on another node than that of {series.subject.partition(':')[2]}"
+            yield f"{away:.0f} threads ran on another node than {series.subject.partition(':')[2]}"
 
 
 def piled(case: TrialCase, observed: dict[str, float | str | None]) -> Iterator[str]:
@@ -78,7 +79,7 @@ def piled(case: TrialCase, observed: dict[str, float | str | None]) -> Iterator[
         times = busiest * each[kind] / every
         observed[f"busiest_{kind}_times"] = times
         if times > case.thresholds["busiest_times"]:
-            yield f"one processor had {measures.percent(busiest / every)} of {words}, {times:.3g} times its share"
+            yield f"one CPU handled {measures.percent(busiest / every)} of {words}, {times:.3g} times its share"
 
 
 def remote(case: TrialCase) -> float | None:

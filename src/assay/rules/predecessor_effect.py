@@ -38,8 +38,8 @@ def applies(case: Case) -> str | None:
         return "it judges comparisons"
     values = pairs.values(case)
     if any(value <= 0 for value in values.values()):
-        return "a figure is 0, so there are no ratios between runs"
-    return None if dependences(case) else "too few runs for groups by the trial before"
+        return "a figure is 0, so ratios are undefined"
+    return None if dependences(case) else "too few runs for groups by the preceding trial"
 
 
 def check(case: Case) -> Finding:
@@ -50,18 +50,18 @@ def check(case: Case) -> Finding:
     apart = math.expm1(worst.found.apart)
     observed, threshold = {"before_p": worst.p_value, "apart_share": apart}, {"p": p, "apart_share": least}
     if worst.p_value >= p or apart <= least:
-        said = f"Which trial ran just before does not show in the figures (p = {worst.p_value:.2g})."
+        said = f"No effect of the preceding trial (p = {worst.p_value:.2g})."
         return found(RULE, case, State.PASS, said, observed=observed, threshold=threshold)
     return found(
         RULE,
         case,
         State.FAIL,
-        f"The figure depends on which trial ran just before: by its {worst.path} it differs by {measures.percent(apart)}"
+        f"Effect of the preceding trial: {measures.percent(apart)} by its {worst.path}"
         f" (p = {worst.p_value:.2g}). {without(case, worst)}",
         observed=observed,
         threshold=threshold,
         bound=bound(case, worst),
-        relabel="depends on the trial before",
+        relabel="depends on the preceding trial",
     )
 
 
@@ -69,7 +69,7 @@ def without(case: ComparisonCase, worst: Dependence) -> str:
     """What the ratio is with the predecessors taken out."""
     low, high = (math.exp(end) for end in interval(worst.found.strata, 0.95))
     value = math.exp(worst.found.strata.difference)
-    return f"With that taken out, {names.level(case.comparison.candidate)} has {value:.3g} times ({low:.3g} to {high:.3g})."
+    return f"Without it {names.level(case.comparison.candidate)} has {value:.3g} times ({low:.3g} to {high:.3g})."
 
 
 def bound(case: ComparisonCase, worst: Dependence) -> Bound:
@@ -108,7 +108,7 @@ RULE = Rule(
     scope=Scope.COMPARISON,
     severity=Severity.QUALIFIES,
     part="statistics",
-    short="depends on the run before",
+    short="depends on the preceding trial",
     needs=(),
     applies=applies,
     check=check,

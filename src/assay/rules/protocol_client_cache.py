@@ -25,16 +25,14 @@ def check(case: Case) -> Finding:
     asked = served.rose(case.phase, case.observations, "requests")
     if done is None or asked is None:
         lacking = (
-            "how many operations the clients did"
+            "operations of the clients"
             if done is None
-            else "how many requests the server answered (server.requests: a command that prints it)"
+            else "requests at the server (server.requests: a command that prints them)"
         )
-        return found(RULE, case, State.UNVERIFIED, f"It is not known {lacking}, so a cache of the client cannot be told.")
+        return found(RULE, case, State.UNVERIFIED, f"Client cache unknown: no count of {lacking}.")
     observed = {"operations": done, "requests": asked, "ratio": done / max(1.0, asked)}
     if done <= case.thresholds["ratio"] * asked:
-        said = (
-            f"The clients did {done:,.0f} operations, the server answered {asked:,.0f} requests: no answer came from the client."
-        )
+        said = f"{done:,.0f} operations of the clients, {asked:,.0f} requests at the server: no answer from a client cache."
         return found(RULE, case, State.PASS, said, observed=observed)
     return answered_itself(case, asked / done, observed)
 
@@ -48,13 +46,13 @@ def answered_itself(case: TrialCase, share: float, observed: dict[str, float]) -
         RULE,
         case,
         State.FAIL,
-        f"The clients did {observed['operations']:,.0f} operations, the server answered {observed['requests']:,.0f} requests:"
-        " the rest was answered by a cache of the client.",
+        f"{observed['operations']:,.0f} operations of the clients, {observed['requests']:,.0f} requests at the server:"
+        " the rest came from a client cache.",
         severity=Severity.INVALIDATES if below else Severity.NOTES,
         observed={**observed},
         threshold={"ratio": case.thresholds["ratio"]},
         bound=bound,
-        relabel=f"answers{told_rate(case)} of the client's own cache; share of the server {measures.percent(share)}{rate}",
+        relabel=f"answers{told_rate(case)} from the client's own cache; server share {measures.percent(share)}{rate}",
     )
 
 

@@ -17,13 +17,13 @@ from assay.catalogue import Case, Rule, TrialCase
 from assay.records import Client, Direction, Finding, QueueTotal, Scope, Severity, State, Tier
 from assay.rulekit.findings import found, held_back
 
-LABEL = "by threads of the kernel (iou-wrk)"
+LABEL = "by kernel worker threads (io-wq)"
 
 
 def applies(case: Case) -> str | None:
     """Phases whose clients used io_uring."""
     assert isinstance(case, TrialCase)
-    return None if queues(case) else "no request went through io_uring"
+    return None if queues(case) else "no io_uring requests"
 
 
 def check(case: Case) -> Finding:
@@ -33,9 +33,9 @@ def check(case: Case) -> Finding:
     depth = max(queue.depth for queue in queues(case))
     observed = {"punted_threads": float(threads), "depth": float(depth)}
     if not any(queue.punted for queue in queues(case)):
-        return found(RULE, case, State.PASS, "No thread of the kernel did requests of io_uring.", observed=observed)
+        return found(RULE, case, State.PASS, "No io_uring request was offloaded to a kernel thread.", observed=observed)
     if flushed_in_ring(case) and case.phase.directions.get(case.measure.operation) is not Direction.FLUSH:
-        said = "Threads of the kernel did the flushes, as always; whether they did other requests too cannot be told."
+        said = "Flushes were offloaded to kernel threads, as always; other requests cannot be separated."
         return found(RULE, case, State.UNVERIFIED, said, observed=observed)
     return by_threads(case, threads, observed)
 
@@ -43,13 +43,13 @@ def check(case: Case) -> Finding:
 def by_threads(case: TrialCase, threads: int, observed: dict[str, float]) -> Finding:
     """The failure: of a flush, which always goes that way, and of a figure that is called nobody's, it is only a note."""
     always = case.phase.directions.get(case.measure.operation) is Direction.FLUSH
-    who = "A thread" if threads == 1 else f"{threads} threads"
+    who = "1 kernel worker thread" if threads == 1 else f"{threads} kernel worker threads"
     return found(
         RULE,
         case,
         State.FAIL,
-        f"{who} of the kernel (iou-wrk) did requests of io_uring, because the target cannot do them without waiting: what was"
-        " measured is those threads as much as the target, which other calls may find several times faster.",
+        f"io_uring requests were offloaded to {who} (io-wq): the figure describes these threads as much as the target."
+        ' Compare with ioengine = "psync".',
         severity=Severity.NOTES if always or case.claim.tier is Tier.AS_IS else Severity.QUALIFIES,
         observed={**observed},
         bound=held_back(case),

@@ -29,8 +29,8 @@ def applies(case: Case) -> str | None:
         return why
     below = case.claim.tier in (Tier.DEVICE, Tier.SERVER_CACHE) or case.claim.regime is Regime.COLD
     if not below:
-        return "neither a layer below the client's cache nor cold is claimed"
-    return "direct reads pass the client's page cache by" if knob(case, "direct") is True else None
+        return "no claim of cold caches or of a layer below the client's cache"
+    return "direct reads bypass the client's page cache" if knob(case, "direct") is True else None
 
 
 def check(case: Case) -> Finding:
@@ -40,28 +40,28 @@ def check(case: Case) -> Finding:
     who = f"phase {writer.name}" if writer else "the same phase"
     resident, hits = case.phase.cached_share_before, hit_share(case)
     if case.phase.data_files and writer is None and not mixed:
-        return found(RULE, case, State.PASS, "No earlier phase of this trial wrote the files that were read.")
+        return found(RULE, case, State.PASS, "No earlier phase of this trial wrote these files.")
     observed: dict[str, float | str | None] = {"writer": who, "resident_share_before": resident, "hit_share": hits}
     if hits is not None and hits <= case.thresholds["hit_share"]:
-        said = "Storage was made to read all that was asked, whoever had written the files."
+        said = "Storage read all requested bytes, whoever wrote the files."
         return found(RULE, case, State.PASS, said, observed=observed)
     if writer is not None and resident is not None and resident > case.thresholds["resident_share"]:
         return primed(case, who, resident, observed)
     unknown = doubt(case, writer, mixed=mixed)
     if unknown or resident is None:
         return found(RULE, case, State.UNVERIFIED, f"{unknown}.", observed=observed)
-    dropped = f"only {measures.percent(resident)} of them was in memory before the clock"
-    return found(RULE, case, State.PASS, f"The same client had written the files ({who}), but {dropped}.", observed=observed)
+    dropped = f"only {measures.percent(resident)} was in memory before the clock"
+    return found(RULE, case, State.PASS, f"The same client wrote the files ({who}), but {dropped}.", observed=observed)
 
 
 def doubt(case: TrialCase, writer: Phase | None, *, mixed: bool) -> str | None:
     """What is not known of reads that memory answered in part; None where the files were dropped after they were written."""
     if not case.phase.data_files:
-        return "The phase names no data files, so who wrote them is not known"
+        return "The phase names no data files, so their writer is unknown"
     if mixed:
-        return "This phase writes the files that it reads: which of its reads its own writes answered is not known"
+        return "This phase writes the files that it reads, so its own cache hits cannot be separated"
     if writer is not None and case.phase.cached_share_before is None:
-        return f"The same client had written the files (phase {writer.name}); what memory still held of them nobody saw"
+        return f"The same client wrote the files (phase {writer.name}); their share in memory is unknown"
     return None
 
 
@@ -89,21 +89,21 @@ def hit_share(case: TrialCase) -> float | None:
 
 def primed(case: TrialCase, who: str, resident: float, observed: dict[str, float | str | None]) -> Finding:
     """The failure: the files were in memory because this client had put them there."""
-    asked_cold = " though the phase was to be cold," if case.phase.cache_asked == "cold" else ""
+    asked_cold = " although cold was requested," if case.phase.cache_asked == "cold" else ""
     hits = observed["hit_share"]
     share = measures.percent(resident)
     return found(
         RULE,
         case,
         State.FAIL,
-        f"The same client had written the files ({who}), and nothing was dropped since:{asked_cold} {share} of them was in memory"
-        " before the clock. These reads say what memory holds, not what storage does.",
+        f"The same client wrote the files ({who}) without a drop since:{asked_cold} {share} was in memory"
+        " before the clock. These reads measure memory, not storage.",
         severity=Severity.INVALIDATES,
         part="regime" if case.claim.tier not in (Tier.DEVICE, Tier.SERVER_CACHE) else RULE.part,
         observed=observed,
         threshold={"resident_share": case.thresholds["resident_share"]},
         bound=at_most(case, 1 - hits) if isinstance(hits, float) else None,
-        relabel=f"read{told_rate(case)} of what the same client had just written",
+        relabel=f"read{told_rate(case)} of data that the same client had just written",
         evidence=("earlier phases of the run",),
     )
 

@@ -26,8 +26,8 @@ def applies(case: Case) -> str | None:
     if why := reads_only(case):
         return why
     if not case.measure.operation.startswith(RANDOM):
-        return "not a random read: reading ahead is meant"
-    return "direct reads are not read ahead" if knob(case, "direct") is True else None
+        return "not a random read: read-ahead is intended"
+    return "direct reads have no read-ahead" if knob(case, "direct") is True else None
 
 
 def check(case: Case) -> Finding:
@@ -35,8 +35,8 @@ def check(case: Case) -> Finding:
     assert isinstance(case, TrialCase)
     asked, read = ladder.asked_bytes(case.phase, case.observations, Direction.READ), read_bytes(case)
     if not asked or read is None:
-        lacking = "how many bytes the load asked for" if not asked else "what storage was made to read"
-        return found(RULE, case, State.UNVERIFIED, f"It is not known {lacking}.")
+        lacking = "Requested bytes" if not asked else "Bytes read from storage"
+        return found(RULE, case, State.UNVERIFIED, f"{lacking} unknown.")
     ahead = read_ahead(case)
     observed: dict[str, float | str | None] = {
         "ratio": read / asked,
@@ -45,9 +45,9 @@ def check(case: Case) -> Finding:
         "read_ahead_kb": ahead,
     }
     if asked < case.thresholds["least_bytes"]:
-        said = f"{in_bytes(asked)} asked are too few to be told from the file system's own reads."
+        said = f"{in_bytes(asked)} requested are too few to separate from the file system's own reads."
         return found(RULE, case, State.UNVERIFIED, said, observed=observed)
-    told = f"For {in_bytes(asked)} asked, storage read {in_bytes(read)}, {read / asked:.2f} bytes for each byte"
+    told = f"Storage read {in_bytes(read)} for {in_bytes(asked)} requested, {read / asked:.2f} bytes per byte"
     if read <= case.thresholds["ratio"] * asked:
         return found(RULE, case, State.PASS, f"{told}.", observed=observed)
     may = f" (read-ahead of the devices: {ahead} KiB)" if ahead else ""
@@ -55,10 +55,10 @@ def check(case: Case) -> Finding:
         RULE,
         case,
         State.FAIL,
-        f"{told}: it was read ahead{may}, or in whole pages. The device did another workload than these random reads.",
+        f"{told} (limit {case.thresholds['ratio']:g}): read-ahead{may} or whole pages. The device did other reads.",
         observed=observed,
         threshold={"ratio": case.thresholds["ratio"]},
-        relabel=f"storage read {read / asked:.1f} bytes for each byte asked",
+        relabel=f"storage read {read / asked:.1f} bytes per byte requested",
     )
 
 

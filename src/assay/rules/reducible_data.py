@@ -35,7 +35,7 @@ def check(case: Case) -> Finding:
     assert isinstance(case, TrialCase)
     direction = case.phase.directions[case.measure.operation]
     if not any(item.value for item in extents(case, "encoded_bytes")):
-        said = "Whether the file system stores the data encoded, nobody saw (FIEMAP of the data files)."
+        said = "Encoding of the stored data unknown (FIEMAP of the data files)."
         return found(RULE, case, State.UNVERIFIED, said)
     encoded = ladder.encoded_bytes(case.phase, case.observations)
     held = ladder.total(item.value[-1] for item in extents(case, "file_bytes") if item.value)
@@ -49,14 +49,14 @@ def check(case: Case) -> Finding:
         "device_bytes": step.raw_bytes if step else None,
     }
     if not asked or step is None or asked < case.thresholds["least_bytes"]:
-        said = f"{measures.percent(share)} of the data is stored encoded; in how many bytes of the device is not known."
+        said = f"{measures.percent(share)} of the data is stored encoded; its size on the device is unknown."
         return found(RULE, case, State.UNVERIFIED, said, observed=observed)
     if step.raw_bytes * case.thresholds["ratio"] < asked:
         return reduced(case, asked, step, observed)
     if step.bytes * case.thresholds["ratio"] < asked:
-        said = f"Others moved so much on {step.device} that it is not known in how many bytes the data are stored."
+        said = f"{step.device}: too much I/O of other processes to see the stored size of the data."
         return found(RULE, case, State.UNVERIFIED, said, observed=observed)
-    said = f"The data are stored encoded, in as many bytes as they have: {step.device} moved {in_bytes(step.raw_bytes)}."
+    said = f"Data stored encoded without being smaller: {step.device} moved {in_bytes(step.raw_bytes)}."
     return found(RULE, case, State.PASS, said, observed=observed)
 
 
@@ -128,16 +128,16 @@ def as_it_is(case: TrialCase, share: float) -> Finding:
     observed: dict[str, float | str | None] = {"encoded_share": share}
     ways = poverty(case)
     if not ways:
-        return found(RULE, case, State.PASS, "The file system stores the data as they are.", observed=observed)
+        return found(RULE, case, State.PASS, "Data stored unencoded.", observed=observed)
     return found(
         RULE,
         case,
         State.FAIL,
-        f"The data are {' and '.join(ways)}; the file system stores them as they are, but what is below the lowest visible device"
-        " may not (an array, a hypervisor, the disk itself).",
+        f"Data are {' and '.join(ways)}; the file system stores them unencoded, but layers below may reduce them"
+        " (an array, a hypervisor, the disk itself).",
         severity=Severity.NOTES,
         observed=observed,
-        relabel=f"of data that could be made smaller ({', '.join(ways)})",
+        relabel=f"of reducible data ({', '.join(ways)})",
     )
 
 
@@ -147,19 +147,19 @@ def reduced(case: TrialCase, asked: float, step: ladder.Step, observed: dict[str
     moved_share, stored = measures.percent(share), measures.percent(float(observed["encoded_share"] or 0))
     what = f"{case.measure.operation.replace('_', ' ')}{told_rate(case)}"
     declared = bool(ways) and all(way.startswith("compressible") for way in ways)
-    of_what = f" of data that are {' and '.join(ways)}" if ways else ""
+    of_what = f" of data ({' and '.join(ways)})" if ways else ""
     rate = at_most(case, share)
     return found(
         RULE,
         case,
         State.FAIL,
-        f"{in_bytes(asked)}{of_what} passed the file system as {in_bytes(step.raw_bytes)} of {step.device}: it stores {stored} of"
-        f" the files encoded, so the device ran at {moved_share} of this rate at most.",
+        f"{in_bytes(asked)}{of_what} became {in_bytes(step.raw_bytes)} on {step.device} ({stored} of the files encoded):"
+        f" the device ran at {moved_share} of this rate at most.",
         severity=Severity.QUALIFIES if declared and rate else Severity.INVALIDATES,
         observed=observed,
         threshold={"ratio": case.thresholds["ratio"]},
         bound=rate,
-        relabel=f"{what} of data stored in {moved_share} of their size: the file system's compression, not the device",
+        relabel=f"{what} of data stored in {moved_share} of their size: file system compression, not the device",
     )
 
 

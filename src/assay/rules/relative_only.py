@@ -27,7 +27,7 @@ def applies(case: Case) -> str | None:
     """Comparisons of runs that count."""
     if not isinstance(case, ComparisonCase):
         return "it judges comparisons"
-    return None if case.baseline and case.candidate else "no run of one arm counts"
+    return None if case.baseline and case.candidate else "one arm has no valid run"
 
 
 def check(case: Case) -> Finding:
@@ -37,13 +37,13 @@ def check(case: Case) -> Finding:
     absolute = "; ".join(told(case, level) for level in (case.comparison.baseline, case.comparison.candidate))
     relative = read is not None and RELATIVE.search(read) is not None
     if not relative and kind is not None and kind.unit is not Unit.NONE:
-        return found(RULE, case, State.PASS, f"The ratio stands on {absolute}.")
-    why = f"The number that `{shortened(read or '')}` reads is relative already" if relative else "The figure has no unit"
+        return found(RULE, case, State.PASS, f"Absolute values: {absolute}.")
+    why = f"`{shortened(read or '')}` reads a relative number" if relative else "The figure has no unit"
     return found(
         RULE,
         case,
         State.FAIL,
-        f"{why} ({absolute}): to what, in what version, and how far its own baseline scattered is not in the notebook.",
+        f"{why} ({absolute}): its base, version and spread are not in the notebook.",
         relabel="a ratio of relative numbers" if relative else "a ratio of numbers without a unit",
     )
 

@@ -36,27 +36,27 @@ def applies(case: Case) -> str | None:
     """None for figures of runs that a lab made."""
     assert isinstance(case, TrialCase)
     if case.value is None:
-        return "there is no figure"
+        return "no figure"
     if case.measure.figure.startswith("@"):
-        return "the figure is not of the load but of a host"
-    return "the command was only watched" if any(place.target == WATCHED for place in case.run.places) else None
+        return "a figure of a host, not of the load"
+    return "the command was only observed" if any(place.target == WATCHED for place in case.run.places) else None
 
 
 def check(case: Case) -> Finding:
     """Fail (a note) where the figure cannot be read out of what is kept, or is another one by today's parser."""
     assert isinstance(case, TrialCase)
     if not case.phase.values:
-        words = "The figure is computed from counts and latencies that are kept with the run, each time it is judged."
+        words = "The figure is computed from stored counts and latencies."
         return found(RULE, case, State.PASS, words, observed={"kept": "counts, latencies, readings, series, facts"})
     printed = [client for client in case.phase.clients if client.printed is not None]
     if len(printed) < len(case.phase.clients):
-        words = "What the command printed was not kept, so its figure stands as it was read then."
+        words = "The command's output was not stored, so its figure cannot be read again."
         return found(RULE, case, State.UNVERIFIED, words)
     try:
         again = read_again(case, printed)
     except AssayError as error:
-        cut = " Of what it printed only the end is kept." if any(one.printed and one.printed.cut for one in printed) else ""
-        words = f"The figure cannot be read again out of what is kept of the command's output.{cut} {error}"
+        cut = " Only the end of the output is stored." if any(one.printed and one.printed.cut for one in printed) else ""
+        words = f"The figure cannot be read again from the stored output.{cut} {error}"
         return found(RULE, case, State.FAIL, words, observed={"read_then": len(case.phase.values), "read_now": 0.0})
     return compared(case, again)
 
@@ -67,11 +67,11 @@ def compared(case: TrialCase, again: Mapping[str, float]) -> Finding:
     other = [name for name in then if name not in again or not isclose(then[name], again[name], rel_tol=EXACT)]
     told = "; ".join(f"{name} was {then[name]:,.6g}, is now {again[name]:,.6g}" for name in other if name in again)
     gone = [name for name in other if name not in again]
-    lost = f"{', '.join(gone)} cannot be found again" if gone else ""
+    lost = f"{', '.join(gone)} missing now" if gone else ""
     words = (
-        f"Today's parser reads another figure out of the same output: {'; '.join(filter(None, (told, lost)))}."
+        f"Today's parser reads another figure from the same output: {'; '.join(filter(None, (told, lost)))}."
         if other
-        else "The figure was read once more out of the output that is kept, and is the same."
+        else "The stored output gives the same figure again."
     )
     observed = {"read_then": float(len(then)), "read_now": float(len(again)), "differing": float(len(other))}
     return found(RULE, case, State.FAIL if other else State.PASS, words, observed=observed, threshold={"differing": 0})

@@ -46,7 +46,7 @@ def applies(case: Case) -> str | None:
     assert isinstance(case, TrialCase)
     if why := data_only(case):
         return why
-    return None if any(True for _ in lines(case)) else "no limit is declared for what this measure uses"
+    return None if any(True for _ in lines(case)) else "no declared limit for this measure"
 
 
 def check(case: Case) -> Finding:
@@ -67,9 +67,7 @@ def check(case: Case) -> Finding:
         return above(case, line, said, observed)
     if ratio < case.thresholds["at_limit_share"]:
         return found(RULE, case, State.PASS, f"{said}.", observed=observed)
-    return found(
-        RULE, case, State.PASS, f"{said}: that is what limited it.", observed=observed, relabel=f"limited by {line.words}"
-    )
+    return found(RULE, case, State.PASS, f"{said}: that is the limiter.", observed=observed, relabel=f"limited by {line.words}")
 
 
 def above(case: TrialCase, line: Line, said: str, observed: dict[str, float | str | None]) -> Finding:
@@ -82,7 +80,7 @@ def above(case: TrialCase, line: Line, said: str, observed: dict[str, float | st
         RULE,
         case,
         State.FAIL,
-        f"{said}, more than it can carry ({measures.with_unit(line.allowed, line.unit)} with what is granted).{hint}",
+        f"{said} (allowed {measures.with_unit(line.allowed, line.unit)}).{hint}",
         severity=Severity.INVALIDATES if wrong else Severity.NOTES,
         observed={**observed},
         threshold={"allowed": line.allowed},
@@ -142,7 +140,7 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.INVALIDATES,
     part="tier",
-    short="above the link's limit",
+    short="above the declared limit",
     meaning=Meaning.LINK_LIMIT,
     needs=(),
     applies=applies,

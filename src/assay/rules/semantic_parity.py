@@ -58,7 +58,7 @@ def applies(case: Case) -> str | None:
     """None but where the comparison is of one target's own setting."""
     if not isinstance(case, ComparisonCase):
         return "it judges comparisons"
-    return f"what the target promises is the factor ({case.comparison.factor})" if is_own_setting(case) else None
+    return f"the guarantee is the factor ({case.comparison.factor})" if is_own_setting(case) else None
 
 
 def check(case: Case) -> Finding:
@@ -66,9 +66,7 @@ def check(case: Case) -> Finding:
     assert isinstance(case, ComparisonCase)
     arms = [values_of(case, runs) for runs in (case.baseline, case.candidate)]
     if not all(arms):
-        return found(
-            RULE, case, State.UNVERIFIED, "What an arm promises is not known: nothing was tried out, and no mount was seen."
-        )
+        return found(RULE, case, State.UNVERIFIED, "Guarantees of an arm unknown: nothing tried, and no mount options.")
     every = list(dict.fromkeys((*arms[0], *arms[1])))
     common = [key for key in every if key in arms[0] and key in arms[1]]
     unlike = [key for key in common if arms[0][key] != arms[1][key]]
@@ -76,11 +74,11 @@ def check(case: Case) -> Finding:
     weights = {key: weight(case, key, arms[0][key] | arms[1][key]) for key in unlike if key not in declared}
     worst = min(weights.values(), key=list(Severity).index, default=None)
     told = [f"{key.replace('_', ' ')}: {held(arms[0][key], arms[1][key])}" for key in weights]
-    by_file = f" {len(declared)} more differ, as the file declares." if declared else ""
+    by_file = f" {len(declared)} more differ, as declared." if declared else ""
     if worst is None:
-        words = f"Both arms promise the same in {len(common) - len(declared)} things that were tried out or seen.{by_file}"
+        words = f"Equal guarantees in {len(common) - len(declared)} points.{by_file}"
     else:
-        words = f"The arms do not promise the same. {'; '.join(told)}.{by_file}"
+        words = f"Different guarantees. {'; '.join(told)}.{by_file}"
     return found(
         RULE,
         case,
@@ -89,7 +87,7 @@ def check(case: Case) -> Finding:
         severity=worst or RULE.severity,
         observed={"compared": len(common), "differing": len(weights), "declared": len(declared)},
         threshold={"differing": 0},
-        relabel="comparison of systems that promise unlike things" if worst is Severity.INVALIDATES else None,
+        relabel="comparison of systems with different guarantees" if worst is Severity.INVALIDATES else None,
         evidence=tuple(f"{key}: {held(arms[0][key], arms[1][key])}" for key in common),
     )
 
@@ -162,7 +160,7 @@ RULE = Rule(
     scope=Scope.COMPARISON,
     severity=Severity.INVALIDATES,
     part="comparability",
-    short="the arms promise unlike things",
+    short="different guarantees",
     needs=(),
     applies=applies,
     check=check,

@@ -25,7 +25,7 @@ def applies(case: Case) -> str | None:
     """Everything that a server is asked to keep."""
     assert isinstance(case, TrialCase)
     if case.phase.directions.get(case.measure.operation) not in (Direction.WRITE, Direction.METADATA):
-        return "nothing is written"
+        return "no writes"
     return servers_only(case)
 
 
@@ -35,10 +35,8 @@ def check(case: Case) -> Finding:
     dirty = dirty_bytes(case)
     taken = served.moved(case.phase, case.observations, Direction.WRITE)
     if dirty is None or taken is None:
-        lacking = "which of its data are dirty (server.data)" if taken else "what the server gave to its kernel"
-        return found(
-            RULE, case, State.UNVERIFIED, f"It is not known {lacking}, so its answers cannot be held against its storage."
-        )
+        lacking = "Dirty data of the server (server.data)" if taken else "Writes of the server to its kernel"
+        return found(RULE, case, State.UNVERIFIED, f"{lacking} unknown, so its answers cannot be compared with its storage.")
     told = ladder.told_bytes(case.phase, Direction.WRITE)
     observed = {
         "acknowledged_bytes": told or taken.raw_bytes,
@@ -47,15 +45,15 @@ def check(case: Case) -> Finding:
         "flushes": served.flushes(case.phase, case.observations),
     }
     if told is None and taken.raw_bytes < case.thresholds["least_bytes"]:
-        said = f"The server made {measures.with_unit(taken.raw_bytes, Unit.BYTES)} dirty, too little to tell: do more."
+        said = f"The server dirtied only {measures.with_unit(taken.raw_bytes, Unit.BYTES)}: too little. Write more."
         return found(RULE, case, State.UNVERIFIED, said, observed=observed)
     share = 1 - min(1.0, max(0.0, taken.raw_bytes - max(0.0, dirty)) / (told or taken.raw_bytes))
     if share <= case.thresholds["early_share"]:
         return in_time(case, observed)
     if told is None and share < case.thresholds["all_share"]:
         said = (
-            f"{measures.percent(share)} of what the server wrote was still dirty: of a server with a log that may be sound."
-            " Let the clients say how many bytes were acknowledged."
+            f"{measures.percent(share)} of the server's writes was still dirty, which may be sound with a log."
+            " Let the clients report the acknowledged bytes."
         )
         return found(RULE, case, State.UNVERIFIED, said, observed=observed)
     return early(case, share, observed)
@@ -75,12 +73,12 @@ def early(case: TrialCase, share: float, observed: dict[str, float | None]) -> F
         RULE,
         case,
         State.FAIL,
-        f"Of {acked} that the server had acknowledged, {measures.percent(share)} was on no storage when the last answer came:"
-        f" {where}.",
+        f"{measures.percent(share)} of {acked} acknowledged was not stored at the last answer (limit"
+        f" {measures.percent(case.thresholds['early_share'])}): {where}.",
         severity=Severity.INVALIDATES if case.claim.durability is Durability.STABLE_MEDIA else Severity.NOTES,
         observed={**observed},
         threshold={"early_share": case.thresholds["early_share"]},
-        relabel=f"write{told_rate(case)} acknowledged from the server's memory: {measures.percent(share)} on no storage yet",
+        relabel=f"write{told_rate(case)} acknowledged from the server's memory: {measures.percent(share)} not stored yet",
     )
 
 
@@ -88,7 +86,7 @@ def in_time(case: TrialCase, observed: dict[str, float | None]) -> Finding:
     """A pass, with how often the device was flushed."""
     acked = measures.with_unit(observed["acknowledged_bytes"] or 0.0, Unit.BYTES)
     flushed = "" if observed["flushes"] is None else f"; its device completed {observed['flushes']:,.0f} flushes"
-    said = f"Of {acked} that the server had acknowledged, nothing to speak of was left in its memory{flushed}."
+    said = f"{acked} acknowledged, hardly anything left in the server's memory{flushed}."
     return found(RULE, case, State.PASS, said, observed=observed)
 
 

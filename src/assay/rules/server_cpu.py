@@ -24,32 +24,30 @@ def check(case: Case) -> Finding:
     seconds = (case.phase.end_ns - case.phase.start_ns) / 1e9
     cpus = served.at_arming(case.phase, case.observations, "cpus")
     if ran is None or busiest is None or seconds <= 0 or not cpus:
-        return found(RULE, case, State.UNVERIFIED, "The processor time of the server's processes is not known.")
+        return found(RULE, case, State.UNVERIFIED, "CPU time of the server's processes unknown.")
     if seconds < case.thresholds["seconds"]:
-        said = f"{seconds:.2g} s are too short to tell how busy the server was: run longer."
+        said = f"{seconds:.2g} s are too short for the server's CPU use. Run longer."
         return found(RULE, case, State.UNVERIFIED, said)
     all_of_it, thread = ran / (seconds * cpus * 1e9), busiest / (seconds * 1e9)
     observed = {"cpu_share": all_of_it, "busiest_thread_share": thread, "cpus": cpus, "seconds": seconds}
-    said = (
-        f"The server used {measures.percent(all_of_it)} of the {cpus:.0f} processors that it may use,"
-        f" its busiest thread was on a processor or ready for one {measures.percent(thread)} of the time"
-    )
     limits = case.thresholds
+    said = (
+        f"The server used {measures.percent(all_of_it)} of its {cpus:.0f} CPUs (limit {measures.percent(limits['cpu_share'])}),"
+        f" its busiest thread {measures.percent(thread)} of the time (limit {measures.percent(limits['thread_share'])})"
+    )
     if all_of_it <= limits["cpu_share"] and thread <= limits["thread_share"]:
-        return found(RULE, case, State.PASS, f"{said}: its processors were not the limit.", observed=observed)
-    what = "its processors" if all_of_it > limits["cpu_share"] else "one thread of it"
+        return found(RULE, case, State.PASS, f"{said}: its CPUs were not the limit.", observed=observed)
+    what = "its CPUs" if all_of_it > limits["cpu_share"] else "one of its threads"
     return found(
         RULE,
         case,
         State.FAIL,
-        f"{said}: {what} limited it, so nothing below can have been at its limit.",
+        f"{said}: {what} was the limit, so nothing below was.",
         severity=Severity.QUALIFIES if case.claim.tier is Tier.DEVICE else Severity.NOTES,
         observed=observed,
         threshold={name: limits[name] for name in ("cpu_share", "thread_share")},
         bound=held_back(case) if case.claim.tier is Tier.DEVICE else None,
-        relabel="limited by the processors of the server"
-        if all_of_it > limits["cpu_share"]
-        else "limited by one thread of the server",
+        relabel="limited by the CPUs of the server" if all_of_it > limits["cpu_share"] else "limited by one thread of the server",
     )
 
 

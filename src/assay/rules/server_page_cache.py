@@ -33,14 +33,14 @@ def check(case: Case) -> Finding:
     got = served.payload(case.phase, case.observations, Direction.READ)
     read = served.moved(case.phase, case.observations, Direction.READ)
     if not got or read is None:
-        lacking = "what the server made its storage read" if got else "how many bytes the clients got"
-        return found(RULE, case, State.UNVERIFIED, f"It is not known {lacking}, so the server's cache cannot be seen.")
+        lacking = "storage reads of the server" if got else "bytes received by the clients"
+        return found(RULE, case, State.UNVERIFIED, f"The server's cache is invisible: no count of {lacking}.")
     hits = 1 - min(1.0, read.raw_bytes / got)
     observed = {"hit_share": hits, "got_bytes": got, "read_bytes": read.raw_bytes, "resident_share_before": resident(case)}
     if case.claim.tier is Tier.SERVER_CACHE:
         return from_memory(case, hits, observed)
     if hits <= case.thresholds["hit_share"]:
-        said = f"The server's page cache answered nothing: {words(observed)}."
+        said = f"No hit in the server's page cache: {words(observed)}."
         return found(RULE, case, State.PASS, said, observed=observed)
     return remembered(case, hits, observed)
 
@@ -55,8 +55,8 @@ def words(observed: dict[str, float | None]) -> str:
     """How much went where."""
     got, read = (measures.with_unit(observed[name] or 0.0, Unit.BYTES) for name in ("got_bytes", "read_bytes"))
     before = observed["resident_share_before"]
-    known = "" if before is None else f"; {measures.percent(before)} of its data was in its memory before the clock"
-    return f"the clients got {got}, for which the server made its storage read {read}{known}"
+    known = "" if before is None else f"; {measures.percent(before)} of its data in its memory before the clock"
+    return f"the clients received {got}, the server read {read} from storage{known}"
 
 
 def remembered(case: TrialCase, hits: float, observed: dict[str, float | None]) -> Finding:
@@ -67,7 +67,7 @@ def remembered(case: TrialCase, hits: float, observed: dict[str, float | None]) 
         RULE,
         case,
         State.FAIL,
-        f"The server's page cache answered: {words(observed)}.",
+        f"Answered by the server's page cache: {words(observed)}.",
         severity=Severity.INVALIDATES if case.claim.tier is Tier.DEVICE else Severity.NOTES,
         observed={**observed},
         threshold={"hit_share": case.thresholds["hit_share"]},
@@ -80,13 +80,13 @@ def from_memory(case: TrialCase, hits: float, observed: dict[str, float | None])
     """A claim of the server's cache: fails where its storage was asked for more than noise."""
     limit = case.thresholds["hit_share"]
     if 1 - hits <= limit:
-        said = f"The server's memory answered, as claimed: {words(observed)}."
+        said = f"Answered by the server's memory, as claimed: {words(observed)}."
         return found(RULE, case, State.PASS, said, observed=observed)
     return found(
         RULE,
         case,
         State.FAIL,
-        f"Not all of it came from the server's memory, as is claimed: {words(observed)}.",
+        f"Not all from the server's memory, as claimed: {words(observed)}.",
         severity=Severity.INVALIDATES if hits <= limit else Severity.QUALIFIES,
         observed={**observed},
         threshold={"miss_share": limit},

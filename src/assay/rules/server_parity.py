@@ -25,9 +25,9 @@ from assay.rulekit.findings import found
 
 EARLY, ITSELF, REMEMBERED = "D04", "T09", "T02"
 LOOKED_AT = {
-    EARLY: "when a server acknowledges",
-    ITSELF: "what clients answer themselves",
-    REMEMBERED: "what a server remembers",
+    EARLY: "time of acknowledgement",
+    ITSELF: "client caching",
+    REMEMBERED: "server memory",
 }
 JUDGED = (State.PASS, State.FAIL)
 Seen = Mapping[str, float]
@@ -39,7 +39,7 @@ def applies(case: Case) -> str | None:
     assert isinstance(case, ComparisonCase)
     if not any(served.server(run) for run, _ in (*case.baseline, *case.candidate)):
         return "the targets name no server"
-    return f"what the server does is the factor ({case.comparison.factor})" if is_own_setting(case) else None
+    return f"the server's setting is the factor ({case.comparison.factor})" if is_own_setting(case) else None
 
 
 def check(case: Case) -> Finding:
@@ -53,22 +53,22 @@ def check(case: Case) -> Finding:
         for rule in sorted(known)
     }
     if not both:
-        said = f"Of both arms it is not known {', '.join(LOOKED_AT.values())}."
+        said = f"Unknown for both arms: {', '.join(LOOKED_AT.values())}."
         return found(RULE, case, State.UNVERIFIED, said, observed=observed)
     apart = list(differences(case, baseline, candidate))
     if not apart:
         alike = " and ".join(LOOKED_AT[rule] for rule in sorted(both))
-        return found(RULE, case, State.PASS, f"Both arms are alike in {alike}.", observed=observed)
+        return found(RULE, case, State.PASS, f"Both arms are alike: {alike}.", observed=observed)
     worst = min((severity for severity, _ in apart), key=list(Severity).index)
     return found(
         RULE,
         case,
         State.FAIL,
-        f"The servers did not do the same for an answer: {'; '.join(words for _, words in apart)}.",
+        f"The servers did different work for an answer: {'; '.join(words for _, words in apart)}.",
         severity=worst,
         observed=observed,
         threshold={"ratio_share": case.thresholds["ratio_share"], "memory_share": case.thresholds["memory_share"]},
-        relabel="a comparison of two promises, not of two speeds" if worst is Severity.INVALIDATES else None,
+        relabel="a comparison of two guarantees, not of two speeds" if worst is Severity.INVALIDATES else None,
     )
 
 
@@ -92,15 +92,15 @@ def differences(case: ComparisonCase, baseline: Seen, candidate: Seen) -> Iterat
     both = baseline.keys() & candidate.keys()
     if EARLY in both and baseline[EARLY] != candidate[EARLY]:
         which = "the candidate" if candidate[EARLY] > baseline[EARLY] else "the baseline"
-        yield Severity.INVALIDATES, f"{which} acknowledges before its data are on storage (D04), the other one after"
+        yield Severity.INVALIDATES, f"{which} acknowledges before storing its data (D04), the other arm after"
     if ITSELF in both:
         least, most = sorted((max(1.0, baseline[ITSELF]), max(1.0, candidate[ITSELF])))
         if most > (1 + case.thresholds["ratio_share"]) * least:
             each = f"{baseline[ITSELF]:.2f} operations in the baseline, {candidate[ITSELF]:.2f} in the candidate"
-            yield Severity.INVALIDATES, f"for each request clients did {each} (T09)"
+            yield Severity.INVALIDATES, f"per request clients did {each} (T09)"
     if REMEMBERED in both and abs(baseline[REMEMBERED] - candidate[REMEMBERED]) > case.thresholds["memory_share"]:
         shares = (measures.percent(arm[REMEMBERED]) for arm in (baseline, candidate))
-        yield Severity.QUALIFIES, "from the server's memory came {} in the baseline, {} in the candidate (T02)".format(*shares)
+        yield Severity.QUALIFIES, "{} from the server's memory in the baseline, {} in the candidate (T02)".format(*shares)
 
 
 RULE = Rule(

@@ -30,8 +30,8 @@ def applies(case: Case) -> str | None:
     """Operations of more than one client."""
     assert isinstance(case, TrialCase)
     if scheduled(case.phase) is not None:
-        return "an open load: every client is at work from T to the end of its schedule"
-    return None if len(case.phase.clients) > 1 else "one client starts and ends alone"
+        return "an open load: every client works from T to the end of its schedule"
+    return None if len(case.phase.clients) > 1 else "a single client"
 
 
 def check(case: Case) -> Finding:
@@ -41,7 +41,7 @@ def check(case: Case) -> Finding:
     asked = sum(concerns(case, client) for client in case.phase.clients)
     idle = asked - len(clients)
     if not clients or idle:
-        statement = f"{idle} of {asked} clients did no {case.measure.operation} at all."
+        statement = f"{idle} of {asked} clients did no {case.measure.operation}."
         return found(RULE, case, State.FAIL, statement, severity=Severity.INVALIDATES, observed={"idle_clients": float(idle)})
     spans = [(total.first_ns, total.last_ns) for _, total in clients]
     overlap = measures.overlap_share(spans)
@@ -57,7 +57,7 @@ def check(case: Case) -> Finding:
 def together(case: TrialCase, overlap: float, rates: Sequence[float], observed: dict[str, float]) -> Finding:
     """They worked together: a pass, or a note where some of them got far less done than others."""
     fair = fairness(rates)
-    said = f"All {len(rates)} clients worked together for {measures.percent(overlap)} of the time"
+    said = f"All {len(rates)} clients overlapped for {measures.percent(overlap)} of the time"
     observed = {**observed, "fairness": fair}
     if fair >= case.thresholds["fairness"]:
         return found(RULE, case, State.PASS, f"{said}.", observed=observed)
@@ -66,7 +66,8 @@ def together(case: TrialCase, overlap: float, rates: Sequence[float], observed: 
         RULE,
         case,
         State.FAIL,
-        f"{said}, but not alike: the slowest did {slowest} of what the fastest did in the same time (Jain's index {fair:.2f}).",
+        f"{said}, but unequally: the slowest did {slowest} of the fastest"
+        f" (Jain's index {fair:.2f}, limit {case.thresholds['fairness']:g}).",
         severity=Severity.NOTES,
         observed=observed,
         threshold={"fairness": case.thresholds["fairness"]},
@@ -91,13 +92,13 @@ def apart(case: TrialCase, overlap: float, observed: dict[str, float]) -> Findin
     skew, tail = (measures.with_unit(observed[name], Unit.NANOSECONDS) for name in ("start_skew_ns", "end_skew_ns"))
     bound = bracket(case)
     what = "percentile" if case.measure.figure in PERCENTILES else "rate"
-    known = f" With all of them at work the {what} is {in_words(bound)}." if bound else ""
+    known = f" With all clients the {what} is {in_words(bound)}." if bound else ""
     return found(
         RULE,
         case,
         State.FAIL,
-        f"The {clients} clients worked together for only {measures.percent(overlap)} of the time: starts were {skew} apart, ends"
-        f" {tail}.{known}",
+        f"The {clients} clients overlapped for only {measures.percent(overlap)} of the time (limit"
+        f" {measures.percent(case.thresholds['overlap_share'])}): starts {skew} apart, ends {tail}.{known}",
         severity=Severity.INVALIDATES if overlap < case.thresholds["invalid_overlap_share"] else Severity.QUALIFIES,
         observed={**observed},
         threshold={"overlap_share": case.thresholds["overlap_share"]},

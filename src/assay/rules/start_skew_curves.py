@@ -30,10 +30,10 @@ def applies(case: Case) -> str | None:
     """Comparisons of operations over a growing number of objects, with more than one client."""
     assert isinstance(case, ComparisonCase)
     if all(len(phase.clients) < 2 for run, _ in case.baseline if (phase := measures.phase_of(run, case.measure)) is not None):
-        return "one client is never accompanied"
+        return "a single client"
     least = case.thresholds["points"]
     if any(len(curves(arm, case)) < least for arm in (case.baseline, case.candidate)):
-        return "no curve was kept"
+        return "no curve"
     return None
 
 
@@ -48,7 +48,7 @@ def check(case: Case) -> Finding:
     if not false:
         known = [f"{place:,.0f}" for place in crossings(full, margin)]
         tail = f"the curves cross near {', '.join(known)} objects" if known else "the curves do not cross"
-        statement = f"With all clients at work ({len(full)} of {len(every)} points), {tail}."
+        statement = f"With all clients ({len(full)} of {len(every)} points) {tail}."
         return found(RULE, case, State.PASS, statement, observed=observed)
     places = ", ".join(f"{place:,.0f}" for place in false)
     bound = full_bound(full)
@@ -56,12 +56,12 @@ def check(case: Case) -> Finding:
         RULE,
         case,
         State.FAIL,
-        f"The curves seem to cross near {places} objects, but only where not all clients were at work: {len(full)} of"
-        f" {len(every)} points had all of them, and there they do not. No crossover is supported.",
+        f"The curves seem to cross near {places} objects, but only at points without all clients: {len(full)} of"
+        f" {len(every)} points have all, and do not cross. No crossover is supported.",
         observed={**observed, "false_crossings": places},
         threshold={"margin_share": margin},
         bound=bound,
-        relabel="no crossover: it lies where clients ran alone",
+        relabel="no crossover: it exists only where clients ran alone",
         evidence=("L0 engine: checkpoints of each client",),
     )
 

@@ -53,41 +53,43 @@ def check(case: Case) -> Finding:
         severity=severity if over else RULE.severity,
         observed={"steal_share": worst.steal, "worst_second_share": worst.worst_second, "run_delay_share": worst.waiting},
         threshold=dict(case.thresholds),
-        evidence=tuple(f"cpu:/proc/stat on {one.host}: steal {measures.percent(one.steal)} of processor time" for one in losses),
+        evidence=tuple(f"cpu:/proc/stat on {one.host}: steal {measures.percent(one.steal)} of CPU time" for one in losses),
     )
 
 
 def said(worst: Losses, over: list[str]) -> str:
     """The finding in words."""
     if over:
-        return (
-            f"The trial did not have its processors to itself: {'; '.join(over)}. The figure is that much worse than the system."
-        )
+        return f"CPU contention: {'; '.join(over)}. The result understates the system."
     second = "" if worst.worst_second is None else f", at most {measures.percent(worst.worst_second)} in any second"
     waited = "" if worst.waiting is None else measures.percent(worst.waiting)
-    waiting = f"; its threads waited at least {waited} of the time for a processor" if waited else ""
-    return f"Others took {measures.percent(worst.steal)} of the processor time under the clock{second}{waiting}."
+    waiting = f"; its threads waited for a CPU at least {waited} of the time" if waited else ""
+    return f"Steal {measures.percent(worst.steal)} of the CPU time during the clock{second}{waiting}."
 
 
 def exceeded(one: Losses, case: TrialCase) -> tuple[str, ...]:
     """Which thresholds a host is over, in words."""
     limits = case.thresholds
     lost = (
-        (one.steal, limits["steal_share"], "the hypervisor took {} of the processor time"),
-        (one.worst_second, limits["window_share"], "it took {} in the worst second"),
+        (one.steal, limits["steal_share"], "the hypervisor took {} of the CPU time (limit {})"),
+        (one.worst_second, limits["window_share"], "it took {} in the worst second (limit {})"),
         (
             one.waiting,
             limits["run_delay_share"],
-            "the load's threads stood ready without a processor for at least {} of the time",
+            "load threads waited for a CPU at least {} of the time (limit {})",
         ),
     )
-    return tuple(words.format(measures.percent(share)) for share, limit, words in lost if share is not None and share > limit)
+    return tuple(
+        words.format(measures.percent(share), measures.percent(limit))
+        for share, limit, words in lost
+        if share is not None and share > limit
+    )
 
 
 def unseen(case: TrialCase) -> Finding:
     """The finding where no host's processor time was seen."""
-    reason = case.observations.missing.get("cpu.steal_ns", "no observer saw the processors in this phase")
-    statement = f"Whether others took processor time from the trial is not known: {reason}."
+    reason = case.observations.missing.get("cpu.steal_ns", "CPUs not observed in this phase")
+    statement = f"CPU contention unknown: {reason}."
     return found(RULE, case, State.UNVERIFIED, statement, threshold=dict(case.thresholds))
 
 
@@ -168,7 +170,7 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.QUALIFIES,
     part="noise",
-    short="processor taken by others",
+    short="CPU contention",
     needs=("cpu.steal_ns",),
     applies=runs_only,
     check=check,

@@ -20,9 +20,9 @@ from assay.rulekit.findings import found
 ENDS = frozenset({"duration", "ops", "until_steady", "schedule", "round"})
 """Last parts of the paths of factors that are the end of the work itself."""
 WORDS = {
-    StopRule.TIME: "when their time was over",
-    StopRule.WORK: "when their work was done",
-    StopRule.STEADY: "when they were steady",
+    StopRule.TIME: "by time",
+    StopRule.WORK: "by work",
+    StopRule.STEADY: "by steady state",
 }
 ORDER = (StopRule.WORK, StopRule.TIME, StopRule.STEADY)
 Runs = Sequence[tuple[Run, Observations]]
@@ -42,7 +42,7 @@ def check(case: Case) -> Finding:
     assert isinstance(case, ComparisonCase)
     arms = [phases(case, runs) for runs in (case.baseline, case.candidate)]
     if not all(arms):
-        return found(RULE, case, State.UNVERIFIED, "What ended the runs is not known: one arm has no run that counts.")
+        return found(RULE, case, State.UNVERIFIED, "End of the runs unknown: one arm has no valid run.")
     ended = [Counter(stop for phase in arm for stop in ends(phase)) for arm in arms]
     tails = [max(tail_share(phase) for phase in arm) for arm in arms]
     observed = {
@@ -57,13 +57,12 @@ def check(case: Case) -> Finding:
     if len(kinds) == 1:
         said = f"All clients of both arms ended {WORDS[kinds.pop()]}{tail(case, max(tails))}."
         return found(RULE, case, State.PASS, said, observed=observed)
-    names = (f"of {case.comparison.baseline} {in_words(ended[0])}", f"of {case.comparison.candidate} {in_words(ended[1])}")
+    names = (f"{case.comparison.baseline}: {in_words(ended[0])}", f"{case.comparison.candidate}: {in_words(ended[1])}")
     return found(
         RULE,
         case,
         State.FAIL,
-        f"Not all clients ended in the same way: {'; '.join(names)}. One arm has the tail of its slowest part in its figure,"
-        " the other was stopped before.",
+        f"Clients ended in different ways: {'; '.join(names)}. Only one arm's figure includes the tail of its slowest part.",
         severity=severity(case),
         observed=observed,
         threshold={"ways_to_end": 1.0},
@@ -97,7 +96,7 @@ def tail(case: ComparisonCase, share: float) -> str:
     """What is to be known of the tail of fixed work, with its leading semicolon; empty where it is short."""
     if share <= case.thresholds["tail_share"]:
         return ""
-    return f"; for up to {measures.percent(share)} of a run the first of them had ended already"
+    return f"; the first client ended up to {measures.percent(share)} of a run before the last"
 
 
 def in_words(ended: Counter[StopRule]) -> str:

@@ -52,14 +52,14 @@ def check(case: Case) -> Finding:
     assert isinstance(case, TrialCase)
     most = max(used(case), key=lambda one: one.share, default=None)
     if most is None:
-        return found(RULE, case, State.UNVERIFIED, "What passed the limited device while the clock ran is not known.")
-    told = f"{measures.with_unit(most.per_s, most.unit)} of {most.limit.device} let through in {lasted(most)}"
+        return found(RULE, case, State.UNVERIFIED, "I/O of the limited device during the clock unknown.")
+    told = f"its {measures.with_unit(most.per_s, most.unit)} limit in the {lasted(most)} measured"
     observed = {"share": most.share, "seconds": most.seconds, "passed": most.amount}
     if most.share <= case.thresholds["share"]:
-        said = f"Of what the declared {told} {measures.percent(most.share)} was used."
+        said = f"{most.limit.device} served {measures.percent(most.share)} of {told}."
         return found(RULE, case, State.PASS, said, observed=observed)
-    times = measures.percent(most.share) if most.share < 2 else f"{most.share:.2g} times"
-    said = f"Of what the declared {told} {times} was used: on credit, before the limit was in force."
+    times = f"{measures.percent(most.share)} of" if most.share < 2 else f"{most.share:.2g} times"
+    said = f"{most.limit.device} served {times} {told}: burst credit, not the limit. Run for 2 s or longer."
     return found(
         RULE,
         case,
@@ -68,7 +68,7 @@ def check(case: Case) -> Finding:
         observed=observed,
         threshold={"share": case.thresholds["share"]},
         bound=bound(case, most),
-        relabel=f"on the throttle's credit: {times} of what {most.limit.device} lets through in {lasted(most)}",
+        relabel=f"burst credit: {times} the limit of {most.limit.device} in {lasted(most)}",
         evidence=(f"device:{most.limit.device}", "declared limit"),
     )
 
@@ -107,7 +107,7 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.QUALIFIES,
     part="regime",
-    short="on the throttle's credit",
+    short="burst credit",
     needs=(),
     applies=applies,
     check=check,

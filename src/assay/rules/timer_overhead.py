@@ -50,13 +50,13 @@ def applies(case: Case) -> str | None:
     """Latencies and rates of operations that our own engines timed."""
     assert isinstance(case, TrialCase)
     if case.phase.values:
-        return "an external tool's figures: what its clock costs is not known"
+        return "an external tool: cost of its clock unknown"
     if any(spec.kind == "null" for spec in case.experiment.workloads if spec.name == case.measure.workload):
-        return "the engine's own loop is what is measured"
+        return "the engine's own loop is the subject"
     if kind_of(case) is None:
-        return "the figure is neither a latency nor a rate"
+        return "neither a latency nor a rate"
     if kind_of(case) == "rate" and any(client.load is not None for client in case.phase.clients):
-        return "an open load: its rate is that of the schedule"
+        return "an open load: its rate follows the schedule"
     return None
 
 
@@ -73,7 +73,7 @@ def check(case: Case) -> Finding:
     buckets = latency.merged(case.observations, case.phase.name, case.measure.operation)
     middle = latency.percentile(buckets, 0.5)
     if not middle:
-        return found(RULE, case, State.UNVERIFIED, "No latency was recorded, so the cost of the clock cannot be held against it.")
+        return found(RULE, case, State.UNVERIFIED, "No latencies, so the cost of the clock has no reference.")
     cost, limit = cost_of(case), case.thresholds["cost_share"]
     low, high = min(1.0, cost.low_ns / middle), min(1.0, cost.high_ns / middle)
     observed = {"median_ns": middle, "least_ns": cost.low_ns, "most_ns": cost.high_ns, "least_share": low, "most_share": high}
@@ -81,11 +81,11 @@ def check(case: Case) -> Finding:
     if low > limit:
         return too_short(case, cost, middle, observed)
     if high <= limit:
-        said = f"Half of the operations took {each} or more; taking the time is at most {measures.percent(high)} of that."
+        said = f"Clock cost at most {measures.percent(high)} (limit {measures.percent(limit)}) of the median latency of {each}."
         return found(RULE, case, State.PASS, said, observed=observed)
     said = (
-        f"Half of the operations took less than {each}; taking the time is {measures.percent(low)} of that at least,"
-        f" {measures.percent(high)} at most. A workload `null` in the same trial says what a stamp costs here."
+        f"Clock cost between {measures.percent(low)} and {measures.percent(high)} (limit {measures.percent(limit)}) of the median"
+        f" latency of {each}. Add a workload `null` to the trial to measure it."
     )
     return found(RULE, case, State.UNVERIFIED, said, observed=observed)
 
@@ -134,13 +134,13 @@ def too_short(case: TrialCase, cost: Cost, middle_ns: float, observed: dict[str,
         RULE,
         case,
         State.FAIL,
-        f"Half of the operations took no more than {each}, and reading {source} is at least"
-        f" {measures.percent(observed['least_share'])} of that: the clock is measured along with them.",
+        f"Reading {source} costs at least {measures.percent(observed['least_share'])} (limit"
+        f" {measures.percent(case.thresholds['cost_share'])}) of the median latency of {each}: the clock is part of the figure.",
         observed={**observed},
         threshold={**case.thresholds},
         bound=held_back(case, cost.left_share(middle_ns)),
-        relabel=f"operations of {each} with the clock beside them",
-        evidence=("L0 engine: histogram, clock, processor time in user mode",),
+        relabel=f"operations of {each}, clock included",
+        evidence=("L0 engine: histogram, clock, CPU time in user mode",),
     )
 
 

@@ -28,28 +28,26 @@ def check(case: Case) -> Finding:
     whole = measures.whole_window(case.phase, case.measure.operation)
     window = measures.common_window(case.phase, case.observations, case.measure.operation) if is_steady(case) else whole
     if window is None or whole is None:
-        return found(RULE, case, State.UNVERIFIED, "No operation was completed, so the length of the run is not known.")
+        return found(RULE, case, State.UNVERIFIED, "No completed operation, so the length of the run is unknown.")
     limits = case.thresholds
     beyond = whole.count * TAILS.get(case.measure.figure, 1.0)
     short = [
-        f"it ran {window.seconds:.1f} s of {limits['seconds']:.0f} s" if window.seconds < limits["seconds"] else "",
-        f"it did {window.count:,.0f} of {limits['operations']:,.0f} operations" if window.count < limits["operations"] else "",
-        f"{beyond:,.0f} of {limits['tail_samples']:.0f} operations lie beyond the percentile"
+        f"{window.seconds:.1f} s (at least {limits['seconds']:.0f} s)" if window.seconds < limits["seconds"] else "",
+        f"{window.count:,.0f} operations (at least {limits['operations']:,.0f})" if window.count < limits["operations"] else "",
+        f"{beyond:,.0f} operations beyond the percentile (at least {limits['tail_samples']:.0f})"
         if beyond < limits["tail_samples"]
         else "",
     ]
     said = [text for text in short if text]
     observed = {"seconds": window.seconds, "operations": window.count, "samples_beyond": beyond}
     if not said:
-        return found(
-            RULE, case, State.PASS, f"It ran {window.seconds:.0f} s with {window.count:,.0f} operations.", observed=observed
-        )
+        return found(RULE, case, State.PASS, f"{window.seconds:.0f} s with {window.count:,.0f} operations.", observed=observed)
     never = window.seconds < limits["invalid_seconds"]
     return found(
         RULE,
         case,
         State.FAIL,
-        f"A steady figure is claimed, but {'in its steady rounds ' if is_steady(case) else ''}{'; '.join(said)}.",
+        f"Steady state claimed, but {'the steady rounds have ' if is_steady(case) else ''}{'; '.join(said)}.",
         severity=Severity.INVALIDATES if never else Severity.QUALIFIES,
         observed=observed,
         threshold={name: limits[name] for name in ("seconds", "operations", "tail_samples")},

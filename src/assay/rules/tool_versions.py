@@ -32,7 +32,7 @@ def check(case: Case) -> Finding:
     every = [one for arm in arms for one in arm]
     unknown = [part for part in (LAB, KERNEL) if not all(arms) or not all(part in one for one in every)]
     if unknown:
-        words = f"Not every run says its version of {' and '.join(unknown)}: what it is comparable with is not known."
+        words = f"Versions of {' and '.join(unknown)} missing in some runs."
         return found(RULE, case, State.UNVERIFIED, words)
     parts = sorted({part for one in every for part in one if all(part in another for another in every)})
     values = {part: [sorted({one[part] for one in arm}) for arm in arms] for part in parts}
@@ -40,7 +40,7 @@ def check(case: Case) -> Finding:
     pinned = ", ".join(f"{part} {shortened(values[part][0][0])}" for part in parts if part not in several)
     if several:
         listed = "; ".join(f"{part}: {told(values[part])}" for part in several)
-        words = f"More than one version was at work: {listed}. All else: {pinned}."
+        words = f"More than one version: {listed}. Equal: {pinned}."
     else:
         words = f"One version of everything: {pinned}."
     return found(

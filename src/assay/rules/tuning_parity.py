@@ -43,7 +43,7 @@ def applies(case: Case) -> str | None:
     if not isinstance(case, ComparisonCase):
         return "it judges comparisons"
     factor = case.comparison.factor
-    return None if factor == "target" else f"both arms are one target, and the factor ({factor}) is what is compared"
+    return None if factor == "target" else f"one target in both arms, and the factor is {factor}"
 
 
 def check(case: Case) -> Finding:
@@ -52,7 +52,7 @@ def check(case: Case) -> Finding:
     names = (str(case.comparison.baseline), str(case.comparison.candidate))
     specs = [next((spec for spec in case.experiment.targets if spec.name == name), None) for name in names]
     if specs[0] is None or specs[1] is None:
-        return found(RULE, case, State.UNVERIFIED, "The settings of an arm are not known: it is no target of the file.")
+        return found(RULE, case, State.UNVERIFIED, "Settings of an arm unknown: it is no target of the file.")
     changed = [changes(case, spec) for spec in specs if spec is not None]
     tried = [settings_tried(case, name) for name in names]
     more = max((0, 1), key=lambda arm: (len(changed[arm]), tried[arm]))
@@ -63,12 +63,12 @@ def check(case: Case) -> Finding:
         f"{name}: {len(those)} changed from their defaults{listed(those)}, {told(number)} tried"
         for name, those, number in zip(names, changed, tried, strict=True)
     )
-    verdict = f"{names[more]} was tuned and {names[1 - more]} left as it comes. " if lopsided else ""
+    verdict = f"{names[more]} was tuned, {names[1 - more]} was not. " if lopsided else ""
     return found(
         RULE,
         case,
         State.FAIL if lopsided else State.PASS,
-        f"{verdict}Settings of {words}.",
+        f"{verdict}Settings: {words}.",
         severity=Severity.QUALIFIES if searched else Severity.NOTES if lopsided else RULE.severity,
         observed={
             "baseline_changed": len(changed[0]),
@@ -123,7 +123,7 @@ RULE = Rule(
     scope=Scope.COMPARISON,
     severity=Severity.QUALIFIES,
     part="comparability",
-    short="one arm was tuned, the other was not",
+    short="only one arm was tuned",
     needs=(),
     applies=applies,
     check=check,

@@ -32,7 +32,7 @@ def applies(case: Case) -> str | None:
         return "it judges comparisons"
     kind = measures.figure_kind(case.measure.figure)
     if kind is None or kind.unit not in (Unit.NANOSECONDS, Unit.PER_S, Unit.BYTES_PER_S):
-        return "the figure is neither a latency nor a rate"
+        return "neither a latency nor a rate"
     if case.comparison.factor.rpartition(".")[2] in LOAD_FACTORS:
         return f"the load is the factor ({case.comparison.factor})"
     return None
@@ -46,13 +46,13 @@ def check(case: Case) -> Finding:
     loads = [mean_load(case, runs, load_of) for runs in (case.baseline, case.candidate)]
     first, second = loads
     if not first or not second:
-        return found(RULE, case, State.UNVERIFIED, "The load of an arm is not known: its runs carry no counts of operations.")
+        return found(RULE, case, State.UNVERIFIED, "Load of an arm unknown: no counts of operations.")
     share = max(first, second) / min(first, second) - 1
     threshold = case.thresholds["rate_share" if opened else "in_flight_share"]
     what = "operations a second" if opened else "operations in flight"
-    failed = share > threshold
-    words = f"The arms were loaded with {first:.3g} and {second:.3g} {what}, {measures.percent(share)} apart"
-    end = ": what differs may be the load." if failed else "."
+    failed, limit = share > threshold, measures.percent(threshold)
+    words = f"Load of the arms: {first:.3g} and {second:.3g} {what}, {measures.percent(share)} apart (limit {limit})"
+    end = ": the difference may come from the load." if failed else "."
     return found(
         RULE,
         case,
@@ -60,7 +60,7 @@ def check(case: Case) -> Finding:
         words + end,
         observed={"baseline": first, "candidate": second, "apart_share": share},
         threshold={"apart_share": threshold},
-        relabel="comparison at unlike loads" if failed else None,
+        relabel="comparison at different loads" if failed else None,
     )
 
 
@@ -110,7 +110,7 @@ RULE = Rule(
     scope=Scope.COMPARISON,
     severity=Severity.INVALIDATES,
     part="comparability",
-    short="the arms were loaded unlike",
+    short="different loads",
     needs=(),
     applies=applies,
     check=check,

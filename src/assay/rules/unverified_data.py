@@ -30,9 +30,9 @@ def applies(case: Case) -> str | None:
     assert isinstance(case, TrialCase)
     kind = next((spec.kind for spec in case.experiment.workloads if spec.name == case.measure.workload), "")
     if kind != KIND:
-        return f"the workload {kind} cannot know what should be there"
+        return f"the content of {kind} data is unknown"
     if knob(case, "file") is not None:
-        return "what should be in an existing file is not known"
+        return "the content of an existing file is unknown"
     if case.phase.directions.get(case.measure.operation) is Direction.FLUSH:
         return "a flush moves no data of its own"
     return None
@@ -50,15 +50,15 @@ def check(case: Case) -> Finding:
     looked = reads if how == "all" else reads / SAMPLE
     observed = {"looked_at": float(looked), "wrong": float(wrong), "share": 1.0 if how == "all" else 1 / SAMPLE}
     if not wrong:
-        told = "all of them" if how == "all" else f"about {looked:,.0f} of them, one in {SAMPLE}"
-        said = f"{reads:,} records were read back, {told} looked at: each was what had been written there."
+        told = "all" if how == "all" else f"about {looked:,.0f} (one in {SAMPLE})"
+        said = f"{reads:,} records read back, {told} checked, all correct."
         return found(RULE, case, State.PASS, said, observed=observed)
-    records = "One record" if wrong == 1 else f"{wrong:,} records"
+    records = "1 record" if wrong == 1 else f"{wrong:,} records"
     return found(
         RULE,
         case,
         State.FAIL,
-        f"{records} of {looked:,.0f} that were looked at did not hold what was written there: lost, old or damaged data.",
+        f"{records} of {looked:,.0f} checked differ from the written data: lost, old or damaged.",
         observed=observed,
         relabel="a rate of wrong data",
         evidence=tuple(f"{phase.name}: blocks that describe themselves, as {name} found them" for phase, name in readers),
@@ -88,10 +88,10 @@ def reads_of(phase: Phase) -> Iterator[tuple[Phase, str]]:
 def unlooked(case: TrialCase, how: str) -> str:
     """Why nobody looked, and how to have it looked at."""
     if how != "none":
-        return "What was written was never read back: add `read` to the operations of this workload."
+        return "Written data were never read back. Add `read` to the operations of this workload."
     if case.phase.directions.get(case.measure.operation) is Direction.READ:
-        return 'Nobody looked whether what was read is what was written: verify = "sample" looks at one record in 64.'
-    return 'Nobody looked whether what was written is there: verify = "sample", and a read after the write.'
+        return f'Data were not verified. Set verify = "sample" to check 1 record in {SAMPLE}.'
+    return 'Written data were not verified. Set verify = "sample" and read after the write.'
 
 
 RULE = Rule(
@@ -100,7 +100,7 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.INVALIDATES,
     part="evidence",
-    short="data not what was written",
+    short="data not verified",
     needs=(),
     applies=applies,
     check=check,

@@ -50,7 +50,7 @@ def check(case: Case) -> Finding:
         return switched(case, denied, stack, observed)
     if not stack or unknown:
         of_which = ", ".join(unknown) or "the devices below"
-        said = f"What the cache of {of_which} is, nobody read: use the observer environment (/sys/block/*/queue/write_cache)."
+        said = f"Cache of {of_which} unknown. Use the observer environment (/sys/block/*/queue/write_cache)."
         return found(RULE, case, State.UNVERIFIED, said, observed=observed)
     volatile = [one.device for one in stack if one.queue == BACK]
     if volatile:
@@ -58,11 +58,11 @@ def check(case: Case) -> Finding:
     doubtful = [one.device for one in stack if one.driver is None]
     if doubtful:
         said = (
-            f"{' over '.join(doubtful)} says `write through`; whether it is so or was set by hand, its driver does not tell:"
-            " ask the device (hdparm -W, sdparm --get WCE, nvme id-ctrl: vwc)."
+            f"{' over '.join(doubtful)} reports `write through`, without confirmation by its driver."
+            " Ask the device (hdparm -W, sdparm --get WCE, nvme id-ctrl: vwc)."
         )
         return found(RULE, case, State.UNVERIFIED, said, observed=observed)
-    said = f"{' over '.join(one.device for one in stack)} has no volatile cache, by its queue and by its driver."
+    said = f"{' over '.join(one.device for one in stack)}: no volatile cache by queue and driver."
     return found(RULE, case, State.PASS, said, observed=observed)
 
 
@@ -77,9 +77,9 @@ def contradicted(one: Cache, stack: tuple[Cache, ...]) -> str | None:
     """Why a device that says `write through` is not believed; None where nothing speaks against it."""
     below = next((other.device for other in stack[stack.index(one) + 1 :] if other.queue == BACK), None)
     if one.driver is not None and one.driver.startswith(BACK):
-        return "its driver says that it has a write-back cache"
+        return "its driver reports a write-back cache"
     if one.device.startswith("loop"):
-        return "a loop device whose image can be flushed is `write back` unless somebody changes it"
+        return "a loop device is `write back` unless somebody changes it"
     return f"{below} below it has a volatile cache" if below else None
 
 
@@ -89,8 +89,8 @@ def switched(case: TrialCase, denied: Cache, stack: tuple[Cache, ...], observed:
         RULE,
         case,
         State.FAIL,
-        f"{denied.device} says `write through`, but {contradicted(denied, stack)}: queue/write_cache was set by hand, and"
-        " since then the kernel sends no flush.",
+        f"{denied.device} reports `write through`, but {contradicted(denied, stack)}: queue/write_cache was set by hand,"
+        " and the kernel sends no flush.",
         observed=observed,
         bound=bound(case),
         relabel=f"writes behind a cache that is never flushed: {denied.device} was set to write through by hand",
@@ -102,25 +102,23 @@ def flushed(case: TrialCase, volatile: list[str], observed: dict[str, float | st
     """Volatile caches: a rate has the drain's flush charged to it (D01, D02), a latency needs flushes under the clock."""
     over = " over ".join(volatile)
     if not case.measure.figure.startswith(LATENCY):
-        said = f"The cache of {over} is volatile and says so, so flushes are passed on to it (counted by D02)."
+        said = f"The cache of {over} is volatile and declared, so flushes reach it (D02 counts them)."
         return found(RULE, case, State.PASS, said, observed=observed)
     step = next((step for rung in (Rung.UPPER_DEVICE, Rung.LOWEST_DEVICE) if (step := seen(case, rung)) is not None), None)
     if step is None:
-        return found(RULE, case, State.UNVERIFIED, "Nobody counted the flushes while the clock ran.", observed=observed)
+        return found(RULE, case, State.UNVERIFIED, "Flushes during the clock not counted.", observed=observed)
     observed = {**observed, "flushes": step.raw_operations, "other_processes_flushes": step.other_processes_operations}
     least = case.thresholds["least_flushes"]
     forced = [device for device in volatile if ladder.device_fact(case.observations, device, "queue.fua") == "1"]
     if forced and step.raw_operations - step.other_processes_operations < least:
-        said = (
-            f"{forced[0]} takes writes past its cache (forced unit access), which nobody counts, and few or no flushes were seen."
-        )
+        said = f"{forced[0]} takes writes past its cache (forced unit access), which have no counter; few or no flushes."
         return found(RULE, case, State.UNVERIFIED, said, observed=observed)
     if step.raw_operations < least:
         return late(case, over, step, observed)
     if step.raw_operations - step.other_processes_operations < least:
-        said = f"{step.device} completed {step.raw_operations:,.0f} flushes while the clock ran, as many as others make."
+        said = f"{step.device} completed {step.raw_operations:,.0f} flushes during the clock, as many as other processes make."
         return found(RULE, case, State.UNVERIFIED, said, observed=observed)
-    said = f"The cache of {over} is volatile; {step.device} completed {step.raw_operations:,.0f} flushes while the clock ran."
+    said = f"The cache of {over} is volatile; {step.device} completed {step.raw_operations:,.0f} flushes during the clock."
     return found(RULE, case, State.PASS, said, observed=observed)
 
 
@@ -135,12 +133,12 @@ def late(case: TrialCase, over: str, step: ladder.Step, observed: dict[str, floa
         RULE,
         case,
         State.FAIL,
-        f"A latency on stable media is claimed, but no flush reached {step.device} while the clock ran: each of these operations"
-        f" was acknowledged by memory or by the volatile cache of {over}.",
+        f"Latency on stable media claimed, but no flush reached {step.device} during the clock: memory or the volatile cache of"
+        f" {over} acknowledged each operation.",
         observed=observed,
         threshold={"least_flushes": case.thresholds["least_flushes"]},
         bound=bound(case),
-        relabel=f"latency of writes into a volatile cache ({over}), not of writes on stable media",
+        relabel=f"latency of writes into a volatile cache ({over}), not on stable media",
         evidence=("cache_type",),
     )
 

@@ -28,7 +28,7 @@ def check(case: Case) -> Finding:
     if ratio is None or ratio.low is None or ratio.high is None:
         n = ratio.n if ratio else 0
         statement = (
-            f"{comparison.no_interval(ratio)}: the ratio may be noise." if ratio else "No runs of both arms count: no ratio."
+            f"{comparison.no_interval(ratio)}: the ratio may be noise." if ratio else "No ratio: one arm has no valid runs."
         )
         observed = {"runs": n}
         return found(RULE, case, State.FAIL, statement, observed=observed, threshold=threshold, short="too few runs")
@@ -40,7 +40,7 @@ def check(case: Case) -> Finding:
         RULE,
         case,
         State.FAIL if wide or few else State.PASS,
-        said(ratio, half, allowed, least) + (f" Wide as it is, it answers: {case.comparison.conclusion}." if answers else ""),
+        said(ratio, half, allowed, least) + (f" It decides all the same: {case.comparison.conclusion}." if answers else ""),
         observed={"runs": ratio.n, "half_width_share": half},
         threshold=threshold,
         bound=Bound(low=ratio.low, high=ratio.high, unit="ratio") if wide or few else None,
@@ -54,9 +54,9 @@ def half_width(low: float, high: float) -> float:
 
 def said(ratio: Estimate, half: float, allowed: float, least: int) -> str:
     """The finding in words."""
-    wide = f"The interval is {measures.percent(half)} to either side; {measures.percent(allowed)} is allowed"
-    few = f"{ratio.n} runs an arm, at least {least} are expected" if ratio.n < least else f"{ratio.n} runs an arm"
-    return f"{wide}; {few}."
+    wide = f"Confidence interval +/-{measures.percent(half)} (limit +/-{measures.percent(allowed)})"
+    few = f"{ratio.n} runs per arm (use at least {least})" if ratio.n < least else f"{ratio.n} runs per arm"
+    return f"{wide}. {few}."
 
 
 RULE = Rule(

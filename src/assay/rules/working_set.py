@@ -22,7 +22,7 @@ def applies(case: Case) -> str | None:
     if why := reads_only(case):
         return why
     if ladder.passed(case.phase, case.observations, Rung.CLIENT_CACHE, Direction.READ) is not None:
-        return "the process's own read_bytes are known: direct evidence outranks the size of memory"
+        return "the process's own read_bytes are known (T01)"
     return None
 
 
@@ -33,18 +33,18 @@ def check(case: Case) -> Finding:
     touched = distinct_bytes(case)
     if memory is None or touched is None:
         lacking = "the size of the data" if touched is None else "the memory that could cache it"
-        return found(RULE, case, State.UNVERIFIED, f"Neither the reads of the process nor {lacking} are known.")
+        return found(RULE, case, State.UNVERIFIED, f"Reads of the process and {lacking} unknown.")
     multiple = touched / memory
-    said = f"{measures.with_unit(touched, Unit.BYTES)} were touched, {measures.with_unit(memory, Unit.BYTES)} could cache them"
+    said = f"{measures.with_unit(touched, Unit.BYTES)} touched with {measures.with_unit(memory, Unit.BYTES)} of memory"
     observed = {"multiple": multiple, "touched_bytes": touched, "memory_bytes": memory}
     limit = case.thresholds["memory_multiple"]
     if multiple >= limit:
-        return found(RULE, case, State.PASS, f"{said}: {multiple:.1f} times the memory.", observed=observed)
+        return found(RULE, case, State.PASS, f"{said}: {multiple:.1f} times the memory (at least {limit:g}).", observed=observed)
     return found(
         RULE,
         case,
         State.FAIL,
-        f"{said}: {multiple:.2g} times the memory. Reads may be any mixture of memory and device.",
+        f"{said}: {multiple:.2g} times the memory (at least {limit:g}). Reads may be any mixture of memory and device.",
         observed=observed,
         threshold={"memory_multiple": limit},
         relabel="reads of a data set that fits memory: tier unknown",

@@ -63,7 +63,7 @@ def check(case: Case) -> Finding:
     assert isinstance(case, ComparisonCase)
     arms = [phases(case, runs) for runs in (case.baseline, case.candidate)]
     if not all(arms) or not all(phase.clients and any(done(phase)) for arm in arms for phase in arm):
-        return found(RULE, case, State.UNVERIFIED, "The work of an arm is not known: a run of it has no counts of operations.")
+        return found(RULE, case, State.UNVERIFIED, "Work of an arm unknown: a run has no counts of operations.")
     fixed = all(is_fixed(phase) for arm in arms for phase in arm)
     seeds = [{run.trial.seed for run, _ in runs} for runs in (case.baseline, case.candidate)]
     paired = bool(seeds[0] & seeds[1])
@@ -71,7 +71,7 @@ def check(case: Case) -> Finding:
     gaps = [*gaps_of(arms, shape, share), *(gaps_of(arms, amounts, share) if fixed else ())]
     mixed = gaps_of(arms, mix, points, points=True)
     if gaps and not paired and min(map(len, arms)) < case.thresholds["runs"]:
-        words = "The arms had other seeds and few runs: whether they had other data or only another draw of them is not known."
+        words = "Different seeds and few runs: other data, or another draw of the same data."
         return found(RULE, case, State.UNVERIFIED, words, evidence=tuple(map(str, gaps)))
     return judged(case, [*gaps, *mixed], Severity.INVALIDATES if gaps or fixed else Severity.NOTES, seeds)
 
@@ -79,10 +79,10 @@ def check(case: Case) -> Finding:
 def judged(case: ComparisonCase, gaps: Sequence[Gap], severity: Severity, seeds: Sequence[set[int]]) -> Finding:
     """The finding, with how many seeds the arms had and how many they share."""
     both = len(seeds[0] & seeds[1])
-    alike = f"on {both} seed{'' if both == 1 else 's'} that both arms had" if both else "though on other seeds"
+    alike = f"with {both} common seed{'' if both == 1 else 's'}" if both else "with different seeds"
     more = f"; and {len(gaps) - MOST_SHOWN} more" if len(gaps) > MOST_SHOWN else ""
     listed = "; ".join(map(str, gaps[:MOST_SHOWN])) + more
-    words = f"The arms did different work: {listed}." if gaps else f"Both arms did the same work, {alike}."
+    words = f"The arms did different work: {listed}." if gaps else f"Both arms did the same work {alike}."
     return found(
         RULE,
         case,
@@ -164,7 +164,7 @@ RULE = Rule(
     scope=Scope.COMPARISON,
     severity=Severity.INVALIDATES,
     part="comparability",
-    short="the arms did different work",
+    short="different work",
     needs=(),
     applies=applies,
     check=check,

@@ -30,10 +30,10 @@ def check(case: Case) -> Finding:
     written = ladder.asked_bytes(case.phase, case.observations, Direction.WRITE)
     lowest, upper = took(case, Rung.LOWEST_DEVICE), took(case, Rung.UPPER_DEVICE)
     if not written or lowest is None:
-        lacking = "How many bytes were written" if not written else "What the lowest visible device took"
-        return found(RULE, case, State.UNVERIFIED, f"{lacking} is not known.")
+        lacking = "Written bytes" if not written else "Writes of the lowest visible device"
+        return found(RULE, case, State.UNVERIFIED, f"{lacking} unknown.")
     if written < case.thresholds["least_bytes"]:
-        return found(RULE, case, State.UNVERIFIED, f"{in_bytes(written)} are too few to be told from the journal.")
+        return found(RULE, case, State.UNVERIFIED, f"{in_bytes(written)} are too few to separate from the journal.")
     observed = {
         "ratio": lowest.raw_bytes / written,
         "written_bytes": written,
@@ -46,11 +46,11 @@ def check(case: Case) -> Finding:
         return found(RULE, case, State.PASS, f"{told(lowest, written)}.", observed=observed)
     own = next((step for step in (upper, lowest) if step is not None and is_private(case, step)), None)
     if own is None:
-        said = f"{told(lowest, written)}, but others may write to it too, so how much of that is ours is not known."
+        said = f"{told(lowest, written)}; other processes' I/O may be included."
         return found(RULE, case, State.UNVERIFIED, said, observed=observed)
     if own.raw_bytes > limit:
         return amplified(case, own, written, observed)
-    said = f"{told(own, written)}; what more {lowest.device} took may be others'."
+    said = f"{told(own, written)}; the excess at {lowest.device} may be other processes' I/O."
     return found(RULE, case, State.PASS, said, observed=observed)
 
 
@@ -72,7 +72,7 @@ def told(step: ladder.Step, written: float) -> str:
     """How much a device took for what was written."""
     return (
         f"{step.device} took {in_bytes(step.raw_bytes)} for {in_bytes(written)} written,"
-        f" {step.raw_bytes / written:.2f} bytes for each byte, the drain included"
+        f" {step.raw_bytes / written:.2f} bytes per byte, drain included"
     )
 
 
@@ -83,10 +83,10 @@ def amplified(case: TrialCase, step: ladder.Step, written: float, observed: dict
         RULE,
         case,
         State.FAIL,
-        f"{told(step, written)}. The rest is journal, metadata, copies of whole blocks or parity.",
+        f"{told(step, written)}. The excess is journal, metadata, block copies or parity.",
         observed={**observed, "ratio": ratio},
         threshold={"ratio": case.thresholds["ratio"]},
-        relabel=f"storage wrote {ratio:.1f} bytes for each byte written",
+        relabel=f"storage wrote {ratio:.1f} bytes per byte written",
     )
 
 
