@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from assay.analysis.across import Joined, Names, join, of_candidate, unanswered
-from assay.cli.compare import as_plain, shown
+from assay.cli.compare import answer_text, as_plain
 from assay.errors import UsageError
 from assay.laboratory.gate import UNMET, Gate, status
 from assay.laboratory.results import answered, current
@@ -34,7 +34,7 @@ def across(baseline: str, candidate: str, *, json_to: str | None, gate: Gate) ->
         json_to,
         "compare",
         lambda: as_plain(results) | {"notebooks": [str(folder) for folder in folders], "unlike": joined.unlike},
-        lambda: "\n\n".join(part for part in (shown(results), renumbered(joined, names), differences(joined)) if part),
+        lambda: "\n\n".join(part for part in (answer_text(results), renumbered(joined, names), differences(joined)) if part),
     )
     return status(results, gate) or (UNMET if missing and gate is not Gate.OFF else 0)
 
