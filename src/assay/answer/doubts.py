@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from assay.answer import marks
-from assay.answer.headlines import subject
 from assay.records import Finding, Outcome, RequirementResult, Results, Severity, State, Verdict, VerdictState
 
 
@@ -43,7 +42,7 @@ def _verdicts(results: Results) -> Iterable[tuple[str, Verdict]]:
     for judged in results.runs:
         yield from judged.verdicts.items()
     for one in results.comparisons:
-        verdict = results.comparison_verdicts.get(subject(one))
+        verdict = results.comparison_verdicts.get(one.id)
         if verdict is not None:
             yield one.measure, verdict
 

@@ -6,7 +6,6 @@ line says so, and then speaks of the next one. What belongs to the decision (bre
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from assay.answer import headlines, marks
 from assay.answer.instead import instead
 from assay.answer.reasons import short
 from assay.answer.scales import show, show_range
+from assay.answer.wording import effects, scaling
 from assay.measures import percent
 from assay.measures.text import PART
 from assay.records import (
@@ -40,9 +40,7 @@ MOST_LINES = 3
 """So many unlike conditions of one measure are told; the table has the rest."""
 MOST_PARTS = 2
 """So many reasons are told."""
-SENTENCE = re.compile(r"\. (?=[A-Z])")
-"""Between two sentences."""
-COUNTED_IN = "with the INVALID runs counted in"
+COUNTED_IN = "including INVALID runs"
 """How the note begins that the table has, too."""
 DRAIN = ", drain of "
 """From here on a label has the run's own figures."""
@@ -80,9 +78,10 @@ def lead(results: Results) -> Lead | None:
 def _weighed(results: Results) -> Lead:
     """Which factor matters most to the first measure; what the others do, and the other measures, follow."""
     first, *others = results.sensitivity
-    begun, *rest = SENTENCE.split(_in_words(results, first.measure, first.statement))
-    more = [f"{SENTENCE.split(_in_words(results, one.measure, one.statement))[0]} [{one.verdict.value}]" for one in others]
-    return Lead(said=begun, state=first.verdict, more=(*rest, *more, *_required(results)))
+    begun, *rest = effects.sentences(results.experiment, first)
+    firsts = ((one, effects.sentences(results.experiment, one)[0]) for one in others)
+    more = [f"{_title(results, one.measure)}: {text} [{one.verdict.value}]" for one, text in firsts]
+    return Lead(said=f"{_title(results, first.measure)}: {begun}", state=first.verdict, more=(*rest, *more, *_required(results)))
 
 
 def _told(results: Results) -> Iterator[tuple[Measure, Lead]]:
@@ -92,7 +91,7 @@ def _told(results: Results) -> Iterator[tuple[Measure, Lead]]:
         good = [cell for cell in cells if cell.estimate]
         lies = [cell for cell in cells if not cell.estimate and cell.unfiltered]
         if lies:
-            where = headlines.conditions([cell.levels for cell in lies]) if good else ""
+            where = headlines.conditions(results.experiment, [cell.levels for cell in lies]) if good else ""
             yield measure, _unmasked(results, measure, lies, where)
         if good:
             yield measure, _answered(results, measure, good)
@@ -249,28 +248,26 @@ def _covers(one: Scaling) -> bool:
 
 
 def _worded(results: Results, one: Scaling) -> str:
-    """The statement with the measure in words."""
-    return _in_words(results, one.measure, one.statement)
+    """The statement with the measure in words, without the full stop."""
+    return f"{_title(results, one.measure)}{scaling.predicate(results.experiment, one)}"
 
 
-def _in_words(results: Results, name: str, statement: str) -> str:
-    """A statement with its measure in words, without the full stop."""
+def _title(results: Results, name: str) -> str:
+    """A measure in words."""
     measure = next((measure for measure in results.experiment.measures if measure.name == name), None)
-    return (statement.replace(name, named(measure), 1) if measure else statement).rstrip(".")
+    return named(measure) if measure else name
 
 
 def _required(results: Results) -> Iterator[str]:
     """`required of files create, operations per second, not worse than 5 %: not met at clients = 1; met at clients = 4`."""
-    known = {measure.name: measure for measure in results.experiment.measures}
     for (name, text), rows in _grouped(results.requirements).items():
         states = [
-            _where(state, [row for row in rows if row.state is state], alone=len({row.state for row in rows}) == 1)
+            _where(results, state, [row for row in rows if row.state is state], alone=len({row.state for row in rows}) == 1)
             for state in reversed(RequirementState)
             if any(row.state is state for row in rows)
         ]
-        title = named(known[name]) if name in known else name
         state = worst(row.verdict for row in rows).value
-        yield f"required of {title}, {text}: {'; '.join(states)} [{state}]"
+        yield f"required of {_title(results, name)}, {text}: {'; '.join(states)} [{state}]"
 
 
 def _grouped(rows: Iterable[RequirementResult]) -> dict[tuple[str, str], list[RequirementResult]]:
@@ -281,7 +278,7 @@ def _grouped(rows: Iterable[RequirementResult]) -> dict[tuple[str, str], list[Re
     return found
 
 
-def _where(state: RequirementState, rows: Sequence[RequirementResult], *, alone: bool) -> str:
+def _where(results: Results, state: RequirementState, rows: Sequence[RequirementResult], *, alone: bool) -> str:
     """The state, and where it holds unless it holds everywhere."""
-    places = headlines.conditions([row.levels for row in rows])
+    places = headlines.conditions(results.experiment, [row.levels for row in rows])
     return state.value if alone or not places else f"{state.value} {places}"

@@ -9,7 +9,7 @@ from assay import measures
 from assay.answer import marks
 from assay.answer.reasons import why
 from assay.answer.wording import comparison
-from assay.records import Comparison, Conclusion, Estimate, Measure, Results, Value, VerdictState, worst
+from assay.records import Comparison, Conclusion, Estimate, Experiment, Measure, Results, Value, VerdictState, worst
 
 MOST_REASONS = 2
 MOST_LINES = 8
@@ -69,16 +69,17 @@ def lines(results: Results, measure: Measure) -> Iterable[Line]:
     grouped: dict[tuple[Value, str], list[Comparison]] = {}
     for one in results.comparisons:
         if one.measure == measure.name:
-            grouped.setdefault((one.candidate, comparison.said(one, measure.figure)), []).append(one)
+            grouped.setdefault((one.candidate, comparison.claim(results.experiment, one)), []).append(one)
     for same in grouped.values():
         few = same[0].conclusion is Conclusion.UNDECIDED and len(same) <= APART
         for together in ([one] for one in same) if few else (same,):
-            yield _line(results, measure, together)
+            yield _line(results, together)
 
 
-def _line(results: Results, measure: Measure, same: Sequence[Comparison]) -> Line:
-    parts = [comparison.answer(one, measure.figure) for one in same]
-    verdicts = [results.comparison_verdicts.get(subject(one)) for one in same]
+def _line(results: Results, same: Sequence[Comparison]) -> Line:
+    experiment = results.experiment
+    parts = [comparison.sentence(experiment, one) for one in same]
+    verdicts = [results.comparison_verdicts.get(one.id) for one in same]
     state = worst(verdict.state if verdict else VerdictState.UNVERIFIED for verdict in verdicts)
     causes = [
         reason
@@ -89,48 +90,45 @@ def _line(results: Results, measure: Measure, same: Sequence[Comparison]) -> Lin
     first = parts[0]
     alone = len(same) == 1
     return Line(
-        said=first.said,
-        size=first.size if alone else _sizes(same, measure.figure),
-        where=conditions([one.within for one in same]),
-        sure=first.sure if alone else _spans(same),
-        note="; ".join(part for part in (max(same_notes(same, parts))[1], _scale_up(same)) if part),
+        said=first.claim,
+        size=first.size if alone else _sizes(experiment, same),
+        where=conditions(experiment, [one.within for one in same]),
+        sure=first.interval if alone else _spans(same),
+        note="; ".join(part for part in (max(same_notes(same, parts))[1], _efficiency(same)) if part),
         conclusion=same[0].conclusion,
         state=state,
         why=tuple(dict.fromkeys(causes))[:MOST_REASONS],
     )
 
 
-def same_notes(same: Sequence[Comparison], parts: Sequence[comparison.Answer]) -> Iterable[tuple[float, str]]:
+def same_notes(same: Sequence[Comparison], parts: Sequence[comparison.Sentence]) -> Iterable[tuple[float, str]]:
     """The notes, each with the difference that could not be seen: the largest holds for all."""
     return ((one.detectable_share or 0.0, part.note) for one, part in zip(same, parts, strict=True))
 
 
-def _scale_up(same: Sequence[Comparison]) -> str:
-    """The share of so many times the rate that so many times the clients gave; from the least to the most of several."""
-    found = sorted(((one.scale_up.value, one) for one in same if one.scale_up is not None), key=lambda pair: pair[0])
+def _efficiency(same: Sequence[Comparison]) -> str:
+    """The parallel efficiency; from the least to the most of several."""
+    known = [(one.parallel_efficiency.value, one) for one in same if one.parallel_efficiency is not None]
+    found = sorted(known, key=lambda pair: pair[0])
     if len(found) < 2:
-        return comparison.scale_up(found[0][1]) if found else ""
+        return comparison.efficiency(found[0][1]) if found else ""
     low, high = (comparison.round_percent(share) for share, _ in (found[0], found[-1]))
-    limits = dict.fromkeys(one.scale_up_limit for _, one in found if one.scale_up_limit)
+    limits = dict.fromkeys(comparison.limited(one) for _, one in found if one.limiter)
     bound = f" (not of the software alone: {'; '.join(limits)})" if limits else ""
-    return f"scale-up {low} to {high} of {comparison.counts(found[0][1])}{bound}"
+    return f"parallel efficiency {low} to {high}, {comparison.counts(found[0][1])}{bound}"
 
 
-def subject(one: Comparison) -> str:
-    """The name under which the verdict on a comparison is kept."""
-    within = ",".join(f"{path}={level}" for path, level in one.within.items())
-    return f"comparison:{one.measure}:{one.candidate}" + (f":{within}" if within else "")
-
-
-def conditions(places: Sequence[Mapping[str, Value]]) -> str:
+def conditions(experiment: Experiment, places: Sequence[Mapping[str, Value]]) -> str:
     """`at clients = 1, 2 and 4`: the conditions of several comparisons, each factor once."""
     if not places[0]:
         return ""
-    factors = [(path, list(dict.fromkeys(marks.level(place.get(path)) for place in places))) for path in places[0]]
+    factors = [
+        (path, list(dict.fromkeys(marks.level(experiment, path, place.get(path)) for place in places))) for path in places[0]
+    ]
     whole = len(places) == _product(len(levels) for _, levels in factors)
     if whole:
         return "at " + ", ".join(f"{path} = {listed(levels)}" for path, levels in factors)
-    return "at " + "; ".join(marks.levels(place) for place in places)
+    return "at " + "; ".join(marks.levels(experiment, place) for place in places)
 
 
 def listed(names: Sequence[str]) -> str:
@@ -149,14 +147,14 @@ def _ratios(same: Sequence[Comparison]) -> list[Estimate]:
     return [one.ratio for one in same if one.ratio is not None]
 
 
-def _sizes(same: Sequence[Comparison], figure: str) -> str:
+def _sizes(experiment: Experiment, same: Sequence[Comparison]) -> str:
     """`1.26 to 1.83 times the rate of ext4`."""
     found = sorted(_ratios(same), key=lambda ratio: ratio.value)
     if not found:
         return ""
-    low, high = (comparison.digits(end)[0] for end in (found[0], found[-1]))
+    low, high = (measures.digits(end)[0] for end in (found[0], found[-1]))
     span = low if low == high else f"{low} to {high}"
-    return comparison.sized(same[0], figure, span)
+    return comparison.sized(experiment, same[0], span)
 
 
 def _spans(same: Sequence[Comparison]) -> str:
@@ -166,5 +164,5 @@ def _spans(same: Sequence[Comparison]) -> str:
     highest = max(found, key=lambda ratio: ratio.high or 0.0, default=None)
     if lowest is None or highest is None or any(ratio.low is None for ratio in found):
         return ""
-    low, high = comparison.digits(lowest)[1], comparison.digits(highest)[2]
+    low, high = measures.digits(lowest)[1], measures.digits(highest)[2]
     return f"{measures.percent(found[0].confidence)} intervals from {low} to {high}"

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from assay import measures
-from assay.answer.wording.names import figure, level, levels, measure, operation
+from assay.answer.wording.names import figure, measure, operation
+from assay.measures.levels import level, levels
 from assay.records import Claim, Conclusion, RequirementState, Tier, VerdictState
 
 __all__ = [

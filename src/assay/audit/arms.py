@@ -25,13 +25,6 @@ class Arms:
         return (*self.baseline, *self.candidate)
 
 
-def subject(comparison: Comparison) -> str:
-    """`comparison:MEASURE:CANDIDATE[:k=v,...]`."""
-    name = f"comparison:{comparison.measure}:{comparison.candidate}"
-    within = ",".join(f"{path}={value}" for path, value in comparison.within.items())
-    return f"{name}:{within}" if within else name
-
-
 def of(comparison: Comparison, runs: Sequence[Judged]) -> Arms:
     """The runs at the comparison's levels that it does not exclude."""
     return Arms(
@@ -55,4 +48,4 @@ def label(comparison: Comparison, own: VerdictState, runs: Mapping[str, Verdict]
     doubtful = [f"{states[state]} {state}" for state in VerdictState if states[state] and state is not VerdictState.SOUND]
     of_runs = [f"of {len(runs)} runs {', '.join(doubtful)}"] if doubtful else []
     held = failed[:2] if own is not VerdictState.SOUND else []
-    return "; ".join([comparison.statement.rstrip("."), *held, *of_runs])
+    return "; ".join([comparison.conclusion.value, *held, *of_runs])

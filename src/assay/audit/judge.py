@@ -155,7 +155,7 @@ def judge_comparison(experiment: Experiment, plan: Plan, what: tuple[Comparison,
     measure = next(measure for measure in experiment.measures if measure.name == comparison.measure)
     counted = {judged.id: judged.verdicts[measure.name] for judged in both.every if measure.name in judged.verdicts}
     case = ComparisonCase(
-        subject=arms.subject(comparison),
+        subject=comparison.id,
         experiment=experiment,
         plan=plan,
         comparison=comparison,

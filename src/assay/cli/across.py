@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from assay.analysis.across import Joined, Names, join, of_candidate, unanswered
+from assay.answer.wording.across import unlike
 from assay.cli.compare import shown, told
 from assay.errors import UsageError
 from assay.laboratory.gate import UNMET, Gate, status
@@ -31,9 +32,9 @@ def across(baseline: str, candidate: str, *, as_json: bool, gate: Gate) -> int:
     results = compared(joined, folders, names)
     results = replace(results, requirements=(*results.requirements, *missing))
     if as_json:
-        print(json.dumps(told(results) | {"notebooks": [str(folder) for folder in folders], "unlike": joined.unlike}))
+        print(json.dumps(told(results) | {"notebooks": [str(folder) for folder in folders], "unlike": different(joined, names)}))
     else:
-        print("\n\n".join(part for part in (shown(results), numbered(joined, names), beside(joined)) if part))
+        print("\n\n".join(part for part in (shown(results), numbered(joined, names), beside(joined, names)) if part))
     return status(results, gate) or (UNMET if missing and gate is not Gate.OFF else 0)
 
 
@@ -68,7 +69,7 @@ def compared(joined: Joined, folders: tuple[Path, Path], names: Names) -> Result
 
     results = answered(joined.results, load)
     if not results.comparisons:
-        found = "; ".join(joined.unlike) or "no runs that count"
+        found = "; ".join(different(joined, names)) or "no valid runs"
         raise UsageError(f"found nothing in common ({found}); expected a measure at the same levels in both notebooks")
     return replace(results, requirements=of_candidate(results.requirements, names))
 
@@ -85,6 +86,15 @@ def trial(run: str) -> int:
     return int(run.partition("/")[0])
 
 
-def beside(joined: Joined) -> str:
-    """What was left out, and how the experiments differ; empty where they are the same."""
-    return "\n".join(("Not the same in both notebooks", *(f"    {one}" for one in joined.unlike))) if joined.unlike else ""
+def different(joined: Joined, names: Names) -> list[str]:
+    """What was left out, and how the experiments differ."""
+    return [unlike(joined.results.experiment, one, names) for one in joined.unlike]
+
+
+def beside(joined: Joined, names: Names) -> str:
+    """The same below a title; empty where they are the same."""
+    return (
+        "\n".join(("Not the same in both notebooks", *(f"    {one}" for one in different(joined, names))))
+        if joined.unlike
+        else ""
+    )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from assay.answer.levels import readable
 from assay.audit.verdicts import failures
 from assay.cli.terminal.summary import summary
 from assay.laboratory.gate import Gate, status
@@ -33,7 +32,7 @@ def audit(lab: Path, which: str | None, *, as_json: bool, gate: Gate) -> int:
     if as_json:
         print(json.dumps(to_plain(results), sort_keys=True))
     else:
-        said = (summary(readable(results)), changed(former, results) if former else "")
+        said = (summary(results), changed(former, results) if former else "")
         say("\n\n".join(part for part in said if part))
     return status(results, gate)
 

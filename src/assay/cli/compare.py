@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from assay.answer.levels import readable
+from assay.answer.wording import scaling
 from assay.cli.terminal import effects, tables
 from assay.errors import UsageError
 from assay.laboratory.gate import Gate, status
@@ -52,12 +52,11 @@ def told(results: Results) -> dict[str, object]:
 
 def shown(results: Results) -> str:
     """The answer for people."""
-    results = readable(results)
     parts = (
         effects.answers(results),
         tables.comparison_table(results),
         tables.requirement_table(results),
-        "\n".join(one.statement for one in results.scaling),
+        "\n".join(scaling.statement(results.experiment, one) for one in results.scaling),
         effects.effects(results),
         differing(results),
         tables.reasons(results.comparison_verdicts.values()),

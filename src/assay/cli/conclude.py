@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from assay.answer.levels import readable
 from assay.notebook import read as notebook
 from assay.plain import to_plain
 from assay.records import Results
@@ -19,7 +18,7 @@ def write_report(folder: Path, results: Results) -> Path:
     from assay.cli.report import pictures
     from assay.report import page
 
-    path, results = folder / REPORT, readable(results)
+    path = folder / REPORT
     load = notebook.remembered(folder)
     page.write(results, load, path, pictures(folder, results, load))
     return path
@@ -32,7 +31,7 @@ def show(results: Results, folder: Path, *, as_json: bool) -> None:
     if as_json:
         print(json.dumps(to_plain(results), sort_keys=True), flush=True)
     else:
-        say(summary(readable(results)))
+        say(summary(results))
     path = write_report(folder, results)
     if not as_json:
         print(f"report: {path}")

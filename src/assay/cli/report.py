@@ -7,7 +7,6 @@ from pathlib import Path
 
 from assay.analysis import curves as analysis
 from assay.analysis.scaling.picture import pictured
-from assay.answer.levels import readable
 from assay.errors import UsageError
 from assay.laboratory.results import current
 from assay.notebook import read as notebook
@@ -29,7 +28,7 @@ def report(
     if fmt not in FORMATS:
         raise UsageError(f"found format {fmt!r}; expected one of: {', '.join(FORMATS)}")
     folder = notebook.choose(lab, experiment)
-    results = readable(current(folder))
+    results = current(folder)
     path = _write_chart(folder, results, chart, out) if chart else _write(folder, results, out, fmt)
     print(path)
     if open:

@@ -8,8 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from assay import measures
-from assay.analysis import quantities, steady_state
-from assay.answer import levels as readable
+from assay.analysis import steady_state
+from assay.answer.wording import steady
 from assay.answer.wording.clients import account
 from assay.answer.wording.load_cost import own_cost
 from assay.audit import judge
@@ -31,11 +31,10 @@ def show(lab: Path, which: str | None, run_id: str, *, as_json: bool) -> int:
     judged = find(folder, layout.run_id(*layout.split_run_id(run_id)))
     experiment = notebook.read_plan(folder)[0]
     treated = treatments(experiment, judged, notebook.observations(folder, judged.id))
-    levels = quantities.telling(experiment)
     if as_json:
         print(json.dumps(plainly(judged, treated), sort_keys=True))
     else:
-        say(told(readable.judged(judged, levels), treated))
+        say(told(experiment, judged, treated))
     return 0
 
 
@@ -81,18 +80,18 @@ def whole(folder: Path, experiment: Experiment, judged: Judged) -> Judged:
     return replace(judged, courses=steady_state.courses(experiment, judged.run, seen))
 
 
-def told(judged: Judged, treated: Mapping[str, str]) -> str:
+def told(experiment: Experiment, judged: Judged, treated: Mapping[str, str]) -> str:
     """A run in words."""
     run = judged.run
     started = run.started_utc[:19].replace("T", " ")
-    head = f"run {judged.id}: {run.outcome.value}, {started} UTC, {tables.levels_text(run.trial.levels)}"
+    head = f"run {judged.id}: {run.outcome.value}, {started} UTC, {tables.levels_text(experiment, run.trial.levels)}"
     findings = [finding for verdict in judged.verdicts.values() for finding in verdict.findings]
     parts = [
         head.rstrip(", "),
         f"error: {run.error}" if run.error else "",
         verdict_table(judged),
         together("how it was counted:", treated),
-        together("over time:", {measure: course.statement for measure, course in judged.courses.items()}),
+        together("over time:", {measure: steady.statement(course) for measure, course in judged.courses.items()}),
         tables.reasons(judged.verdicts.values()),
         doubts(findings),
         phase_table(run.phases),

@@ -56,8 +56,8 @@ COLUMNS: Mapping[str, str] = {
     "cells": "experiment VARCHAR, measure VARCHAR, levels JSON, value DOUBLE, low DOUBLE, high DOUBLE, unit VARCHAR, "
     "n INTEGER, smallest DOUBLE, largest DOUBLE, excluded JSON",
     "comparisons": "experiment VARCHAR, measure VARCHAR, factor VARCHAR, baseline VARCHAR, candidate VARCHAR, within JSON, "
-    "ratio DOUBLE, low DOUBLE, high DOUBLE, n INTEGER, conclusion VARCHAR, statement VARCHAR, interleaved BOOLEAN, "
-    "p_value DOUBLE, adjusted_p_value DOUBLE",
+    "ratio DOUBLE, low DOUBLE, high DOUBLE, n INTEGER, conclusion VARCHAR, method VARCHAR, interleaved BOOLEAN, "
+    "p_value DOUBLE, adjusted_p_value DOUBLE, parallel_efficiency DOUBLE",
     **asked.COLUMNS,
 }
 
@@ -251,8 +251,9 @@ def comparison_rows(results: Results) -> Iterator[Row]:
         interval = (ratio.value, ratio.low, ratio.high, ratio.n) if ratio else (None,) * 4
         yield (
             *(comparison.measure, comparison.factor, str(comparison.baseline), str(comparison.candidate)),
-            *(to_text(comparison.within), *interval, comparison.conclusion.value, comparison.statement),
+            *(to_text(comparison.within), *interval, comparison.conclusion.value, ratio.method.value if ratio else None),
             *(comparison.interleaved, comparison.p_value, comparison.adjusted_p_value),
+            comparison.parallel_efficiency.value if comparison.parallel_efficiency else None,
         )
 
 

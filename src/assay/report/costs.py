@@ -9,7 +9,7 @@ from assay import measures
 from assay.answer import marks
 from assay.answer.scales import show
 from assay.measures.cost import UNITS
-from assay.records import Judged, Observations, Phase
+from assay.records import Experiment, Judged, Observations, Phase
 
 COLUMNS = {
     "user_instructions_per_op": "user instructions",
@@ -35,23 +35,23 @@ class CostRow:
     figures: tuple[str, ...]
 
 
-def costs(observed: Sequence[tuple[Judged, Observations]]) -> dict[str, object]:
+def costs(experiment: Experiment, observed: Sequence[tuple[Judged, Observations]]) -> dict[str, object]:
     """The rows and heads of the table, without the columns of which nothing is known, and what those are called."""
     phases = [(judged, phase) for judged, _ in observed for phase in judged.run.phases if phase.measured]
     known = [name for name in COLUMNS if any(measures.costs(phase)[name] is not None for _, phase in phases)]
     return {
-        "costs": tuple(_rows(phases, known)),
+        "costs": tuple(_rows(experiment, phases, known)),
         "cost_columns": tuple(COLUMNS[name] for name in known),
         "cost_unknown": ", ".join(COLUMNS[name] for name in COLUMNS if name not in known),
     }
 
 
-def _rows(phases: Sequence[tuple[Judged, Phase]], known: Sequence[str]) -> Iterator[CostRow]:
+def _rows(experiment: Experiment, phases: Sequence[tuple[Judged, Phase]], known: Sequence[str]) -> Iterator[CostRow]:
     for judged, phase in phases if known else ():
         found = measures.costs(phase)
         yield CostRow(
             run=judged.id,
-            levels=marks.levels(judged.run.trial.levels),
+            levels=marks.levels(experiment, judged.run.trial.levels),
             phase=phase.name,
             figures=tuple(UNKNOWN if (value := found[name]) is None else show(value, UNITS[name]) for name in known),
         )

@@ -8,11 +8,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from assay.answer import marks
-from assay.answer.headlines import subject
 from assay.answer.reasons import why
 from assay.answer.scales import NARROW
 from assay.answer.wording import comparison as sentence
-from assay.records import Comparison, Results, Value, VerdictState
+from assay.measures import digits
+from assay.records import Comparison, Experiment, Results, Value, VerdictState
 
 REACH = 8.0
 """The axis goes to eight times at most."""
@@ -139,12 +139,12 @@ def ratios(results: Results) -> tuple[Ratios, ...]:
 def _ratio(results: Results, span: Axis, one: Comparison) -> Ratio:
     assert one.ratio is not None
     low, high = one.ratio.low or one.ratio.value, one.ratio.high or one.ratio.value
-    verdict = results.comparison_verdicts.get(subject(one))
+    verdict = results.comparison_verdicts.get(one.id)
     causes = why(results, one, verdict)
-    text, *ends = sentence.digits(one.ratio)
+    text, *ends = digits(one.ratio)
     return Ratio(
         comparison=one,
-        condition=", ".join(_named(one)),
+        condition=", ".join(_named(results.experiment, one)),
         text=text,
         interval=f"{ends[0]} to {ends[1]}" if one.ratio.low is not None else "no interval",
         left=span.place(low),
@@ -163,8 +163,9 @@ def _is_number(level: Value) -> bool:
     return isinstance(level, int | float) and not isinstance(level, bool)
 
 
-def _named(one: Comparison) -> Iterable[str]:
+def _named(experiment: Experiment, one: Comparison) -> Iterable[str]:
     """Which arms, and under which conditions."""
-    yield f"{sentence.candidate_of(one)} {'against' if _is_number(one.candidate) else 'to'} {marks.level(one.baseline)}"
+    baseline = marks.level(experiment, one.factor, one.baseline)
+    yield f"{sentence.candidate_of(experiment, one)} {'against' if _is_number(one.candidate) else 'to'} {baseline}"
     if one.within:
-        yield marks.levels(one.within)
+        yield marks.levels(experiment, one.within)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from assay.records import Judged, Observations
+from assay.records import Experiment, Judged, Observations
 from assay.report import ladder, sketch
 from assay.report.ladder import OPERATIONS, Ladder
 
@@ -32,9 +32,9 @@ class Ladders:
     folded: tuple[Group, ...]
 
 
-def ladders(observed: Sequence[tuple[Judged, Observations]]) -> Ladders | None:
+def ladders(experiment: Experiment, observed: Sequence[tuple[Judged, Observations]]) -> Ladders | None:
     """The ladders of all runs; None where nothing was moved or counted."""
-    drawn = [one for judged, seen in observed for one in ladder.ladders(judged, seen)]
+    drawn = [one for judged, seen in observed for one in ladder.ladders(experiment, judged, seen)]
     if not drawn:
         return None
     places = dict.fromkeys((one.phase, one.direction) for one in drawn)

@@ -14,7 +14,7 @@ from assay import measures
 from assay.answer import marks
 from assay.answer.scales import share
 from assay.evidence import ladder
-from assay.records import Direction, Finding, Judged, Limit, Measure, Observations, Phase, State
+from assay.records import Direction, Experiment, Finding, Judged, Limit, Measure, Observations, Phase, State
 from assay.report.charts.strips import value_at
 from assay.units import Unit
 
@@ -53,13 +53,13 @@ class Chain:
         return max(self.links, key=lambda link: link.used)
 
 
-def chains(observed: Sequence[tuple[Judged, Observations]]) -> tuple[Chain, ...]:
+def chains(experiment: Experiment, observed: Sequence[tuple[Judged, Observations]]) -> tuple[Chain, ...]:
     """A chain for each measured phase of each run of which more is known than the processors."""
     made = (
         Chain(
             phase=phase.name,
             run=judged.id,
-            levels=marks.levels(judged.run.trial.levels),
+            levels=marks.levels(experiment, judged.run.trial.levels),
             links=(
                 *_processors(judged, phase, seen),
                 *_devices(judged, phase, seen),

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from assay.answer import doubts, first_line, headlines, marks
 from assay.answer.scales import show, show_range, times
+from assay.answer.wording import comparison, effects, scaling
 from assay.records import CourseState, Results, VerdictState
 from assay.report import forest, listing, steady
 from assay.report.charts import tornado
@@ -31,7 +32,7 @@ def render(results: Results) -> str:
         _requirements(results),
         _figures(results),
         _comparisons(results),
-        _troughs(results),
+        _dips(results),
         _scaling(results),
         *_effects(results),
         _steady(results),
@@ -85,7 +86,7 @@ def _requirements(results: Results) -> str:
             one.state.value,
             group.title,
             group.text,
-            marks.levels(one.levels),
+            marks.levels(results.experiment, one.levels),
             show(one.estimate.value, times(one.estimate.unit)) if one.estimate else "",
             show_range(one.estimate.low, one.estimate.high, times(one.estimate.unit)) if one.estimate else "",
             one.verdict.value,
@@ -120,12 +121,14 @@ def _steady(results: Results) -> str:
     return _titled("Not steady within the trial", "\n".join(lines))
 
 
-def _troughs(results: Results) -> str:
-    return _titled("Troughs", "\n".join(f"- {escape(one.statement)}" for one in results.troughs))
+def _dips(results: Results) -> str:
+    return _titled("Dips", "\n".join(f"- {escape(comparison.dip(results.experiment, one))}" for one in results.dips))
 
 
 def _scaling(results: Results) -> str:
-    return _titled("How it scales", "\n".join(f"- {escape(one.statement)}" for one in results.scaling))
+    return _titled(
+        "How it scales", "\n".join(f"- {escape(scaling.statement(results.experiment, one))}" for one in results.scaling)
+    )
 
 
 def _effects(results: Results) -> Iterator[str]:
@@ -136,7 +139,10 @@ def _effects(results: Results) -> Iterator[str]:
             for each in pictures
             if each.name in (tornado.NAME + one.measure, tornado.NAME + one.measure + tornado.PAIRS)
         ]
-        told = [f"{escape(one.statement)} [{one.verdict.value}]", *(table(each.head, each.rows) for each in mine)]
+        told = [
+            f"{escape(effects.statement(results.experiment, one))} [{one.verdict.value}]",
+            *(table(each.head, each.rows) for each in mine),
+        ]
         yield _titled(f"Which factors matter to {one.measure}", "\n\n".join(told))
 
 

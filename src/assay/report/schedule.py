@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from assay.answer.wording.methods import exclusion
 from assay.records import Judged, Results, VerdictState, worst
 
 REASONS = 5
@@ -84,7 +85,7 @@ def _excluded(results: Results) -> dict[str, dict[str, str]]:
     found: dict[str, dict[str, str]] = {}
     for cell in results.cells:
         for run, why in cell.excluded.items():
-            found.setdefault(run, {})[cell.measure] = why
+            found.setdefault(run, {})[cell.measure] = exclusion(why)
     return found
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from assay.answer import marks
-from assay.records import Course, CourseState, Judged, Results
+from assay.answer.wording.steady import detail
+from assay.records import Course, CourseState, Experiment, Judged, Results
 
 LISTED = 40
 """Most runs of a measure that are listed; where there are more, those that were not steady come first."""
@@ -36,29 +36,30 @@ class SteadyGroup:
 
 def steady(results: Results) -> tuple[SteadyGroup, ...]:
     """A group for each measure that has a course; measures whose runs all say the same are one."""
-    groups: dict[tuple[str, ...], list[str]] = {}
+    groups: dict[tuple[Course, ...], list[str]] = {}
     for measure in results.experiment.measures:
         here = [(judged, judged.courses[measure.name]) for judged in results.runs if measure.name in judged.courses]
         if here:
-            groups.setdefault(tuple(course.statement for _, course in here), []).append(measure.name)
+            same = tuple(replace(course, measure="") for _, course in here)
+            groups.setdefault(same, []).append(measure.name)
     known = {measure.name: marks.measure(measure) for measure in results.experiment.measures}
-    return tuple(group(" and ".join(known[name] for name in names), names[0], results.runs) for names in groups.values())
+    return tuple(group(" and ".join(known[name] for name in names), names[0], results) for names in groups.values())
 
 
-def group(title: str, name: str, runs: Sequence[Judged]) -> SteadyGroup:
+def group(title: str, name: str, results: Results) -> SteadyGroup:
     """One measure: how many runs are in which state, and their sentences."""
-    here = [(judged, judged.courses[name]) for judged in runs if name in judged.courses]
+    here = [(judged, judged.courses[name]) for judged in results.runs if name in judged.courses]
     states = [course.state for _, course in here]
     shown = here if len(here) <= LISTED else sorted(here, key=lambda pair: ORDER.index(pair[1].state))[:LISTED]
     return SteadyGroup(
         title=title,
         counts=", ".join(f"{states.count(state)} {state.value}" for state in reversed(ORDER) if state in states),
-        rows=tuple(row(judged, course) for judged, course in shown),
+        rows=tuple(row(results.experiment, judged, course) for judged, course in shown),
         left_out=len(here) - len(shown),
     )
 
 
-def row(judged: Judged, course: Course) -> SteadyRow:
-    """A run's line; its state stands before the sentence, so it is not said twice."""
-    said = course.statement.removeprefix(f"{course.state.value}: ")
-    return SteadyRow(run=judged.id, levels=marks.levels(judged.run.trial.levels), state=course.state, statement=said)
+def row(experiment: Experiment, judged: Judged, course: Course) -> SteadyRow:
+    """A run's line; its state stands before the sentence."""
+    where = marks.levels(experiment, judged.run.trial.levels)
+    return SteadyRow(run=judged.id, levels=where, state=course.state, statement=detail(course))

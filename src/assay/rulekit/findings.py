@@ -11,7 +11,7 @@ from typing import TypedDict, Unpack
 from assay import measures
 from assay.catalogue import Case, Rule, TrialCase
 from assay.evidence import sources
-from assay.records import Bound, Direction, Finding, Severity, State, Value
+from assay.records import Bound, Direction, Finding, Limiter, Severity, State, Value
 from assay.units import Unit
 
 RATES = (Unit.BYTES_PER_S, Unit.PER_S)
@@ -33,6 +33,7 @@ class Details(TypedDict, total=False):
     """Evidence keys that would tell, where they are others than those that the rule reads."""
     advice: str
     """What to do in this very case, where that is other than what the rule advises."""
+    limiter: Limiter | None
 
 
 MOST_LETTERS = 60
@@ -56,6 +57,7 @@ def found(rule: Rule, case: Case, state: State, statement: str, **details: Unpac
         threshold=details.get("threshold", {}),
         bound=details.get("bound"),
         relabel=details.get("relabel"),
+        limiter=details.get("limiter"),
         evidence=(*named, *(one for one in details.get("evidence", ()) if one not in named)),
         alternatives=rule.alternatives if failed else (),
         advice=details.get("advice", rule.advice)

@@ -8,9 +8,9 @@ counts: the whole interval must be on the good side of that bound.
 from __future__ import annotations
 
 from assay import measures
-from assay.answer.wording import comparison
 from assay.catalogue import Case, ComparisonCase, Rule
 from assay.records import Bound, Conclusion, Estimate, Finding, Requirement, RequirementKind, Scope, Severity, State
+from assay.rulekit import contrasts
 from assay.rulekit.applicability import comparisons_only
 from assay.rulekit.findings import found
 
@@ -34,13 +34,13 @@ def check(case: Case) -> Finding:
         return of_requirement(case, ratio, asked)
     edges = f"the interval, {span(ratio)}"
     if case.comparison.conclusion in (Conclusion.EQUIVALENT, Conclusion.IMMATERIAL):
-        if comparison.reaches_beyond(case.comparison):
+        if contrasts.reaches_beyond(case.comparison):
             edges = f"the 90 % interval, which stands for them, lies within it (that of 95 % is {span(ratio)})"
         inside = (
             f"A difference of {measures.percent(case.comparison.matters_share)} is ruled out by two one-sided tests: {edges}."
         )
         return found(RULE, case, State.PASS, inside, observed=ends(ratio))
-    if comparison.differs(case.comparison) or case.comparison.conclusion is Conclusion.MATTERS:
+    if contrasts.differs(case.comparison) or case.comparison.conclusion is Conclusion.MATTERS:
         return found(RULE, case, State.PASS, f"There is a difference: {edges}, leaves 1 out.", observed=ends(ratio))
     return unshown(case, f"The ratio may be anything in the interval, {span(ratio)}", None)
 
@@ -64,7 +64,8 @@ def of_requirement(case: ComparisonCase, ratio: Estimate, asked: Requirement) ->
 def unshown(case: ComparisonCase, why: str, asked: Requirement | None, bound: float | None = None) -> Finding:
     """The failure: a note, or what bounds the comparison where the experiment asks that nothing be lost."""
     ratio, limit = case.comparison.ratio, case.comparison.detectable_share
-    unseen = f"; {comparison.unseen(limit)}" if ratio is not None and ratio.low is not None else ""
+    smallest = measures.difference(limit) if ratio is not None and ratio.low is not None else ""
+    unseen = f"; minimum detectable difference: {smallest}" if smallest else ""
     wanted = f"`{asked.text}` is not shown" if asked else "No difference was shown, which does not show that there is none"
     known = ratio is not None and ratio.low is not None and ratio.high is not None
     return found(
@@ -92,7 +93,7 @@ def required(case: ComparisonCase) -> Requirement | None:
 
 def span(ratio: Estimate) -> str:
     """`0.93 to 1.08 times`."""
-    _, low, high = comparison.digits(ratio)
+    _, low, high = measures.digits(ratio)
     return f"{low} to {high} times"
 
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import math
 
-from assay.answer.wording import comparison
 from assay.catalogue import Case, ComparisonCase, Rule
 from assay.records import Bound, Finding, Scope, Severity, State
+from assay.rulekit import contrasts as answers
 from assay.rulekit import pairs
 from assay.rulekit.findings import found
 from assay.statistics.contrast import interval
+from assay.statistics.paired_power import LEVEL
 
 ALTERNATIVES = (
     "The difference is there, and the runs are too few to show it among so many questions: confirm it alone, on fresh trials.",
@@ -24,7 +25,6 @@ ADVICE = (
     "Call a search for differences a search. Name the one contrast that decides before the run, repeat it on fresh trials, and "
     'let the schedule end by itself: `repeats = "until 3 %"` and `budget` stop without looking at who is ahead.'
 )
-LEVEL = comparison.LEVEL
 
 
 def applies(case: Case) -> str | None:
@@ -62,7 +62,7 @@ def check(case: Case) -> Finding:
             relabel=f"a look after {begun} of {planned} blocks",
         )
     of = f"{count} contrasts were looked at" if count > 1 else "One contrast was looked at"
-    if not comparison.taken_away(case.comparison):
+    if not answers.lost_by_adjustment(case.comparison):
         held = f"; adjusted for that, p = {adjusted:.2g}" if adjusted is not None and count > 1 else ""
         return found(RULE, case, State.PASS, f"{of}{held}.", observed=observed, threshold=threshold)
     bound = simultaneous(case, count)

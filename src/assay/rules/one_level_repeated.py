@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from assay.answer.wording import names as words
 from assay.catalogue import Case, ComparisonCase, Rule
+from assay.measures.levels import level as level_text
 from assay.records import Bound, Finding, Observations, Run, Scope, Severity, State
 from assay.rulekit.findings import found
 
@@ -64,13 +64,14 @@ def check(case: Case) -> Finding:
         said = "; ".join(f"{level}{', in common' if level.common else ''}" for level in known)
         return found(RULE, case, State.PASS, f"What the runs stand on, by arm: {said}.", observed=observed, threshold=threshold)
     ratio = case.comparison.ratio
+    arm = level_text(case.experiment, case.comparison.factor, case.comparison.candidate)
     told = "; ".join(f"{level.name}: {level.baseline} of the baseline, {level.candidate} of the candidate" for level in once)
     return found(
         RULE,
         case,
         State.FAIL,
         f"Each arm was measured on its own and on too few ({told}): {runs} runs of one are one sample of"
-        f" {words.level(case.comparison.candidate)}. The interval holds for what was measured, not for what is made next time.",
+        f" {arm}. The interval holds for what was measured, not for what is made next time.",
         observed=observed,
         threshold=threshold,
         bound=Bound(low=ratio.low, high=ratio.high, unit="ratio") if ratio is not None and ratio.low is not None else None,

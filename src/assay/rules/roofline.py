@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from assay import links, measures
 from assay.catalogue import Case, Rule, TrialCase
-from assay.records import Bound, Finding, Path, Scope, Severity, State, Tier
+from assay.records import Bound, Direction, Finding, Limit, Limiter, LimiterKind, Path, Scope, Severity, State, Tier
 from assay.rulekit.applicability import data_only
 from assay.rulekit.findings import found, knob
 from assay.units import Unit
@@ -28,6 +28,13 @@ class Line:
     allowed: float
     """The limit with what is granted to its way of working."""
     unit: Unit
+    direction: Direction | None
+
+    @property
+    def limiter(self) -> Limiter:
+        """The limit as a value."""
+        kind, amount = LimiterKind.RATE, self.limit
+        return Limiter(kind=kind, name=self.name, declared=True, amount=amount, unit=self.unit, direction=self.direction)
 
     @property
     def words(self) -> str:
@@ -56,7 +63,13 @@ def check(case: Case) -> Finding:
     if ratio < case.thresholds["at_limit_share"]:
         return found(RULE, case, State.PASS, f"{said}.", observed=observed)
     return found(
-        RULE, case, State.PASS, f"{said}: that is what limited it.", observed=observed, relabel=f"limited by {line.words}"
+        RULE,
+        case,
+        State.PASS,
+        f"{said}: that is what limited it.",
+        observed=observed,
+        relabel=f"limited by {line.words}",
+        limiter=line.limiter,
     )
 
 
@@ -93,21 +106,21 @@ def lines(case: TrialCase) -> Iterator[Line]:
         bytes_per_s = case.value
     for limit in (limit for place in case.run.places for limit in place.limits if limit.direction is direction):
         if limit.bytes_per_s and bytes_per_s:
-            yield throttle(case, limit.device, (bytes_per_s, limit.bytes_per_s, Unit.BYTES_PER_S), window.seconds)
+            yield throttle(case, limit, (bytes_per_s, limit.bytes_per_s, Unit.BYTES_PER_S), window.seconds)
         if limit.ops_per_s and unmerged(case):
             rate = window.count / window.seconds
-            yield throttle(case, limit.device, (rate, limit.ops_per_s, Unit.PER_S), window.seconds)
+            yield throttle(case, limit, (rate, limit.ops_per_s, Unit.PER_S), window.seconds)
     for name, capacity in declared(case):
         allowed = capacity * case.thresholds["above_share"]
         if bytes_per_s:
-            yield Line(name=name, rate=bytes_per_s, limit=capacity, allowed=allowed, unit=Unit.BYTES_PER_S)
+            yield Line(name=name, rate=bytes_per_s, limit=capacity, allowed=allowed, unit=Unit.BYTES_PER_S, direction=direction)
 
 
-def throttle(case: TrialCase, device: str, numbers: tuple[float, float, Unit], seconds: float) -> Line:
+def throttle(case: TrialCase, declared: Limit, numbers: tuple[float, float, Unit], seconds: float) -> Line:
     """A block throttle: one slice of credit, spread over the time of the measure."""
     rate, limit, unit = numbers
     allowed = limit * (case.thresholds["declared_share"] + case.thresholds["burst_s"] / seconds)
-    return Line(name=device, rate=rate, limit=limit, allowed=allowed, unit=unit)
+    return Line(name=declared.device, rate=rate, limit=limit, allowed=allowed, unit=unit, direction=declared.direction)
 
 
 def unmerged(case: TrialCase) -> bool:

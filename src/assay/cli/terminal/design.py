@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from assay.analysis.quantities import telling
-from assay.answer.wording import names
 from assay.experiment.design import Structure, varying
 from assay.experiment.designing import NUMERALS
 from assay.measures import percent
+from assay.measures.levels import level as level_text
 from assay.records import DesignKind, Experiment
 
 WIDTH = 96
@@ -25,9 +24,9 @@ def lines(experiment: Experiment, designed: Structure | None) -> Iterator[str]:
         f"  design      {designed.kind.value}{resolution}: {designed.combinations} of {designed.of:,} combinations of "
         f"{len(several)} factors in every block"
     )
-    letters, told = {path: f"{letter} " for letter, path in designed.letters.items()}, telling(experiment)
+    letters = {path: f"{letter} " for letter, path in designed.letters.items()}
     for factor in several:
-        baseline, *others = (names.level(told(factor.path, level)) for level in factor.levels)
+        baseline, *others = (level_text(experiment, factor.path, level) for level in factor.levels)
         yield f"  factor      {letters.get(factor.path, '')}{factor.path}: {baseline} (baseline), {', '.join(others)}"
     for one in designed.generators:
         yield f"  generator   {one}"

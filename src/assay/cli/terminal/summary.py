@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from assay.answer.first_line import lead
+from assay.answer.wording import scaling
 from assay.cli.terminal import effects, grids, tables
 from assay.records import Results
 
@@ -18,8 +19,8 @@ def summary(results: Results) -> str:
         tables.comparison_table(results),
         effects.effects(results),
         tables.requirement_table(results),
-        tables.trough_lines(results),
-        "\n".join(one.statement for one in results.scaling),
+        tables.dip_lines(results),
+        "\n".join(scaling.statement(results.experiment, one) for one in results.scaling),
         tables.cell_table(results, grids.gridded(results)),
         grids.grids(results),
         tables.reasons([*verdicts, *results.comparison_verdicts.values()]),

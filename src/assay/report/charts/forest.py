@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from html import escape
 
 from assay.answer import marks
-from assay.records import Conclusion, Results
+from assay.records import Conclusion, Experiment, Results
 from assay.report import forest
 from assay.report.charts.figure import Drawn, Figure, Table
 from assay.report.charts.matrix import PLAIN, QUIET, Style, text
@@ -38,7 +38,7 @@ def figure(results: Results) -> Figure | None:
             inside="".join(_parts(axis, groups)),
             description=said,
         ),
-        table=_table(groups),
+        table=_table(results.experiment, groups),
         wide=True,
     )
 
@@ -88,11 +88,15 @@ def _x(percent: float) -> float:
     return NAMES + GAP + TRACK * percent / 100
 
 
-def _table(groups: Sequence[Ratios]) -> Table:
+def _table(experiment: Experiment, groups: Sequence[Ratios]) -> Table:
     rows = (
         (
             group.title,
-            ", ".join(filter(None, (marks.levels({row.comparison.factor: row.comparison.candidate}), _where(row)))),
+            ", ".join(
+                filter(
+                    None, (marks.levels(experiment, {row.comparison.factor: row.comparison.candidate}), _where(experiment, row))
+                )
+            ),
             row.text,
             row.interval,
             row.comparison.conclusion.value,
@@ -105,7 +109,7 @@ def _table(groups: Sequence[Ratios]) -> Table:
     return Table(head=("measure", "compared", "ratio", "interval", "conclusion", "verdict", "why"), rows=tuple(rows))
 
 
-def _where(row: Ratio) -> str:
+def _where(experiment: Experiment, row: Ratio) -> str:
     """Against which level, under which conditions."""
-    conditions = f" at {marks.levels(row.comparison.within)}" if row.comparison.within else ""
-    return f"against {marks.level(row.comparison.baseline)}{conditions}"
+    conditions = f" at {marks.levels(experiment, row.comparison.within)}" if row.comparison.within else ""
+    return f"against {marks.level(experiment, row.comparison.factor, row.comparison.baseline)}{conditions}"

@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 
 from assay.answer.scales import share
-from assay.records import Judged, Observations
+from assay.records import Experiment, Judged, Observations
 from assay.report.charts.figure import Drawn, Figure, Table
 from assay.report.charts.matrix import Style, text
 from assay.report.limits import NEAR, Chain, Link, chains, sentence
@@ -22,10 +22,10 @@ INK, RIGHT = Style(fill="--ink"), Style(anchor="end", fill="--ink", weight=600)
 BOLD = Style(fill="--ink", weight=600)
 
 
-def figures(observed: Sequence[tuple[Judged, Observations]]) -> tuple[Figure, ...]:
+def figures(experiment: Experiment, observed: Sequence[tuple[Judged, Observations]]) -> tuple[Figure, ...]:
     """One figure for each phase, with a chain for each run that is looked at."""
     found: dict[str, list[Chain]] = {}
-    for chain in chains(observed):
+    for chain in chains(experiment, observed):
         found.setdefault(chain.phase, []).append(chain)
     return tuple(_figure(phase, here) for phase, here in found.items())
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from assay.analysis.resources import described
 from assay.answer import marks
 from assay.answer.scales import DASH, NARROW, Scale, in_scale, scale_for, share
+from assay.answer.wording.scaling import fitted, statement
 from assay.records import Results, Scaled, Value
 from assay.report.charts.figure import Figure, Panel, Table
 from assay.report.charts.roles import heading, roles
@@ -62,9 +64,9 @@ def _figure(results: Results, curves: tuple[Scaled, ...]) -> Figure:
 
 
 def _caption(curves: Sequence[Scaled], top: float) -> str:
-    laws = dict.fromkeys(curve.law for curve in curves if curve.law)
+    laws = dict.fromkeys(fitted(curve.fit) for curve in curves if curve.fit)
     said = [f"Fitted: {'; '.join(laws)}."] if laws else ["Too few numbers for a law: four, three times each, are the least."]
-    far = {one.said for curve in curves for one in curve.ceilings[:1] if one.rate > REACH * top}
+    far = {described(one.capacity) for curve in curves for one in curve.ceilings[:1] if one.rate > REACH * top}
     if far:
         said.append(f"Farther up than is drawn: the bound by {', '.join(sorted(far))}.")
     if not any(curve.ceilings for curve in curves):
@@ -73,8 +75,12 @@ def _caption(curves: Sequence[Scaled], top: float) -> str:
 
 
 def _panel(drawing: Drawing, key: tuple[tuple[str, Value], ...]) -> Panel:
-    said = "; ".join(one.statement for curve in drawing.curves for one in answers(drawing.results, curve))
-    return Panel(heading=heading(key), spec=frame(HEIGHT, layers(drawing)), height=HEIGHT, description=said)
+    said = "; ".join(
+        statement(drawing.results.experiment, one) for curve in drawing.curves for one in answers(drawing.results, curve)
+    )
+    return Panel(
+        heading=heading(drawing.results.experiment, key), spec=frame(HEIGHT, layers(drawing)), height=HEIGHT, description=said
+    )
 
 
 def _table(results: Results, curves: Sequence[Scaled], scale: Scale) -> Table:
@@ -93,10 +99,10 @@ def _rows(results: Results, curve: Scaled, scale: Scale) -> list[tuple[str, ...]
         assert one is not None
         interval = DASH if one.low is None else f"{in_scale(one.low, scale)} to {in_scale(one.high, scale)}"
         most, because = limit(curve, number)
-        used = "; ".join(f"{share(value)} of {said}" for said, value in curve.used.get(number, {}).items())
+        used = "; ".join(f"{share(value)} of {described(capacity)}" for capacity, value in curve.used.get(number, ()))
         rows.append(
             (
-                marks.levels(curve.within),
+                marks.levels(results.experiment, curve.within),
                 str(number),
                 in_scale(one.value, scale),
                 interval,
@@ -111,7 +117,7 @@ def _rows(results: Results, curve: Scaled, scale: Scale) -> list[tuple[str, ...]
 
 def limit(curve: Scaled, number: int) -> tuple[float | None, str]:
     """The asymptotic bound at one number, and what it is due to."""
-    both = [(one.rate, one.said) for one in curve.ceilings[:1]]
+    both = [(one.rate, described(one.capacity)) for one in curve.ceilings[:1]]
     if curve.alone is not None:
         both.append((curve.alone * number, f"{number} times one alone"))
     return min(both, default=(None, DASH), key=lambda one: one[0] or 0.0)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from assay.analysis.resources import described
 from assay.answer import marks
 from assay.answer.scales import Scale, axis_title, in_scale
+from assay.answer.wording.scaling import statement
 from assay.records import Cell, Results, Scaled, Scaling, ScalingKind
 from assay.report.charts.figure import end_labels
 from assay.report.charts.roles import Roles
@@ -126,7 +128,8 @@ def _points(drawing: Drawing) -> list[Spec]:
         for number, cell in points(drawing.results, curve):
             one = cell.estimate
             assert one is not None
-            said = f"{marks.levels(cell.levels)}: {in_scale(one.value, drawing.scale)} {drawing.scale.label}, n = {one.n}"
+            where = marks.levels(drawing.results.experiment, cell.levels)
+            said = f"{where}: {in_scale(one.value, drawing.scale)} {drawing.scale.label}, n = {one.n}"
             low, value, high = (drawing.figure(end if end is not None else one.value) for end in (one.low, one.value, one.high))
             rows.append({"x": number, "l": low, "v": value, "h": high, "s": _series(drawing, curve), "t": said})
     x: Spec = {**drawing.x, "field": "x"}
@@ -218,8 +221,9 @@ def marked(drawing: Drawing) -> list[Row]:
 
 def called(one: Scaling) -> str:
     """What is marked, in a few words: `knee`, `90 % of 16 MB/s read from loop1 used`, `<= 5 ms kept`."""
-    about = {ScalingKind.SATURATION: f"90 % of {one.about} used", ScalingKind.OBJECTIVE: f"{one.about} kept up to"}
-    return about.get(one.kind, MARKS[one.kind]) if one.about else MARKS[one.kind]
+    if one.kind is ScalingKind.SATURATION and one.use and one.use.capacity:
+        return f"90 % of {described(one.use.capacity).removeprefix('the ')} used"
+    return f"{one.requirement} kept up to" if one.requirement else MARKS[one.kind]
 
 
 def _mark(drawing: Drawing, curve: Scaled, one: Scaling) -> Row:
@@ -231,7 +235,7 @@ def _mark(drawing: Drawing, curve: Scaled, one: Scaling) -> Row:
         "h": float(f"{min(high, drawing.most):.5g}"),
         "n": f"{called(one)} {one.at.value:.3g}",
         "s": _series(drawing, curve),
-        "t": one.statement,
+        "t": statement(drawing.results.experiment, one),
         "r": int(one.at.value > 0.6 * drawing.most),
     }
 
