@@ -10,10 +10,18 @@ from assay.cli.terminal import summary
 from assay.records import (
     Conclusion,
     Estimate,
+    Exclusion,
+    ExclusionReason,
+    Fit,
+    Growth,
+    LawName,
+    Method,
+    Order,
     RequirementState,
     Scaling,
     ScalingKind,
     Severity,
+    Shape,
     State,
     VerdictState,
 )
@@ -23,6 +31,9 @@ from report import fixture
 
 RATE = "spool.create.ops_per_s"
 BOAST = "warm.read.bytes_per_s"
+INVALID = Exclusion(reason=ExclusionReason.INVALID)
+ORDER = Order(candidate="xfs", baseline="ext4", compared="target")
+LINEAR = Fit(law=LawName.LINEAR, contention=0.0, coherency=0.0)
 
 
 def first_only(results, name):
@@ -45,7 +56,7 @@ def without_a_figure(results, name, rule="T01", part="tier"):
         for one in results.runs
     )
     cells = tuple(
-        replace(one, estimate=None, unfiltered=one.estimate, values={}, excluded=dict.fromkeys(one.values, "INVALID"))
+        replace(one, estimate=None, unfiltered=one.estimate, values={}, excluded=dict.fromkeys(one.values, INVALID))
         if one.measure == name
         else one
         for one in results.cells
@@ -121,24 +132,24 @@ def test_a_designed_experiment_opens_with_the_factor_that_matters_most():
     ],
 )
 def test_a_break_even_of_which_nothing_is_known_is_not_told(interval, text):
-    at = Estimate(value=2.5, low=interval[0], high=interval[1], confidence=0.95, unit="", n=0, method="joined")
+    at = Estimate(value=2.5, low=interval[0], high=interval[1], confidence=0.95, unit="", n=0, method=Method.CROSSING_OF_MEANS)
     found = Scaling(
         kind=ScalingKind.BREAK_EVEN,
+        shape=Shape.CROSSES,
         measure=RATE,
         factor="clients",
         within={},
         at=at,
         lowest=1.0,
         highest=4.0,
-        statement=f"{RATE}, xfs against ext4: break-even",
+        order=ORDER,
     )
     assert text in first_line.lead(replace(fixture.results(), scaling=(found,))).more
 
 
-def growth(kind, measure, statement, at=None):
-    return Scaling(
-        kind=kind, measure=measure, factor="clients", within={}, at=at, lowest=1, highest=4, statement=f"{measure} {statement}"
-    )
+def growth(kind, shape, measure, at=None, **values):
+    base = Scaling(kind=kind, shape=shape, measure=measure, factor="clients", within={}, at=at, lowest=1, highest=4)
+    return replace(base, **values)
 
 
 def test_a_compared_count_opens_with_how_the_figure_grows_not_with_each_number():
@@ -148,18 +159,19 @@ def test_a_compared_count_opens_with_how_the_figure_grows_not_with_each_number()
         replace(sample, factor="clients", baseline=1, candidate=n, within={}, ratio=replace(sample.ratio, value=float(n)))
         for n in (2, 3, 4, 6)
     )
-    at = Estimate(value=3.3, low=3.1, high=3.5, confidence=0.95, unit="", n=0, method="joined")
-    kept = growth(ScalingKind.OBJECTIVE, "spool.list.latency_p99_ns", "<= 50 ms is kept up to 3.3 clients.", at)
-    law = growth(ScalingKind.LAW, RATE, "grows in proportion up to 4 clients.")
+    at = Estimate(value=3.3, low=3.1, high=3.5, confidence=0.95, unit="", n=0, method=Method.CROSSING_OF_MEANS)
+    kept = growth(ScalingKind.OBJECTIVE, Shape.CROSSES, "spool.list.latency_p99_ns", at, requirement="<= 50 ms")
+    law = growth(ScalingKind.LAW, Shape.PROPORTIONAL, RATE, growth=Growth(fit=LINEAR, times=4.0))
     counted = replace(
         results, comparisons=compared, scaling=(law, kept), experiment=replace(results.experiment, compare="clients")
     )
     told = first_line.lead(counted)
     assert told.said.startswith(
-        "spool create, operations per second grows in proportion up to 4 clients; clients = 6 is faster, 6.00"
+        "spool create, operations per second grows in proportion up to 4 clients: no limit reached, nothing follows for more;"
+        " clients = 6 is faster, 6.00"
     )
     assert "clients = 2" not in told.said
-    assert "spool list, latency, 99th percentile <= 50 ms is kept up to 3.3 clients" in told.more
+    assert "spool list, latency, 99th percentile <= 50 ms is kept up to 3.3 (3.1 to 3.5) clients" in told.more
 
 
 def test_one_order_everywhere_is_no_break_even():
@@ -167,19 +179,21 @@ def test_one_order_everywhere_is_no_break_even():
     mine = tuple(replace(one, conclusion=Conclusion.MATTERS) for one in results.comparisons if one.measure == RATE)
     found = Scaling(
         kind=ScalingKind.BREAK_EVEN,
+        shape=Shape.NOT_TOLD_APART,
         measure=RATE,
         factor="clients",
         within={},
         at=None,
         lowest=1,
         highest=4,
-        statement=f"{RATE}: none.",
+        order=ORDER,
     )
     told = first_line.lead(replace(results, comparisons=mine, scaling=(found,))).more
     assert "no break-even from 1 to 4 clients: the order is the same everywhere" in told
     open_ = tuple(replace(one, conclusion=Conclusion.UNDECIDED) for one in mine)
     told = first_line.lead(replace(results, comparisons=open_, scaling=(found,))).more
-    assert "spool create, operations per second: none" in told
+    open_end = "no significant difference at any number from 1 to 4 clients: a break-even stays open"
+    assert f"spool create, operations per second, xfs against ext4: {open_end}" in told
 
 
 def test_no_figure_is_no_answer():

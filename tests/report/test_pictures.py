@@ -86,7 +86,7 @@ def test_every_run_is_a_bar_in_its_block_and_what_does_not_count_is_hollow_with_
     assert all(bar.row == bar.judged.run.trial.block for bar in bars)
     assert {bar.judged.id for bar in bars if bar.is_hollow} == {"0009/1", "0023/1"}
     figure = blocks.figure(results)
-    assert "0009/1 (client 3 was lost" in figure.caption
+    assert "0009/1 (partial: client 3 was lost" in figure.caption
     reasons = {row[0]: row[-1] for row in figure.table.rows if row[-1]}
     assert set(reasons) == {"0009/1", "0023/1"}
     assert "no space left" in reasons["0023/1"]
@@ -116,7 +116,7 @@ def test_blocks_of_one_run_stand_in_one_row_and_no_run_has_no_picture():
 
 def test_a_chain_names_the_part_that_was_nearest_to_its_limit(results):
     judged = next(one for one in results.runs if one.id == "0006/1")
-    chains = {one.phase: one for one in limits.chains([(judged, fixture.loader(results)("0006/1"))])}
+    chains = {one.phase: one for one in limits.chains(fixture.experiment(), [(judged, fixture.loader(results)("0006/1"))])}
     cold = chains["cold.read"]
     assert [(link.name, link.what) for link in cold.links] == [
         ("processors", "user and system time"),
@@ -138,7 +138,7 @@ def test_a_limit_that_could_not_be_held_against_is_left_out(results):
     }
     (cold,) = (
         one
-        for one in limits.chains([(replace(judged, verdicts=verdicts), fixture.loader(results)("0006/1"))])
+        for one in limits.chains(fixture.experiment(), [(replace(judged, verdicts=verdicts), fixture.loader(results)("0006/1"))])
         if one.phase == "cold.read"
     )
     assert [link.name for link in cold.links] == ["processors", "vda"]
@@ -158,7 +158,7 @@ def test_a_limit_that_the_audit_holds_nothing_against_is_held_against_the_device
     ]
     others = tuple(one for one in seen.readings if (one.phase, one.rung) != ("spool.main", Rung.LOWEST_DEVICE))
     run = replace(judged, run=replace(judged.run, places=(limited,)))
-    found = limits.chains([(run, replace(seen, readings=(*others, *counted)))])
+    found = limits.chains(fixture.experiment(), [(run, replace(seen, readings=(*others, *counted)))])
     (spool,) = (one for one in found if one.phase == "spool.main")
     assert [(one.name, one.what) for one in spool.links] == [("vda", "of the declared 2,000/s writes")]
     assert spool.nearest.used == pytest.approx(1.0, abs=0.01)
@@ -167,7 +167,11 @@ def test_a_limit_that_the_audit_holds_nothing_against_is_held_against_the_device
 
 def test_no_part_near_its_limit_is_said(results):
     judged = next(one for one in results.runs if one.id == "0006/1")
-    (chain,) = (one for one in limits.chains([(judged, fixture.loader(results)("0006/1"))]) if one.phase == "warm.read")
+    (chain,) = (
+        one
+        for one in limits.chains(fixture.experiment(), [(judged, fixture.loader(results)("0006/1"))])
+        if one.phase == "warm.read"
+    )
     assert chain.nearest.used < limits.NEAR
     assert "no part was near its limit" in limits.sentence(chain)
 
@@ -316,9 +320,9 @@ def test_the_new_specifications_are_valid(figures, name):
 
 def test_drawings_escape_what_users_wrote(results):
     bad = "<script>alert(1)</script>"
-    compared = replace(results, comparisons=tuple(replace(one, baseline=bad, statement=bad) for one in results.comparisons))
+    compared = replace(results, comparisons=tuple(replace(one, baseline=bad) for one in results.comparisons))
     made = fixture.hostile(bad)
-    steps = page.ladders.ladders([(made.runs[0], fixture.loader(made)("0001/1"))])
+    steps = page.ladders.ladders(made.experiment, [(made.runs[0], fixture.loader(made)("0001/1"))])
     for figure in (forest.figure(compared), ladder.figure(steps)):
         ET.fromstring(figure.drawn.element.replace("<svg ", f'<svg xmlns="{SVG[1:-1]}" ', 1))
         assert "&lt;script" in figure.drawn.element

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from assay.answer.plainly import plainly
 from assay.audit.verdicts import failures
 from assay.cli.terminal.summary import summary
 from assay.laboratory.gate import Gate, status
 from assay.laboratory.results import judged_anew
 from assay.notebook import read as notebook
 from assay.notebook.store import Store
-from assay.plain import to_plain
 from assay.records import Results, Verdict
 from assay.terminal.fold import say
 
@@ -30,7 +30,7 @@ def audit(lab: Path, which: str | None, *, as_json: bool, gate: Gate) -> int:
         store.judge(results.ruleset, verdicts, {judged.id: judged.courses for judged in results.runs})
         store.derive(results.ruleset, results)
     if as_json:
-        print(json.dumps(to_plain(results), sort_keys=True))
+        print(json.dumps(plainly(results), sort_keys=True))
     else:
         said = (summary(results), changed(former, results) if former else "")
         say("\n\n".join(part for part in said if part))

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
+from assay.answer.plainly import answers
 from assay.answer.wording import scaling
 from assay.cli.terminal import effects, tables
 from assay.errors import UsageError
@@ -42,11 +43,9 @@ def compare(lab: Path, which: str | None, *, as_json: bool, gate: Gate) -> int:
 def told(results: Results) -> dict[str, object]:
     """The answer as plain values."""
     return {
-        "comparisons": to_plain(results.comparisons),
+        **answers(results),
         "verdicts": to_plain(results.comparison_verdicts),
         "requirements": to_plain(results.requirements),
-        "scaling": to_plain(results.scaling),
-        "sensitivity": to_plain(results.sensitivity),
     }
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from assay.answer.plainly import plainly
 from assay.notebook import read as notebook
-from assay.plain import to_plain
 from assay.records import Results
 from assay.terminal.fold import say
 
@@ -29,7 +29,7 @@ def show(results: Results, folder: Path, *, as_json: bool) -> None:
     from assay.cli.terminal.summary import summary
 
     if as_json:
-        print(json.dumps(to_plain(results), sort_keys=True), flush=True)
+        print(json.dumps(plainly(results), sort_keys=True), flush=True)
     else:
         say(summary(results))
     path = write_report(folder, results)

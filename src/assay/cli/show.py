@@ -41,7 +41,8 @@ def show(lab: Path, which: str | None, run_id: str, *, as_json: bool) -> int:
 def plainly(judged: Judged, treated: Mapping[str, str]) -> dict[str, object]:
     """A run with its verdicts, how figures were made, and what the load itself used in each phase (`measures.costs`)."""
     costs = {phase.name: measures.costs(phase) for phase in judged.run.phases}
-    return {**to_plain(judged), "treatments": dict(treated), "costs": costs}
+    courses = {name: {**to_plain(one), "statement": steady.statement(one)} for name, one in judged.courses.items()}
+    return {**to_plain(judged), "courses": courses, "treatments": dict(treated), "costs": costs}
 
 
 def treatments(experiment: Experiment, judged: Judged, seen: Observations) -> dict[str, str]:

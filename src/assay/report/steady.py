@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from assay.answer import marks
 from assay.answer.wording.steady import detail
-from assay.records import Course, CourseState, Experiment, Judged, Results
+from assay.records import Course, CourseKind, CourseState, Experiment, Judged, Results
 
 LISTED = 40
 """Most runs of a measure that are listed; where there are more, those that were not steady come first."""
@@ -40,10 +40,14 @@ def steady(results: Results) -> tuple[SteadyGroup, ...]:
     for measure in results.experiment.measures:
         here = [(judged, judged.courses[measure.name]) for judged in results.runs if measure.name in judged.courses]
         if here:
-            same = tuple(replace(course, measure="") for _, course in here)
-            groups.setdefault(same, []).append(measure.name)
+            groups.setdefault(tuple(bare(course) for _, course in here), []).append(measure.name)
     known = {measure.name: marks.measure(measure) for measure in results.experiment.measures}
     return tuple(group(" and ".join(known[name] for name in names), names[0], results) for names in groups.values())
+
+
+def bare(one: Course) -> Course:
+    """A course without the name of its measure; of one of which nothing is known its unit does not matter, either."""
+    return replace(one, measure="") if one.mean else replace(one, measure="", kind=CourseKind.RATE, unit="")
 
 
 def group(title: str, name: str, results: Results) -> SteadyGroup:
