@@ -26,6 +26,8 @@ from assay.report.charts import forest as comparisons
 from assay.report.inputs import Pictures
 from report import fixture
 
+FAILED = {"0001/1": Exclusion(reason=ExclusionReason.OUTCOME)}
+
 
 def comparison(value=0.605, low=0.541, high=0.676, conclusion=Conclusion.MATTERS, **changes):
     ratio = Estimate(value=value, low=low, high=high, confidence=0.95, unit="ratio", n=5, method=Method.PAIRED_GEOMETRIC)
@@ -89,9 +91,7 @@ def comparison(value=0.605, low=0.541, high=0.676, conclusion=Conclusion.MATTERS
             "xfs against ext4 is undecided: 1.50 times; no interval: the mean of an arm may be 0",
         ),
         (
-            comparison(
-                conclusion=Conclusion.UNDECIDED, ratio=None, excluded={"0001/1": Exclusion(reason=ExclusionReason.OUTCOME)}
-            ),
+            comparison(conclusion=Conclusion.UNDECIDED, ratio=None, excluded=FAILED),
             "ops_per_s",
             "xfs against ext4 is undecided; no ratio: one side has no valid runs (1 run excluded)",
         ),

@@ -894,6 +894,7 @@ def pictures(made: Results) -> Pictures:
 def hostile(text: str) -> Results:
     """The small experiment with this text wherever a user or a machine could have put it."""
     made = results(blocks=2, title=text)
+    why = replace(PARTIAL, error=text)
     renamed = {"ext4": text, "xfs": f"{text} 2"}
 
     def levels(old):
@@ -917,10 +918,7 @@ def hostile(text: str) -> Results:
             )
             for judged in made.runs
         ),
-        cells=tuple(
-            replace(cell, levels=levels(cell.levels), excluded=dict.fromkeys(cell.excluded, replace(PARTIAL, error=text)))
-            for cell in made.cells
-        ),
+        cells=tuple(replace(cell, levels=levels(cell.levels), excluded=dict.fromkeys(cell.excluded, why)) for cell in made.cells),
         comparisons=tuple(replace(one, baseline=renamed["ext4"], candidate=renamed["xfs"]) for one in made.comparisons),
         damaged={text: text},
     )

@@ -1,4 +1,4 @@
-"""Parallel efficiency: the ratio over that of the counts, for rates and counts only; what held the larger load back makes it a bound."""
+"""Parallel efficiency: the ratio over that of the counts, for rates only; what limits the larger load makes it a bound."""
 
 import math
 from dataclasses import replace
