@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help build quick test check weigh docs dist tools clean
+.PHONY: help build quick test check bench docs dist tools clean
 
 UV := .build/uv/bin/uv
 BIN := .venv/bin
@@ -40,7 +40,7 @@ test: .build/dev.stamp $(ENGINE) $(BUNDLE) tools check ## every check and every 
 	@echo "tests that need the machine to themselves:"
 	@$(BIN)/pytest -q $(ALONE)
 
-check: .build/dev.stamp $(ENGINE) ## formatters, linters, types, import contracts, catalogue laws
+check: .build/dev.stamp $(ENGINE) ## formatters, linters, types, import contracts, catalogue laws, language
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/ruff check --quiet --output-format concise .
 	$(BIN)/mypy --no-error-summary
@@ -48,9 +48,9 @@ check: .build/dev.stamp $(ENGINE) ## formatters, linters, types, import contract
 	$(BIN)/lint-imports --no-cache > .build/imports.log || { cat .build/imports.log; exit 1; }
 	cargo fmt --all --check
 	cargo clippy --release --locked --quiet --workspace --all-targets -- -D warnings
-	$(BIN)/pytest -q tests/test_catalogue.py
+	$(BIN)/pytest -q tests/test_catalogue.py tests/test_language.py tests/test_pages.py
 
-weigh: build .build/dev.stamp ## the lab weighs itself: engine cost, observer cost, noise (informational; takes long)
+bench: build .build/dev.stamp ## measure the cost of the lab itself: engine, observers, noise (informational; takes long)
 	$(BIN)/python benchmarks/run.py
 
 docs: build ## the pages that are made from the code

@@ -28,13 +28,13 @@ BATCHED = ("--ioengine=io_uring", "--iodepth=32", "--iodepth_batch_submit=16", "
 Cost = Callable[[int], float]
 
 
-def weigh() -> Iterator[tuple[str, str]]:
+def measure() -> Iterator[tuple[str, str]]:
     """(what, figure); says so and no more where there is no fio."""
     if shutil.which("fio") is None:
         yield "fio", "not installed here"
         return
     yield "fio", subprocess.run(["fio", "--version"], capture_output=True, text=True, check=True).stdout.strip()
-    with tempfile.TemporaryDirectory(dir=Path.cwd(), prefix="weigh-") as folder:
+    with tempfile.TemporaryDirectory(dir=Path.cwd(), prefix="bench-") as folder:
         data = Path(folder) / "data"
         filled(data)
         yield from costs(data)

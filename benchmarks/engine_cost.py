@@ -26,7 +26,7 @@ LONG = 20_000_000
 """So many operations take seconds, and so hundreds of ticks."""
 
 
-def weigh() -> Iterator[tuple[str, str]]:
+def measure() -> Iterator[tuple[str, str]]:
     """(what, figure) for each path of the engine."""
     yield "null engine (budget 120)", figure("null", {"operation": "null"}, FEW, MANY)
     with tempfile.TemporaryDirectory() as folder:

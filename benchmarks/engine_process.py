@@ -67,7 +67,7 @@ class EngineProcess:
         self._process.stdin.flush()
 
     def until(self, wanted: str) -> dict[str, Any]:
-        """The next message of a type; an error ends the weighing with what it says."""
+        """The next message of a type; an error ends the benchmark with what it says."""
         assert self._process
         assert self._process.stdout
         for line in self._process.stdout:

@@ -12,7 +12,7 @@ WORKERS = 256
 CLIENTS = 64
 
 
-def weigh() -> Iterator[tuple[str, str]]:
+def measure() -> Iterator[tuple[str, str]]:
     for ops in OPERATIONS:
         with EngineProcess() as process:
             process.run("null", {"operation": "null", "ops": ops})

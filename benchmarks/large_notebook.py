@@ -83,10 +83,10 @@ MEASURES = tuple(
 )
 
 
-def weigh() -> Iterator[tuple[str, str]]:
+def measure() -> Iterator[tuple[str, str]]:
     """(what, figure)."""
     for blocks in (20, 200):
-        with tempfile.TemporaryDirectory(prefix="weigh-") as name:
+        with tempfile.TemporaryDirectory(prefix="bench-") as name:
             lab = Path(name) / "lab"
             with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as apart:
                 trials = apart.submit(make, lab, blocks).result()  # a child's largest resident set begins with its parent's
@@ -165,7 +165,7 @@ def judge_all(store: Store, seen: Observations) -> None:
         if levels not in first:
             first[levels] = (one, judge.judge_run(store.experiment, one, seen))
         verdicts = [alike(verdict, first[levels][0], one, seen) for verdict in first[levels][1]]
-        judged.append(Judged(run=one, verdicts={verdict.subject.split(":", 2)[2]: verdict for verdict in verdicts}))
+        judged.append(Judged(run=one, verdicts={verdict.measure: verdict for verdict in verdicts}))
         store.judge(judge.ruleset(), verdicts)
     bare = replace(read.results(store.folder, judge.ruleset()), runs=tuple(judged), ruleset=judge.ruleset())
     store.derive(judge.ruleset(), answered(bare, lambda _: seen))
@@ -264,7 +264,7 @@ def phase(name: str, workload: str, direction: Direction, faster: float) -> Phas
         measured=True,
         operations=(operation,),
         directions={operation: direction},
-        cache_asked=CacheState.AS_LEFT,
+        cache_asked=CacheState.UNCHANGED,
         cache_proved=None,
         cached_share_before=0.0,
         start_ns=0,
@@ -375,5 +375,5 @@ def histogram(phase: str, number: int) -> Histogram:
 
 
 if __name__ == "__main__":
-    for what, figure in weigh():
+    for what, figure in measure():
         print(f"{what}: {figure}", flush=True)

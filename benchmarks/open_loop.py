@@ -19,7 +19,7 @@ SECONDS = 4
 STOP_S = 1.0
 
 
-def weigh() -> Iterator[tuple[str, str]]:
+def measure() -> Iterator[tuple[str, str]]:
     for rate in RATES:
         with EngineProcess() as process:
             load = {"rate": float(rate), "arrivals": "poisson", "late_ns": 100_000}

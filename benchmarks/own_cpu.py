@@ -24,10 +24,10 @@ CODE = (
 )
 
 
-def weigh() -> Iterator[tuple[str, str]]:
+def measure() -> Iterator[tuple[str, str]]:
     for words in (["--help"], ["catalogue"], ["explain", "T01"]):
         yield f"assay {' '.join(words)}", f"{least(words):.2f} CPU-s"
-    with tempfile.TemporaryDirectory(dir=Path.cwd(), prefix="weigh-") as folder:
+    with tempfile.TemporaryDirectory(dir=Path.cwd(), prefix="bench-") as folder:
         yield "assay quick, the lab's own process", f"{used(['quick', folder, '--lab', os.path.join(folder, 'lab')]):.2f} CPU-s"
 
 

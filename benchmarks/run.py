@@ -1,4 +1,4 @@
-"""The lab weighs itself: runs every weighing and writes benchmarks/RESULTS.md with the machine and the method.
+"""Runs every benchmark of the lab itself and writes benchmarks/RESULTS.md with the machine and the method.
 
 All figures are informational, none is a gate: machines differ and are noisy. Where CPU time or instructions can be counted, wall
 times are not used.
@@ -11,9 +11,10 @@ import importlib
 import platform
 from pathlib import Path
 
-WEIGHINGS = (
+BENCHMARKS = (
     "own_cpu",
     "stat_cost",
+    "observer_cost",
     "engine_cost",
     "against_fio",
     "open_loop",
@@ -26,11 +27,11 @@ RESULTS = Path(__file__).parent / "RESULTS.md"
 
 def main() -> None:
     lines = ["# What the lab itself costs", "", machine(), ""]
-    for name in WEIGHINGS:
+    for name in BENCHMARKS:
         module = importlib.import_module(name)
-        print(f"weighing {name} ...", flush=True)
+        print(f"benchmark {name} ...", flush=True)
         lines += [f"## {name.replace('_', ' ')}", "", str(module.__doc__).strip(), "", "| what | figure |", "|---|---|"]
-        lines += [f"| {what} | {figure} |" for what, figure in module.weigh()]
+        lines += [f"| {what} | {figure} |" for what, figure in module.measure()]
         lines.append("")
     RESULTS.write_text("\n".join(lines), encoding="utf-8")
     print(RESULTS.read_text(encoding="utf-8"))

@@ -1,6 +1,6 @@
 """A/A: one directory under two names as baseline and candidate, 100 times over; whatever is said to differ is a false alarm.
 
-`assay weigh --same 100`: each comparison is an experiment of its own (five interleaved blocks, trials of a fraction of a second)
+`assay selftest --same 100`: each comparison is an experiment of its own (five interleaved blocks, trials below a second)
 that goes the way of every experiment: plan, run, audit, compare. Four kinds of load take turns. At most 5 in 100 may be said
 to differ and to matter, and 5 in 100 of the 95 % intervals may leave out 1. Intervals of counts are exact (binomial). The spread
 is the largest over the smallest of the five figures of an arm, the median of all arms: the noise floor of short trials here.
@@ -18,8 +18,8 @@ ASSAY = str(Path(sys.executable).parent / "assay")
 COMPARISONS = 100
 
 
-def weigh() -> Iterator[tuple[str, str]]:
-    done = subprocess.run([ASSAY, "weigh", "--same", str(COMPARISONS), "--json"], capture_output=True, text=True, check=True)
+def measure() -> Iterator[tuple[str, str]]:
+    done = subprocess.run([ASSAY, "selftest", "--same", str(COMPARISONS), "--json"], capture_output=True, text=True, check=True)
     yield from figures(json.loads(done.stdout))
 
 

@@ -45,9 +45,9 @@ TIME = re.compile(r"(\d+)m([\d.]+)s")
 BUSY = "i=0; while [ $i -lt 500000 ]; do i=$((i + 1)); done"
 
 
-def weigh() -> Iterator[tuple[str, str]]:
+def measure() -> Iterator[tuple[str, str]]:
     """(what, figure)."""
-    with tempfile.TemporaryDirectory(dir=Path.cwd(), prefix="weigh-") as name:
+    with tempfile.TemporaryDirectory(dir=Path.cwd(), prefix="bench-") as name:
         folder = Path(name)
         filled(folder / "data")
         read = ("dd", f"if={folder}/data", "of=/dev/null", "bs=1M")

@@ -17,7 +17,9 @@ from assay.records import (
     Histogram,
     HostClock,
     Judged,
+    Label,
     Measure,
+    Nature,
     Observations,
     OperationTotal,
     Outcome,
@@ -231,12 +233,14 @@ def verdict(done: Run, measure: str, value: float | None, state: VerdictState = 
     bad = state is VerdictState.INVALID
     return Verdict(
         subject=subject,
+        run=done.id,
+        measure=measure,
         claim=Claim(),
         value=value,
         unit="ns" if measure.endswith("_ns") else "1/s",
         corrected=None,
         state=state,
-        label="creates as the application sees them",
+        label=Label(nature=Nature.AS_SEEN, operation="create"),
         bound=None,
         findings=(finding(subject, State.FAIL if bad else State.PASS),),
     )

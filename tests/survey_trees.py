@@ -5,11 +5,10 @@ import subprocess
 from contextlib import contextmanager
 from pathlib import Path
 
-from assay.survey import mounts
 from assay.survey.bands import DAY_NS
 from assay.survey.filters import Clock
-from assay.survey.population import Counting
-from assay.survey.walk import Walk, begin
+from assay.survey.size_distribution import Counting
+from assay.survey.walk import Walk, begin, mount_table
 
 NOW_NS = 1_800_000_000 * 10**9
 """A time that all ages count back from."""
@@ -35,15 +34,15 @@ def walked(*directories, see=None, cross=False, table=None):
 
     inodes, wrong = begin([str(path) for path in directories])
     assert not wrong
-    walk = Walk(inodes=inodes, mounts=mounts.read() if table is None else table, cross=cross, see=note, tick=lambda _: None)
+    walk = Walk(inodes=inodes, mounts=mount_table() if table is None else table, cross=cross, see=note, tick=lambda _: None)
     return walk.all(), sorted(found)
 
 
-def population(*directories, clock=Clock.MODIFIED, keep=None):
-    """The population of trees at NOW_NS."""
+def distribution(*directories, clock=Clock.MODIFIED, keep=None):
+    """The distribution of trees at NOW_NS."""
     counting = Counting(clock, NOW_NS, keep)
     walked(*directories, see=lambda _, name, status: counting.see(name, status))
-    return counting.population()
+    return counting.distribution()
 
 
 @contextmanager

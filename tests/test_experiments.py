@@ -21,7 +21,7 @@ NOISE = {"N01", "N02", "N03", "W07"}
 """Processor time and device taken by others."""
 DROWNED = "unverified (D02)"
 """So many flushes of others that ours cannot be told from them."""
-TOOLS = {"foreign_tool": "fio", "filesystems": "mkfs.btrfs"}
+TOOLS = {"external_tool": "fio", "filesystems": "mkfs.btrfs"}
 FEWER = {
     "iozone_matrix": {
         '["32 MiB", "128 MiB"]': '["32 MiB"]',
@@ -65,7 +65,7 @@ def is_what_it_says(verdict):
     "name",
     [
         "memory_test",
-        "foreign_tool",
+        "external_tool",
         "overwriters",
         pytest.param("filesystems", marks=pytest.mark.root),
         "iozone_matrix",

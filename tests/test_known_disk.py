@@ -6,6 +6,7 @@ memory, one that fits in memory after its first reading, records overwritten in 
 
 import pytest
 
+from assay.answer.wording import labels
 from assay.experiment import read
 from assay.hosts.local import Local
 from assay.machine import throttle
@@ -111,7 +112,7 @@ def bound(seconds):
 def test_nothing_above_the_disk_is_sound(told, name):
     verdict, seconds = told[name]
     assert seconds >= LEAST_S
-    assert verdict.state is not VerdictState.SOUND or verdict.value <= bound(seconds), verdict.label
+    assert verdict.state is not VerdictState.SOUND or verdict.value <= bound(seconds), labels.label(verdict)
 
 
 @pytest.mark.slow
@@ -119,10 +120,10 @@ def test_nothing_above_the_disk_is_sound(told, name):
 @pytest.mark.parametrize("name", sorted(HONEST))
 def test_what_is_honest_comes_out_at_the_disks_speed_and_names_the_limiter(told, name):
     verdict, seconds = told[name]
-    assert 0.95 * LIMIT <= verdict.value <= bound(seconds), verdict.label
-    assert "limited by the declared 50 MB/s" in verdict.label
+    assert 0.95 * LIMIT <= verdict.value <= bound(seconds), labels.label(verdict)
+    assert "limited by the declared 50 MB/s" in labels.label(verdict)
     others = failed(verdict)
-    assert verdict.state is VerdictState.SOUND or (others and others <= NOISE), verdict.label
+    assert verdict.state is VerdictState.SOUND or (others and others <= NOISE), labels.label(verdict)
 
 
 @pytest.mark.slow
@@ -130,8 +131,8 @@ def test_what_is_honest_comes_out_at_the_disks_speed_and_names_the_limiter(told,
 @pytest.mark.parametrize("name", sorted(LIES - CHARGED))
 def test_the_lies_are_called_what_they_are(told, name):
     verdict, _ = told[name]
-    assert verdict.state is VerdictState.INVALID, verdict.label
-    assert failed(verdict) & {"T01", "L04"}, verdict.label
+    assert verdict.state is VerdictState.INVALID, labels.label(verdict)
+    assert failed(verdict) & {"T01", "L04"}, labels.label(verdict)
 
 
 @pytest.mark.slow
@@ -141,4 +142,4 @@ def test_what_was_still_in_memory_is_charged_with_its_way_to_the_disk(told, name
     verdict, seconds = told[name]
     assert verdict.value <= bound(seconds) < REPORTED
     told_in_words = ("drain of", "charged", "67.1 MB/s")
-    assert all(words in verdict.label for words in told_in_words), verdict.label
+    assert all(words in labels.label(verdict) for words in told_in_words), labels.label(verdict)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from assay import measures
 from assay.evidence import ladder
-from assay.measures import foreign, latency
+from assay.measures import external, latency
 from assay.records import (
     ABSOLUTE,
     Claim,
@@ -135,7 +135,7 @@ def test_elapsed_is_charged_too():
     assert figure(made).value == pytest.approx(4 * SECOND)
 
 
-def test_foreign_figures_are_taken_and_charged():
+def test_external_figures_are_taken_and_charged():
     stable = Claim(durability=Durability.STABLE_MEDIA)
     made = Made(operation="write", seconds=1.0, drain_s=1.0, values={"write.bytes_per_s": 100.0}, claim=stable)
     assert (figure(made).value, figure(made).raw) == (50.0, 100.0)
@@ -148,7 +148,7 @@ def test_foreign_figures_are_taken_and_charged():
     [({}, 10.0), ({"write.elapsed_ns": 4e9}, 4.0), ({"write.bytes": 400.0}, 4.0)],
     ids=["rate", "time", "bytes"],
 )
-def test_the_drain_of_a_foreign_tool_is_charged_over_its_own_time_where_it_tells_it(told, seconds):
+def test_the_drain_of_a_external_tool_is_charged_over_its_own_time_where_it_tells_it(told, seconds):
     stable = Claim(durability=Durability.STABLE_MEDIA)
     made = Made(operation="write", seconds=10.0, drain_s=1.0, values={"write.bytes_per_s": 100.0, **told}, claim=stable)
     charged = figure(made)
@@ -245,13 +245,13 @@ def test_engines_account_goes_before_the_observers():
     assert ladder.passed(run_of(made).phases[0], both, Rung.CLIENT_CACHE, Direction.READ).bytes == 250
 
 
-def test_quiet_window_is_taken_off_devices_by_rate():
+def test_idle_baseline_is_taken_off_devices_by_rate():
     made = Made(seconds=2.0, seen=Seen(lower_bytes=1000, before_bytes=100))
     step = ladder.lowest_device(run_of(made).phases[0], observations_of(made), Direction.READ)
-    assert (step.bytes, step.raw_bytes, step.foreign_bytes, step.device) == (800, 1000, 200, "vda")
+    assert (step.bytes, step.raw_bytes, step.other_processes_bytes, step.device) == (800, 1000, 200, "vda")
 
 
-def test_asked_bytes_of_a_foreign_tool():
+def test_asked_bytes_of_a_external_tool():
     made = Made(values={"read.bytes": 5.0, "read.bytes_per_s": 5.0})
     assert ladder.asked_bytes(run_of(made).phases[0], observations_of(made), Direction.READ) == 5
     untold = but(made, values={"read.bytes_per_s": 5.0})
@@ -302,6 +302,6 @@ def test_no_bytes_at_some_rate_are_bytes_that_the_tool_does_not_tell():
     phase = replace(run_of(made).phases[0], values={"read.bytes": 0.0, "read.bytes_per_s": 307_302.4, "read.elapsed_ns": 3.1e9})
     read = replace(checkpoints(0, [(0, 0), (1, 1), (2, 2)])[1], layer="process", metric="read_bytes")
     seen = replace(observations_of(made), series=(read,))
-    assert list(foreign.denied(phase, seen, "read", 0.05)) == []
-    (words, share) = next(foreign.unseen(phase, "read", 1e6, (0.95, 0.95, 0.01)), ("", 1.0))
+    assert list(external.denied(phase, seen, "read", 0.05)) == []
+    (words, share) = next(external.unseen(phase, "read", 1e6, (0.95, 0.95, 0.01)), ("", 1.0))
     assert share == 1.0, words

@@ -187,7 +187,7 @@ def test_a_mount_keeps_nothing_and_shows_what_the_server_has(tmp_path):
             assert (mount / "file").read_bytes() == content
             assert int(received.read_text()) - before >= len(content)
         assert "rate 1Gbit" in script("facts", directory).stdout
-        done("chill", directory)
+        done("drop_caches", directory)
         pages = subprocess.run(["fincore", "-nb", "-o", "PAGES", data / "file"], capture_output=True, text=True, check=True)
         assert pages.stdout.strip() == "0"
     finally:

@@ -59,7 +59,7 @@ def test_the_engine_travels_in_the_wheel_executable_and_static(wheel, tmp_path):
         assert archive.getinfo(ENGINE).external_attr >> 16 & 0o111 == 0o111
         engine = Path(archive.extract(ENGINE, tmp_path))
         assert "assay/profiles/file_server.toml" in archive.namelist()
-        assert "assay/populations/debian_usr.toml" in archive.namelist()
+        assert "assay/size_distributions/debian_usr.toml" in archive.namelist()
         assert not [name for name in archive.namelist() if name.startswith(("tests/", "benchmarks/")) or name.endswith(".rs")]
     assert b"/lib64/ld-linux" not in engine.read_bytes(), "no loader is asked for"
 

@@ -5,7 +5,7 @@
 #
 #   sshfs.sh start DIR RATE      the server, and a link of this RATE as tc(8) spells it; prints the directory of the server's data last
 #   sshfs.sh mount DIR CLIENT    one client's mount; prints it last
-#   sshfs.sh chill DIR           gives back what the server's memory holds of its data
+#   sshfs.sh drop_caches DIR           gives back what the server's memory holds of its data
 #   sshfs.sh facts DIR           what it is made of, a `key = value` a line
 #   sshfs.sh stop DIR            undoes all of it, of what is half set up too; says nothing where nothing is
 set -eu
@@ -122,7 +122,7 @@ mount_client() {  # CLIENT
   echo "$point"
 }
 
-chill() {
+drop_caches() {
   find "$dir/data" -type f -exec sync -- {} + -exec sh -c 'for f; do dd if="$f" iflag=nocache count=0 status=none; done' sh {} +
 }
 
@@ -154,8 +154,8 @@ stop() {
 case $1 in
   start) start "$3" ;;
   mount) mount_client "$3" ;;
-  chill) chill ;;
+  drop_caches) drop_caches ;;
   facts) facts ;;
   stop) stop ;;
-  *) fail "found $1; expected start, mount, chill, facts or stop" ;;
+  *) fail "found $1; expected start, mount, drop_caches, facts or stop" ;;
 esac

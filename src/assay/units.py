@@ -1,4 +1,4 @@
-"""Quantities in text: a closed list of units, exact integers inside ("4 KiB" is 4096, "1 Gbit/s" is 125,000,000 bytes/s).
+"""Quantities in text, read and written: a closed list of units, exact integers ("4 KiB" is 4096, "1 Gbit/s" 125,000,000 bytes/s).
 
 `MB` is 10^6 bytes and `MiB` 2^20; `bit` is never written `b`. What has two meanings in practice (`4k`, `KB`, `mb`, `Gbps`)
 is refused with what to write instead, and so is what would not be a whole number of the base unit.
@@ -138,27 +138,58 @@ def format(value: float, unit: Unit) -> str:  # noqa: A001  `units.format` is th
     return f"{number} {name}".strip()
 
 
-def human(value: float, unit: Unit) -> str:
-    """A figure as people read it, three significant digits: "1.24 GB/s", "13.2 ms", "20,000"."""
+def human(value: float, unit: Unit, figures: int = 3, *, bits: bool = False) -> str:
+    """Format a figure for people: "1.24 GB/s", "13.2 ms", "20,000", "98.4 %", with so many significant digits.
+
+    Zeros at the end are left out of more than three digits. With `bits` a rate of bytes is given in bits: "941.5 Mbit/s".
+    """
     if not math.isfinite(value):
         return str(value)
-    if unit in (Unit.NONE, Unit.COUNT, Unit.PER_S):
-        return _digits(value) + ("/s" if unit is Unit.PER_S else "")
     if unit is Unit.SHARE:
-        return f"{_digits(value * 100)} %"
-    scales = [(name, float(size)) for name, size in UNITS[unit].items() if "i" not in name]
+        return f"{digits(value * 100, figures)} %"
+    trimmed = figures > 3
+    if unit in (Unit.NONE, Unit.COUNT, Unit.PER_S):
+        return digits(value, figures, trimmed=trimmed) + ("/s" if unit is Unit.PER_S else "")
+    kind = "bit" if bits else ""
+    scales = [(name, float(size)) for name, size in UNITS[unit].items() if (kind in name if bits else "i" not in name)]
     name, size = max((scale for scale in scales if scale[1] <= abs(value)), key=lambda scale: scale[1], default=scales[0])
-    return f"{_digits(value / size)} {'µs' if name == 'us' else name}"
+    return f"{digits(value / size, figures, trimmed=trimmed)} {'µs' if name == 'us' else name}"
 
 
-def _digits(value: float) -> str:
-    """Three significant digits, all digits of what is larger, thousands separated."""
-    if value == 0:
-        return "0"
-    places = max(0, 2 - math.floor(math.log10(abs(value))))
-    if abs(value) >= 1000 or value == int(value):
+def digits(value: float, figures: int = 3, *, trimmed: bool = False, padded: bool = False) -> str:
+    """Format a number with so many significant digits, all digits of 1,000 and more, thousands separated.
+
+    Whole numbers have no decimals unless `padded`; `trimmed` leaves zeros at the end out.
+    """
+    if value == 0 or not math.isfinite(value):
+        return "0" if value == 0 else str(value)
+    if abs(value) >= 1000 or (value == int(value) and not padded):
         return f"{value:,.0f}"
-    return f"{value:,.{min(places, 6)}f}"
+    places = max(0, figures - 1 - math.floor(math.log10(abs(value))))
+    text = f"{value:,.{min(places, 6)}f}"
+    return text.rstrip("0").rstrip(".") if trimmed and places else text
+
+
+def percent(share: float) -> str:
+    """Format a share: `2 %`, `98.4 %`, `0.04 %`, without digits that nobody needs."""
+    number = 100 * share
+    if number == 0 or abs(number) >= 99.95:
+        return f"{number:,.0f} %"
+    if abs(number) < 0.01:
+        return "under 0.01 %"
+    text = f"{number:.2g}" if abs(number) < 1 else f"{number:.1f}".removesuffix(".0")
+    return f"{text} %"
+
+
+def times(ratio: float) -> str:
+    """Format a ratio: `2.42 times`, `1,500 times`."""
+    return f"{digits(ratio, trimmed=True)} times"
+
+
+def counted(number: int, noun: str) -> str:
+    """Format a count: `1 file`, `3,000 files`, `2 directories`."""
+    plural = f"{noun[:-1]}ies" if noun.endswith("y") and noun[-2:-1] not in tuple("aeiou") else f"{noun}s"
+    return f"{number:,} {noun if number == 1 else plural}"
 
 
 def _what_to_write(name: str, unit: Unit) -> str:

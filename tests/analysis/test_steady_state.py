@@ -95,10 +95,10 @@ def test_a_percentile_is_told_by_its_mean_latency():
     assert "; mean latency " in said(steady)
 
 
-def test_too_few_points_and_foreign_tools_tell_nothing():
+def test_too_few_points_and_external_tools_tell_nothing():
     assert said(of(noise("few", 12))) == "unknown: 12 samples, 20 needed"
-    foreign = of(noise("foreign"), values={"create.ops_per_s": 1000.0})
-    assert (foreign.state, said(foreign)) == (CourseState.UNKNOWN, "unknown: no samples within the phase")
+    external = of(noise("external"), values={"create.ops_per_s": 1000.0})
+    assert (external.state, said(external)) == (CourseState.UNKNOWN, "unknown: no samples within the phase")
 
 
 def test_clients_that_never_ran_together_have_no_course():

@@ -14,8 +14,10 @@ from assay.records import (
     ExclusionReason,
     Fit,
     Growth,
+    Label,
     LawName,
     Method,
+    Nature,
     Order,
     RequirementState,
     Scaling,
@@ -48,8 +50,9 @@ def without_a_figure(results, name, rule="T01", part="tier"):
     found = replace(sample, rule=rule, name="foreign-activity", part=part, state=State.FAIL, severity=Severity.INVALIDATES)
 
     def spoiled(verdict):
-        label = f"warm read {verdict.value / 1e9:.1f} GB/s: page-cache bandwidth; nothing came from the device; and more"
-        return replace(verdict, state=VerdictState.INVALID, findings=(found,), label=label, corrected=None)
+        own = replace(found, relabel="page-cache bandwidth, none from the device", detail=f"device share {verdict.value:.3g}")
+        label = Label(nature=Nature.OTHER, operation="read", because=(rule,))
+        return replace(verdict, state=VerdictState.INVALID, findings=(own,), label=label, corrected=None)
 
     runs = tuple(
         replace(one, verdicts={key: spoiled(verdict) if key == name else verdict for key, verdict in one.verdicts.items()})
@@ -93,7 +96,7 @@ def test_a_lie_in_front_is_called_one_and_the_next_measure_answers():
     said = first_line.lead(results)
     assert said.state is VerdictState.INVALID
     assert re.match(r"warm read, throughput: [\d.]+\D to [\d.]+\D[GM]B/s|warm read, throughput: ", said.said)
-    assert "is no device figure: page-cache bandwidth; nothing came from the device" in said.said
+    assert "is no device figure: page-cache bandwidth, none from the device" in said.said
     assert "and more" not in said.said
     assert said.more[0].startswith("spool create, operations per second: xfs is faster")
     assert said.more[0].endswith("[SOUND]")

@@ -189,7 +189,7 @@ def run_of(made: Made) -> Run:
         measured=True,
         operations=(made.operation,),
         directions={made.operation: DIRECTIONS[made.operation]},
-        cache_asked=CacheState.AS_LEFT,
+        cache_asked=CacheState.UNCHANGED,
         cache_proved=None,
         cached_share_before=made.resident_share,
         start_ns=0,

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from assay import catalogue
+from assay.answer.wording import labels
 from assay.audit import judge, limits
 from assay.audit.labels import label
 from assay.records import (
@@ -49,26 +50,28 @@ def judged(made):
 
 def test_cold_device_read_is_sound():
     verdict = judged(COLD_DEVICE)
-    assert (verdict.state, verdict.label) == (VerdictState.SOUND, "cold reads served by the device vda")
+    assert (verdict.state, labels.label(verdict)) == (VerdictState.SOUND, "cold reads served by the device vda")
     assert verdict.corrected is None
 
 
 def test_warm_read_is_invalid_bounded_and_corrected():
     verdict = judged(but(COLD_DEVICE, seconds=0.0655, storage_bytes=round(0.02 * 256 * MIB), lower_bytes=round(0.02 * 256 * MIB)))
     assert verdict.state is VerdictState.INVALID
-    assert verdict.label.startswith("warm read 4.10 GB/s: page-cache bandwidth; device share 2 %; device rate at most 82.0 MB/s")
+    assert labels.label(verdict).startswith(
+        "warm read 4.10 GB/s: page-cache bandwidth; device share 2 %; device rate at most 82.0 MB/s"
+    )
     assert verdict.corrected == verdict.bound.high == pytest.approx(82e6, rel=0.01)
 
 
 def test_the_same_warm_read_is_sound_as_is_and_says_so():
     verdict = judged(but(COLD_DEVICE, claim=Claim(), seconds=0.0655, storage_bytes=0, lower_bytes=0))
     assert verdict.state is VerdictState.SOUND
-    assert verdict.label.startswith("reads as the client saw them; warm read 4.10 GB/s: page-cache bandwidth")
+    assert labels.label(verdict).startswith("reads as the client saw them; warm read 4.10 GB/s: page-cache bandwidth")
 
 
 def test_cache_claim_is_sound_when_nothing_was_read():
     made = but(COLD_DEVICE, claim=Claim(tier=Tier.CLIENT_CACHE, regime=Regime.WARM), storage_bytes=0, lower_bytes=0)
-    assert judged(made).label == "warm reads from the client's page cache"
+    assert labels.label(judged(made)) == "warm reads from the client's page cache"
     assert judged(made).state is VerdictState.SOUND
 
 
@@ -76,12 +79,12 @@ def test_drain_is_charged_and_said():
     verdict = judged(STABLE_WRITE)
     assert verdict.state is VerdictState.SOUND
     assert verdict.value == verdict.corrected == pytest.approx(256 * MIB / 1.308)
-    assert verdict.label == "writes on stable media, drain of 1.20 s charged (2.49 GB/s without)"
+    assert labels.label(verdict) == "writes on stable media, drain of 1.20 s charged (2.49 GB/s without)"
 
 
 def test_flush_inside_the_clock_is_said():
     made = but(STABLE_WRITE, seconds=2.0, drain_s=0.01, flush_in_clock=True, lower_bytes=256 * MIB, dirty_bytes=0, flushes=1)
-    assert judged(made).label == "writes on stable media, flushed inside the clock"
+    assert labels.label(judged(made)) == "writes on stable media, flushed inside the clock"
 
 
 def test_no_flush_is_invalid():
@@ -91,19 +94,19 @@ def test_no_flush_is_invalid():
 def test_missing_evidence_is_unverified_never_sound():
     verdict = judged(but(COLD_DEVICE, lower_bytes=None, cached_bytes=None, missing={"L9.read": "no block device was named"}))
     assert verdict.state is VerdictState.UNVERIFIED
-    assert "no block device was named" in verdict.label
+    assert "no block device was named" in labels.label(verdict)
 
 
 def test_claim_without_a_rule_is_unverified():
     verdict = judged(but(COLD_DEVICE, claim=Claim(path=Path.LOOPBACK)))
     assert verdict.state is VerdictState.UNVERIFIED
-    assert "L05" in verdict.label
+    assert "L05" in labels.label(verdict)
 
 
 @pytest.mark.parametrize("share", [0.95, 1.0, 1.04])
 def test_throttled_disk_is_sound_up_to_its_edge_and_names_the_limiter(share):
     verdict = judged(throttled(share))
-    assert (verdict.state, verdict.label) == (
+    assert (verdict.state, labels.label(verdict)) == (
         VerdictState.SOUND,
         "cold reads served by the device vda; limited by the declared 50 MB/s of loop0",
     )
@@ -142,7 +145,7 @@ def test_failed_run_is_invalid_with_its_reason():
     made = Made(outcome=Outcome.FAILED, error="mkfs failed")
     run = replace(run_of(made), phases=())
     (verdict,) = judge.judge_run(experiment_of(made), run, observations_of(made))
-    assert (verdict.state, verdict.label) == (VerdictState.INVALID, "no figure, the run is failed: mkfs failed")
+    assert (verdict.state, labels.label(verdict)) == (VerdictState.INVALID, "no figure, the run is failed: mkfs failed")
 
 
 def test_every_rule_is_asked_every_time():
@@ -217,12 +220,12 @@ def test_comparison_is_as_bad_as_the_runs_in_it():
     assert subject == "comparison:w.read.bytes_per_s:b:clients=1"
     bad = compared(but(COLD_DEVICE, storage_bytes=0))[subject]
     assert bad.state is VerdictState.INVALID
-    assert "of 2 runs 1 INVALID" in bad.label
+    assert "1 INVALID of 2 runs" in labels.label(bad)
 
 
 def test_excluded_runs_do_not_count():
     (verdict,) = compared(but(COLD_DEVICE, storage_bytes=0), excluded={"0002/1": "INVALID"}).values()
-    assert "INVALID" not in verdict.label
+    assert "INVALID" not in labels.label(verdict)
 
 
 def test_experiment_rules_give_findings():
@@ -235,16 +238,19 @@ def test_noise_leaves_what_the_number_is_and_says_what_disturbed_it():
     case = case_of(COLD_DEVICE, "N02")
     finding = next(finding for finding in judged(COLD_DEVICE).findings if finding.rule == "N02")
     noisy = replace(finding, state=State.FAIL, severity=Severity.QUALIFIES, statement="The host was busy. Much of it.")
-    others = [one for one in judged(COLD_DEVICE).findings if one.rule != "N02"]
-    assert label(case, None, [*others, noisy]) == "cold reads served by the device vda; but the host was busy"
+    whole = judged(COLD_DEVICE)
+    found = (*(one for one in whole.findings if one.rule != "N02"), noisy)
+    disturbed = replace(whole, findings=found, label=label(case, None, found))
+    assert labels.label(disturbed).startswith("cold reads served by the device vda; but ")
+    assert disturbed.label.disturbed_by == "N02"
 
 
 @pytest.mark.parametrize("tier", [Tier.DEVICE, Tier.AS_IS])
 def test_reads_of_zeros_are_not_also_called_reads_of_the_page_cache(tier):
     lie = but(COLD_DEVICE, storage_bytes=0, lower_bytes=0, hole_bytes=256 * MIB, claim=Claim(tier=tier))
     verdict = judged(lie)
-    assert "reads of zeros" in verdict.label
-    assert "page-cache" not in verdict.label
+    assert "reads of zeros" in labels.label(verdict)
+    assert "page-cache" not in labels.label(verdict)
 
 
 def test_what_could_not_be_verified_still_bounds_the_figure():

@@ -61,9 +61,9 @@ def test_filters_say_what_a_tier_of_such_files_would_hold(bench, tree):
     told = json.loads(done.stdout)
     assert done.stderr == ""
     assert told["answer"].startswith("A second tier for what `--pattern *.txt --older month` keeps would hold 1 file, 50 kB (5 %")
-    assert told["population"]["kept"]["bytes"] == 50_000
-    assert told["population"]["tree"]["bytes"] == 1_000_000
-    assert len(told["population"]["cells"]) == len(told["age_bands"]) == 10
+    assert told["distribution"]["kept"]["bytes"] == 50_000
+    assert told["distribution"]["tree"]["bytes"] == 1_000_000
+    assert len(told["distribution"]["cells"]) == len(told["age_bands"]) == 10
     assert told["walked"]["directories"] == 2
 
 

@@ -2,7 +2,7 @@
 
 Really run on this machine. Rules of noise (N..) speak of the platform and are no accusation of the number. A trial that
 comes out with one is tried again, at most twice; every accusation of the last attempt is a false alarm. The kinds ship with
-Assay (`controls/sound/`): `assay weigh --audit --sound N` runs many of them, and the sound twins of the controls too.
+Assay (`controls/sound/`): `assay selftest --audit --sound N` runs many of them, and the sound twins of the controls too.
 """
 
 import os

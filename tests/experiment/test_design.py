@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.errors import InputErrors, Mistake
-from assay.experiment import design, fractions, plackett_burman, read
+from assay.experiment import design, read, two_level
 from assay.experiment import plan as planning
 from assay.experiment.digest import digest
 from assay.records import DesignKind, Experiment, Factor, TargetSpec
@@ -39,8 +39,8 @@ def rows_of(experiment: Experiment) -> tuple[tuple[int, ...], ...]:
 
 
 ARRAYS = [
-    *((f"2^({k}-{len(one.generators)})", one.rows()) for k in fractions.TABLE for one in fractions.of(k)),
-    *((f"screening of {k}", plackett_burman.rows(k)) for k in range(plackett_burman.FEWEST, plackett_burman.MOST + 1)),
+    *((f"2^({k}-{len(one.generators)})", one.rows()) for k in two_level.TABLE for one in two_level.fractions_of(k)),
+    *((f"screening of {k}", two_level.screening_rows(k)) for k in range(two_level.FEWEST_SCREENED, two_level.MOST_SCREENED + 1)),
 ]
 
 
@@ -70,11 +70,11 @@ def test_every_array_is_balanced_and_orthogonal_and_holds_the_baseline_of_all(ro
     ],
 )
 def test_fractions_have_the_resolutions_of_the_textbooks(factors: int, known: dict[int, int]) -> None:
-    assert {one.combinations: one.resolution for one in fractions.of(factors)} == known
+    assert {one.combinations: one.resolution for one in two_level.fractions_of(factors)} == known
 
 
-@pytest.mark.parametrize("one", [one for k in fractions.TABLE for one in fractions.of(k)], ids=str)
-def test_resolution_is_what_the_combinations_themselves_say(one: fractions.Fraction) -> None:
+@pytest.mark.parametrize("one", [one for k in two_level.TABLE for one in two_level.fractions_of(k)], ids=str)
+def test_resolution_is_what_the_combinations_themselves_say(one: two_level.Fraction) -> None:
     """A design of resolution R has all combinations of any R - 1 factors equally often, and not those of some R."""
     rows = one.rows()
     assert len(set(rows)) == one.combinations

@@ -20,7 +20,7 @@ def test_there_are_all_of_them() -> None:
         "directory_import",
         "file_server_migration",
         "filesystems",
-        "foreign_tool",
+        "external_tool",
         "iozone_matrix",
         "known_disk",
         "memory_test",

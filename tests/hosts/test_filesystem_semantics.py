@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from assay.hosts import filesystem_semantics as promises
+from assay.hosts import filesystem_semantics
 
 ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to mount")
 
@@ -37,7 +37,7 @@ def mounted(tmp_path):
     ],
 )
 def test_access_times_are_found_by_reading(mounted, options, told):
-    assert promises.probe(mounted(options))["access_time"] == told
+    assert filesystem_semantics.probe(mounted(options))["access_time"] == told
 
 
 @pytest.mark.root
@@ -47,15 +47,15 @@ def test_a_file_system_without_attributes_or_lists_says_no(mounted, tmp_path):
     point.mkdir()
     subprocess.run(["mount", "-t", "ramfs", "none", str(point)], check=True)
     try:
-        found = promises.probe(str(point))
+        found = filesystem_semantics.probe(str(point))
         assert (found["attributes"], found["access_lists"], found["hard_links"]) == ("no", "no", "yes")
     finally:
         subprocess.run(["umount", str(point)], check=True)
 
 
 def test_nothing_is_left_behind_and_every_promise_is_told(tmp_path):
-    found = promises.probe(str(tmp_path))
-    assert set(found) == set(promises.PROBES)
+    found = filesystem_semantics.probe(str(tmp_path))
+    assert set(found) == set(filesystem_semantics.PROBES)
     assert found["names"] == "upper and lower case differ"
     assert found["modes"] == "kept"
     assert list(tmp_path.iterdir()) == []
@@ -63,4 +63,4 @@ def test_nothing_is_left_behind_and_every_promise_is_told(tmp_path):
 
 def test_where_nothing_can_be_made_nothing_is_told(tmp_path):
     with pytest.raises(OSError, match="No such file"):
-        promises.probe(str(tmp_path / "gone"))
+        filesystem_semantics.probe(str(tmp_path / "gone"))

@@ -7,6 +7,8 @@ from assay.records import (
     Claim,
     Experiment,
     Judged,
+    Label,
+    Nature,
     Outcome,
     Plan,
     RequirementKind,
@@ -35,12 +37,14 @@ def results(verdict: VerdictState, requirement: RequirementState = RequirementSt
     )
     said = Verdict(
         subject="run:0001/1:m",
+        run="0001/1",
+        measure="m",
         claim=Claim(),
         value=1.0,
         unit="",
         corrected=None,
         state=verdict,
-        label="",
+        label=Label(nature=Nature.AS_SEEN),
         bound=None,
         findings=(),
     )

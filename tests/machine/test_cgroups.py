@@ -17,11 +17,11 @@ V1 += "31 1 0:31 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n"
 V2 = "30 1 0:30 / {root} rw - cgroup2 cgroup2 rw\n"
 
 
-class Foreign(Local):
+class Elsewhere(Local):
     """A host whose groups are plain directories below a root: the kernel's answers are files, our writes are kept there."""
 
     def __init__(self, root, *, root_user=True):
-        super().__init__("foreign", root=root)
+        super().__init__("elsewhere", root=root)
         self.root_user = root_user
         self.made = []
 
@@ -51,7 +51,7 @@ class Noted:
         self.entries.remove((kind, details))
 
 
-def foreign(root, mountinfo, membership, namespace="4026531835", **options):
+def elsewhere(root, mountinfo, membership, namespace="4026531835", **options):
     for path, text in (("proc/self/mountinfo", mountinfo), ("proc/self/cgroup", membership)):
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         (root / path).write_text(text)
@@ -61,11 +61,11 @@ def foreign(root, mountinfo, membership, namespace="4026531835", **options):
     (root / "sys/fs/cgroup/blkio").mkdir(parents=True)
     (root / "sys/fs/cgroup/blkio/blkio.throttle.read_bps_device").write_text("")
     (root / "sys/fs/cgroup/cgroup.controllers").write_text("cpu io memory")
-    return Foreign(root, **options)
+    return Elsewhere(root, **options)
 
 
 def test_a_rule_in_the_root_group_is_possible(tmp_path):
-    assert throttle.obstacle(foreign(tmp_path, V1.format(within="/"), "7:blkio:/\n")) is None
+    assert throttle.obstacle(elsewhere(tmp_path, V1.format(within="/"), "7:blkio:/\n")) is None
 
 
 @pytest.mark.parametrize(
@@ -73,23 +73,23 @@ def test_a_rule_in_the_root_group_is_possible(tmp_path):
     [("7:blkio:/session\n", "/", "4026531835"), ("7:blkio:/\n", "/docker/1", "4026531835"), ("7:blkio:/\n", "/", "4026532000")],
 )
 def test_a_rule_that_would_be_escaped_is_refused(tmp_path, membership, within, namespace):
-    host = foreign(tmp_path, V1.format(within=within), membership, namespace)
-    with pytest.raises(RefusedError, match="would be escaped"):
+    host = elsewhere(tmp_path, V1.format(within=within), membership, namespace)
+    with pytest.raises(RefusedError, match="in the root group"):
         throttle.set_rules(host, Noted(), "7:0", {"read_bytes_per_s": 5}, "x")
 
 
 def test_a_rule_that_we_may_not_set_is_refused(tmp_path):
-    host = foreign(tmp_path, V1.format(within="/"), "7:blkio:/\n", root_user=False)
-    with pytest.raises(RefusedError, match="we are not root"):
+    host = elsewhere(tmp_path, V1.format(within="/"), "7:blkio:/\n", root_user=False)
+    with pytest.raises(RefusedError, match="needs root"):
         throttle.set_rules(host, Noted(), "7:0", {"read_bytes_per_s": 5}, "x")
 
 
 def test_a_kernel_without_block_groups_is_refused(tmp_path):
-    assert "no control group" in str(throttle.obstacle(foreign(tmp_path, "", "0::/\n")))
+    assert "no control group" in str(throttle.obstacle(elsewhere(tmp_path, "", "0::/\n")))
 
 
 def test_a_rule_that_the_kernel_drops_is_refused(tmp_path, monkeypatch):
-    host, undo = foreign(tmp_path, V1.format(within="/"), "7:blkio:/\n"), Noted()
+    host, undo = elsewhere(tmp_path, V1.format(within="/"), "7:blkio:/\n"), Noted()
     monkeypatch.setattr(host, "write", lambda path, text: None)
     with pytest.raises(RefusedError, match="did not keep"):
         throttle.set_rules(host, undo, "7:0", {"read_bytes_per_s": 5}, "x")
@@ -99,7 +99,7 @@ def test_a_rule_that_the_kernel_drops_is_refused(tmp_path, monkeypatch):
 
 
 def test_unified_groups_get_one_group_for_limit_and_memory(tmp_path):
-    host, undo = foreign(tmp_path, V2.format(root="/sys/fs/cgroup"), "0::/user.slice\n"), Noted()
+    host, undo = elsewhere(tmp_path, V2.format(root="/sys/fs/cgroup"), "0::/user.slice\n"), Noted()
     group = throttle.set_rules(host, undo, "7:0", {"read_bytes_per_s": 5, "write_ops_per_s": 6}, "trial-0001")
     assert group.startswith("/sys/fs/cgroup/assay/trial-0001-")
     assert host.read(f"{group}/io.max") == "7:0 rbps=5 wiops=6\n"
@@ -113,7 +113,7 @@ def test_unified_groups_get_one_group_for_limit_and_memory(tmp_path):
 
 
 def test_only_the_rule_that_was_set_is_removed(tmp_path):
-    host = foreign(tmp_path, V1.format(within="/"), "7:blkio:/\n")
+    host = elsewhere(tmp_path, V1.format(within="/"), "7:blkio:/\n")
     file = "/sys/fs/cgroup/blkio/blkio.throttle.read_bps_device"
     host.write(file, "7:0 55\n7:1 5")
     assert not throttle.remove_rule(host, file, "7:0", "5")

@@ -6,13 +6,13 @@ import threading
 from pathlib import Path
 
 import notebook_records as made
-from assay.notebook import index, read, tables
+from assay.notebook import index, read, sql
 from assay.notebook.store import Store
 
 READER = """
 import sys
 from pathlib import Path
-from assay.notebook import index, read, tables
+from assay.notebook import index, read, sql, tables
 folder, seen = Path(sys.argv[1]), 0
 print("ready", flush=True)
 while seen < 20:
@@ -22,7 +22,7 @@ while seen < 20:
     seen = len(found.runs)
     for run in found.runs[-1:]:
         assert read.observations(folder, f"{run.trial.id:04d}/1").readings
-    assert tables.sql(folder.parent, "SELECT count(*) FROM runs").rows[0][0] >= seen
+    assert sql.query(folder.parent, "SELECT count(*) FROM runs").rows[0][0] >= seen
     index.overview(folder, "1"), index.live(folder)
 print("done", flush=True)
 """
@@ -80,7 +80,7 @@ def test_one_process_may_read_in_threads(tmp_path):
         kept.add(made.run(kept.plan.trials[0]), made.observations())
     answers: list[int] = []
     threads = [
-        threading.Thread(target=lambda: answers.append(len(tables.sql(tmp_path / "lab", "SELECT * FROM readings").rows)))
+        threading.Thread(target=lambda: answers.append(len(sql.query(tmp_path / "lab", "SELECT * FROM readings").rows)))
         for _ in range(4)
     ]
     for thread in threads:

@@ -14,7 +14,7 @@ import cli_notebook
 import notebook_records as made
 from assay.cli.export import export as verb
 from assay.errors import RefusedError, UsageError
-from assay.notebook import export, placing, read, tables
+from assay.notebook import export, read, sql
 from assay.notebook.export import Format
 from assay.notebook.store import Store
 
@@ -60,7 +60,7 @@ def as_sqlite(value: object) -> object:
 @pytest.fixture(scope="module", params=list(Format))
 def exported(request, lab, tmp_path_factory):
     folder = tmp_path_factory.mktemp("out") / "tables"
-    done = export.export(tables.kept(lab), request.param, folder)
+    done = export.export(sql.kept(lab), request.param, folder)
     return request.param, folder, done
 
 
@@ -68,7 +68,7 @@ def test_every_table_reads_back_as_sql_tells_it(lab, exported):
     form, folder, done = exported
     for name in export.NAMES:
         head, *rows = READERS[form](folder, name)
-        told = tables.sql(lab, f"SELECT {', '.join(head)} FROM {name}")
+        told = sql.query(lab, f"SELECT {', '.join(head)} FROM {name}")
         expected = told.rows
         if form is not Format.PARQUET:
             kept_as = as_csv if form is Format.CSV else as_sqlite
@@ -89,10 +89,10 @@ def test_what_is_asked_for_is_there(exported):
 
 def test_the_version_of_the_tables_is_told(exported):
     form, folder, done = exported
-    listed = json.loads((folder / placing.LIST).read_text())
+    listed = json.loads((folder / export.LIST).read_text())
     assert listed["schema"] == export.SCHEMA
     assert listed["rows"] == done.rows
-    assert set(listed["files"]) == {path.name for path in folder.iterdir()} - {placing.LIST}
+    assert set(listed["files"]) == {path.name for path in folder.iterdir()} - {export.LIST}
     if form is Format.SQLITE:
         with closing(sqlite3.connect(folder / export.SQLITE)) as connection:
             assert connection.execute("PRAGMA user_version").fetchone() == (export.SCHEMA,)
@@ -106,12 +106,12 @@ def test_the_version_of_the_tables_is_told(exported):
 
 def test_percentiles_are_those_of_the_merged_histogram(lab):
     query = "SELECT share, latency_ns, slower, count FROM percentiles WHERE run = '0001/1' AND share IN (0.5, 0.9999, 1)"
-    assert tables.sql(lab, query).rows == ((0.5, 1e5, 1, 1500), (0.9999, 2e5, 0, 1500), (1.0, 2e5, 0, 1500))
+    assert sql.query(lab, query).rows == ((0.5, 1e5, 1, 1500), (0.9999, 2e5, 0, 1500), (1.0, 2e5, 0, 1500))
 
 
 def test_measures_say_what_is_claimed(lab):
     query = "SELECT measure, unit, better, tier, durability FROM measures WHERE experiment LIKE 'a-mail%'"
-    assert tables.sql(lab, query).rows == ((made.RATE, "1/s", "higher", "as-is", None),)
+    assert sql.query(lab, query).rows == ((made.RATE, "1/s", "higher", "as-is", None),)
 
 
 def test_the_page_has_every_table_and_column(exported):
@@ -126,7 +126,7 @@ def test_the_page_has_every_table_and_column(exported):
 
 
 def test_the_example_of_the_page_runs(lab, tmp_path, monkeypatch, capsys):
-    export.export(tables.kept(lab), Format.SQLITE, tmp_path / "export", ("cells",))
+    export.export(sql.kept(lab), Format.SQLITE, tmp_path / "export", ("cells",))
     monkeypatch.chdir(tmp_path)
     (example,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     exec(compile(example, str(PAGE), "exec"), {})
@@ -134,10 +134,10 @@ def test_the_example_of_the_page_runs(lab, tmp_path, monkeypatch, capsys):
 
 
 def test_an_earlier_export_is_replaced_and_only_what_is_asked_for_written(lab, tmp_path):
-    kept = tables.kept(lab)
+    kept = sql.kept(lab)
     export.export(kept, Format.CSV, tmp_path / "out")
     done = export.export(kept, Format.PARQUET, tmp_path / "out", ("verdicts", "runs"))
-    assert {path.name for path in (tmp_path / "out").iterdir()} == {"runs.parquet", "verdicts.parquet", placing.LIST}
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {"runs.parquet", "verdicts.parquet", export.LIST}
     assert list(done.rows) == ["runs", "verdicts"]
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
@@ -160,20 +160,20 @@ def linked(folder: Path) -> None:
 
 
 def no_list(folder: Path) -> None:
-    (folder / placing.LIST).write_text("[")
+    (folder / export.LIST).write_text("[")
 
 
 def forged(folder: Path) -> None:
-    listed = json.loads((folder / placing.LIST).read_text())
+    listed = json.loads((folder / export.LIST).read_text())
     outside = folder.parent / "outside.txt"
     outside.write_text("mine")
-    listed["files"]["../outside.txt"] = placing.entry(outside)
-    (folder / placing.LIST).write_text(json.dumps(listed))
+    listed["files"]["../outside.txt"] = export.entry(outside)
+    (folder / export.LIST).write_text(json.dumps(listed))
 
 
 @pytest.mark.parametrize("spoil", [strange, changed, linked, no_list])
 def test_what_is_not_ours_is_refused_and_left_alone(lab, tmp_path, spoil):
-    kept = tables.kept(lab)
+    kept = sql.kept(lab)
     export.export(kept, Format.CSV, tmp_path / "out", ("runs",))
     spoil(tmp_path / "out")
     before = tree(tmp_path)
@@ -183,7 +183,7 @@ def test_what_is_not_ours_is_refused_and_left_alone(lab, tmp_path, spoil):
 
 
 def test_a_forged_list_reaches_nothing_outside(lab, tmp_path):
-    kept = tables.kept(lab)
+    kept = sql.kept(lab)
     export.export(kept, Format.CSV, tmp_path / "out", ("runs",))
     forged(tmp_path / "out")
     export.export(kept, Format.CSV, tmp_path / "out", ("runs",))
@@ -193,9 +193,9 @@ def test_a_forged_list_reaches_nothing_outside(lab, tmp_path):
 def test_a_file_in_the_way_and_wrong_words(lab, tmp_path):
     (tmp_path / "file").write_text("mine")
     with pytest.raises(RefusedError, match="no folder"):
-        export.export(tables.kept(lab), Format.CSV, tmp_path / "file")
+        export.export(sql.kept(lab), Format.CSV, tmp_path / "file")
     with pytest.raises(UsageError, match=r"found table nonsense; expected some of: runs"):
-        export.export(tables.kept(lab), Format.CSV, tmp_path / "out", ("nonsense", "runs"))
+        export.export(sql.kept(lab), Format.CSV, tmp_path / "out", ("nonsense", "runs"))
     assert {path.name for path in tmp_path.iterdir()} == {"file"}
 
 
@@ -204,7 +204,7 @@ def test_a_lab_without_runs(tmp_path):
     with Store.create(tmp_path / "lab", asked, made.plan(asked), made.TEXT):
         pass
     for form in Format:
-        done = export.export(tables.kept(tmp_path / "lab"), form, tmp_path / form.value)
+        done = export.export(sql.kept(tmp_path / "lab"), form, tmp_path / form.value)
         assert done.rows["series"] == done.rows["runs"] == 0
         assert READERS[form](tmp_path / form.value, "series")[0][:4] == ("experiment", "run", "trial", "attempt")
 
@@ -213,8 +213,12 @@ def test_the_verb_judges_by_todays_rules_and_names_what_is_damaged(tmp_path, cap
     lab = cli_notebook.lab(tmp_path / "lab", judged=False)
     broken = next(folder for folder in read.folders(lab) if list(folder.glob("trials/*")))
     (broken / "trials/0003/attempt-1/series.parquet").write_bytes(b"cut")
-    assert verb(lab, broken.name, "csv", tmp_path / "out", ("verdicts", "cells"), as_json=True) == 0
+    assert verb(lab, broken.name, "csv", tmp_path / "out", ("verdicts", "cells"), json_to="-") == 0
     told = capsys.readouterr()
-    assert json.loads(told.out) == {"folder": str(tmp_path / "out"), "rows": {"verdicts": 10, "cells": 2}}
+    assert json.loads(told.out) == {
+        "schema": "assay.export/1",
+        "folder": str(tmp_path / "out"),
+        "rows": {"verdicts": 10, "cells": 2},
+    }
     assert "trials/0003/attempt-1" in told.err
     assert not (broken / "derived").exists()

@@ -72,7 +72,7 @@ def test_any_changed_byte_is_found(copy, name, where, mask):
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.binary(max_size=200), name=st.sampled_from(["manifest.json", "run.json"]))
-def test_foreign_bytes_never_break_the_reader(copy, data, name):
+def test_stray_bytes_never_break_the_reader(copy, data, name):
     path = copy / "trials/0001/attempt-1" / name
     kept = path.read_bytes()
     path.write_bytes(data)
@@ -91,7 +91,7 @@ def test_damaged_verdicts_are_as_if_there_were_none(copy, data):
     assert found.damaged == {}
 
 
-def test_foreign_files_and_folders_are_passed_over(copy):
+def test_stray_files_and_folders_are_passed_over(copy):
     (copy / "trials/notes").mkdir()
     (copy / "trials/notes/attempt-1").mkdir()
     (copy / "trials/0001/attempt-x").mkdir()

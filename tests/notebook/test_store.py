@@ -12,7 +12,7 @@ import pytest
 
 import notebook_records as made
 from assay.errors import BusyError, DamagedError, RefusedError
-from assay.notebook import index, layout, lock, read, store
+from assay.notebook import index, layout, read, store
 from assay.notebook.store import Store
 from assay.records import Results
 
@@ -56,15 +56,15 @@ def test_a_schedule_that_another_writer_made_longer_before_it_let_go_is_the_one_
     with create(lab) as first:
         pass
     longer = made.plan(first.experiment, blocks=6)
-    take = lock.acquire
+    take = store.acquire_lock
 
     def after_another(folder):
-        monkeypatch.setattr(lock, "acquire", take)
+        monkeypatch.setattr(store, "acquire_lock", take)
         with Store.open(folder) as other:
             other.extend(other.experiment, longer)
         return take(folder)
 
-    monkeypatch.setattr(lock, "acquire", after_another)
+    monkeypatch.setattr(store, "acquire_lock", after_another)
     with Store.open(first.folder) as again:
         assert again.plan == longer
 

@@ -4,9 +4,11 @@ import pytest
 
 import notebook_records as made
 from assay.errors import UsageError
-from assay.notebook import read, tables
+from assay.notebook import read, sql, tables
 from assay.notebook.store import Store
-from assay.records import Cell, Comparison, Conclusion, Estimate, Results
+from assay.records import Cell, Comparison, Conclusion, Estimate, Exclusion, ExclusionReason, Method, Results
+
+FAILED = Exclusion(reason=ExclusionReason.NO_FIGURE)
 
 
 @pytest.fixture(scope="module")
@@ -18,7 +20,7 @@ def lab(tmp_path_factory):
             run = made.run(trial)
             kept.add(run, made.observations())
             kept.judge("1", [made.verdict(run, made.RATE, 100.0)])
-        estimate = Estimate(value=1.1, low=1.0, high=1.2, confidence=0.95, unit="ratio", n=5, method="t")
+        estimate = Estimate(value=1.1, low=1.0, high=1.2, confidence=0.95, unit="ratio", n=5, method=Method.PAIRED_GEOMETRIC)
         comparison = Comparison(
             measure=made.RATE,
             factor="target",
@@ -27,12 +29,11 @@ def lab(tmp_path_factory):
             within={},
             ratio=estimate,
             conclusion=Conclusion.UNDECIDED,
-            statement="undecided",
             matters_share=0.05,
             detectable_share=0.1,
             provable_share=0.2,
         )
-        cell = Cell(measure=made.RATE, levels={"target": "xfs"}, estimate=None, values={}, excluded={"0001/1": "failed"})
+        cell = Cell(measure=made.RATE, levels={"target": "xfs"}, estimate=None, values={}, excluded={"0001/1": FAILED})
         answers = Results(
             experiment=asked, plan=kept.plan, runs=read.results(kept.folder).runs, cells=(cell,), comparisons=(comparison,)
         )
@@ -52,24 +53,24 @@ def lab(tmp_path_factory):
         ("SELECT DISTINCT key, value, moment, class FROM facts", [("kernel.release", "6.1", "before", "performance")]),
         ("SELECT run, state, value FROM verdicts ORDER BY run", [("0001/1", "SOUND", 100.0), ("0002/1", "SOUND", 100.0)]),
         ("SELECT DISTINCT rule, state, observed->>'cached_share' FROM findings", [("T01", "pass", "0.99")]),
-        ("SELECT measure, excluded->>'0001/1' FROM cells", [(made.RATE, "failed")]),
+        ("SELECT measure, excluded->'0001/1'->>'reason' FROM cells", [(made.RATE, "no figure")]),
         ("SELECT candidate, ratio, conclusion FROM comparisons", [("xfs", 1.1, "undecided")]),
     ],
 )
 def test_every_table_answers(lab, query, expected):
-    assert [*tables.sql(lab, query).rows] == expected
+    assert [*sql.query(lab, query).rows] == expected
 
 
 def test_every_table_with_runs_names_trial_and_attempt(lab):
     for name in (*tables.RUN_ROWS, "facts", "verdicts", "findings", *tables.PARQUET, "series_rows", "histogram_rows"):
-        found = tables.sql(lab, f"SELECT DISTINCT run, trial, attempt FROM {name} ORDER BY run").rows
+        found = sql.query(lab, f"SELECT DISTINCT run, trial, attempt FROM {name} ORDER BY run").rows
         assert found == (("0001/1", 1, 1), ("0002/1", 2, 1)), name
 
 
 def test_columns_are_named_and_every_table_is_listed(lab):
-    found = tables.sql(lab, "SELECT 1 AS one, 'x' AS two")
-    assert found == tables.Table(columns=("one", "two"), rows=((1, "x"),))
-    listed = {row[0] for row in tables.sql(lab, "SHOW TABLES").rows}
+    found = sql.query(lab, "SELECT 1 AS one, 'x' AS two")
+    assert found == sql.QueryResult(columns=("one", "two"), rows=((1, "x"),))
+    listed = {row[0] for row in sql.query(lab, "SHOW TABLES").rows}
     assert {*tables.COLUMNS, *tables.PARQUET} <= listed
 
 
@@ -86,7 +87,7 @@ def test_columns_are_named_and_every_table_is_listed(lab):
 )
 def test_what_cannot_be_answered_is_told(lab, query):
     with pytest.raises(UsageError, match="expected SQL over runs"):
-        tables.sql(lab, query)
+        sql.query(lab, query)
 
 
 def test_a_damaged_trial_is_left_out(lab):
@@ -95,6 +96,6 @@ def test_a_damaged_trial_is_left_out(lab):
     kept = path.read_bytes()
     path.write_bytes(kept[:20])
     try:
-        assert tables.sql(lab, "SELECT DISTINCT run FROM series").rows == (("0002/1",),)
+        assert sql.query(lab, "SELECT DISTINCT run FROM series").rows == (("0002/1",),)
     finally:
         path.write_bytes(kept)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from assay import plain
 from assay.errors import DamagedError
 from assay.notebook import files, verdicts
-from assay.records import Bound, Claim, Finding, Severity, State, Verdict, VerdictState
+from assay.records import Bound, Claim, Finding, Label, Nature, Severity, State, Verdict, VerdictState
 
 SUBJECTS = ("run:0001/1:spool.create.ops_per_s", 'run:0002/1:"a".b.c', "")
 MARKS = (verdicts.BEFORE, verdicts.AFTER, verdicts.BETWEEN, verdicts.OPEN, verdicts.NOBODY, *map(json.dumps, SUBJECTS))
@@ -45,7 +45,7 @@ def verdict(subject, found):
         unit="1/s",
         corrected=None,
         state=VerdictState.SOUND,
-        label="label",
+        label=Label(nature=Nature.OTHER, because=("T01",)),
         bound=None,
         findings=tuple(found),
     )

@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from assay.errors import EvidenceError
-from assay.hosts.kernel_log import KernelLog
-from assay.hosts.local import Local
+from assay.hosts.local import KernelLog, Local
 from assay.observers.kernel_log import MOST_KEPT, OBSERVER
 from assay.records import Edge, FactClass, Subject
 from observer_looks import look, recorded, the_series
@@ -79,7 +78,7 @@ def test_text_of_another_form_is_refused():
 
 
 def test_a_log_that_may_not_be_read_says_how_to_get_it():
-    assert "run as root" in OBSERVER.available(Logged([PermissionError(1, "Operation not permitted")]))
+    assert "Run as root" in OBSERVER.available(Logged([PermissionError(1, "Operation not permitted")]))
     assert "No such file" in OBSERVER.available(Logged([FileNotFoundError(2, "No such file or directory")]))
     assert OBSERVER.available(Logged([""])) is None
     assert "Assay itself" in OBSERVER.available(recorded("cgroup_v1"))

@@ -104,7 +104,7 @@ def test_orphans_that_ended_are_nobodys():
 
 
 @pytest.mark.parametrize(
-    ("group", "started", "parent", "is_foreign"),
+    ("group", "started", "parent", "is_other"),
     [
         ("0::/lab", 60, 1, False),
         ("0::/user", 60, 1, True),
@@ -112,10 +112,10 @@ def test_orphans_that_ended_are_nobodys():
         ("0::/lab", 60, 300, True),
     ],
 )
-def test_what_the_targets_commands_left_running_is_a_part_of_the_target(group, started, parent, is_foreign):
+def test_what_the_targets_commands_left_running_is_a_part_of_the_target(group, started, parent, is_other):
     server = Told(500, parent, "slapd", started=started, group=group)
     busy = Told(500, parent, "slapd", own=80, started=started, group=group)
-    assert (seconds(parsed([Told(300), server], [Told(300), busy])) > 0) is is_foreign
+    assert (seconds(parsed([Told(300), server], [Told(300), busy])) > 0) is is_other
 
 
 def test_the_manager_of_a_session_adopts_as_the_first_process_does():
@@ -142,7 +142,7 @@ def test_bytes_that_are_hidden_are_missing_and_not_0():
     gone = parsed([Told(300)], [Told(300), Told(301, moved=None)])
     assert not gone.missing
     evidence = parsed([Told(300, moved="")], [Told(300, moved="")])
-    assert set(evidence.missing) == {"foreign.read_bytes", "foreign.write_bytes"}
+    assert set(evidence.missing) == {"other_processes.read_bytes", "other_processes.write_bytes"}
     assert not [one for one in evidence.series if one.metric == "read_bytes"]
 
 

@@ -5,15 +5,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.audit import limits
-from assay.published import arithmetic, grammar, implied
+from assay.published import arithmetic, implied, reading
 from assay.published.finding import RULES, Case
 from assay.records import Severity, State
 
-THRESHOLDS = {rule: limits.thresholds(rule) for rule in RULES}
+THRESHOLDS = {rule.id: limits.thresholds(rule.id) for rule in RULES}
 
 
 def checked(text):
-    return arithmetic.check(Case(statement=grammar.read(text), thresholds=THRESHOLDS, matters=0.05))
+    return arithmetic.check(Case(statement=reading.read(text), thresholds=THRESHOLDS, matters=0.05))
 
 
 def said(text, rule):
@@ -231,7 +231,7 @@ def test_random_above_sequential():
     ],
 )
 def test_in_other_words(text, words):
-    assert [*implied.in_other_words(grammar.read(text))] == [words]
+    assert [*implied.in_other_words(reading.read(text))] == [words]
     assert checked(text) == ()
 
 

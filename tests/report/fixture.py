@@ -29,8 +29,11 @@ from assay.records import (
     Histogram,
     HostClock,
     Judged,
+    Label,
+    Meaning,
     Measure,
     Method,
+    Nature,
     Observations,
     OperationTotal,
     Outcome,
@@ -108,11 +111,11 @@ STATES = {
     "spool.create.@local.cpu_share": VerdictState.SOUND,
 }
 LABELS = {
-    "warm.read.bytes_per_s": "page-cache bandwidth: 2 % of the bytes came from the device; device rate at most 82 MB/s",
-    "dump.write.bytes_per_s": "buffered write with the drain charged",
-    "cold.read.bytes_per_s": "device read, cold",
-    "direct.read.bytes_per_s": "device read, direct",
-    "spool.create.ops_per_s": "creates on stable media",
+    "warm.read.bytes_per_s": Label(nature=Nature.OTHER, operation="read", because=("T01",)),
+    "dump.write.bytes_per_s": Label(nature=Nature.STABLE_MEDIA, operation="write", drain_ns=3.4e9, undrained=2.5e9),
+    "cold.read.bytes_per_s": Label(nature=Nature.DEVICE_READ, operation="read", regime=Regime.COLD, limited_by="L04"),
+    "direct.read.bytes_per_s": Label(nature=Nature.DEVICE_READ, operation="read"),
+    "spool.create.ops_per_s": Label(nature=Nature.STABLE_MEDIA, operation="create"),
 }
 
 
@@ -176,18 +179,20 @@ ROOFLINE = Finding(
     subject="",
     phase="",
     rule="L04",
+    meaning=Meaning.LINK_LIMIT,
     name="roofline",
     state=State.PASS,
     severity=Severity.INVALIDATES,
     part="tier",
     statement="261 MB/s is 93 % of the declared 281 MB/s of loop0.",
-    observed={"rate": 2.61e8, "limit": 2.81e8, "ratio": 0.93},
+    observed={"rate": 2.61e8, "limit": 2.81e8, "ratio": 0.93, "limited": "loop0", "unit": "bytes/s"},
 )
 WHY = {
     VerdictState.INVALID: Finding(
         subject="",
         phase="",
         rule="T01",
+        meaning=Meaning.PAGE_CACHE,
         name="client page cache",
         state=State.FAIL,
         severity=Severity.INVALIDATES,
@@ -198,6 +203,7 @@ WHY = {
         threshold={"device_share": 0.99},
         bound=Bound(low=None, high=8.2e7, unit="bytes/s"),
         relabel="page-cache bandwidth",
+        detail="2 % of the bytes came from the device; device rate at most 82 MB/s",
         evidence=("L0.read", "L2.read", "L9.read"),
         alternatives=("A cache below the lowest visible device would show full device bytes: it does not.",),
         advice='Read the file cold (`cache = "cold"`), or read it direct, or claim tier = client-cache.',
@@ -206,6 +212,7 @@ WHY = {
         subject="",
         phase="",
         rule="D01",
+        meaning=Meaning.DIRTY,
         name="dirty at stop",
         state=State.FAIL,
         severity=Severity.QUALIFIES,
@@ -222,6 +229,7 @@ WHY = {
         subject="",
         phase="",
         rule="T12",
+        meaning=Meaning.METADATA_CACHE,
         name="metadata cache",
         state=State.UNVERIFIED,
         severity=Severity.INVALIDATES,
@@ -260,12 +268,14 @@ def verdict(measure: Measure, run_id: str, value: float, state: VerdictState) ->
     }
     return Verdict(
         subject=subject,
+        run=run_id,
+        measure=measure.name,
         claim=measure.claim,
         value=value,
         unit=unit_of(measure),
         corrected=value * 0.32 if measure.name == "dump.write.bytes_per_s" else None,
         state=state,
-        label=LABELS.get(measure.name, "as it is"),
+        label=LABELS.get(measure.name, Label(nature=Nature.AS_SEEN, operation=measure.operation)),
         bound=bounds.get(state),
         findings=findings(measure, subject, state),
     )
@@ -279,7 +289,7 @@ def phase(workload: str, name: str, operations: tuple[str, ...], direction: Dire
         measured=True,
         operations=operations,
         directions=dict.fromkeys(operations, direction),
-        cache_asked=CacheState.COLD if workload == "cold" else CacheState.AS_LEFT,
+        cache_asked=CacheState.COLD if workload == "cold" else CacheState.UNCHANGED,
         cache_proved=CacheState.COLD if workload == "cold" else None,
         cached_share_before={"cold": 0.0, "warm": 0.998}.get(workload),
         start_ns=0,
@@ -501,12 +511,13 @@ def comparison_verdicts(exp: Experiment, made: tuple[Comparison, ...]) -> dict[s
         state = STATES[one.measure]
         verdicts[subject] = Verdict(
             subject=subject,
+            measure=one.measure,
             claim=by_name[one.measure].claim,
             value=one.ratio.value if one.ratio else None,
             unit="",
             corrected=None,
             state=state,
-            label="",
+            label=Label(nature=Nature.COMPARISON),
             bound=None,
             findings=findings(by_name[one.measure], subject, state),
         )
@@ -755,7 +766,7 @@ def series(noise: random.Random) -> list[Series]:
     return made
 
 
-def bands(noise: random.Random) -> list[Series]:
+def latency_buckets(noise: random.Random) -> list[Series]:
     """The spread of one operation over time: slower in the middle, with a tail."""
     uppers = [int(1e5 * 2 ** (step / 4)) for step in range(28)]
     at = array("q", [100_000_000 * i for i in range(1, 62)])
@@ -774,7 +785,7 @@ def bands(noise: random.Random) -> list[Series]:
             layer="application",
             host="local",
             subject="client:0",
-            metric=f"create.band_{upper}_ns",
+            metric=f"create.bucket_{upper}_ns",
             unit="count",
             at_ns=at,
             value=counts[upper],
@@ -805,7 +816,7 @@ def _observations(run_id: str, target: str, clients: int) -> Observations:
     slow = (0.71 if target == "xfs" else 1.0) * {1: 1.0, 2: 1.12, 4: 1.5}[clients]
     return Observations(
         readings=tuple(readings(clients)),
-        series=(*series(noise), *bands(noise)),
+        series=(*series(noise), *latency_buckets(noise)),
         histograms=(
             histogram("spool.main", "create", 190_000 * slow, noise),
             histogram("spool.main", "list", 9_000_000 * slow, noise),
@@ -912,7 +923,11 @@ def hostile(text: str) -> Results:
                 judged,
                 run=replace(judged.run, trial=replace(judged.run.trial, levels=levels(judged.run.trial.levels)), error=text),
                 verdicts={
-                    name: replace(one, label=text, findings=tuple(replace(f, statement=text, advice=text) for f in one.findings))
+                    name: replace(
+                        one,
+                        label=Label(nature=Nature.OTHER, because=tuple(f.rule for f in one.findings if f.state is State.FAIL)),
+                        findings=tuple(replace(f, statement=text, relabel=None, advice=text) for f in one.findings),
+                    )
                     for name, one in judged.verdicts.items()
                 },
             )

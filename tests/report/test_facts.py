@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from assay.records import Finding, Results, Severity, State
+from assay.records import Finding, Meaning, Results, Severity, State
 from assay.report.facts import arms
 from report import fixture
 
@@ -17,6 +17,7 @@ def judged(evidence: tuple[str, ...]) -> Results:
             subject=verdict.subject,
             phase=None,
             rule="C01",
+            meaning=Meaning.DIFFERENCES,
             name="fingerprint",
             state=State.PASS,
             severity=Severity.NOTES,

@@ -12,10 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from assay.analysis import bottlenecks
+from assay.answer.wording import bottlenecks as words
 from assay.errors import UsageError
+from assay.measures import timelines
 from assay.records import Direction, Limit, Observations, Rung, Series, Span, State
-from assay.report import limits, page, picture, schedule, selection
-from assay.report.charts import blocks, forest, ladder, spread, strips, theme
+from assay.report import page, picture, selection
+from assay.report.charts import blocks, forest, ladder, spread, theme
 from report import fixture
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -81,7 +84,7 @@ def test_an_unknown_name_lists_all_and_says_what_to_type(results, figures, tmp_p
 
 
 def test_every_run_is_a_bar_in_its_block_and_what_does_not_count_is_hollow_with_its_reason(results):
-    bars = schedule.bars_of(results)
+    bars = blocks.bars_of(results)
     assert sorted(bar.judged.id for bar in bars) == sorted(judged.id for judged in results.runs)
     assert all(bar.row == bar.judged.run.trial.block for bar in bars)
     assert {bar.judged.id for bar in bars if bar.is_hollow} == {"0009/1", "0023/1"}
@@ -99,7 +102,7 @@ def test_bars_of_a_block_do_not_overlap_and_a_night_between_two_runs_is_cut(resu
     moved = replace(late.run, started_utc="2026-11-22T10:05:00Z", ended_utc="2026-11-22T10:05:40Z")
     runs = tuple(replace(one, run=moved) if one is late else one for one in results.runs)
     for made in (results, replace(results, runs=runs)):
-        bars = schedule.bars_of(made)
+        bars = blocks.bars_of(made)
         for row in {bar.row for bar in bars}:
             here = [bar for bar in bars if bar.row == row]
             assert all(before.end <= after.start + 1e-9 for before, after in itertools.pairwise(here))
@@ -107,7 +110,7 @@ def test_bars_of_a_block_do_not_overlap_and_a_night_between_two_runs_is_cut(resu
 
 
 def test_blocks_of_one_run_stand_in_one_row_and_no_run_has_no_picture():
-    assert {bar.row for bar in schedule.bars_of(fixture.one_run())} == {0}
+    assert {bar.row for bar in blocks.bars_of(fixture.one_run())} == {0}
     assert blocks.figure(fixture.empty()) is None
 
 
@@ -116,10 +119,10 @@ def test_blocks_of_one_run_stand_in_one_row_and_no_run_has_no_picture():
 
 def test_a_chain_names_the_part_that_was_nearest_to_its_limit(results):
     judged = next(one for one in results.runs if one.id == "0006/1")
-    chains = {one.phase: one for one in limits.chains(fixture.experiment(), [(judged, fixture.loader(results)("0006/1"))])}
+    chains = {one.phase: one for one in bottlenecks.chains([(judged, fixture.loader(results)("0006/1"))])}
     cold = chains["cold.read"]
-    assert [(link.name, link.what) for link in cold.links] == [
-        ("processors", "user and system time"),
+    assert [(words.name(link), words.use(link)) for link in cold.links] == [
+        ("CPUs", "user and system time"),
         ("vda", "time with a request in flight"),
         ("loop0", "of the declared 281 MB/s"),
     ]
@@ -127,7 +130,7 @@ def test_a_chain_names_the_part_that_was_nearest_to_its_limit(results):
     assert cold.nearest.used == 0.93
     assert chains["dump.write"].nearest.name == "vda"
     assert all(0 <= link.used <= 1 for chain in chains.values() for link in chain.links)
-    assert "spool.main" not in chains, "processors alone are no chain"
+    assert "spool.main" not in chains, "CPUs alone are no chain"
 
 
 def test_a_limit_that_could_not_be_held_against_is_left_out(results):
@@ -138,10 +141,10 @@ def test_a_limit_that_could_not_be_held_against_is_left_out(results):
     }
     (cold,) = (
         one
-        for one in limits.chains(fixture.experiment(), [(replace(judged, verdicts=verdicts), fixture.loader(results)("0006/1"))])
+        for one in bottlenecks.chains([(replace(judged, verdicts=verdicts), fixture.loader(results)("0006/1"))])
         if one.phase == "cold.read"
     )
-    assert [link.name for link in cold.links] == ["processors", "vda"]
+    assert [words.name(link) for link in cold.links] == ["CPUs", "vda"]
 
 
 def test_a_limit_that_the_audit_holds_nothing_against_is_held_against_the_devices_own_count(results):
@@ -158,22 +161,18 @@ def test_a_limit_that_the_audit_holds_nothing_against_is_held_against_the_device
     ]
     others = tuple(one for one in seen.readings if (one.phase, one.rung) != ("spool.main", Rung.LOWEST_DEVICE))
     run = replace(judged, run=replace(judged.run, places=(limited,)))
-    found = limits.chains(fixture.experiment(), [(run, replace(seen, readings=(*others, *counted)))])
+    found = bottlenecks.chains([(run, replace(seen, readings=(*others, *counted)))])
     (spool,) = (one for one in found if one.phase == "spool.main")
-    assert [(one.name, one.what) for one in spool.links] == [("vda", "of the declared 2,000/s writes")]
+    assert [(words.name(one), words.use(one)) for one in spool.links] == [("vda", "of the declared 2,000/s writes")]
     assert spool.nearest.used == pytest.approx(1.0, abs=0.01)
-    assert "nearest to its limit is vda" in limits.sentence(spool)
+    assert "nearest to its limit: vda" in words.sentence(fixture.experiment(), spool)
 
 
 def test_no_part_near_its_limit_is_said(results):
     judged = next(one for one in results.runs if one.id == "0006/1")
-    (chain,) = (
-        one
-        for one in limits.chains(fixture.experiment(), [(judged, fixture.loader(results)("0006/1"))])
-        if one.phase == "warm.read"
-    )
-    assert chain.nearest.used < limits.NEAR
-    assert "no part was near its limit" in limits.sentence(chain)
+    (chain,) = (one for one in bottlenecks.chains([(judged, fixture.loader(results)("0006/1"))]) if one.phase == "warm.read")
+    assert chain.nearest.used < bottlenecks.NEAR
+    assert "no part was near its limit" in words.sentence(fixture.experiment(), chain)
 
 
 def test_the_first_representatives_differ_in_the_compared_level_alone(results):
@@ -217,7 +216,7 @@ def test_a_share_of_processor_time_over_a_few_milliseconds_is_no_point(results):
     sample = next(one for one in fixture.loader(results)("0006/1").series if one.phase == here.name and one.layer == "cpu")
     at = array("q", [1_000_000_000 * second for second in range(1, 6)] + [5_004_000_000])
     looked = replace(sample, metric="system_share", at_ns=at, value=array("d", [0.1] * 5 + [1.0]))
-    (strip,) = (one for one in strips.strips(here, [looked]) if one.title == "processors")
+    (strip,) = (one for one in timelines.strips(here, [looked]) if one.title == "CPUs")
     assert [value for _, value in strip.lines[0][1]] == [0.1] * 5
 
 
@@ -228,16 +227,16 @@ def layers(results, phase, aside=0.0):
     seen = [one for one in fixture.loader(results)("0006/1").series if one.phase == phase]
     own = [one for one in seen if one.metric == "read_bytes"]
     seen += [replace(one, metric="write_bytes", value=array("d", [aside * value for value in one.value])) for one in own]
-    return {strip.title: [name for name, _ in strip.lines] for strip in strips.strips(here, seen)}
+    return {strip.title: [name for name, _ in strip.lines] for strip in timelines.strips(here, seen)}
 
 
 def test_all_layers_stand_on_one_axis_from_the_application_down(results):
     found = layers(results, "cold.read")
-    assert list(found) == ["throughput", "page cache", "network", "processors"]
+    assert list(found) == ["throughput", "page cache", "network", "CPUs"]
     assert found["throughput"] == ["application read", "vda read"]
     assert found["page cache"] == ["files cached", "dirty", "writeback"]
     assert found["network"] == ["eth0 received"]
-    assert list(layers(results, "spool.main")) == ["operations per second", "page cache", "devices", "processors"]
+    assert list(layers(results, "spool.main")) == ["operations per second", "page cache", "devices", "CPUs"]
 
 
 def test_a_device_that_hardly_moved_is_shown_in_the_direction_of_the_load_and_not_in_the_other(results):
@@ -250,7 +249,7 @@ def test_a_device_that_hardly_moved_is_shown_in_the_direction_of_the_load_and_no
 
 
 def run_with(counts, interval_ns=100_000_000):
-    """One run whose operation has bands with these counts in each interval: {upper: [counts]}."""
+    """One run whose operation has latency buckets with these counts in each interval: {upper: [counts]}."""
     results = fixture.one_run()
     (judged,) = results.runs
     phase = judged.run.phases[0]
@@ -263,7 +262,7 @@ def run_with(counts, interval_ns=100_000_000):
             layer="application",
             host="local",
             subject="client:0",
-            metric=f"create.band_{upper}_ns",
+            metric=f"create.bucket_{upper}_ns",
             unit="count",
             at_ns=at,
             value=array("d", [sum(here[: step + 1]) for step in range(steps)]),
@@ -280,7 +279,7 @@ def run_with(counts, interval_ns=100_000_000):
         )
     )
 )
-def test_every_operation_is_in_one_step_and_one_band(counts):
+def test_every_operation_is_in_one_step_and_one_bucket(counts):
     made = spread.map_of(*run_with(counts), "create")
     assert len(made.steps) <= spread.MOST
     for upper, here in counts.items():
@@ -305,7 +304,7 @@ def test_too_short_too_few_and_unknown_have_no_map():
     assert spread.map_of(judged, phase, Observations(), "create") is None
 
 
-def test_clients_whose_clocks_tick_differently_share_their_bands():
+def test_clients_whose_clocks_tick_differently_share_their_buckets():
     judged, phase, seen = run_with({1000: [100] * 8, 1200: [50] * 8})
     other = tuple(replace(one, subject="client:1", metric=one.metric.replace("1000", "1003")) for one in seen.series)
     made = spread.map_of(judged, phase, replace(seen, series=(*seen.series, *other)), "create")
@@ -322,7 +321,7 @@ def test_drawings_escape_what_users_wrote(results):
     bad = "<script>alert(1)</script>"
     compared = replace(results, comparisons=tuple(replace(one, baseline=bad) for one in results.comparisons))
     made = fixture.hostile(bad)
-    steps = page.ladders.ladders(made.experiment, [(made.runs[0], fixture.loader(made)("0001/1"))])
+    steps = page.ladder.ladders(made.experiment, [(made.runs[0], fixture.loader(made)("0001/1"))])
     for figure in (forest.figure(compared), ladder.figure(steps)):
         ET.fromstring(figure.drawn.element.replace("<svg ", f'<svg xmlns="{SVG[1:-1]}" ', 1))
         assert "&lt;script" in figure.drawn.element

@@ -69,7 +69,7 @@ def test_measures_that_say_the_same_are_one_group():
     found, _ = results(noise("few", 12))
     (both,) = steady.steady(found)
     assert " and " in both.title
-    assert both.counts == "1 cannot tell"
+    assert both.counts == "1 unknown"
 
 
 def test_runs_of_before_have_no_section():

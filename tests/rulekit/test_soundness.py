@@ -8,7 +8,7 @@ import pytest
 from assay.records import Claim, Direction, Durability, Load, Path, Regime, Tier
 from assay.rulekit.soundness import ROWS, Work, markdown, required_rules, rows_for, work_of
 
-CONCEPTS = FilePath(__file__).parent.parent / "docs" / "concepts.md"
+CONCEPTS = FilePath(__file__).parents[2] / "docs" / "concepts.md"
 
 
 def test_the_page_holds_the_same_table():

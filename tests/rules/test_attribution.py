@@ -39,7 +39,7 @@ def test_much_of_others_switches_to_the_account_of_the_processes():
 def test_without_another_account_it_is_not_known():
     found = judged(READS, before_bytes=40 * MIB, storage_bytes=None)
     assert found.state is State.UNVERIFIED
-    assert "Nothing else counts" in found.statement
+    assert "no account of its own" in found.statement
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_it_applies_where_a_device_is_claimed_and_there_is_one(claim, devices, a
     assert RULE.applies(replace(case, claim=Claim(durability=Durability.STABLE_MEDIA))) is None
 
 
-def test_the_quiet_window_of_the_next_phase_counts_as_well():
+def test_the_idle_baseline_of_the_next_phase_counts_as_well():
     case = case_of(but(READS, before_bytes=40 * MIB), "E03")
     (before,) = case.observations.rung("p", Rung.LOWEST_DEVICE, Direction.READ, Span.BEFORE)
     later = [
@@ -83,4 +83,4 @@ def test_the_quiet_window_of_the_next_phase_counts_as_well():
     ]
     seen = replace(case.observations, readings=(*case.observations.readings, *later))
     step = ladder.lowest_device(case.phase, seen, Direction.READ)
-    assert step.foreign_bytes == 20 * MIB
+    assert step.other_processes_bytes == 20 * MIB

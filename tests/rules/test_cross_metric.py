@@ -29,7 +29,7 @@ def test_random_above_sequential_is_bounded_or_invalid():
     assert RULE.check(random_against_sequential(100 * MIB)).severity is Severity.INVALIDATES
 
 
-def test_of_a_foreign_tools_measures_nobody_knows_how_many_requests_were_in_flight():
+def test_of_a_external_tools_measures_nobody_knows_how_many_requests_were_in_flight():
     bad = random_against_sequential(100 * MIB)
     tools = replace(bad, phase=replace(bad.phase, values={"random_read.bytes_per_s": 256.0 * MIB}))
     assert RULE.check(tools).severity is Severity.NOTES
@@ -82,10 +82,10 @@ def test_cold_above_warm():
 
 
 def test_more_random_reads_in_flight_than_sequential_ones_are_not_compared():
-    made = Made(operation="random_read", knobs={"record_size": 4096, "io_path": "io_uring", "depth": 32})
+    made = Made(operation="random_read", knobs={"record_size": 4096, "ioengine": "io_uring", "depth": 32})
     other = Measure(workload="s", operation="read", figure="bytes_per_s")
-    assert RULE.applies(case(made, other, {"record_size": 4096, "io_path": "io_uring", "depth": 1}, MIB))
-    assert RULE.applies(case(made, other, {"record_size": 4096, "io_path": "io_uring", "depth": 32}, MIB)) is None
+    assert RULE.applies(case(made, other, {"record_size": 4096, "ioengine": "io_uring", "depth": 1}, MIB))
+    assert RULE.applies(case(made, other, {"record_size": 4096, "ioengine": "io_uring", "depth": 32}, MIB)) is None
 
 
 def test_unlike_measures_are_not_compared():

@@ -45,17 +45,23 @@ def judged(*, cpu=0.0, busy=0.5, theirs=(0, 0), ours=(0, 100), below=None, claim
     whole = 20e9
     rows = [("cpu", "total_ns", whole), ("cpu", "idle_ns", whole * (1 - busy)), ("cpu", "iowait_ns", 0.0)]
     rows += [("cpu", "user_ns", whole * busy), ("cpu", "system_ns", 0.0)]
-    rows += [("foreign", "own_cpu_ns", whole * max(0.0, busy - cpu if own is None else own))]
-    rows += [("foreign", "cpu_ns", cpu * whole), ("foreign", "sure_cpu_ns", cpu * whole), ("foreign", "kernel_cpu_ns", 0.0)]
-    rows += [("foreign", f"{way}_bytes", amount * MIB) for way, amount in zip(("read", "write"), theirs, strict=True) if known]
+    rows += [("other_processes", "own_cpu_ns", whole * max(0.0, busy - cpu if own is None else own))]
+    rows += [
+        ("other_processes", "cpu_ns", cpu * whole),
+        ("other_processes", "sure_cpu_ns", cpu * whole),
+        ("other_processes", "kernel_cpu_ns", 0.0),
+    ]
+    rows += [
+        ("other_processes", f"{way}_bytes", amount * MIB) for way, amount in zip(("read", "write"), theirs, strict=True) if known
+    ]
     found = [series(layer, metric, [(-1, 0.0), (11, value)]) for layer, metric, value in rows]
-    found += [series("foreign", metric, [(-1, 0.0), (11, 5e9)], "command:dd") for metric in ("cpu_ns", "write_bytes")]
+    found += [series("other_processes", metric, [(-1, 0.0), (11, 5e9)], "command:dd") for metric in ("cpu_ns", "write_bytes")]
     readings = [
         passed(rung, way, amount, subject)
         for rung, subject, amounts in ((Rung.LOWEST_DEVICE, "device:vda", below), (Rung.CLIENT_CACHE, "pid:4242", ours))
         for way, amount in zip((Direction.READ, Direction.WRITE), amounts, strict=True)
     ]
-    missing = {} if known else {"foreign.read_bytes": "storage used by 3 processes of other users is told to root alone"}
+    missing = {} if known else {"other_processes.read_bytes": "storage used by 3 processes of other users is told to root alone"}
     case = trial_case("N03", run(devices=("vda",)), Observations(series=tuple(found), readings=tuple(readings), missing=missing))
     places = tuple(replace(place, filesystem=filesystem) for place in case.run.places)
     return RULE.check(replace(case, claim=claim, run=replace(case.run, places=places)))
@@ -131,7 +137,7 @@ def test_others_cannot_have_had_more_than_the_load_left_them():
 
 
 def test_without_processor_time_nothing_is_passed():
-    case = trial_case("N03", run(), Observations(series=(series("foreign", "sure_cpu_ns", [(-1, 0.0), (11, 0.0)]),)))
+    case = trial_case("N03", run(), Observations(series=(series("other_processes", "sure_cpu_ns", [(-1, 0.0), (11, 0.0)]),)))
     assert RULE.check(case).state is State.UNVERIFIED
 
 

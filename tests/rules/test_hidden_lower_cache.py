@@ -123,7 +123,7 @@ def test_a_read_without_latencies_or_second_pass_is_unverified():
     case = one()
     case = replace(case, observations=replace(case.observations, histograms=()))
     assert RULE.check(case).state is State.UNVERIFIED
-    assert case.phase.cache_asked is CacheState.AS_LEFT
+    assert case.phase.cache_asked is CacheState.UNCHANGED
 
 
 def test_writes_are_not_its_business():

@@ -13,7 +13,7 @@ from audit.case_builder import Made, case_of
 
 
 def case(reads, writes, *, kind="bulk_io", values=None, profile=None, **knobs):
-    """A phase with so many reads and writes, or a foreign tool that says so."""
+    """A phase with so many reads and writes, or an external tool that says so."""
     found = case_of(Made(operation="read", values=values or {}), "G08")
     totals = [
         OperationTotal(operation=name, count=count, bytes=4096 * count, errors=0, busy_ns=1, first_ns=0, last_ns=1)
@@ -35,8 +35,8 @@ def case(reads, writes, *, kind="bulk_io", values=None, profile=None, **knobs):
 
 
 def test_phases_of_one_direction_and_mixes_nobody_asked_for_are_not_judged():
-    assert "no mix" in (RULE.applies(case_of(Made(), "G08")) or "")
-    assert "no share" in (RULE.applies(case(10, 10)) or "")
+    assert "not a mix" in (RULE.applies(case_of(Made(), "G08")) or "")
+    assert "no requested share" in (RULE.applies(case(10, 10)) or "")
     assert RULE.applies(case(10, 10, read_share=0.5)) is None
 
 
@@ -85,7 +85,7 @@ def test_fio_is_asked_by_its_arguments(argv, share):
     assert of_fio(argv) == (None if share is None else pytest.approx(share))
 
 
-def test_a_foreign_tool_is_held_to_what_it_tells():
+def test_a_external_tool_is_held_to_what_it_tells():
     told = {"read.count": 500.0, "write.count": 500.0}
     found = RULE.check(case(0, 0, kind="command", values=told, argv=FIO))
     assert (found.state, found.observed["read_share"]) == (State.FAIL, 0.5)

@@ -35,7 +35,7 @@ def test_clients_that_get_unequally_much_done_are_a_note():
     uneven = of(1000, 100, 1000)
     assert (uneven.state, uneven.severity, uneven.bound) == (State.FAIL, Severity.NOTES, None)
     assert uneven.observed["fairness"] == pytest.approx(2100**2 / (3 * 2_010_000))
-    assert "slowest did 10 % of what the fastest did" in uneven.statement
+    assert "slowest did 10 % of the fastest" in uneven.statement
 
 
 def test_apart_qualifies_with_both_rates_as_bound():
@@ -61,7 +61,7 @@ def test_one_client_is_not_its_business():
     assert RULE.applies(case_of(Made(), "W04"))
 
 
-def test_a_foreign_tools_clients_give_no_bound_since_nobody_counted_inside():
+def test_a_external_tools_clients_give_no_bound_since_nobody_counted_inside():
     made = Made(starts=(0.0, 2.0), ends=(10.0, 12.0), values={"read.bytes_per_s": 1e8})
     finding = RULE.check(case_of(made, "W04"))
     assert (finding.state, finding.bound) == (State.FAIL, None)
@@ -82,7 +82,7 @@ def test_a_percentile_is_bracketed_by_two_of_all_operations():
     assert (finding.state, finding.severity) == (State.FAIL, Severity.QUALIFIES)
     # 0.8 of all operations lie in the common window: between the quantiles 0.99 x 0.8 and 0.99 x 0.8 + 0.2 of all.
     assert (finding.bound.low, finding.bound.high) == (math.ceil(0.792 * 256), math.ceil(0.992 * 256))
-    assert "With all of them at work the percentile is between" in finding.statement
+    assert "With all clients the percentile is between" in finding.statement
 
 
 @given(
@@ -97,7 +97,7 @@ def test_the_bracket_holds_the_percentile_of_every_part(inside, outside, share):
 
 
 def calls_of(*spans, operation="read"):
-    """A foreign command in which a tool was called several times, each call with what it said and when it ran."""
+    """An external command in which a tool was called several times, each call with what it said and when it ran."""
     made = Made(starts=tuple(start for start, _ in spans), ends=tuple(end for _, end in spans))
     case = case_of(made, "W04")
     clients = tuple(

@@ -26,7 +26,7 @@ def case(latencies, *, user_ns=0, clock="tsc", figure="latency_p50_ns", **made):
 
 
 def test_what_is_not_timed_by_us_is_not_judged():
-    assert "foreign" in (RULE.applies(case_of(Made(values={"read.bytes": 1.0}), "G07")) or "")
+    assert "external" in (RULE.applies(case_of(Made(values={"read.bytes": 1.0}), "G07")) or "")
     assert "neither" in (RULE.applies(case([100], figure="errors")) or "")
     empty = case([30])
     loop = replace(empty.experiment, workloads=(WorkloadSpec(name="w", kind="null"),))

@@ -1,4 +1,4 @@
-"""Sound trials weigh the audit: counting on made-up outcomes, the kinds that ship, some really run."""
+"""Sound trials test the audit: counting on made-up outcomes, the kinds that ship, some really run."""
 
 import json
 import os
@@ -84,18 +84,18 @@ def test_every_kind_is_of_many_and_tells_no_lie():
 def test_every_mistake_of_the_call(tmp_path):
     bench = Bench(tmp_path)
     for words, said in ((("--audit", "--sound", "0"), "--sound 0"), (("--sound", "5"), "--sound without --audit")):
-        done = bench.run("weigh", *words)
+        done = bench.run("selftest", *words)
         assert (done.returncode, said in done.stderr) == (2, True)
-    done = bench.run("weigh", "--audit", "--sound", "5", "--rules", "T01", "--times", "2")
+    done = bench.run("selftest", "--audit", "--sound", "5", "--rules", "T01", "--times", "2")
     assert (done.returncode, "--rules, --times with --sound" in done.stderr) == (2, True)
 
 
 @as_root
 def test_two_really_run(tmp_path):
     bench = Bench(tmp_path)
-    done = bench.run("weigh", "--audit", "--sound", "2", "--json", "--gate")
+    done = bench.run("selftest", "--audit", "--sound", "2", "--json", "--gate")
     found = json.loads(done.stdout)
-    assert found["schema"] == "assay.weigh-sound/1"
+    assert found["schema"] == "assay.selftest-sound/1"
     assert found["trials"] >= 2
     assert done.returncode == (3 if found["accused"] else 0)
     assert bench.traces() == []

@@ -1,4 +1,4 @@
-"""The lab weighs itself: counting on made-up outcomes, two controls really run, an interrupt, an ordinary user, its own cost."""
+"""Self-test: counting on made-up outcomes, two controls really run, an interrupt, an ordinary user, its own cost."""
 
 import json
 import os
@@ -14,7 +14,7 @@ from assay.laboratory.gate import BAD_VERDICT, Gate
 from assay.records import Finding, Severity, State
 from assay.selftest import lies, lies_report
 from assay.selftest.control import Heard
-from assay.selftest.counts import TRIES, Said, Side, Subject, Weighed, remarks, settled, tally
+from assay.selftest.counts import TRIES, Outcome, Said, Side, Subject, remarks, settled, tally
 from assay_process import Bench, as_nobody, wait_until
 
 CONTROL = Control(rule="T01", measure="w.read.bytes_per_s", fail={"w.cache": "warm"}, passes={"w.cache": "cold"}, needs=())
@@ -92,13 +92,13 @@ def test_a_twin_of_which_the_rule_cannot_tell_is_neither_cleared_nor_accused():
     assert (lie.side, twin.side, twin.why) == (Side.CAUGHT, Side.NOT_JUDGED, "T01 unverified: it is unverified")
 
 
-def weighed(lie, twin, tries=1):
-    return Weighed(lie=Said(side=lie, why="so"), twin=Said(side=twin, why="so"), tries=tries, elapsed_ns=10**9)
+def outcome(lie, twin, tries=1):
+    return Outcome(lie=Said(side=lie, why="so"), twin=Said(side=twin, why="so"), tries=tries, elapsed_ns=10**9)
 
 
 LIES = st.sampled_from([Side.CAUGHT, Side.MISSED, Side.NOT_JUDGED])
 TWINS = st.sampled_from([Side.CLEARED, Side.ACCUSED, Side.ACCUSED_BY_OTHERS, Side.NOT_JUDGED])
-OUTCOMES = st.lists(st.builds(weighed, LIES, TWINS, st.integers(1, TRIES)), max_size=30)
+OUTCOMES = st.lists(st.builds(outcome, LIES, TWINS, st.integers(1, TRIES)), max_size=30)
 
 
 @given(OUTCOMES, OUTCOMES)
@@ -126,7 +126,7 @@ def told(*outcomes, complete=True):
 
 
 def test_the_answer_comes_first_and_the_sums_last():
-    good = weighed(Side.CAUGHT, Side.CLEARED)
+    good = outcome(Side.CAUGHT, Side.CLEARED)
     lines = lies_report.text(told(*[good] * 28)).splitlines()
     assert lines[0].startswith("28 of 28 lies caught, 0 of 28 twins accused; run again here, at least 87.7 % of these lies")
     assert "at most 12.3 %" in lines[0]
@@ -137,7 +137,7 @@ def test_the_answer_comes_first_and_the_sums_last():
 
 
 def test_what_went_wrong_is_said_once_with_how_often():
-    miss = weighed(Side.MISSED, Side.ACCUSED)
+    miss = outcome(Side.MISSED, Side.ACCUSED)
     assert list(remarks([miss, miss])) == ["lie missed: so (2 times)", "twin accused: so (2 times)"]
     text = lies_report.text(told(miss, miss))
     assert text.startswith("0 of 2 lies caught, 2 of 2 twins accused")
@@ -145,9 +145,9 @@ def test_what_went_wrong_is_said_once_with_how_often():
 
 
 def test_as_an_object_with_nulls_where_nothing_was_judged():
-    found = lies_report.plain(told(weighed(Side.NOT_JUDGED, Side.CLEARED), complete=False))
+    found = lies_report.plain(told(outcome(Side.NOT_JUDGED, Side.CLEARED), complete=False))
     (one, skipped) = found["controls"]
-    assert (found["schema"], found["complete"]) == ("assay.weigh-audit/1", False)
+    assert (lies_report.VERB, found["complete"]) == ("selftest-audit", False)
     assert "interrupted" in found["answer"]
     assert one["lies"] == {"caught": 0, "missed": 0, "not_judged": 1, "caught_low": None, "caught_high": None}
     assert one["twins"]["cleared"] == 1
@@ -160,10 +160,10 @@ def test_nothing_judged_is_no_success():
 
 
 def test_every_mistake_of_the_call_at_once(tmp_path):
-    done = Bench(tmp_path).run("weigh", "--audit", "--rules", "Z98,T01,Z99", "--times", "0")
+    done = Bench(tmp_path).run("selftest", "--audit", "--rules", "Z98,T01,Z99", "--times", "0")
     assert done.returncode == 2
     assert all(word in done.stderr for word in ("Z98", "Z99", "--times 0"))
-    done = Bench(tmp_path).run("weigh", "--rules", "T01", "--times", "2", "--gate")
+    done = Bench(tmp_path).run("selftest", "--rules", "T01", "--times", "2", "--gate")
     assert done.returncode == 2
     assert "--rules, --times, --gate without --audit" in done.stderr
 
@@ -172,7 +172,7 @@ def test_every_mistake_of_the_call_at_once(tmp_path):
 @as_root
 def test_two_controls_really_run(tmp_path):
     bench = Bench(tmp_path)
-    done = bench.run("weigh", "--audit", "--rules", "D06,evidence-missing", "--json", "--gate")
+    done = bench.run("selftest", "--audit", "--rules", "D06,evidence-missing", "--json", "--gate", "--progress", "none")
     assert done.stderr == ""
     found = json.loads(done.stdout)
     assert done.returncode == 0, found["answer"]
@@ -186,13 +186,13 @@ def test_two_controls_really_run(tmp_path):
 @as_root
 def test_an_interrupt_undoes_everything_and_prints_what_was_counted(tmp_path):
     bench = Bench(tmp_path)
-    process = bench.start("weigh", "--audit", "--rules", "D06", "--times", "50", "--json", "--progress", "json")
+    process = bench.start("selftest", "--audit", "--rules", "D06", "--times", "50", "--json", "--progress", "json")
     wait_until(lambda: json.loads(process.stderr.readline())["number"] >= 2, within_s=120)
     process.send_signal(signal.SIGINT)
     out, errors = process.communicate(timeout=60)
     found = json.loads(out)
     assert process.returncode == 130
-    assert "what was set up has been undone" in errors
+    assert "All changes of the machine are undone" in errors
     assert "kept" not in errors
     assert not found["complete"]
     assert 1 <= found["controls"][0]["lies"]["caught"] < 50
@@ -203,7 +203,7 @@ def test_an_interrupt_undoes_everything_and_prints_what_was_counted(tmp_path):
 @pytest.mark.skipif(shutil.which("setpriv") is None, reason="needs setpriv, to be an ordinary user")
 def test_an_ordinary_user_is_told_what_was_skipped():
     with as_nobody() as bench:
-        done = bench.run("weigh", "--audit", "--rules", "T01,N02", "--json")
+        done = bench.run("selftest", "--audit", "--rules", "T01,N02", "--json")
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert [one["skipped"] for one in found["controls"]] == ["needs root", "needs root"]
@@ -211,10 +211,10 @@ def test_an_ordinary_user_is_told_what_was_skipped():
 
 
 def test_the_labs_own_cost(tmp_path):
-    done = Bench(tmp_path).run("weigh", "--json")
+    done = Bench(tmp_path).run("selftest", "--json")
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
-    assert found["schema"] == "assay.weigh/1"
+    assert found["schema"] == "assay.selftest/1"
     looked = [one for one in found["observers"] if one["obstacle"] is None]
     assert {"cpu", "memory", "process_io"} <= {one["observer"] for one in looked}
     assert all(one["looks"] > 0 and one["cpu_ns_per_look"] > 0 for one in looked)

@@ -6,10 +6,30 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from assay.errors import InputErrors
+from assay.experiment import read as read_file
+from assay.records import StopRule
 from assay.settings.knobs import resolved
-from assay.settings.load import LOAD, Stage, is_open, lasts_ns, least_s, load_mistakes, load_setting, stage, timed_mistakes
+from assay.settings.load import (
+    LEAST_ROUND_NS,
+    LEAST_ROUNDS,
+    LOAD,
+    STEADY,
+    Stage,
+    is_open,
+    lasts_ns,
+    least_s,
+    load_mistakes,
+    load_setting,
+    stage,
+    steady_mistakes,
+    stop_rule,
+    timed_mistakes,
+)
+from assay.trial.steady import CELLS
 
 SECOND = 10**9
+MS = 10**6
 
 
 def values(**knobs):
@@ -113,7 +133,7 @@ def test_late_is_100_us_where_nothing_else_is_said():
         ({"schedule": ("1 s at 5 /s",), "think": 5}, ["think with schedule"]),
         ({"think": 5, "depth": 4}, ["think with depth 4"]),
         ({"rate": 5, "depth": 4}, []),
-        ({"schedule": ("1 s pause", "2 s pause")}, ["pauses alone"]),
+        ({"schedule": ("1 s pause", "2 s pause")}, ["pauses only"]),
         ({"arrivals": "poisson"}, ["arrivals poisson without"]),
         ({"late": 5}, ["late without"]),
         ({"rate": 5, "think": 5, "depth": 2, "schedule": ("soon",)}, ["soon", "rate with", "think with", "think with", "depth"]),
@@ -137,3 +157,59 @@ def test_how_long_a_load_takes_at_least():
     assert least_s(values(rate=100), 1000, 2) == 10
     assert least_s(values(think=SECOND // 100), 1000, 2) == pytest.approx(5)
     assert least_s(values(schedule=("3 s at 5 /s", "2 s pause")), 1000, 2) == 5
+
+
+def mistakes_of_rounds(**given):
+    return steady_mistakes(resolved(STEADY, {"until_steady": True, **given}))
+
+
+def test_duration_of_at_least_six_rounds_is_right():
+    assert mistakes_of_rounds(duration=30 * SECOND) == ()
+    assert mistakes_of_rounds(duration=LEAST_ROUNDS * LEAST_ROUND_NS, round=LEAST_ROUND_NS) == ()
+
+
+def test_all_mistakes_of_until_steady_at_once():
+    found = mistakes_of_rounds(ops=5, schedule=("1 s at 5 /s",))
+    assert found == (
+        "found until_steady without duration; expected duration, the time limit",
+        "found until_steady with ops; expected one of them",
+        "found until_steady with schedule; expected one of them: a schedule has its own end",
+    )
+    assert mistakes_of_rounds(duration=29 * SECOND) == (
+        "found duration 29 s with until_steady; expected at least 6 rounds, 30 s",
+    )
+
+
+def test_no_mistake_without_until_steady():
+    assert steady_mistakes(resolved(STEADY, {"duration": 1, "ops": 5})) == ()
+
+
+@pytest.mark.parametrize(
+    ("until_steady", "is_timed", "rule"),
+    [(True, True, StopRule.STEADY), (False, True, StopRule.TIME), (False, False, StopRule.WORK)],
+)
+def test_stop_rule_of_a_phase(until_steady, is_timed, rule):
+    assert stop_rule({"until_steady": until_steady}, is_timed=is_timed) is rule
+
+
+def test_the_shortest_round_leaves_time_for_ten_progress_messages():
+    assert LEAST_ROUND_NS // CELLS >= 20 * MS
+
+
+def test_mistakes_of_until_steady_are_refused_with_the_file():
+    text = """
+title = "t"
+[targets.d]
+kind = "directory"
+path = "/tmp"
+[workloads.w]
+kind = "bulk_io"
+operations = ["read"]
+until_steady = true
+round = "100 ms"
+"""
+    with pytest.raises(InputErrors) as caught:
+        read_file.parse(text, "e.toml")
+    assert "round" in str(caught.value)
+    with pytest.raises(InputErrors, match="found until_steady without duration"):
+        read_file.parse(text.replace("100 ms", "1 s"), "e.toml")

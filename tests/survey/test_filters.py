@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from assay.survey.bands import DAY_NS
 from assay.survey.filters import Clock, Filters, Words, keeper, resolve
-from survey_trees import NOW_NS, made, population
+from survey_trees import NOW_NS, distribution, made
 
 
 def nobody(name):
@@ -61,7 +61,7 @@ def test_each_filter_on_real_files(tmp_path):
     made(tmp_path / "new", 100, days=3)
 
     def kept(clock=Clock.MODIFIED, **filters):
-        return population(tmp_path, clock=clock, keep=keeper(Filters(**filters), clock, NOW_NS)).kept.bytes
+        return distribution(tmp_path, clock=clock, keep=keeper(Filters(**filters), clock, NOW_NS)).kept.bytes
 
     assert kept(older_ns=365 * DAY_NS) == 5000
     assert kept(newer_ns=365 * DAY_NS) == 100
@@ -80,7 +80,7 @@ def test_owners(tmp_path):
     os.chown(made(tmp_path / "theirs", 7), daemon, -1)
     made(tmp_path / "ours", 9)
     keep = keeper(Filters(owners=frozenset({daemon})), Clock.MODIFIED, NOW_NS)
-    found = population(tmp_path, keep=keep)
+    found = distribution(tmp_path, keep=keep)
     assert (found.kept.files, found.kept.bytes, found.tree.files, found.tree.bytes) == (1, 7, 2, 16)
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from assay.survey import mounts, walk
-from assay.survey.names import shown
+from assay.survey import walk
+from assay.survey.filters import printable
 from survey_trees import made, mounted, walked
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="mounts need root")
@@ -71,8 +71,8 @@ def test_names_that_are_no_text(tmp_path):
     file.touch()
     (path,) = walked(tmp_path)[1]
     assert os.fsencode(path) == os.fsencode(file)
-    assert shown(path).endswith(r"\xff\xfe \n\x1b[31m")
-    assert shown(path).isprintable()
+    assert printable(path).endswith(r"\xff\xfe \n\x1b[31m")
+    assert printable(path).isprintable()
 
 
 @pytest.fixture
@@ -213,7 +213,7 @@ def test_a_mount_is_left_out_before_it_is_touched(tmp_path):
             opened.append(name)
             return real_open(name, *words, **more)
 
-        table = mounts.read()
+        table = walk.mount_table()
         with pytest.MonkeyPatch.context() as patched:
             patched.setattr(os, "open", noting)
             walked(tmp_path, table=table)

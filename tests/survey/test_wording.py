@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from assay import units
 from assay.errors import RefusedError
-from assay.settings import populations
-from assay.survey import profile, wording
+from assay.settings import size_distributions
+from assay.survey import result, wording
 from assay.survey.bands import DAY_NS
 from assay.survey.filters import Clock, Filters, keeper
-from assay.survey.population import Counting
 from assay.survey.result import Survey, Trouble, Walked
+from assay.survey.size_distribution import Counting
 from survey_trees import NOW_NS
 
 MET = Walked(
@@ -47,7 +47,7 @@ def survey(*files, clock=Clock.MODIFIED, filters=None, said=(), **walked):
         filters=said,
         crossed=False,
         coarse=(),
-        population=counting.population(),
+        distribution=counting.distribution(),
         walked=replace(MET, **walked),
     )
 
@@ -129,7 +129,7 @@ def test_doubts():
 
 @given(st.lists(st.tuples(st.integers(0, 2000), st.integers(0, 2**40)), min_size=1, max_size=30))
 def test_a_profile_is_toml_whose_sums_are_the_files(files):
-    read = tomllib.loads(profile.text(survey(*files)))
+    read = tomllib.loads(result.toml_profile(survey(*files)))
     assert set(read) == {"title", "source", "survey", "sizes"}
     assert sum(row["files"] for row in read["sizes"]) == read["survey"]["files"] == len(files)
     assert sum(row["bytes"] for row in read["sizes"]) == read["survey"]["bytes"] == sum(size for _, size in files)
@@ -145,11 +145,11 @@ def test_a_profile_is_toml_whose_sums_are_the_files(files):
 
 
 @given(st.lists(st.tuples(st.integers(0, 2000), st.integers(0, 2**40)), min_size=1, max_size=30))
-def test_a_profile_is_a_population_that_a_workload_can_read(files):
+def test_a_profile_is_a_size_distribution_that_a_workload_can_read(files):
     found = survey(*files)
-    read = populations.parse(profile.text(found), "p.toml")
+    read = size_distributions.parse(result.toml_profile(found), "p.toml")
     told = [(band.files, band.bytes, band.up_to) for band in read.sizes]
-    bands = zip(found.size_bands, found.population.sizes, strict=True)
+    bands = zip(found.size_bands, found.distribution.sizes, strict=True)
     assert told == [(group.files, group.bytes, band.most_bytes) for band, group in bands if group.files]
     assert read.survey["files"] == len(files)
 
@@ -157,11 +157,11 @@ def test_a_profile_is_a_population_that_a_workload_can_read(files):
 @given(st.text())
 def test_any_name_can_stand_in_a_profile(name):
     name = name.encode(errors="replace").decode()
-    read = tomllib.loads(profile.text(replace(survey((1, 1)), directories=(name,), filters=(name,))))
+    read = tomllib.loads(result.toml_profile(replace(survey((1, 1)), directories=(name,), filters=(name,))))
     assert read["survey"]["directories"] == [name]
     assert json.dumps(read["title"])
 
 
 def test_no_profile_of_nothing():
     with pytest.raises(RefusedError, match="expected at least one"):
-        profile.text(survey())
+        result.toml_profile(survey())

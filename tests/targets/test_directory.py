@@ -55,25 +55,25 @@ def test_device_below_is_the_one_that_the_kernel_names(undo, base):
     assert "rw" in told["mount.options"].split(",")
 
 
-def test_chill_makes_files_cold_and_keeps_their_data(undo, base):
+def test_drop_caches_makes_files_cold_and_keeps_their_data(undo, base):
     place = TARGET.prepare(HOST, setting(undo, base, path=str(base)))
     files = [Path(place.address, name) for name in ("a b", "c\nd", "empty")]
     for file in files:
         file.write_bytes(os.urandom(MIB) if file.name != "empty" else b"")
     before = files[0].read_bytes()
     assert HOST.syscalls.cachestat(str(files[0])).cached > 0
-    TARGET.chill(HOST, place)
+    TARGET.drop_caches(HOST, place)
     assert [HOST.syscalls.cachestat(str(file)).cached for file in files] == [0, 0, 0]
     assert files[0].read_bytes() == before
 
 
-def test_chill_without_system_calls_is_refused(undo, base, tmp_path):
+def test_drop_caches_without_system_calls_is_refused(undo, base, tmp_path):
     place = TARGET.prepare(HOST, setting(undo, base, path=str(base)))
-    with pytest.raises(RefusedError, match="as-left"):
-        TARGET.chill(Local("far", root=tmp_path), place)
+    with pytest.raises(RefusedError, match="unchanged"):
+        TARGET.drop_caches(Local("far", root=tmp_path), place)
 
 
-@pytest.mark.parametrize(("name", "expected"), [("nothing", "found nothing"), ("file", "a regular file")])
+@pytest.mark.parametrize(("name", "expected"), [("nothing", "does not exist"), ("file", "a regular file")])
 def test_what_is_no_directory_is_refused(undo, base, name, expected):
     (base / "file").write_text("x")
     given = setting(undo, base, path=str(base / name))
@@ -85,14 +85,14 @@ def test_what_is_no_directory_is_refused(undo, base, name, expected):
 
 def test_too_little_space_is_refused(undo, base):
     (mistake,) = TARGET.check(HOST, setting(undo, base, path=str(base), needs_bytes=1 << 60))
-    assert "10 % more" in mistake
+    assert "plus 10 %" in mistake
 
 
 def test_a_directory_of_others_is_refused(base):
     """As an ordinary user, for root may write everywhere."""
     base.chmod(0o555)
     if os.geteuid() != 0:
-        assert "may not write" in TARGET.check(HOST, setting(None, base, path=str(base)))[0]
+        assert "not writable" in TARGET.check(HOST, setting(None, base, path=str(base)))[0]
         return
     user = ["setpriv", "--reuid", "65534", "--clear-groups", "test", "-w", "/", "-a", "-x", "/"]
     assert subprocess.run(user, check=False).returncode == 1, "the question that check asks has the right answer"
@@ -121,7 +121,7 @@ def test_memory_has_no_device_and_says_so(undo, base):
         assert place.filesystem == "tmpfs"
         assert dict(TARGET.facts(HOST, place))["devices"] == "none: tmpfs shows no block device"
         with pytest.raises(RefusedError, match="tmpfs"):
-            TARGET.chill(HOST, place)
+            TARGET.drop_caches(HOST, place)
         TARGET.teardown(HOST, given, place)
     finally:
         HOST.run(["umount", str(base)])

@@ -52,7 +52,7 @@ def test_its_life_changes_nothing(tree, inside):
     assert TARGET.check(HOST, given) == ()
     TARGET.install(HOST, given)
     place = TARGET.prepare(HOST, given)
-    TARGET.chill(HOST, place)
+    TARGET.drop_caches(HOST, place)
     assert live(place, given).address == place.address == str(path)
     assert seen(tree) == before
 
@@ -89,22 +89,22 @@ def test_a_block_device_is_read_as_itself(tree, tmp_path):
         subprocess.run(["losetup", "-d", device], check=True)
 
 
-def test_chill_makes_every_file_cold(tree):
+def test_drop_caches_makes_every_file_cold(tree):
     files = [path for path in tree.rglob("*") if path.is_file()]
     assert all(HOST.syscalls.cachestat(str(file)).cached for file in files)
-    TARGET.chill(HOST, TARGET.prepare(HOST, setting(None, tree, path=str(tree))))
+    TARGET.drop_caches(HOST, TARGET.prepare(HOST, setting(None, tree, path=str(tree))))
     assert [HOST.syscalls.cachestat(str(file)).cached for file in files] == [0, 0]
 
 
-def test_chill_without_system_calls_is_refused(tree, tmp_path):
+def test_drop_caches_without_system_calls_is_refused(tree, tmp_path):
     place = TARGET.prepare(HOST, setting(None, tree, path=str(tree)))
-    with pytest.raises(RefusedError, match="as-left"):
-        TARGET.chill(Local("far", root=tmp_path), place)
+    with pytest.raises(RefusedError, match="unchanged"):
+        TARGET.drop_caches(Local("far", root=tmp_path), place)
 
 
 def test_what_cannot_be_read_is_refused(tree):
     os.mkfifo(tree / "pipe")
-    for name, expected in (("nothing", "found nothing"), ("pipe", "found a fifo")):
+    for name, expected in (("nothing", "nothing does not exist"), ("pipe", "is a fifo")):
         given = setting(None, tree, path=str(tree / name))
         assert expected in TARGET.check(HOST, given)[0]
         with pytest.raises(UsageError, match=expected):

@@ -69,7 +69,7 @@ def test_life_of_a_target(undo, scratch, filesystem):
         assert any(key.startswith("mkfs.") for key in told)
         data = Path(place.address, "data")
         data.write_bytes(b"x" * MIB)
-        TARGET.chill(HOST, place)
+        TARGET.drop_caches(HOST, place)
         assert HOST.syscalls.cachestat(str(data)).cached == 0
         assert data.read_bytes() == b"x" * MIB
         assert dict(TARGET.facts(HOST, place)) == told, "what a trial finds after its work is what stood there before it"
@@ -112,7 +112,7 @@ def test_a_disk_of_known_speed(undo, scratch):
     assert len(rules(49_999_001)) == 1
     data = Path(place.address, "data")
     HOST.run(["dd", "if=/dev/zero", f"of={data}", "bs=1M", "count=60", "oflag=direct", "status=none"])
-    TARGET.chill(HOST, place)
+    TARGET.drop_caches(HOST, place)
     total, seconds = read_direct(data)
     assert total == 60 * MIB
     assert total / seconds <= limit * (1.03 + 0.2 / seconds)
@@ -129,11 +129,11 @@ def test_a_sparse_buffered_control_lies(undo, scratch):
     TARGET.teardown(HOST, given, place)
 
 
-def test_chill_says_who_is_in_the_way(undo, scratch):
+def test_drop_caches_says_who_is_in_the_way(undo, scratch):
     given = setting(undo, scratch, filesystem="ext4", size=16 * MIB)
     place = TARGET.prepare(HOST, given)
-    with Path(place.address, "open").open("w"), pytest.raises(BusyError, match="cannot be unmounted"):
-        TARGET.chill(HOST, place)
+    with Path(place.address, "open").open("w"), pytest.raises(BusyError, match="cannot unmount"):
+        TARGET.drop_caches(HOST, place)
     TARGET.teardown(HOST, given, place)
 
 
@@ -147,10 +147,10 @@ def test_a_mount_namespace_that_keeps_the_file_system_warm_is_told(undo, scratch
         with monkeypatch.context() as hurried:
             hurried.setattr(filesystems, "PATIENCE_S", 0.2)
             with pytest.raises(BusyError, match="another mount namespace"):
-                TARGET.chill(HOST, place)
+                TARGET.drop_caches(HOST, place)
         assert Path(place.address).is_dir()
         keeper.communicate()
-    TARGET.chill(HOST, place)
+    TARGET.drop_caches(HOST, place)
     TARGET.teardown(HOST, given, place)
 
 
@@ -165,7 +165,7 @@ def test_every_mistake_at_once(undo, scratch, tmp_path):
 def test_an_image_that_does_not_fit_is_refused_before_anything_is_written(undo, scratch):
     given = setting(undo, scratch, filesystem="ext4", size=1 << 50)
     (mistake,) = TARGET.check(HOST, given)
-    assert "10 % to spare" in mistake
+    assert "plus 10 %" in mistake
     with pytest.raises(UsageError):
         TARGET.install(HOST, given)
     assert list(scratch.iterdir()) == []
@@ -226,7 +226,7 @@ def test_an_image_that_could_not_be_detached_is_not_attached_a_second_time(undo,
     (image,) = scratch.glob(".assay-*/*.img")
     kept = HOST.run(["losetup", "-f", "--show", str(image)]).stdout.strip()
     try:
-        with pytest.raises(BusyError, match=f"attached to {kept} still"):
+        with pytest.raises(BusyError, match=f"still attached to {kept}"):
             TARGET.prepare(HOST, given)
         assert leftovers(scratch)[1] == [f"{kept.removeprefix('/dev/')} {image}"]
     finally:
@@ -237,10 +237,7 @@ def test_an_image_in_memory_is_refused_before_anything_is_made(undo, scratch):
     HOST.run(["mount", "-t", "tmpfs", "none", str(scratch)])
     try:
         (mistake,) = TARGET.check(HOST, setting(undo, scratch, filesystem="ext4", size=16 * MIB))
-        assert (
-            mistake
-            == f"found tmpfs at {scratch}; expected a file system on a device, that tells where an image lies: mend `scratch`"
-        )
+        assert mistake == f"{scratch}: tmpfs has no block device, so an image there proves nothing. Set `scratch` to a disk."
     finally:
         HOST.run(["umount", str(scratch)])
 

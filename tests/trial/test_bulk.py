@@ -25,7 +25,7 @@ class Ran:
     """A finished run and what was seen of it."""
 
     def __init__(self, laboratory, *, events=(), clients=1, observers=("process_io",), **knobs):
-        spec = replace(bulk(**{"flush": "none", "cache": "as-left", **knobs}), events=events)
+        spec = replace(bulk(**{"flush": "none", "cache": "unchanged", **knobs}), events=events)
         lab = laboratory.lab(spec, observers=observers)
         lab.install()
         try:
@@ -51,7 +51,7 @@ class Ran:
 
 @pytest.mark.parametrize("direct", [False, True])
 def test_32_requests_in_flight(laboratory, direct):
-    knobs = {"operations": ("random_read",), "io_path": "io_uring", "depth": 32, "record_size": 4 * KIB, "ops": 2000}
+    knobs = {"operations": ("random_read",), "ioengine": "io_uring", "depth": 32, "record_size": 4 * KIB, "ops": 2000}
     ran = Ran(laboratory, direct=direct, **knobs)
     (client,) = ran.phase("random_read").clients
     assert (client.queue.depth, client.operations[0].count) == (32, 2000)
@@ -63,7 +63,7 @@ def test_32_requests_in_flight(laboratory, direct):
 
 
 def test_reads_through_a_mapping_are_not_denied_by_calls_that_were_not_made(laboratory):
-    ran = Ran(laboratory, operations=("write", "read"), io_path="mmap", cache="cold", record_size=64 * KIB)
+    ran = Ran(laboratory, operations=("write", "read"), ioengine="mmap", cache="cold", record_size=64 * KIB)
     assert ran.totals("read")["read"].bytes == 8 * MIB
     calls = sum(one.bytes for one in ran.seen.rung("w.read", Rung.SYSCALL, Direction.READ) if one.source.startswith("engine"))
     assert calls < MIB

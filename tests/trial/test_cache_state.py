@@ -1,4 +1,4 @@
-"""Cold, warm and as left, made and proved on real files."""
+"""Cold, warm and unchanged, made and proved on real files."""
 
 import os
 from pathlib import Path
@@ -61,14 +61,14 @@ def test_warm_reads_the_files_in(stage):
     assert (proof.proved, proof.share) == (CacheState.WARM, 1.0)
 
 
-def test_as_left_touches_nothing_and_says_what_it_found(stage):
+def test_unchanged_touches_nothing_and_says_what_it_found(stage):
     place, path = stage
-    assert cache_state.establish(HOST, DIRECTORY, place, plan(CacheState.AS_LEFT, path)).proved is CacheState.WARM
+    assert cache_state.establish(HOST, DIRECTORY, place, plan(CacheState.UNCHANGED, path)).proved is CacheState.WARM
     HOST.syscalls.drop_file(path)
     with Path(path).open("rb") as file:
         os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_RANDOM)
         file.read(2 * MIB)
-    proof = cache_state.establish(HOST, DIRECTORY, place, plan(CacheState.AS_LEFT, path))
+    proof = cache_state.establish(HOST, DIRECTORY, place, plan(CacheState.UNCHANGED, path))
     assert proof.proved is None
     assert 0.4 < proof.share < 0.7
 
@@ -100,7 +100,7 @@ def test_what_cannot_be_made_cold_is_told_and_not_claimed(stage):
     place, path = stage
     host = Local()
     host.syscalls = Reluctant()
-    target = type(DIRECTORY)(**{**vars(DIRECTORY), "chill": refuses})
+    target = type(DIRECTORY)(**{**vars(DIRECTORY), "drop_caches": refuses})
     proof = cache_state.establish(host, target, place, plan(CacheState.COLD, path))
     assert proof.proved is None
     assert proof.share == 0.9

@@ -28,7 +28,7 @@ while True:
                     limit__read_bytes_per_s={RATE}, limit__write_bytes_per_s={RATE})
     place = target.prepare(HOST, given)
     Path(place.address, "data").write_bytes(b"x" * MIB)
-    target.chill(HOST, place)
+    target.drop_caches(HOST, place)
     target.teardown(HOST, given, place)
     target.remove(HOST, given)
 """

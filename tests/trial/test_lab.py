@@ -78,7 +78,7 @@ def test_what_ran_the_lab_is_kept(two_clients):
     finished, observations, _, _ = two_clients
     assert finished.versions["assay"] == metadata.version("assay-lab")
     assert finished.versions["python"] == platform.python_version()
-    assert not [fact for fact in observations.facts if fact.key.startswith("program.")], "the engine is no foreign program"
+    assert not [fact for fact in observations.facts if fact.key.startswith("program.")], "the engine is no external program"
 
 
 def test_bytes_are_conserved_from_the_application_to_the_system_calls(two_clients):
@@ -207,7 +207,7 @@ def test_a_client_can_be_made_late(laboratory):
     assert second.started_ns >= 300_000_000
 
 
-def test_a_foreign_command_reports_its_time_and_is_judged_by_its_status(laboratory):
+def test_a_external_command_reports_its_time_and_is_judged_by_its_status(laboratory):
     finished, _ = run(laboratory, command("c", "sleep", "0.3"))
     assert finished.outcome is Outcome.FINISHED
     assert finished.phases[0].values["command.elapsed_ns"] > 0.3e9
@@ -316,7 +316,7 @@ def test_a_target_that_went_away_fails_the_run(laboratory):
     failed, _ = lab.run(trial(), 1)
     laboratory.work.mkdir()
     assert failed.outcome is Outcome.FAILED
-    assert "found nothing at" in failed.error
+    assert "does not exist" in failed.error
 
 
 def test_an_observer_that_breaks_is_missing_evidence(laboratory):

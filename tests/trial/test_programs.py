@@ -1,4 +1,4 @@
-"""Which file a foreign command is: path and size as facts, so that another build of it shows in a comparison."""
+"""Which file an external command is: path and size as facts, so that another build of it shows in a comparison."""
 
 import dataclasses
 import os

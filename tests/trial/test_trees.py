@@ -64,7 +64,7 @@ def test_only_files_with_content_and_a_name_are_drawn(tree):
 
 
 def test_a_tree_is_not_walked_where_nothing_is_to_be_known(tree):
-    left = replace(PLAN, tree=str(tree), cache=CacheState.AS_LEFT)
+    left = replace(PLAN, tree=str(tree), cache=CacheState.UNCHANGED)
     assert trees.settled(HOST, place(tree.parent), left, 7) is left
     assert trees.settled(HOST, place(tree.parent), PLAN, 7) is PLAN
 

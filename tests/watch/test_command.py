@@ -1,4 +1,4 @@
-"""Foreign commands really watched: the account of the whole tree, and nothing left behind."""
+"""External commands really watched: the account of the whole tree, and nothing left behind."""
 
 import json
 import os

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay import catalogue
+from assay.answer.wording import labels
 from assay.catalogue import Order
 from assay.experiment import read
 from assay.hosts.local import Local
@@ -82,7 +83,12 @@ def test_clients_lay_out_every_file_once_and_share_its_reading(clients, more, di
 
 def test_a_warm_tree_is_read_once_before_by_the_engine_itself():
     _, warming, reading = phases(files=3, cache="warm", direct=True, drop_behind=True, think=5, duration=10**9)
-    assert (warming.name, warming.measured, warming.cache, warming.stop) == ("warming", False, CacheState.AS_LEFT, StopRule.WORK)
+    assert (warming.name, warming.measured, warming.cache, warming.stop) == (
+        "warming",
+        False,
+        CacheState.UNCHANGED,
+        StopRule.WORK,
+    )
     assert not {"direct", "drop_behind", "load", "duration_ns"} & set(warming.settings[0])
     assert (reading.cache, reading.stop) == (CacheState.WARM, StopRule.TIME)
     told = reading.settings[0]
@@ -139,7 +145,7 @@ def failed(verdict):
 def test_a_cold_tree_is_read_from_the_device(told, name):
     verdict = told.verdicts[name]
     is_sound = verdict.state in (VerdictState.SOUND, VerdictState.BOUNDED)
-    assert is_sound or (failed(verdict) and failed(verdict) <= NOISE), verdict.label
+    assert is_sound or (failed(verdict) and failed(verdict) <= NOISE), labels.label(verdict)
     assert "T01" not in failed(verdict)
 
 
@@ -147,7 +153,7 @@ def test_a_cold_tree_is_read_from_the_device(told, name):
 def test_a_warm_tree_is_called_one_of_memory(told):
     verdict = told.verdicts["warm.read.bytes_per_s"]
     assert (verdict.state, "T01" in failed(verdict)) == (VerdictState.INVALID, True)
-    assert "page-cache bandwidth" in verdict.label
+    assert "page-cache bandwidth" in labels.label(verdict)
     warm = told.verdicts["warm.file.ops_per_s"].findings
     assert next(finding.state for finding in warm if finding.rule == "T12") is State.FAIL
 

@@ -39,7 +39,7 @@ def test_write_and_read_are_two_phases_on_the_same_file():
     assert (write.name, write.operations, read.name, read.operations) == ("write", ("write", "flush"), "read", ("read",))
     assert write.directions == {"write": Direction.WRITE, "flush": Direction.FLUSH}
     assert (write.flush_in_clock, read.flush_in_clock) == (True, False)
-    assert (write.cache, read.cache) == (CacheState.AS_LEFT, CacheState.COLD)
+    assert (write.cache, read.cache) == (CacheState.UNCHANGED, CacheState.COLD)
     assert write.data_files == read.data_files == ("/x/client-0/w-0-0.data",)
     assert (write.settings[0]["create"], read.settings[0]["create"]) == (True, False)
     assert (read.settings[0]["flush"], read.settings[0]["operation"]) == ("none", "read")
@@ -135,13 +135,13 @@ def test_synchronous_writes_have_their_flush_in_the_clock():
     [
         ({"operations": ()}, "no operations"),
         ({"operations": ("read", "read")}, "reread"),
-        ({"operations": ("write",), "file": "/data"}, "never written"),
+        ({"operations": ("write",), "file": "/data"}, "never writes it"),
         ({"operations": ("read",), "file": "/data", "overwrite": True}, "overwrite"),
         ({"size": 100_000}, "multiple of record_size"),
-        ({"size": 128 << 10, "workers": 4, "split": True}, "a record for each worker"),
+        ({"size": 128 << 10, "workers": 4, "split": True}, "one record for each worker"),
         ({"operations": ("read",), "flush": "end"}, "without writes"),
-        ({"operations": ("random_mix", "random_read"), "read_share": 0.5}, "found random_read beside random_mix"),
-        ({"operations": ("random_mix", "random_write"), "read_share": 0.5}, "found random_write beside random_mix"),
+        ({"operations": ("random_mix", "random_read"), "read_share": 0.5}, "found random_read and random_mix"),
+        ({"operations": ("random_mix", "random_write"), "read_share": 0.5}, "found random_write and random_mix"),
         ({"operations": ("random_mix",)}, "without read_share"),
         ({"read_share": 0.5}, "read_share without random_mix"),
         ({"order": "permutation"}, "without a random operation"),
@@ -151,31 +151,33 @@ def test_synchronous_writes_have_their_flush_in_the_clock():
         ({"operations": ("stride_read",), "stride": MIB, "size": MIB}, "less than size"),
         ({"record_size": MIB, "size": 64 << 10}, "at least 1 MiB"),
         ({"layout": "random"}, "expected sharing one-file"),
-        ({"io_path": "io_uring", "depth": 5000}, "at most 4096"),
-        ({"depth": 2}, "found depth 2 with io_path psync"),
-        ({"io_path": "mmap", "batch": 2}, "found batch with io_path mmap"),
-        ({"register": "on"}, "found register with io_path psync"),
-        ({"io_path": "io_uring", "depth": 4, "batch": 5}, "at most depth (4)"),
-        ({"io_path": "io_uring", "depth": 4096, "record_size": 2 * MIB}, "at most 4 GiB"),
-        ({"io_path": "mmap", "direct": True}, "direct with io_path mmap"),
-        ({"io_path": "mmap", "sync": "dsync"}, "sync with io_path mmap"),
-        ({"operations": ("stdio_write",), "io_path": "io_uring"}, "stdio_write with io_path io_uring"),
+        ({"ioengine": "io_uring", "depth": 5000}, "at most 4096"),
+        ({"depth": 2}, "found depth 2 with ioengine psync"),
+        ({"ioengine": "mmap", "batch": 2}, "found batch with ioengine mmap"),
+        ({"register": "on"}, "found register with ioengine psync"),
+        ({"ioengine": "io_uring", "depth": 4, "batch": 5}, "at most depth (4)"),
+        ({"ioengine": "io_uring", "depth": 4096, "record_size": 2 * MIB}, "at most 4 GiB"),
+        ({"ioengine": "mmap", "direct": True}, "direct with ioengine mmap"),
+        ({"ioengine": "mmap", "sync": "dsync"}, "sync with ioengine mmap"),
+        ({"operations": ("stdio_write",), "ioengine": "io_uring"}, "stdio_write with ioengine io_uring"),
         ({"operations": ("stdio_read",), "direct": True}, "stdio_read with direct"),
         ({"operations": ("stdio_read",), "sharing": "one-file", "layout": "random"}, "stdio_read with layout random"),
         ({"stdio_buffer": 512}, "without a stdio_ operation"),
+        ({"operations": ("write", "random_read"), "ioengine": "stdio"}, "found random_read with ioengine stdio"),
+        ({"operations": ("read",), "ioengine": "stdio", "direct": True}, "found read with direct"),
         ({"flush_every": 5, "operations": ("read",)}, "without writes"),
         ({"flush_every": 5, "flush": "each"}, "flush_every with flush each"),
         ({"flush_call": "fdatasync"}, "found flush_call fdatasync without flush"),
-        ({"flush": "end", "flush_call": "sync_file_range", "io_path": "mmap"}, "msync"),
-        ({"zeros": 0.6, "duplicates": 0.6}, "more than 100 %"),
+        ({"flush": "end", "flush_call": "sync_file_range", "ioengine": "mmap"}, "msync"),
+        ({"zeros": 0.6, "duplicates": 0.6}, "above 100 %"),
         ({"operations": ("read",), "file": "/data", "compressible": 2.0}, "with an existing file"),
-        ({"operations": ("read",), "file": "/data", "verify": "all"}, "is not known"),
+        ({"operations": ("read",), "file": "/data", "verify": "all"}, "content is unknown"),
         ({"operations": ("write",), "verify": "all"}, "verify without reads"),
         ({"verify": "all", "record_size": 512}, "a multiple of 4 KiB"),
         ({"verify": "sample", "zeros": 0.1}, "verify with duplicates or zeros"),
         ({"rate": 10}, "rate without duration or ops"),
-        ({"schedule": ("1 s at 5 /s",), "duration": 10**9}, "schedule has its end"),
-        ({"io_path": "io_uring", "depth": 2, "think": 5}, "found think with depth 2"),
+        ({"schedule": ("1 s at 5 /s",), "duration": 10**9}, "schedule has its own end"),
+        ({"ioengine": "io_uring", "depth": 2, "think": 5}, "found think with depth 2"),
     ],
 )
 def test_mistakes_between_knobs_are_named(knobs, says):
@@ -234,6 +236,7 @@ def test_a_mix_has_two_operations_and_two_directions():
 
 
 def test_only_stdio_operations_go_through_stdio():
+    assert (told("read", ioengine="stdio")["path"], told("stdio_read", ioengine="stdio")["path"]) == ("stdio", "stdio")
     assert (told("stdio_write")["path"], told("stdio_write")["stdio_buffer"], told("write")["path"]) == ("stdio", 4096, "psync")
     assert (told("stdio_reread", stdio_buffer=512)["operation"], told("stdio_read", stdio_buffer=512)["stdio_buffer"]) == (
         "reread",
@@ -243,12 +246,12 @@ def test_only_stdio_operations_go_through_stdio():
 
 @pytest.mark.parametrize(("depth", "batch", "given"), [(1, None, 1), (2, None, 1), (32, None, 16), (33, None, 16), (32, 32, 32)])
 def test_half_of_what_is_in_flight_is_waited_for_where_nothing_else_is_said(depth, batch, given):
-    assert told("read", io_path="io_uring", depth=depth, batch=batch)["batch"] == given
+    assert told("read", ioengine="io_uring", depth=depth, batch=batch)["batch"] == given
 
 
 def test_psync_and_mmap_have_no_depth():
     for path in ("psync", "mmap"):
-        assert not {"depth", "batch", "register"} & set(told("read", io_path=path))
+        assert not {"depth", "batch", "register"} & set(told("read", ioengine=path))
 
 
 def test_writing_back_is_no_flush():
@@ -453,9 +456,9 @@ def engine(tmp_path):
         {"operations": (*IOZONE, *STDIO), "sharing": "one-file", "stdio_buffer": 512},
         {"operations": IOZONE, "sharing": "one-file", "layout": "interleaved"},
         {"operations": (*IOZONE, *STDIO), "verify": "all", "flush_every": 50, "flush_call": "sync_file_range"},
-        {"operations": IOZONE, "io_path": "io_uring", "depth": 8, "verify": "all", "flush_every": 50, "flush_call": "fdatasync"},
-        {"operations": IOZONE, "io_path": "io_uring", "depth": 32, "direct": True, "order": "permutation", "register": "off"},
-        {"operations": IOZONE, "io_path": "mmap", "sharing": "one-file", "layout": "random", "verify": "sample", "flush": "end"},
+        {"operations": IOZONE, "ioengine": "io_uring", "depth": 8, "verify": "all", "flush_every": 50, "flush_call": "fdatasync"},
+        {"operations": IOZONE, "ioengine": "io_uring", "depth": 32, "direct": True, "order": "permutation", "register": "off"},
+        {"operations": IOZONE, "ioengine": "mmap", "sharing": "one-file", "layout": "random", "verify": "sample", "flush": "end"},
         {"operations": ("random_mix", "read"), "read_share": 0.67, "verify": "all", "sync": "dsync", "flush_every": 7},
     ],
     ids=lambda knobs: "-".join(str(value) for name, value in knobs.items() if name != "operations"),

@@ -4,7 +4,8 @@ import pytest
 
 from assay import catalogue
 from assay.catalogue import Order
-from assay.errors import EvidenceError
+from assay.errors import EvidenceError, InputErrors
+from assay.experiment import read
 from assay.records import CacheState, Direction, Endpoint, EndpointKind
 from assay.trial.outcome import reported
 
@@ -129,3 +130,36 @@ def test_space_and_time_for_the_plan():
     assert WORKLOAD.space(knobs()) == 0
     assert WORKLOAD.seconds(knobs(lasts=2_000_000_000)) == 2.0
     assert WORKLOAD.seconds(knobs()) == 10.0
+
+
+EXPECTATIONS = """
+title = "t"
+question = "q"
+repeats = 1
+[targets.here]
+kind = "directory"
+path = "/tmp"
+[workloads.w]
+kind = "command"
+argv = ["true"]
+{line}
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "knob", "value"),
+    [
+        ("expected_count = 0", "expected_count", 0),
+        ('expected_bytes = "64 MiB"', "expected_bytes", 64 << 20),
+        ('expected_read_share = "70 %"', "expected_read_share", 0.7),
+    ],
+)
+def test_expectations_are_read(line, knob, value):
+    (spec,) = read.parse(EXPECTATIONS.format(line=line), "t.toml").workloads
+    assert spec.knobs[knob] == pytest.approx(value)
+
+
+@pytest.mark.parametrize("line", ["expected_count = -1", 'expected_bytes = "many"', 'expected_read_share = "170 %"'])
+def test_impossible_expectations_are_refused(line):
+    with pytest.raises(InputErrors):
+        read.parse(EXPECTATIONS.format(line=line), "t.toml")

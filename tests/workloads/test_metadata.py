@@ -15,12 +15,11 @@ from hypothesis import strategies as st
 from assay import plain
 from assay.catalogue import Order
 from assay.records import CacheState, Direction, Endpoint, EndpointKind, Outcome, StopRule, WorkloadSpec
-from assay.settings.objects import LISTS, LOOKS, MAKES, REMOVES
-from assay.workloads.metadata import KNOBS, OPERATIONS, WORKLOAD
+from assay.workloads.metadata import CREATES, KNOBS, LISTS, LOOKUPS, OPERATIONS, REMOVES, WORKLOAD
 from trial_stage import HURRY, Laboratory, trial
 from trial_stage import engine as engine_path
 
-POPULATION = """
+SIZES = """
 title = "Few"
 source = "made up for this test"
 sizes = [{ up_to = "4 KiB", files = 3, bytes = 3001 }, { up_to = "8 KiB", files = 0, bytes = 0 }, { files = 1, bytes = 9000 }]
@@ -89,7 +88,7 @@ def test_a_spool_is_created_in_one_phase_and_removed_in_the_last():
             "load": {},
         },
     )
-    assert [phase.cache for phase in planned] == [CacheState.AS_LEFT, CacheState.COLD, CacheState.AS_LEFT]
+    assert [phase.cache for phase in planned] == [CacheState.UNCHANGED, CacheState.COLD, CacheState.UNCHANGED]
     assert [phase.flush_in_clock for phase in planned] == [True, False, False]
     assert planned[1].settings[0]["list_every"] == 0
     assert not any(phase.data_files for phase in planned)
@@ -145,9 +144,9 @@ def test_a_load_is_offered_to_what_is_measured_by_all_clients_together():
     assert (layout.settings[0]["load"], len(stat.settings[0]["load"]["schedule"])) == ({}, 1)
 
 
-def test_sizes_come_from_a_population(tmp_path):
-    (tmp_path / "few.toml").write_text(POPULATION)
-    knobs = {"population": str(tmp_path / "few.toml"), "count": 1000}
+def test_sizes_come_from_a_size_distribution(tmp_path):
+    (tmp_path / "few.toml").write_text(SIZES)
+    knobs = {"size_distribution": str(tmp_path / "few.toml"), "count": 1000}
     assert WORKLOAD.check(knobs) == ()
     planned = phases(operations=("create",), **knobs)[0]
     assert planned.directions == {"create": Direction.WRITE}
@@ -155,18 +154,18 @@ def test_sizes_come_from_a_population(tmp_path):
     mean, deviation = 4096 * 6 / 4, 2 * 4096 * 3**0.5 / 4
     more = WORKLOAD.space(knobs) - WORKLOAD.space({"count": 1000})
     assert more == pytest.approx(1000 * mean + 3 * 1000**0.5 * deviation, abs=2)
-    assert WORKLOAD.inputs(knobs) == {"population": "[[1000,3],[9000,1]]"}
+    assert WORKLOAD.inputs(knobs) == {"size_distribution": "[[1000,3],[9000,1]]"}
     assert WORKLOAD.inputs({}) == {}
 
 
-def test_every_mistake_of_a_population_is_one_of_the_workload(tmp_path):
+def test_every_mistake_of_a_size_distribution_is_one_of_the_workload(tmp_path):
     (tmp_path / "bad.toml").write_text('title = "x"\nsizes = [{ files = -1, bytes = 2 }]\n')
-    found = WORKLOAD.check({"population": str(tmp_path / "bad.toml"), "file_bytes": 3})
+    found = WORKLOAD.check({"size_distribution": str(tmp_path / "bad.toml"), "file_bytes": 3})
     assert len(found) == 3
     assert any("bad.toml:2:" in mistake for mistake in found)
     (tmp_path / "large.toml").write_text('title = "x"\nsource = "y"\nsizes = [{ files = 1, bytes = 2000000000 }]\n')
-    assert any("2,000,000,000" in mistake for mistake in WORKLOAD.check({"population": str(tmp_path / "large.toml")}))
-    assert any("No such file" in mistake for mistake in WORKLOAD.check({"population": str(tmp_path / "none.toml")}))
+    assert any("2,000,000,000" in mistake for mistake in WORKLOAD.check({"size_distribution": str(tmp_path / "large.toml")}))
+    assert any("No such file" in mistake for mistake in WORKLOAD.check({"size_distribution": str(tmp_path / "none.toml")}))
 
 
 def test_clients_that_share_a_directory_use_numbers_that_do_not_meet():
@@ -192,7 +191,7 @@ def test_clients_that_share_a_directory_use_numbers_that_do_not_meet():
         ({"spread": 1000, "workers": 1000}, "1,000,000 directories"),
         ({"operations": ("stat", "unlink"), "schedule": ("1 s at 5 /s",)}, "schedule with several phases"),
         ({"think": 5, "rate": 5}, "think with rate"),
-        ({"file_bytes": 5, "population": "x"}, "file_bytes with population"),
+        ({"file_bytes": 5, "size_distribution": "x"}, "file_bytes with size_distribution"),
         ({"operations": ("stat", "create")}, "before create"),
         ({"operations": ("unlink", "stat")}, "unlink last"),
         ({"operations": ("create", "list"), "count": 10, "list_every": 11}, "list_every 11"),
@@ -236,7 +235,9 @@ def possible(draw):
     """An order that is possible, as knobs: what makes, what works on it in any order, what removes."""
     what = draw(st.sampled_from(["file", "directory"]))
     makes = draw(st.sampled_from([(), ("create",), ("create", "fsync"), *([("mkdir",)] if what == "directory" else [])]))
-    between = [name for name in OPERATIONS if name not in (*MAKES, *REMOVES, "fsync", *(["link"] if what == "directory" else []))]
+    between = [
+        name for name in OPERATIONS if name not in (*CREATES, *REMOVES, "fsync", *(["link"] if what == "directory" else []))
+    ]
     middle = draw(st.lists(st.sampled_from(between), max_size=9, unique=True))
     removes = draw(st.sampled_from(["unlink", *(["rmdir"] if what == "directory" else [])]))
     every = draw(st.sampled_from([0, 2, 5])) if set(middle) & set(LISTS) else 0
@@ -342,7 +343,7 @@ def test_a_trial_of_all_operations(what, tmp_path):
     assert [series.value[-1] for series in curve] == [600, 600]
     assert all(len(series.value) >= 10 for series in curve), "a point after each list of each worker"
     assert {phase.name for phase in ran.phases if phase.cache_asked is CacheState.COLD} == {
-        f"w.{name}" for name in LOOKS if name != "list"
+        f"w.{name}" for name in LOOKUPS if name != "list"
     }
     assert laboratory.left() == ([], ())
     laboratory.ledger.close()

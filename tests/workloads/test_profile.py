@@ -82,8 +82,8 @@ def test_every_byte_is_one_workers_own(clients, workers, records, kind):
         ({}, {"path": "psync", "load": {"think_ns": 1_000_000}}),
         ({"think": 5}, {"path": "psync", "load": {"think_ns": 5}}),
         ({"rate": 100}, {"load": {"rate": 100.0, "arrivals": "constant", "late_ns": 100_000}}),
-        ({"io_path": "mmap"}, {"path": "mmap"}),
-        ({"io_path": "io_uring"}, {"path": "io_uring", "depth": 1}),
+        ({"ioengine": "mmap"}, {"path": "mmap"}),
+        ({"ioengine": "io_uring"}, {"path": "io_uring", "depth": 1}),
         ({"depth": 8, "rate": 5}, {"path": "io_uring", "depth": 8, "batch": 4}),
     ],
 )
@@ -99,10 +99,10 @@ def test_knobs_come_before_the_profile(tmp_path, knobs, told):
     [
         ({"duration": None}, "found no end; expected duration, ops or a schedule"),
         ({"size": MIB + 512}, "expected a multiple of the largest request (64 KiB)"),
-        ({"size": MIB, "workers": 17}, "the largest request for each worker"),
-        ({"depth": 2, "io_path": "psync"}, "found depth 2 with io_path psync"),
+        ({"size": MIB, "workers": 17}, "one of the largest requests for each worker"),
+        ({"depth": 2, "ioengine": "psync"}, "found depth 2 with ioengine psync"),
         ({"depth": 2, "think": 1}, "found think with depth 2"),
-        ({"direct": True, "io_path": "mmap"}, "found direct with io_path mmap"),
+        ({"direct": True, "ioengine": "mmap"}, "found direct with ioengine mmap"),
         ({"until_steady": True}, "found duration 1 s with until_steady"),
         ({"profile": "nothing"}, "found in profile nothing no profile of that name; expected one of database"),
     ],
@@ -192,7 +192,7 @@ def test_a_shipped_profile_does_what_it_says(laboratory, name):
 
 
 @pytest.mark.parametrize(
-    "more", [{"io_path": "io_uring", "depth": 8}, {"io_path": "mmap"}, {"rate": 2000, "arrivals": "poisson"}]
+    "more", [{"ioengine": "io_uring", "depth": 8}, {"ioengine": "mmap"}, {"rate": 2000, "arrivals": "poisson"}]
 )
 def test_clients_have_data_sets_of_their_own_on_every_path(laboratory, more):
     _, run, _ = performed(laboratory, clients=2, profile="workstation", ops=500, duration=None, **more)

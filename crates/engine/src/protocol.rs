@@ -239,7 +239,7 @@ pub struct ClockResult {
     pub operation_ns: u64,
 }
 
-/// How a foreign command ended.
+/// How an external command ended.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct CommandResult {
     pub status: Option<i32>,

@@ -68,7 +68,7 @@ struct Left {
     tree: Option<TreeResult>,
 }
 
-/// The foreign command and the sums of queues and trees, where there were such.
+/// The external command and the sums of queues and trees, where there were such.
 fn left(done: &mut [Done]) -> Left {
     let mut left = Left::default();
     for one in done {

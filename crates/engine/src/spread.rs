@@ -1,7 +1,7 @@
-//! How the latencies of each operation were spread in every interval of time: coarse bands, bounded in number.
+//! How the latencies of each operation were spread in every interval of time: coarse latency buckets, bounded in number.
 //!
 //! A worker notes its counts between two operations at the first look after each whole interval; an operation that takes longer
-//! than an interval belongs to the one in which it ended. Only bands that have counts are kept.
+//! than an interval belongs to the one in which it ended. Only buckets that have counts are kept.
 
 use crate::recorder::Recorder;
 use crate::tally::Tally;
@@ -11,14 +11,14 @@ use std::collections::BTreeMap;
 /// The most intervals that are kept; beyond that two become one.
 const MOST: usize = 240;
 
-/// Cumulative counts by band, of one operation.
-type Bands = Vec<(u16, u64)>;
+/// Cumulative counts by latency bucket, of one operation.
+type Buckets = Vec<(u16, u64)>;
 
-/// What one worker noted: at the end of which interval (from 1), the bands of each operation.
+/// What one worker noted: at the end of which interval (from 1), the buckets of each operation.
 pub struct Spread {
     every: u64,
     stride: u64,
-    noted: Vec<(u64, Vec<Bands>)>,
+    noted: Vec<(u64, Vec<Buckets>)>,
 }
 
 impl Spread {
@@ -46,10 +46,10 @@ impl Spread {
         }
         let at = passed / self.every / self.stride * self.stride;
         if at > self.noted.last().map_or(0, |(last, _)| *last) {
-            let bands = tallies
+            let buckets = tallies
                 .iter()
-                .map(|tally| tally.histogram.bands().collect());
-            self.noted.push((at, bands.collect()));
+                .map(|tally| tally.histogram.coarse_buckets().collect());
+            self.noted.push((at, buckets.collect()));
         }
     }
 
@@ -61,7 +61,7 @@ impl Spread {
     }
 }
 
-/// The bands of one operation over time, all workers together: times (ns), highest latencies (ns), [time][band] cumulative counts.
+/// The latency buckets of one operation over time, all workers together: times (ns), highest latencies (ns), [time][bucket] cumulative counts.
 #[derive(Debug, Default, serde::Serialize)]
 pub struct Bars {
     pub at_ns: Vec<u64>,
@@ -71,9 +71,9 @@ pub struct Bars {
 
 /// The intervals of all workers and the end, for one operation.
 pub fn together(recorders: &[&Recorder], slot: usize, during: &Timebase) -> Bars {
-    let whole: Vec<Bands> = recorders
+    let whole: Vec<Buckets> = recorders
         .iter()
-        .map(|one| one.tallies[slot].histogram.bands().collect())
+        .map(|one| one.tallies[slot].histogram.coarse_buckets().collect())
         .collect();
     let mut rows: Vec<(u64, BTreeMap<u16, u64>)> = intervals(recorders)
         .map(|(at, ticks)| (ticks, sum(recorders, &whole, slot, (at, ticks))))
@@ -96,12 +96,14 @@ pub fn together(recorders: &[&Recorder], slot: usize, during: &Timebase) -> Bars
             .collect(),
         upper_ns: seen
             .iter()
-            .map(|band| during.span_ns(assay_hist::highest_of_band(*band)))
+            .map(|bucket| during.span_ns(assay_hist::highest_of_coarse(*bucket)))
             .collect(),
         count: rows
             .iter()
             .map(|(_, row)| {
-                let counts = seen.iter().map(|band| row.get(band).copied().unwrap_or(0));
+                let counts = seen
+                    .iter()
+                    .map(|bucket| row.get(bucket).copied().unwrap_or(0));
                 counts.collect()
             })
             .collect(),
@@ -127,7 +129,7 @@ fn intervals(recorders: &[&Recorder]) -> impl Iterator<Item = (u64, u64)> {
 /// All workers at the end of an interval (number, ticks); one that had ended has all of its work.
 fn sum(
     recorders: &[&Recorder],
-    whole: &[Bands],
+    whole: &[Buckets],
     slot: usize,
     (at, ticks): (u64, u64),
 ) -> BTreeMap<u16, u64> {
@@ -142,8 +144,8 @@ fn sum(
 
 fn add<'a>(parts: impl Iterator<Item = &'a [(u16, u64)]>) -> BTreeMap<u16, u64> {
     let mut sums = BTreeMap::new();
-    for (band, count) in parts.flatten() {
-        *sums.entry(*band).or_default() += count;
+    for (bucket, count) in parts.flatten() {
+        *sums.entry(*bucket).or_default() += count;
     }
     sums
 }

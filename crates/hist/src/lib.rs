@@ -12,8 +12,8 @@ const MARGIN: usize = 16;
 /// Every `u64` has a bucket: 2 x 128 exact ones, then 128 for each further power of two.
 const BUCKETS: usize = ((64 - BITS as usize) + 1) << BITS;
 
-/// Buckets that one coarse band holds: four bands for each power of two.
-const BAND: usize = 1 << (BITS - 2);
+/// Buckets that one coarse bucket holds: four coarse ones for each power of two.
+const COARSE: usize = 1 << (BITS - 2);
 
 /// Counts of values, by buckets.
 #[derive(Clone)]
@@ -54,12 +54,12 @@ impl Histogram {
         }
     }
 
-    /// Number and count of each coarse band that has counts, ascending.
-    pub fn bands(&self) -> impl Iterator<Item = (u16, u64)> {
+    /// Number and count of each coarse bucket that has counts, ascending.
+    pub fn coarse_buckets(&self) -> impl Iterator<Item = (u16, u64)> {
         let counts = &self.counts[MARGIN..MARGIN + BUCKETS];
         (0_u16..)
-            .zip(counts.chunks_exact(BAND))
-            .map(|(band, counts)| (band, counts.iter().sum()))
+            .zip(counts.chunks_exact(COARSE))
+            .map(|(place, counts)| (place, counts.iter().sum()))
             .filter(|(_, count)| *count > 0)
     }
 
@@ -79,10 +79,10 @@ fn index(value: u64) -> usize {
     ((u64::from(shift) << BITS) + (value >> shift)) as usize
 }
 
-/// The highest value that falls into a coarse band; a band is at most a quarter of its lowest value wide.
+/// The highest value that falls into a coarse bucket, which is at most a quarter of its lowest value wide.
 #[must_use]
-pub fn highest_of_band(band: u16) -> u64 {
-    highest((usize::from(band) + 1) * BAND - 1)
+pub fn highest_of_coarse(place: u16) -> u64 {
+    highest((usize::from(place) + 1) * COARSE - 1)
 }
 
 /// The highest value that falls into a bucket.
@@ -150,17 +150,17 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_band_holds_the_values_of_its_buckets(values in prop::collection::vec(1_u64..1 << 50, 1..200)) {
+        fn a_coarse_bucket_holds_the_values_of_its_buckets(values in prop::collection::vec(1_u64..1 << 50, 1..200)) {
             let mut own = Histogram::new();
             for value in &values {
                 own.record(*value);
             }
-            let bands: Vec<(u16, u64)> = own.bands().collect();
-            prop_assert_eq!(bands.iter().map(|(_, count)| count).sum::<u64>(), values.len() as u64);
-            for (band, count) in bands {
-                let (low, high) = (band.checked_sub(1).map_or(0, |one| highest_of_band(one) + 1), highest_of_band(band));
+            let coarse: Vec<(u16, u64)> = own.coarse_buckets().collect();
+            prop_assert_eq!(coarse.iter().map(|(_, count)| count).sum::<u64>(), values.len() as u64);
+            for (place, count) in coarse {
+                let (low, high) = (place.checked_sub(1).map_or(0, |one| highest_of_coarse(one) + 1), highest_of_coarse(place));
                 prop_assert_eq!(values.iter().filter(|value| (low..=high).contains(*value)).count() as u64, count);
-                prop_assert!(high - low <= (low / 4).max(BAND as u64));
+                prop_assert!(high - low <= (low / 4).max(COARSE as u64));
             }
         }
     }

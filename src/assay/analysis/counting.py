@@ -47,7 +47,7 @@ def measure_of(experiment: Experiment, name: str) -> Measure:
 
 
 def unit_of(measure: Measure) -> Unit:
-    """What the measure is counted in; no unit where its figure is a foreign tool's own."""
+    """What the measure is counted in; no unit where its figure is an external tool's own."""
     kind = measures.figure_kind(measure.figure)
     return kind.unit if kind else Unit.NONE
 

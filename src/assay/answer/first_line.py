@@ -14,7 +14,7 @@ from assay.answer import headlines, marks
 from assay.answer.instead import instead
 from assay.answer.reasons import short
 from assay.answer.scales import show, show_range
-from assay.answer.wording import effects, scaling
+from assay.answer.wording import effects, labels, scaling
 from assay.measures import percent
 from assay.measures.text import PART
 from assay.records import (
@@ -42,10 +42,6 @@ MOST_PARTS = 2
 """So many reasons are told."""
 COUNTED_IN = "including INVALID runs"
 """How the note begins that the table has, too."""
-DRAIN = ", drain of "
-"""From here on a label has the run's own figures."""
-CARRY_OVER = "W07"
-"""Disturbed by what an earlier trial left, or by others."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,8 +149,7 @@ def _measured(results: Results, measure: Measure, cells: Sequence[Cell]) -> Lead
         for judged in results.runs
         if measure.name in judged.verdicts and any(judged.id in cell.values for cell in cells)
     ]
-    labels = [verdict.label.partition(PART)[0].partition(DRAIN)[0] for verdict in verdicts]
-    label = max(dict.fromkeys(labels), key=labels.count, default="")
+    label = labels.usual(verdicts)
     amount = _amount(found[0]) if len(found) == 1 else _range(found, f"over {len(found)} combinations of levels")
     return Lead(
         said=f"{named(measure)}: {amount}" + (f": {label}" if label else ""),
@@ -180,14 +175,13 @@ def _unmasked(results: Results, measure: Measure, cells: Sequence[Cell], where: 
 def accuses(finding: Finding) -> bool:
     """Whether a finding says that the number is not what it is called; noise of the platform only disturbed it."""
     failed = (finding.state, finding.severity) == (State.FAIL, Severity.INVALIDATES)
-    return failed and finding.part != "noise" and finding.rule != CARRY_OVER
+    return failed and not finding.is_disturbance
 
 
 def _really(lies: Sequence[Verdict]) -> str:
     """`page-cache bandwidth; nothing came from the device`: what most of these figures are, without a run's own figure."""
-    labels = [PART.join(part.rpartition(": ")[2] for part in verdict.label.split(PART)[:MOST_PARTS]) for verdict in lies]
     known = "" if any(verdict.corrected is not None for verdict in lies) else instead(lies)
-    return PART.join(part for part in (max(dict.fromkeys(labels), key=labels.count), known) if part)
+    return PART.join(part for part in (labels.usual(lies), known) if part)
 
 
 def _disturbed(invalid: Sequence[Verdict]) -> str:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from assay import measures
+from assay import measures, units
 from assay.units import Unit
 
 DASH = "–"
@@ -49,8 +49,7 @@ def number(value: float) -> str:
     size = abs(value)
     if size < 0.001 or size >= 1e15:
         return f"{value:.2e}"
-    digits = max(0, 2 - math.floor(math.log10(size)))
-    return f"{value:,.{digits}f}"
+    return units.digits(value, padded=True)
 
 
 def in_scale(value: float | None, scale: Scale) -> str:

@@ -1,13 +1,11 @@
-"""The two arms of a comparison: which runs count in it, what it is called, what its verdict says in words."""
+"""The two arms of a comparison: which runs count in it."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-from assay.audit.verdicts import failures
 from assay.frozen import dataclass
-from assay.records import Comparison, Finding, Judged, Value, Verdict, VerdictState
+from assay.records import Comparison, Judged, Value
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,13 +37,3 @@ def counts(comparison: Comparison, level: Value, judged: Judged) -> bool:
     levels = judged.run.trial.levels
     here = levels.get(comparison.factor) == level
     return here and judged.id not in comparison.excluded and all(levels.get(k) == v for k, v in comparison.within.items())
-
-
-def label(comparison: Comparison, own: VerdictState, runs: Mapping[str, Verdict], findings: Sequence[Finding]) -> str:
-    """The conclusion, what its rules hold against it, and how its runs were judged where they are not all sound."""
-    failed = [finding.relabel or finding.statement for finding in failures(findings)]
-    states = Counter(verdict.state for verdict in runs.values())
-    doubtful = [f"{states[state]} {state}" for state in VerdictState if states[state] and state is not VerdictState.SOUND]
-    of_runs = [f"of {len(runs)} runs {', '.join(doubtful)}"] if doubtful else []
-    held = failed[:2] if own is not VerdictState.SOUND else []
-    return "; ".join([comparison.conclusion.value, *held, *of_runs])

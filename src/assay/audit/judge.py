@@ -6,9 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache, lru_cache
 
 from assay import catalogue, measures
-from assay.audit import arms, limits
+from assay.audit import arms, labels, limits
 from assay.audit.examine import examine
-from assay.audit.labels import label
 from assay.audit.verdicts import common_bound, failures, state_of
 from assay.catalogue import Case, ComparisonCase, ExperimentCase, Rule, TrialCase
 from assay.measures import Figure
@@ -18,6 +17,7 @@ from assay.records import (
     Experiment,
     Finding,
     Judged,
+    Meaning,
     Measure,
     Observations,
     Outcome,
@@ -87,17 +87,17 @@ def judge_measure(
 
 def without_phase(subject: str, run: Run, measure: Measure) -> Verdict:
     """A run that did not get as far as this measure."""
-    reason = f": {run.error}" if run.error else ""
     failed = run.outcome is not Outcome.FINISHED
-    text = f"no figure, the run is {run.outcome}{reason}" if failed else f"no figure, no phase did {measure.operation}"
     return Verdict(
         subject=subject,
+        run=run.id,
+        measure=measure.name,
         claim=measure.claim,
         value=None,
         unit=unit_of(measure),
         corrected=None,
         state=VerdictState.INVALID if failed else VerdictState.UNVERIFIED,
-        label=text,
+        label=labels.of_no_phase(run, measure.operation),
         bound=None,
         findings=(),
     )
@@ -116,12 +116,14 @@ def verdict(case: TrialCase, figure: Figure | None, findings: tuple[Finding, ...
     bound = common_bound(findings)
     return Verdict(
         subject=case.subject,
+        run=case.run.id,
+        measure=case.measure.name,
         claim=case.claim,
         value=figure.value if figure else None,
         unit=figure.unit if figure else unit_of(case.measure),
         corrected=corrected(case.phase, figure, findings, direction),
         state=state,
-        label=label(case, figure, findings),
+        label=labels.label(case, figure, findings),
         bound=bound,
         findings=findings,
     )
@@ -133,7 +135,8 @@ def corrected(phase: Phase, figure: Figure | None, findings: Sequence[Finding], 
         return None
     if figure.raw is not None and figure.raw != figure.value and phase.drain_ns is not None:
         return figure.value
-    from_cache = [f.bound.high for f in failures(findings) if f.rule in ("T01", "T03") and f.bound and f.bound.high is not None]
+    cached = (f.bound for f in failures(findings) if f.meaning in (Meaning.PAGE_CACHE, Meaning.LOWER_CACHE))
+    from_cache = [bound.high for bound in cached if bound and bound.high is not None]
     return min(from_cache, default=None) if direction is Direction.READ else None
 
 
@@ -172,12 +175,13 @@ def judge_comparison(experiment: Experiment, plan: Plan, what: tuple[Comparison,
     state = worst((own, *(verdict.state for verdict in counted.values())))
     return Verdict(
         subject=case.subject,
+        measure=measure.name,
         claim=measure.claim,
         value=comparison.ratio.value if comparison.ratio else None,
         unit=Unit.NONE,
         corrected=None,
         state=state,
-        label=arms.label(comparison, own, counted, findings),
+        label=labels.of_comparison(own, counted.values(), findings),
         bound=common_bound(findings),
         findings=findings,
     )

@@ -97,8 +97,8 @@ class Syscalls(Protocol):
         """Which shares of the space and of the inodes of the file system that holds path are free (1 where it counts none)."""
         ...
 
-    def promises(self, path: str) -> Mapping[str, str]:
-        """What a directory's file system promises, tried out in a directory of its own (names, access times, attributes)."""
+    def filesystem_semantics(self, path: str) -> Mapping[str, str]:
+        """The semantics of a directory's file system, tried out in a directory of its own (names, access times, attributes)."""
         ...
 
 

@@ -15,6 +15,7 @@ from assay.records import (
     EndpointKind,
     Fact,
     Finding,
+    Meaning,
     PhasePlan,
     Place,
     Reading,
@@ -71,7 +72,7 @@ class Target:
     prepare: Callable[[Host, Setting], Place]
     attach: Callable[[Host, Place, int], Endpoint]
     """The endpoint of one client (its index); called on the client's host."""
-    chill: Callable[[Host, Place], None]
+    drop_caches: Callable[[Host, Place], None]
     """Make everything of this place cold (drop, remount); what is not possible raises RefusedError."""
     facts: Callable[[Host, Place], tuple[tuple[str, str], ...]]
     """Key and value pairs for the fingerprint."""
@@ -96,11 +97,11 @@ class Order:
 
 @dataclass(frozen=True, kw_only=True)
 class Workload:
-    """What is done to a target: an engine's phases, or a foreign command's.
+    """What is done to a target: an engine's phases, or an external command's.
 
     `operations` names what it can report for these knobs, with the default figure of each: these are the measures
     where the file names none. `phases` is pure. `engine` is the engine's name (`bulk`, `metadata`, `null`) or None
-    for foreign commands, which have a `parse` from (knobs, stdout, elapsed_ns) to {OPERATION.FIGURE: value}.
+    for external commands, which have a `parse` from (knobs, stdout, elapsed_ns) to {OPERATION.FIGURE: value}.
     """
 
     name: str
@@ -193,15 +194,23 @@ class Rule:
     check: Callable[[Case], Finding]
     reads: tuple[str, ...] = ()
     """Evidence keys that it looks at where they are there, whether it needs them or not: its findings name their sources."""
+    short: str = ""
+    """What its failure is in a list of causes (`interval too wide`); empty = its name."""
+    meaning: Meaning | None = None
+    """What the stages after the audit do with its findings beside counting them."""
+    wrong: str = ""
+    """The mistake that it finds, as a story for its page."""
     alternatives: tuple[str, ...] = ()
     """What else could cause the same signal, and how to tell."""
     advice: str = ""
+    ask: str = ""
+    """What to ask whoever published a figure (`assay check`), where arithmetic alone can apply the rule."""
     sources: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Parser:
-    """What a foreign tool says it measured: text in, {OPERATION.FIGURE: value in base units} out; EvidenceError."""
+    """What an external tool says it measured: text in, {OPERATION.FIGURE: value in base units} out; EvidenceError."""
 
     name: str
     recognises: Callable[[Sequence[str], str], bool]

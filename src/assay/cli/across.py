@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
 from assay.analysis.across import Joined, Names, join, of_candidate, unanswered
 from assay.answer.wording.across import unlike
-from assay.cli.compare import shown, told
+from assay.cli.compare import as_plain, shown
 from assay.errors import UsageError
 from assay.laboratory.gate import UNMET, Gate, status
 from assay.laboratory.results import answered, current
@@ -16,9 +15,10 @@ from assay.notebook import layout
 from assay.notebook import read as notebook
 from assay.records import Observations, Results
 from assay.rulekit.pairs import NOTEBOOK
+from assay.terminal.output import deliver
 
 
-def across(baseline: str, candidate: str, *, as_json: bool, gate: Gate) -> int:
+def across(baseline: str, candidate: str, *, json_to: str | None, gate: Gate) -> int:
     """Show the second notebook against the first; nothing is written.
 
     Each is a notebook, of which the experiment written to last is taken (of the second the same as of the first, where it
@@ -31,10 +31,12 @@ def across(baseline: str, candidate: str, *, as_json: bool, gate: Gate) -> int:
     joined, missing = join(first, second, names), unanswered(first, second, names)
     results = compared(joined, folders, names)
     results = replace(results, requirements=(*results.requirements, *missing))
-    if as_json:
-        print(json.dumps(told(results) | {"notebooks": [str(folder) for folder in folders], "unlike": different(joined, names)}))
-    else:
-        print("\n\n".join(part for part in (shown(results), numbered(joined, names), beside(joined, names)) if part))
+    deliver(
+        json_to,
+        "compare",
+        lambda: as_plain(results) | {"notebooks": [str(folder) for folder in folders], "unlike": different(joined, names)},
+        lambda: "\n\n".join(part for part in (shown(results), renumbered(joined, names), differences(joined, names)) if part),
+    )
     return status(results, gate) or (UNMET if missing and gate is not Gate.OFF else 0)
 
 
@@ -74,7 +76,7 @@ def compared(joined: Joined, folders: tuple[Path, Path], names: Names) -> Result
     return replace(results, requirements=of_candidate(results.requirements, names))
 
 
-def numbered(joined: Joined, names: Names) -> str:
+def renumbered(joined: Joined, names: Names) -> str:
     """How the trials of the second notebook are counted, which a reason may name; empty where it has no run."""
     places = [(trial(run), trial(own)) for run, (side, own) in joined.origin.items() if side]
     here, own = min(places, default=(0, 0))
@@ -91,10 +93,7 @@ def different(joined: Joined, names: Names) -> list[str]:
     return [unlike(joined.results.experiment, one, names) for one in joined.unlike]
 
 
-def beside(joined: Joined, names: Names) -> str:
+def differences(joined: Joined, names: Names) -> str:
     """The same below a title; empty where they are the same."""
-    return (
-        "\n".join(("Not the same in both notebooks", *(f"    {one}" for one in different(joined, names))))
-        if joined.unlike
-        else ""
-    )
+    lines = [f"    {one}" for one in different(joined, names)]
+    return "\n".join(("Not the same in both notebooks", *lines)) if lines else ""

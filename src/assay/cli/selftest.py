@@ -1,4 +1,4 @@
-"""`assay weigh`: the lab weighs itself, its cost on this machine, with --audit its rules, with --same its conclusions."""
+"""`assay selftest`: the cost of the lab on this machine, with --audit its rules, with --same its conclusions."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ class Request:
     sound: int | None = None
     observers: str | None = None
     same: int | None = None
-    as_json: bool = False
+    json_to: str | None = None
     gate: Gate = Gate.OFF
     progress: ProgressMode = ProgressMode.AUTO
 
 
-def weigh(request: Request) -> int:
-    """Weigh the lab or its rules; the exit status. Raises UsageError with every mistake of the call."""
+def selftest(request: Request) -> int:
+    """Measure the lab or test its rules; the exit status. Raises UsageError with every mistake of the call."""
     if request.same is not None:
         return of_the_same(request, request.same)
     if request.observers is not None:
@@ -38,16 +38,16 @@ def weigh(request: Request) -> int:
         asked = audit.Request(
             rules=request.rules,
             times=1 if request.times is None else request.times,
-            as_json=request.as_json,
+            json_to=request.json_to,
             gate=request.gate,
             progress=request.progress,
         )
-        return audit.weigh_audit(asked)
+        return audit.run_controls(asked)
     if words := typed(request):
-        raise UsageError(f"found {words} without --audit; expected `assay weigh --audit {words} ...`")
-    from assay.selftest.overhead import weigh_cost
+        raise UsageError(f"found {words} without --audit; expected `assay selftest --audit {words} ...`")
+    from assay.selftest.overhead import measure_overhead
 
-    return weigh_cost(as_json=request.as_json)
+    return measure_overhead(json_to=request.json_to)
 
 
 def typed(request: Request) -> str:
@@ -68,8 +68,8 @@ def of_sound_trials(request: Request, trials: int) -> int:
         raise UsageError(f"found {chosen} with --sound; expected the number of trials alone: they are of all kinds")
     from assay.selftest import sound
 
-    asked = sound.Request(trials=trials, as_json=request.as_json, gate=request.gate, progress=request.progress)
-    return sound.weigh_sound(asked)
+    asked = sound.Request(trials=trials, json_to=request.json_to, gate=request.gate, progress=request.progress)
+    return sound.run_sound_trials(asked)
 
 
 def of_observers(request: Request, names: str) -> int:
@@ -80,7 +80,7 @@ def of_observers(request: Request, names: str) -> int:
     from assay.selftest import observers as paired
 
     pairs = paired.PAIRS if request.times is None else request.times
-    return paired.weigh_observers(paired.Request(names=names, pairs=pairs, as_json=request.as_json, gate=request.gate))
+    return paired.measure_observers(paired.Request(names=names, pairs=pairs, json_to=request.json_to, gate=request.gate))
 
 
 def of_the_same(request: Request, comparisons: int) -> int:
@@ -94,5 +94,5 @@ def of_the_same(request: Request, comparisons: int) -> int:
         )
     from assay.selftest import same
 
-    asked = same.Request(comparisons=comparisons, as_json=request.as_json, gate=request.gate, progress=request.progress)
-    return same.weigh_same(asked)
+    asked = same.Request(comparisons=comparisons, json_to=request.json_to, gate=request.gate, progress=request.progress)
+    return same.compare_same(asked)

@@ -1,8 +1,7 @@
-"""The age and size population of a tree, and what a second tier would hold: table, picture, profile or list of paths."""
+"""The distribution by age and size of a tree, and what a second tier would hold: table, picture, profile or list of paths."""
 
 from __future__ import annotations
 
-import json
 import os
 import pwd
 import sys
@@ -15,16 +14,16 @@ from pathlib import Path
 
 from assay.errors import RefusedError, UsageError
 from assay.plain import to_plain
-from assay.report import population as picture
+from assay.report import drawn as picture
 from assay.report.charts.figure import Table
 from assay.report.charts.matrix import Matrix, Share
-from assay.survey import mounts, profile, wording
-from assay.survey.filters import Clock, Filters, Words, keeper, resolve
-from assay.survey.names import shown
-from assay.survey.population import Counting, reaching
+from assay.survey import result, wording
+from assay.survey.filters import Clock, Filters, Words, keeper, printable, resolve
 from assay.survey.result import Group, Survey
-from assay.survey.walk import Inode, See, Walk, begin
-from assay.terminal.progress import SECOND_NS, ProgressMode
+from assay.survey.size_distribution import Counting, reaching
+from assay.survey.walk import Inode, See, Walk, begin, coarse_access_times, mount_of, mount_table
+from assay.terminal.output import STANDARD_OUTPUT, deliver
+from assay.terminal.progress import SECOND_NS, ProgressLine, ProgressMode
 from assay.terminal.table import Row, table
 
 
@@ -32,7 +31,6 @@ class Out(Enum):
     """What goes to standard output."""
 
     TABLE = "table"
-    JSON = "json"
     LINES = "lines"
     NUL = "nul"
 
@@ -50,17 +48,16 @@ class Request:
     clock: Clock
     cross: bool
     out: Out
+    json_to: str | None = None
     picture: Path | None = None
     profile: Path | None = None
     progress: ProgressMode = ProgressMode.AUTO
 
 
-def out_of(*, as_json: bool, listing: bool, print0: bool) -> Out:
-    """What the options ask for on standard output. Raises UsageError where they contradict each other."""
-    if as_json and (listing or print0):
-        raise UsageError("found --json with --list or --print0; expected one of them: each owns standard output")
-    if as_json:
-        return Out.JSON
+def out_of(*, json_to: str | None, listing: bool, print0: bool) -> Out:
+    """Return what goes to standard output. Raises UsageError where two options want it."""
+    if json_to == STANDARD_OUTPUT and (listing or print0):
+        raise UsageError("found --json with --list or --print0; expected one of them, or --json=FILE")
     return Out.NUL if print0 else Out.LINES if listing else Out.TABLE
 
 
@@ -74,7 +71,7 @@ def survey(request: Request, now_ns: int) -> int:
     try:
         found = walked(request, filters, inodes, now_ns, progress)
         progress.close()
-        tell(request.out, found, [*_written(request, found)])
+        show(request, found, [*_written(request, found)])
         sys.stdout.flush()
     except OSError as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -108,7 +105,7 @@ def _unwritable(request: Request) -> Iterator[str]:
     """What stands against the files that are to be written, known before a long walk."""
     for path in (request.picture, request.profile):
         if path is not None and not (path.parent.is_dir() and os.access(path.parent, os.W_OK) and not path.is_dir()):
-            yield f"found {shown(str(path))}, which cannot be written; expected a file in a directory that we may write"
+            yield f"found {printable(str(path))}, which cannot be written; expected a file in a directory that we may write"
     if request.picture is not None:
         try:
             picture.check(request.picture)
@@ -119,19 +116,19 @@ def _unwritable(request: Request) -> Iterator[str]:
 def walked(request: Request, filters: Filters, inodes: dict[str, Inode], now_ns: int, progress: Progress) -> Survey:
     """The walk itself; a list of paths is printed as they come."""
     counting = Counting(request.clock, now_ns, keeper(filters, request.clock, now_ns))
-    table = mounts.read()
+    table = mount_table()
     see = _listing(counting, LISTS[request.out]) if request.out in LISTS else _counting(counting)
     walk = Walk(inodes=inodes, mounts=table, cross=request.cross, see=see, tick=progress)
     met = walk.all()
-    held = [mounts.of(os.path.realpath(path), table) for path in inodes]
+    held = [mount_of(os.path.realpath(path), table) for path in inodes]
     return Survey(
-        directories=tuple(shown(path) for path in inodes),
+        directories=tuple(printable(path) for path in inodes),
         started_utc=datetime.fromtimestamp(now_ns / SECOND_NS, UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         clock=request.clock,
         filters=filters.said,
         crossed=request.cross,
-        coarse=mounts.coarse_access_times(held) if request.clock is Clock.ACCESSED else (),
-        population=counting.population(),
+        coarse=coarse_access_times(held) if request.clock is Clock.ACCESSED else (),
+        distribution=counting.distribution(),
         walked=met,
     )
 
@@ -165,7 +162,7 @@ def _written(request: Request, found: Survey) -> Iterator[Path]:
 
 def write_profile(found: Survey, path: Path) -> None:
     """Write the TOML profile. Raises RefusedError, OSError."""
-    path.write_text(profile.text(found), encoding="utf-8")
+    path.write_text(result.toml_profile(found), encoding="utf-8")
 
 
 def write_picture(found: Survey, path: Path) -> None:
@@ -175,12 +172,13 @@ def write_picture(found: Survey, path: Path) -> None:
         ("By size", wording.SIZE_HEAD, wording.size_rows(found)),
     )
     numbers = tuple((heading, Table(head=head, rows=rows)) for heading, head, rows in texts)
-    picture.write(matrix(found), picture.Page(total=wording.total(found), tables=numbers, remarks=wording.remarks(found)), path)
+    page = picture.MatrixPage(total=wording.total(found), tables=numbers, remarks=wording.remarks(found))
+    picture.write(picture.of_matrix(matrix(found), page), path)
 
 
 def matrix(found: Survey) -> Matrix:
     """The shares that the picture shows, of what the filters keep."""
-    counts, done = found.population, wording.DONE[found.clock]
+    counts, done = found.distribution, wording.DONE[found.clock]
     kept = f" that `{' '.join(found.filters)}` keeps," if found.filters else ""
     ages, sizes = ([band.label for band in bands] for bands in (found.age_bands, found.size_bands))
 
@@ -206,22 +204,20 @@ def matrix(found: Survey) -> Matrix:
     )
 
 
-def tell(out: Out, found: Survey, written: list[Path]) -> None:
-    """The result on standard output; beside a list only what is missing from it, on standard error."""
-    if out is Out.JSON:
-        print(json.dumps({"answer": wording.answer(found), **to_plain(found)}, indent=2))
-    elif out is Out.TABLE:
-        print(text(found))
-        print("".join(f"\n{shown(str(path))}" for path in written), end="\n" if written else "")
-    else:
+def show(request: Request, found: Survey, written: list[Path]) -> None:
+    """Print the result; beside a list of paths only what is missing from it, on standard error."""
+    files = "".join(f"\n{printable(str(path))}" for path in written)
+    words = (lambda: text(found) + ("\n" + files if files else "")) if request.out is Out.TABLE else None
+    deliver(request.json_to, "survey", lambda: {"answer": wording.answer(found), **to_plain(found)}, words)
+    if request.out in LISTS:
         for one in wording.missing(found):
             print(f"assay: {one}", file=sys.stderr)
 
 
 def text(found: Survey) -> str:
-    """For people: the answer, the population by age and by size, and what to know about it."""
+    """For people: the answer, the distribution by age and by size, and what to know about it."""
     parts = [wording.answer(found), wording.total(found)]
-    if found.population.kept.files:
+    if found.distribution.kept.files:
         parts += [_table(wording.age_head(found), wording.age_rows(found)), _table(wording.SIZE_HEAD, wording.size_rows(found))]
     return "\n\n".join([*parts, "\n".join(wording.remarks(found))])
 
@@ -231,33 +227,18 @@ def _table(head: tuple[str, ...], rows: tuple[tuple[str, ...], ...]) -> str:
 
 
 class Progress:
-    """Tells the number of files and their rate once a second: a line on a terminal, NDJSON where asked, nothing in a pipe."""
+    """The number of files and their rate; silent where a list of paths scrolls by on the same terminal."""
 
     def __init__(self, request: Request) -> None:
-        listed = request.out in LISTS and sys.stdout.isatty()
-        quiet = request.progress is ProgressMode.AUTO and (listed or not sys.stderr.isatty())
-        self._mode = ProgressMode.NONE if quiet else request.progress
-        self._started_ns = self._told_ns = time.monotonic_ns()
-        self._width = 0
+        listed = request.out in LISTS and sys.stdout.isatty() and request.progress is ProgressMode.AUTO
+        self._line = ProgressLine(ProgressMode.NONE if listed else request.progress)
 
     def __call__(self, files: int) -> None:
         """Take the number of files so far."""
-        now_ns = time.monotonic_ns()
-        if self._mode is ProgressMode.NONE or now_ns - self._told_ns < SECOND_NS:
-            return
-        self._told_ns = now_ns
-        rate = files * SECOND_NS / (now_ns - self._started_ns)
-        if self._mode is ProgressMode.JSON:
-            line = json.dumps({"files": files, "files_per_s": round(rate)}) + "\n"
-        else:
-            words = f"{files:,} files, {rate:,.0f}/s"
-            line, self._width = "\r" + words.ljust(self._width), len(words)
-        sys.stderr.write(line)
-        sys.stderr.flush()
+        if self._line.is_due():
+            rate = files * SECOND_NS / (time.monotonic_ns() - self._line.started_ns)
+            self._line.write(f"{files:,} files, {rate:,.0f}/s", {"files": files, "files_per_s": round(rate)})
 
     def close(self) -> None:
-        """Take the line away."""
-        if self._width:
-            sys.stderr.write("\r" + " " * self._width + "\r")
-            sys.stderr.flush()
-            self._width = 0
+        """Erase the line on a terminal."""
+        self._line.close()

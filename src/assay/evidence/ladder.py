@@ -25,9 +25,9 @@ class Step:
     raw_bytes: float
     """As counted, with what others moved: only ever too much, so too little of it is certain."""
     raw_operations: float
-    foreign_bytes: float
-    """What others would have moved in that time at the rate of the quiet window before it."""
-    foreign_operations: float
+    other_processes_bytes: float
+    """What others would have moved in that time at the rate of the idle baseline before it."""
+    other_processes_operations: float
     uncertainty_bytes: float
     """Of the counter itself."""
     source: str
@@ -51,7 +51,7 @@ def told_bytes(phase: Phase, direction: Direction) -> float | None:
 
 
 def asked_bytes(phase: Phase, observations: Observations, direction: Direction) -> float | None:
-    """L0: what all clients say they moved; a foreign tool's own bytes, else what its system calls moved (L1).
+    """L0: what all clients say they moved; an external tool's own bytes, else what its system calls moved (L1).
 
     None where neither is known: a command that uses io_uring, libaio or mmap and does not report its bytes.
     """
@@ -65,7 +65,7 @@ def written_bytes(phase: Phase, observations: Observations, least_bytes: float) 
     """Bytes that were surely written in the clock: dirtied, and no more than the load wrote, by its own account or its calls.
 
     What the kernel charges as dirtied (L2) is no more than a hint: one page of a large folio dirties all of it. An engine of
-    ours knows what it wrote; of a foreign tool calls that moved less than `least_bytes` are taken for uncounted ones (io_uring,
+    ours knows what it wrote; of an external tool calls that moved less than `least_bytes` are taken for uncounted ones (io_uring,
     mmap).
     """
     dirtied = passed(phase, observations, Rung.CLIENT_CACHE, Direction.WRITE)
@@ -88,7 +88,7 @@ def passed(phase: Phase, observations: Observations, rung: Rung, direction: Dire
     """What passed a rung; None where it has no reading.
 
     Sources that count the same thing are alternatives, never added: the engine's own account goes first, it misses
-    nothing after the last sample. On devices the rate of the quiet windows before it and before the next phase is taken off.
+    nothing after the last sample. On devices the rate of the idle baselines before it and before the next phase is taken off.
     """
     every = [r for r in observations.rung(phase.name, rung, direction, span) if r.bytes is not None or r.operations is not None]
     if not every:
@@ -97,15 +97,15 @@ def passed(phase: Phase, observations: Observations, rung: Rung, direction: Dire
     source = min(by_source, key=lambda name: (not name.startswith("engine"), name))
     readings = by_source[source]
     shared = rung in (Rung.UPPER_DEVICE, Rung.LOWEST_DEVICE)
-    foreign = [_foreign(r, quiet_windows(phase, observations, r)) if shared else (0.0, 0.0) for r in readings]
+    others = [_of_other_processes(r, idle_baselines(phase, observations, r)) if shared else (0.0, 0.0) for r in readings]
     raw_bytes, raw_operations = sum(r.bytes or 0 for r in readings), sum(r.operations or 0 for r in readings)
     return Step(
-        bytes=sum(max(0.0, (r.bytes or 0) - f) for r, (f, _) in zip(readings, foreign, strict=True)),
-        operations=sum(max(0.0, (r.operations or 0) - f) for r, (_, f) in zip(readings, foreign, strict=True)),
+        bytes=sum(max(0.0, (r.bytes or 0) - f) for r, (f, _) in zip(readings, others, strict=True)),
+        operations=sum(max(0.0, (r.operations or 0) - f) for r, (_, f) in zip(readings, others, strict=True)),
         raw_bytes=raw_bytes,
         raw_operations=raw_operations,
-        foreign_bytes=sum(f for f, _ in foreign),
-        foreign_operations=sum(f for _, f in foreign),
+        other_processes_bytes=sum(f for f, _ in others),
+        other_processes_operations=sum(f for _, f in others),
         uncertainty_bytes=sum(r.uncertainty_bytes for r in readings),
         source=source,
         subjects=tuple(sorted({r.subject for r in readings})),
@@ -116,8 +116,8 @@ def _source(reading: Reading) -> str:
     return reading.source
 
 
-def _foreign(reading: Reading, quiet: Sequence[Reading]) -> tuple[float, float]:
-    """Bytes and operations of others in the time of a reading, at the rate of the quiet windows."""
+def _of_other_processes(reading: Reading, quiet: Sequence[Reading]) -> tuple[float, float]:
+    """Bytes and operations of others in the time of a reading, at the rate of the idle baselines."""
     watched_ns = sum(window.to_ns - window.from_ns for window in quiet)
     if watched_ns <= 0:
         return 0.0, 0.0
@@ -125,8 +125,8 @@ def _foreign(reading: Reading, quiet: Sequence[Reading]) -> tuple[float, float]:
     return sum(window.bytes or 0 for window in quiet) * times, sum(window.operations or 0 for window in quiet) * times
 
 
-def quiet_windows(phase: Phase, observations: Observations, reading: Reading) -> tuple[Reading, ...]:
-    """The same counter in the quiet window before the phase and in the first one after it, which is that of the next phase."""
+def idle_baselines(phase: Phase, observations: Observations, reading: Reading) -> tuple[Reading, ...]:
+    """The same counter in the idle baseline before the phase and in the first one after it, which is that of the next phase."""
     same = (reading.rung, reading.direction, reading.subject, reading.source)
     windows = [r for r in observations.readings if r.span is Span.BEFORE and (r.rung, r.direction, r.subject, r.source) == same]
     later = (r for r in windows if r.phase != phase.name and r.from_ns >= phase.end_ns)
@@ -143,8 +143,8 @@ def both(first: Step | None, second: Step | None) -> Step | None:
         operations=first.operations + second.operations,
         raw_bytes=first.raw_bytes + second.raw_bytes,
         raw_operations=first.raw_operations + second.raw_operations,
-        foreign_bytes=first.foreign_bytes + second.foreign_bytes,
-        foreign_operations=first.foreign_operations + second.foreign_operations,
+        other_processes_bytes=first.other_processes_bytes + second.other_processes_bytes,
+        other_processes_operations=first.other_processes_operations + second.other_processes_operations,
         uncertainty_bytes=first.uncertainty_bytes + second.uncertainty_bytes,
         source=first.source,
         subjects=first.subjects,

@@ -1,4 +1,4 @@
-"""What foreign commands report, read out of what they printed: while they run, and again from what was kept of it."""
+"""What external commands report, read out of what they printed: while they run, and again from what was kept of it."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ SOURCE = "command"
 
 
 def told_readings(phase: Phase, host: str) -> tuple[Reading, ...]:
-    """L0 of a foreign command: the bytes that it reported itself, where it did."""
+    """L0 of an external command: the bytes that it reported itself, where it did."""
     return tuple(
         Reading(
             phase=phase.name,

@@ -79,7 +79,7 @@ SOURCES = (
     Source(keys="cpu.*", words="processor counters of the host", way="/proc/stat and /proc/PID/schedstat (observer cpu)"),
     Source(keys="pressure.*", words="pressure: time for which all waited", way="/proc/pressure (observer pressure)"),
     Source(
-        keys="foreign.*",
+        keys="other_processes.*",
         words="what every process of the machine did",
         way="/proc of the host (observer processes; assay stat --observe processes)",
     ),

@@ -43,7 +43,7 @@ def brought(phase: Phase, observations: Observations, own: ladder.Step | None) -
     """What buffered reads made storage read: what their processes are charged for, or less where fewer pages came into memory.
 
     Both are too much at most: the charge has metadata and libraries in it, the pages those that others brought and holes. Of a
-    foreign program it is not known whether it reads past the cache, so nothing follows from its pages.
+    external program it is not known whether it reads past the cache, so nothing follows from its pages.
     """
     added = None if phase.values else counted(phase, observations, "added_bytes", "filesystem")
     if added is None or (own is not None and own.raw_bytes <= added):
@@ -53,8 +53,8 @@ def brought(phase: Phase, observations: Observations, own: ladder.Step | None) -
         operations=0.0,
         raw_bytes=added,
         raw_operations=0.0,
-        foreign_bytes=0.0,
-        foreign_operations=0.0,
+        other_processes_bytes=0.0,
+        other_processes_operations=0.0,
         uncertainty_bytes=0.0,
         source=SOURCE,
         subjects=(),

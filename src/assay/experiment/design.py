@@ -11,8 +11,8 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from assay.experiment import fractions, plackett_burman
-from assay.experiment.fractions import LETTERS, Fraction
+from assay.experiment import two_level
+from assay.experiment.two_level import LETTERS, Fraction
 from assay.records import DesignKind, Experiment, Factor, Value
 from assay.statistics import aliasing
 
@@ -64,7 +64,7 @@ def rows(experiment: Experiment, several: Sequence[Factor]) -> tuple[tuple[int, 
     if experiment.design is DesignKind.ONE_AT_A_TIME:
         return one_at_a_time([len(factor.levels) for factor in several])
     if experiment.design is DesignKind.SCREENING:
-        return plackett_burman.rows(len(several))
+        return two_level.screening_rows(len(several))
     if experiment.design is DesignKind.FRACTIONAL:
         return fraction_of(experiment, len(several)).rows()
     return tuple(itertools.product(*(range(len(factor.levels)) for factor in several)))
@@ -82,7 +82,7 @@ def one_at_a_time(levels: Sequence[int]) -> tuple[tuple[int, ...], ...]:
 
 def fraction_of(experiment: Experiment, factors: int) -> Fraction:
     """The smallest fraction with the resolution that the experiment asks for. Raises ValueError where there is none."""
-    found = fractions.smallest(factors, experiment.resolution or DEFAULT_RESOLUTION)
+    found = two_level.smallest(factors, experiment.resolution or DEFAULT_RESOLUTION)
     if found is None:
         raise ValueError(f"found {factors} factors; expected a number of which there is a fraction of that resolution")
     return found

@@ -46,7 +46,7 @@ def known(workloads: Mapping[str, Part], factors: tuple[Factor, ...], hosts: tup
 
 
 def unit_of(figure: str) -> Unit:
-    """The unit of a figure; of a foreign tool's own the one that its name ends with. Counts have none."""
+    """The unit of a figure; of an external tool's own the one that its name ends with. Counts have none."""
     kind = figure_kind(figure)
     return kind.unit if kind else next((unit for end, unit in _UNITS if figure.endswith(end)), Unit.COUNT)
 

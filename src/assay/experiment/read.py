@@ -14,7 +14,7 @@ from pathlib import Path
 
 from assay import catalogue, links
 from assay.errors import UsageError
-from assay.experiment import designing, figures, fitting, parts
+from assay.experiment import consistency, figures, parts
 from assay.experiment import factors as varying
 from assay.experiment.digest import digest
 from assay.experiment.factors import Scene
@@ -135,12 +135,12 @@ def _assemble(document: Document, shape: FileShape) -> Experiment:
     scene, factors = _scene(document, shape)
     parts.endpoints_fit(document, scene.targets, scene.workloads)
     varying.knobs_fit(document, scene.workloads, factors)
-    fitting.events_fit(document, scene.workloads, factors)
-    fitting.writes_fit(document, scene.targets, scene.workloads, factors)
-    fitting.memory_fits(document, scene.workloads, factors)
+    consistency.events_fit(document, scene.workloads, factors)
+    consistency.writes_fit(document, scene.targets, scene.workloads, factors)
+    consistency.memory_fits(document, scene.workloads, factors)
     measures = figures.measures(document, shape, figures.known(scene.workloads, factors, scene.hosts))
     repeats = _repeats(document, shape)
-    designed = designing.fits(document, shape, factors)
+    designed = consistency.fits(document, shape, factors)
     _count_trials(document, factors, designed, repeats)
     return Experiment(
         title=shape.title,
@@ -182,7 +182,7 @@ def _repeats(document: Document, shape: FileShape) -> int | Precision | None:
 
 
 def _count_trials(
-    document: Document, factors: tuple[Factor, ...], designed: designing.Designed, repeats: int | Precision | None
+    document: Document, factors: tuple[Factor, ...], designed: consistency.Designed, repeats: int | Precision | None
 ) -> None:
     """Refuse a schedule nobody will ever run, with the arithmetic."""
     numbers = [

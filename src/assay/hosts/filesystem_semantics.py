@@ -1,4 +1,4 @@
-"""What a directory's file system promises its users, found out by trying it: names, access times, attributes, rights, holes.
+"""The semantics of a directory's file system, found by trying: names, access times, attributes, rights, holes.
 
 Reading a configuration tells what was meant; a probe tells what is done. Each takes a few calls on files of some bytes in a
 directory of its own, which is removed again.
@@ -23,8 +23,8 @@ ACCESS_LIST = struct.pack(
 
 
 def probe(directory: str) -> dict[str, str]:
-    """What was found of each promise. Raises OSError where nothing can be made in the directory."""
-    with tempfile.TemporaryDirectory(prefix=".assay-promises-", dir=directory) as made:
+    """What was found of each. Raises OSError where nothing can be made in the directory."""
+    with tempfile.TemporaryDirectory(prefix=".assay-semantics-", dir=directory) as made:
         file = Path(made) / "lower"
         file.write_bytes(b"content")
         return {name: told(file) for name, told in PROBES.items()}

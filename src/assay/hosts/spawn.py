@@ -1,4 +1,4 @@
-"""Starts a foreign command behind a gate: it exists before it runs, so that everything can be looked at before its exec.
+"""Starts an external command behind a gate: it exists before it runs, so that everything can be looked at before its exec.
 
 The child waits for one byte, then becomes the command, with its own arguments, environment, standard input and open files. It
 stays in our process group, so that the terminal's signals reach it and its foreground is kept.

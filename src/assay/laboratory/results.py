@@ -46,7 +46,7 @@ def judged_run(experiment: Experiment, run: Run, observations: Observations) -> 
     verdicts = judge.judge_run(experiment, run, observations)
     return Judged(
         run=run,
-        verdicts={verdict.subject.split(":", 2)[2]: verdict for verdict in verdicts},
+        verdicts={verdict.measure: verdict for verdict in verdicts},
         courses=steady_state.courses(experiment, run, observations),
     )
 

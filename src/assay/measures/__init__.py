@@ -14,7 +14,7 @@ from assay.measures.figures import (
     phase_of,
     value,
 )
-from assay.measures.text import difference, digits, in_bytes, label_of, percent, with_unit
+from assay.measures.text import difference, digits, in_bytes, with_unit
 from assay.measures.windows import (
     Window,
     common_window,
@@ -25,6 +25,7 @@ from assay.measures.windows import (
     steady_edges,
     whole_window,
 )
+from assay.units import percent
 
 __all__ = [
     "AMOUNTS",
@@ -44,7 +45,6 @@ __all__ = [
     "figure_kind",
     "in_bytes",
     "in_parts",
-    "label_of",
     "outermost",
     "overlap_share",
     "percent",

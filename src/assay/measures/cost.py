@@ -1,7 +1,7 @@
 """What the load generator itself used in a phase: instructions, cycles and processor time per operation, switches, faults.
 
 Summed over all clients and divided by all operations of the phase, whatever they were called: the engine does not count
-apart what it spent on each. What one client does not tell is not known of the phase (EngineCost; a foreign command's is that
+apart what it spent on each. What one client does not tell is not known of the phase (EngineCost; an external command's is that
 of the command and its children).
 """
 

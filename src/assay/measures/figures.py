@@ -167,7 +167,7 @@ def amount(window: Window, unit: str) -> float:
 
 
 def charged_report(phase: Phase, measure: Measure, reported: float) -> Figure:
-    """A foreign tool's own figure, its rates and times stretched by the drain where the claim asks for it.
+    """An external tool's own figure, its rates and times stretched by the drain where the claim asks for it.
 
     The time that is stretched is the tool's own (its elapsed time, else its bytes over its rate); where it tells none, the
     whole time of the command, and the treatment says so.
@@ -187,7 +187,7 @@ def charged_report(phase: Phase, measure: Measure, reported: float) -> Figure:
 
 
 def told_seconds(phase: Phase, operation: str) -> float | None:
-    """How long a foreign tool says that it worked, in s: its elapsed time, else bytes over rate; None where it says neither."""
+    """How long an external tool says that it worked, in s: its elapsed time, else bytes over rate; None where it says neither."""
     elapsed, moved, speed = (phase.values.get(f"{operation}.{name}") for name in ("elapsed_ns", "bytes", "bytes_per_s"))
     if elapsed:
         return elapsed / 1e9

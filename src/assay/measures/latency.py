@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Sequence
 
 from assay.records import Observations
 
@@ -23,16 +24,19 @@ def merged(observations: Observations, phase: str, operation: str) -> list[tuple
 
 def percentile(buckets: list[tuple[int, int]], share: float) -> float | None:
     """The latency (ns) that this share of the operations does not exceed: the nearest-rank definition, by bucket."""
-    total = sum(count for _, count in buckets)
-    if not total:
-        return None
-    rank = max(1, math.ceil(share * total))
-    seen = 0
-    for upper, count in buckets:
-        seen += count
-        if seen >= rank:
-            return float(upper)
-    return float(buckets[-1][0])
+    return next(iter(percentiles(buckets, (share,))), None)
+
+
+def percentiles(buckets: list[tuple[int, int]], shares: Sequence[float]) -> list[float]:
+    """The latencies (ns) that these ascending shares of the operations do not exceed, in one walk; empty without operations."""
+    total, seen, place, found = sum(count for _, count in buckets), 0, -1, []
+    for share in shares if total else ():
+        rank = max(1, math.ceil(share * total))
+        while seen < rank and place < len(buckets) - 1:
+            place += 1
+            seen += buckets[place][1]
+        found.append(float(buckets[place][0]))
+    return found
 
 
 def bracket(buckets: list[tuple[int, int]], share: float, inside: float) -> tuple[float, float] | None:

@@ -30,7 +30,7 @@ class Window:
 def totals(phase: Phase, operation: str) -> tuple[tuple[Client, OperationTotal], ...]:
     """The clients that completed at least one of these operations, each with its total.
 
-    A foreign command is one operation of its client, whatever it reports of what went on inside it, but where it is known what
+    An external command is one operation of its client, whatever it reports of what went on inside it, but where it is known what
     each of several calls did.
     """
     inside = any(name.startswith(f"{operation}.") for name in phase.values)

@@ -6,21 +6,96 @@ when it is whole; its list of files (`assay-export.json`) is what a later export
 
 from __future__ import annotations
 
+import json
 import shutil
 import sqlite3
 import tempfile
+import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from enum import StrEnum
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.errors import UsageError
-from assay.notebook import columns, layout, placing, tables
+from assay.errors import DamagedError, RefusedError, UsageError
+from assay.notebook import columns, files, layout, sql, tables
 
 if TYPE_CHECKING:
     import duckdb
+
+
+LIST = "assay-export.json"
+CHUNK = 1 << 20
+ELSEWHERE = "name another folder (--to), or remove this one"
+
+
+def list_files(folder: Path, more: Mapping[str, object]) -> None:
+    """Write the list of a folder's files, with their lengths and CRC-32, and what else there is to say."""
+    listed = {path.name: entry(path) for path in sorted(folder.iterdir())}
+    text = json.dumps({**more, "assay": version("assay-lab"), "files": listed}, indent=1, sort_keys=True)
+    (folder / LIST).write_text(text + "\n", encoding="utf-8")
+
+
+def entry(path: Path) -> dict[str, int]:
+    """Length and CRC-32 of a file."""
+    length = crc = 0
+    with path.open("rb") as file:
+        while chunk := file.read(CHUNK):
+            length, crc = length + len(chunk), zlib.crc32(chunk, crc)
+    return {"bytes": length, "crc32": crc}
+
+
+def require_ours(target: Path) -> None:
+    """Raises RefusedError where the folder has a file that is not as an export left it."""
+    if target.is_symlink() or (target.exists() and not target.is_dir()):
+        raise RefusedError(f"found {target}, which is no folder; expected a new one or an earlier export: {ELSEWHERE}")
+    if not target.is_dir():
+        return
+    there = sorted(path.name for path in target.iterdir() if path.name != LIST)
+    listed = listed_entries(target)
+    strange = [name for name in there if name not in listed or not unchanged(target / name, listed[name])]
+    if strange:
+        shown = ", ".join(strange[:5]) + (f" and {len(strange) - 5} more" if len(strange) > 5 else "")
+        raise RefusedError(f"found {shown} in {target}, not as an export wrote it; expected a new folder: {ELSEWHERE}")
+
+
+def listed_entries(folder: Path) -> Mapping[str, object]:
+    """The files that an earlier export listed; none where there was no export. Raises RefusedError where the list is no list."""
+    if not (folder / LIST).exists():
+        return {}
+    with suppress(DamagedError, KeyError, TypeError, ValueError):
+        return dict(files.read_json(folder / LIST)["files"])
+    raise RefusedError(f"found no list of exported files in {folder / LIST}; expected what an export wrote: {ELSEWHERE}")
+
+
+def unchanged(path: Path, listed: object) -> bool:
+    """Whether a file is one of ours and still as it was written."""
+    return not path.is_symlink() and path.is_file() and entry(path) == listed
+
+
+def put_in_place(made: Path, target: Path) -> None:
+    """Put a whole folder in place; files of the earlier export go, the list comes before the files it names."""
+    require_ours(target)
+    if not target.exists():
+        made.rename(target)
+        return
+    for path in target.iterdir():
+        if path.name != LIST:
+            path.unlink()
+    (made / LIST).replace(target / LIST)
+    for path in sorted(made.iterdir()):
+        path.rename(target / path.name)
+
+
+def cannot_write_to(target: Path, error: Exception) -> RefusedError:
+    """What to tell when an export cannot be written."""
+    reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error).splitlines()[0]
+    return RefusedError(
+        f"found {target} not writable ({reason}); expected room and permission there: free some or name another --to"
+    )
+
 
 SCHEMA = 1
 """Version of the exported tables: higher where a column or table is renamed, removed or means something else."""
@@ -58,32 +133,32 @@ def known_tables(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(name for name in NAMES if name in names or not names)
 
 
-def export(experiments: Sequence[tables.Kept], form: Format, target: Path, names: Sequence[str] = ()) -> Exported:
+def export(experiments: Sequence[sql.Kept], form: Format, target: Path, names: Sequence[str] = ()) -> Exported:
     """Write the tables of these experiments into a folder of their own.
 
     Raises UsageError for an unknown table, RefusedError where the folder holds what no export wrote, or cannot be written,
     DamagedError where the evidence of a run cannot be read.
     """
     chosen = known_tables(names)
-    placing.require_ours(target)
+    require_ours(target)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         temporary = Path(tempfile.mkdtemp(prefix=layout.TEMPORARY, dir=target.parent))
     except OSError as error:
-        raise placing.cannot_write(target, error) from error
+        raise cannot_write_to(target, error) from error
     try:
         counts = written(experiments, form, temporary, chosen)
-        placing.list_files(temporary, told(experiments, form, counts))
+        list_files(temporary, told(experiments, form, counts))
         temporary.chmod(0o755)
-        placing.put(temporary, target)
+        put_in_place(temporary, target)
     except (OSError, sqlite3.Error) as error:
-        raise placing.cannot_write(target, error) from error
+        raise cannot_write_to(target, error) from error
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
     return Exported(folder=target, rows=counts)
 
 
-def told(experiments: Sequence[tables.Kept], form: Format, counts: Mapping[str, int]) -> Mapping[str, object]:
+def told(experiments: Sequence[sql.Kept], form: Format, counts: Mapping[str, int]) -> Mapping[str, object]:
     """What the list of files says besides them."""
     return {
         "schema": SCHEMA,
@@ -93,7 +168,7 @@ def told(experiments: Sequence[tables.Kept], form: Format, counts: Mapping[str, 
     }
 
 
-def written(experiments: Sequence[tables.Kept], form: Format, folder: Path, names: Sequence[str]) -> Mapping[str, int]:
+def written(experiments: Sequence[sql.Kept], form: Format, folder: Path, names: Sequence[str]) -> Mapping[str, int]:
     """Write every table; its number of rows by its name. Raises RefusedError."""
     import duckdb
 
@@ -102,12 +177,12 @@ def written(experiments: Sequence[tables.Kept], form: Format, folder: Path, name
         list_runs(connection, experiments)
         return dict(WRITERS[form](connection, folder, [(name, asked_for(connection, name, experiments)) for name in names]))
     except duckdb.Error as error:
-        raise placing.cannot_write(folder, error) from error
+        raise cannot_write_to(folder, error) from error
     finally:
         connection.close()
 
 
-def list_runs(connection: duckdb.DuckDBPyConnection, experiments: Sequence[tables.Kept]) -> None:
+def list_runs(connection: duckdb.DuckDBPyConnection, experiments: Sequence[sql.Kept]) -> None:
     """A table `files`: where each run's folder is."""
     connection.execute("CREATE TABLE files (place VARCHAR, experiment VARCHAR, run VARCHAR, trial INTEGER, attempt INTEGER)")
     found = [(folder, judged.id) for folder, results in experiments for judged in results.runs]
@@ -116,11 +191,11 @@ def list_runs(connection: duckdb.DuckDBPyConnection, experiments: Sequence[table
         connection.executemany("INSERT INTO files VALUES (?, ?, ?, ?, ?)", listed)
 
 
-def asked_for(connection: duckdb.DuckDBPyConnection, name: str, experiments: Sequence[tables.Kept]) -> str:
+def asked_for(connection: duckdb.DuckDBPyConnection, name: str, experiments: Sequence[sql.Kept]) -> str:
     """The query whose answer is the table; texts that hold JSON are texts in every format."""
     if name in tables.PARQUET:
         return points(connection, name)
-    tables.fill_rows(connection, name, experiments)
+    sql.fill_rows(connection, name, experiments)
     kinds = {str(row[0]): str(row[1]) for row in connection.execute(f"DESCRIBE {name}").fetchall()}
     chosen = [f'"{column}"{"::VARCHAR" if kind == "JSON" else ""} AS "{column}"' for column, kind in kinds.items()]
     return f"SELECT {', '.join(chosen)} FROM {name}"  # noqa: S608 - names of ours

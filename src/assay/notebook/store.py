@@ -6,21 +6,66 @@ run or a whole one. The layout is in docs/notebook.md.
 
 from __future__ import annotations
 
+import fcntl
+import json
+import os
 import shutil
+import socket
 import sqlite3
 import tempfile
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
 
 from assay import plain
-from assay.errors import AssayError, DamagedError, RefusedError
-from assay.notebook import columns, files, index, layout, lock, read
+from assay.errors import AssayError, BusyError, DamagedError, RefusedError
+from assay.notebook import columns, files, index, layout, read
+from assay.notebook.layout import LOCK
 from assay.records import Course, Experiment, Observations, Plan, Results, Run, Verdict
+
+
+def acquire_lock(folder: Path) -> IO[str]:
+    """Hold the folder's lock until the returned file is closed. Raises BusyError naming the holder.
+
+    The lock is flock(2). Linux carries it to the server on NFS (but not with `local_lock=flock`) and on SMB (not with
+    `nobrl`); on other network file systems it holds between processes of one machine only.
+    """
+    try:
+        handle = (folder / LOCK).open("a+", encoding="utf-8")
+    except OSError as error:
+        raise RefusedError(
+            f"found {folder} not writable ({error.strerror}); expected to keep runs there: name another --lab"
+        ) from error
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        found = lock_holder(handle)
+        handle.close()
+        raise BusyError(f"found {folder} being written by {found}; expected nobody: wait for it, or end it") from error
+    except OSError as error:
+        handle.close()
+        raise RefusedError(f"found no locks on the file system of {folder} ({error.strerror}); name a --lab elsewhere") from error
+    handle.seek(0)
+    handle.truncate()
+    record = {"pid": os.getpid(), "host": socket.gethostname(), "since_utc": datetime.now(UTC).isoformat(timespec="seconds")}
+    handle.write(json.dumps(record))
+    handle.flush()
+    return handle
+
+
+def lock_holder(handle: IO[str]) -> str:
+    """Who wrote itself into the lock file, in words."""
+    handle.seek(0)
+    try:
+        record = json.loads(handle.read())
+        return f"process {record['pid']} on {record['host']} since {record['since_utc']}"
+    except (ValueError, KeyError, TypeError):
+        return "another process"
 
 
 @dataclass(kw_only=True)
@@ -58,7 +103,7 @@ class Store:
     def open(cls, folder: Path, *, resumed: bool = True, note: str | None = None) -> Self:
         """Hold an experiment's folder for writing and clear away what a dead writer left half done."""
         read.read_plan(folder)  # else a lock would be put into a folder that is no experiment's
-        handle = lock.acquire(folder)
+        handle = acquire_lock(folder)
         try:
             experiment, plan = read.read_plan(folder)  # another writer may have made it longer until now
             clear(folder)
@@ -105,11 +150,11 @@ class Store:
         return name
 
     def judge(self, ruleset: str, verdicts: Iterable[Verdict], courses: Mapping[str, Mapping[str, Course]] | None = None) -> None:
-        """Keep verdicts on measures of runs (subjects `run:0007/1:MEASURE`), one file a run, with the run's courses."""
+        """Keep verdicts on measures of runs, one file a run, with the run's courses."""
         by_run: dict[str, dict[str, Verdict]] = defaultdict(dict)
         for verdict in verdicts:
-            _, run, measure = verdict.subject.split(":", 2)
-            by_run[run][measure] = verdict
+            assert verdict.run is not None
+            by_run[verdict.run][verdict.measure] = verdict
         for run, found in by_run.items():
             path = layout.derived_folder(self.folder, ruleset) / "verdicts" / f"{run.replace('/', '-')}.json"
             told = {"run": run, "verdicts": plain.to_plain(found), "courses": plain.to_plain((courses or {}).get(run, {}))}

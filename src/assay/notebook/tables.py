@@ -1,37 +1,17 @@
-"""The notebook as tables: SQL over runs, phases, clients, readings, series, histograms, facts, findings, verdicts, answers.
-
-What was asked and the wider answers are in `asked`.
-
-DuckDB in memory looks at the files that were found whole. Only the tables that a query names are filled.
-"""
+"""The tables of a notebook: of each its columns, and its rows from the results or from the files of the runs."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from importlib import resources
+import json
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from assay.errors import AssayError, UsageError
-from assay.notebook import asked, columns, layout, read
-from assay.notebook.asked import to_text
-from assay.records import Results, Run
-
-if TYPE_CHECKING:
-    import duckdb
+from assay import measures, plain
+from assay.measures import latency
+from assay.notebook import columns, layout, read
+from assay.records import Estimate, Observations, Results, Run
 
 Row = tuple[object, ...]
-Kept = tuple[Path, Results]
-"""An experiment's folder and what is known of it."""
-
-PARQUET: Mapping[str, tuple[str, str, Mapping[str, str]]] = {
-    "readings": ("readings", layout.READINGS, columns.READINGS),
-    "series": ("series_rows", layout.SERIES, columns.SERIES),
-    "histograms": ("histogram_rows", layout.HISTOGRAMS, columns.HISTOGRAMS),
-}
-"""Name in a query -> table, file, columns."""
 
 OF_RUN = (
     "experiment VARCHAR, run VARCHAR, trial INTEGER AS (CAST(split_part(run, '/', 1) AS INTEGER)), "
@@ -50,7 +30,7 @@ COLUMNS: Mapping[str, str] = {
     "operation VARCHAR, count BIGINT, bytes BIGINT, errors BIGINT, busy_ns BIGINT",
     "facts": f"{OF_RUN}, host VARCHAR, moment VARCHAR, key VARCHAR, value VARCHAR, class VARCHAR",
     "verdicts": f"{OF_RUN}, subject VARCHAR, measure VARCHAR, value DOUBLE, unit VARCHAR, "
-    "corrected DOUBLE, state VARCHAR, label VARCHAR, tier VARCHAR, low DOUBLE, high DOUBLE",
+    "corrected DOUBLE, state VARCHAR, nature VARCHAR, device VARCHAR, because VARCHAR, tier VARCHAR, low DOUBLE, high DOUBLE",
     "findings": f"{OF_RUN}, subject VARCHAR, rule VARCHAR, name VARCHAR, state VARCHAR, "
     "severity VARCHAR, part VARCHAR, statement VARCHAR, observed JSON, threshold JSON, advice VARCHAR",
     "cells": "experiment VARCHAR, measure VARCHAR, levels JSON, value DOUBLE, low DOUBLE, high DOUBLE, unit VARCHAR, "
@@ -58,119 +38,41 @@ COLUMNS: Mapping[str, str] = {
     "comparisons": "experiment VARCHAR, measure VARCHAR, factor VARCHAR, baseline VARCHAR, candidate VARCHAR, within JSON, "
     "ratio DOUBLE, low DOUBLE, high DOUBLE, n INTEGER, conclusion VARCHAR, method VARCHAR, interleaved BOOLEAN, "
     "p_value DOUBLE, adjusted_p_value DOUBLE, parallel_efficiency DOUBLE",
-    **asked.COLUMNS,
+    "experiments": "experiment VARCHAR, title VARCHAR, question VARCHAR, digest VARCHAR, ruleset VARCHAR, factors JSON, "
+    "compared VARCHAR, matters_share DOUBLE, runs INTEGER, damaged JSON",
+    "measures": "experiment VARCHAR, measure VARCHAR, workload VARCHAR, operation VARCHAR, figure VARCHAR, unit VARCHAR, "
+    "better VARCHAR, tier VARCHAR, durability VARCHAR, load VARCHAR, regime VARCHAR, path VARCHAR",
+    "courses": f"{OF_RUN}, measure VARCHAR, kind VARCHAR, state VARCHAR, "
+    "from_ns BIGINT, to_ns BIGINT, clients INTEGER, parts INTEGER, steady_from_ns BIGINT, before DOUBLE, mean DOUBLE, "
+    "low DOUBLE, high DOUBLE, unit VARCHAR, batches INTEGER, memory_ns BIGINT, drift_share DOUBLE, "
+    "changes JSON, unknown VARCHAR",
+    "requirements": "experiment VARCHAR, measure VARCHAR, requirement VARCHAR, levels JSON, value DOUBLE, low DOUBLE, "
+    "high DOUBLE, unit VARCHAR, n INTEGER, state VARCHAR, verdict VARCHAR",
+    "dips": "experiment VARCHAR, measure VARCHAR, factor VARCHAR, levels JSON, ratio DOUBLE, low DOUBLE, high DOUBLE, "
+    "n INTEGER, p_value DOUBLE, adjusted_p_value DOUBLE",
+    "scaling": "experiment VARCHAR, measure VARCHAR, kind VARCHAR, factor VARCHAR, within JSON, at_count DOUBLE, low DOUBLE, "
+    "high DOUBLE, n INTEGER, lowest DOUBLE, highest DOUBLE, shape VARCHAR",
+    "effects": "experiment VARCHAR, measure VARCHAR, design VARCHAR, factors JSON, baselines JSON, levels JSON, mixed_with JSON, "
+    "ratio DOUBLE, low DOUBLE, high DOUBLE, n INTEGER, conclusion VARCHAR, p_value DOUBLE, adjusted_p_value DOUBLE",
+    "percentiles": f"{OF_RUN}, phase VARCHAR, operation VARCHAR, share DOUBLE, latency_ns DOUBLE, slower BIGINT, count BIGINT",
 }
 
+PARQUET: Mapping[str, tuple[str, str, Mapping[str, str]]] = {
+    "readings": ("readings", layout.READINGS, columns.READINGS),
+    "series": ("series_rows", layout.SERIES, columns.SERIES),
+    "histograms": ("histogram_rows", layout.HISTOGRAMS, columns.HISTOGRAMS),
+}
+"""Name in a query -> table, file, columns."""
 
-@dataclass(frozen=True, kw_only=True)
-class Table:
-    """The answer to a query."""
+SHARES = (0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 0.9999, 0.99999, 1.0)
+"""Shares of the operations whose percentiles are told; 1 is the largest."""
 
-    columns: tuple[str, ...]
-    rows: tuple[Row, ...]
-
-
-READING = frozenset({"SELECT", "EXPLAIN", "MULTI", "PRAGMA"})
-"""Kinds of statements that ask: WITH, FROM, SHOW, DESCRIBE and SUMMARIZE are SELECT to DuckDB, PIVOT is MULTI."""
-
-
-def sql(lab: Path, query: str) -> Table:
-    """Ask all experiments of a lab. Raises UsageError with the database's words, and where there is no lab.
-
-    Nothing but the tables can be reached: files and the network are shut off before the query runs.
-    """
-    import duckdb
-
-    connection = columns.connect()
-    try:
-        fill(connection, kept(lab), wanted(query))
-        connection.execute("SET enable_external_access=false; SET lock_configuration=true")
-        others = {statement.type.name for statement in connection.extract_statements(query)} - READING
-        if others:
-            raise duckdb.PermissionException(f"{', '.join(sorted(others))}: the tables are made anew from files, only ask them")
-        found = connection.execute(query if connection.extract_statements(query) else "an empty query")
-        names = tuple(column[0] for column in found.description or ())
-        return Table(columns=names, rows=tuple(found.fetchall()))
-    except duckdb.Error as error:
-        tables = ", ".join((*COLUMNS, *PARQUET))
-        raise UsageError(f"found a query that cannot be answered ({error}); expected SQL over {tables}") from error
-    finally:
-        connection.close()
+ENCODER = json.JSONEncoder(sort_keys=True)
 
 
-def wanted(query: str) -> frozenset[str]:
-    """The tables that a query may mean: all whose names occur as words; all where none does (SHOW TABLES)."""
-    words = set(re.findall(r"[a-z_]+", query.lower()))
-    return frozenset((words & {*COLUMNS, *PARQUET}) or {*COLUMNS, *PARQUET})
-
-
-def kept(lab: Path) -> list[Kept]:
-    """The experiments of a lab whose plan can be read, as they are stored."""
-    return [(folder, results) for folder in read.folders(lab) if (results := whole(folder)) is not None]
-
-
-def fill(connection: duckdb.DuckDBPyConnection, experiments: Sequence[Kept], names: frozenset[str]) -> None:
-    """Make every table, and fill those that are named."""
-    for name in COLUMNS:
-        fill_rows(connection, name, experiments if name in names else ())
-    for name, (table, file, kinds_of) in PARQUET.items():
-        kinds = ", ".join(f'"{column}" {kind}' for column, kind in kinds_of.items())
-        connection.execute(f"CREATE TABLE {table} ({OF_RUN}, {kinds})")
-        if name in names:
-            for folder, results in experiments:
-                fill_parquet(connection, table, folder, [(judged.id, file) for judged in results.runs])
-    connection.execute((resources.files("assay.notebook") / "views.sql").read_text(encoding="utf-8"))
-
-
-def fill_rows(connection: duckdb.DuckDBPyConnection, name: str, experiments: Sequence[Kept]) -> None:
-    """Make a table that is no file's, with its rows from these experiments."""
-    connection.execute(f"CREATE TABLE {name} ({COLUMNS[name]})")
-    insert(connection, name, [row for folder, results in experiments for row in rows(name, folder, results)])
-
-
-def whole(folder: Path) -> Results | None:
-    """What is stored of an experiment; None where its plan cannot be read."""
-    try:
-        return read.results(folder)
-    except AssayError:
-        return None
-
-
-def insert(connection: duckdb.DuckDBPyConnection, table: str, made: Sequence[Row]) -> None:
-    """Put rows into a table through columns, which DuckDB takes at once."""
-    if not made:
-        return
-    import numpy as np
-
-    cells = {}
-    for number, values in enumerate(zip(*made, strict=True)):
-        cells[f"c{number}"] = np.empty(len(made), dtype=object)
-        cells[f"c{number}"][:] = values
-    connection.register("made", cells)
-    connection.execute(f"INSERT INTO {table} SELECT * FROM made")  # noqa: S608 - a table of ours
-    connection.unregister("made")
-
-
-def fill_parquet(connection: duckdb.DuckDBPyConnection, table: str, folder: Path, found: Iterable[tuple[str, str]]) -> None:
-    """Put the Parquet files of an experiment's whole runs into a table."""
-    for run, file in found:
-        path = layout.attempt_folder(folder, run) / file
-        connection.execute(
-            f"INSERT INTO {table} SELECT ?, ?, * FROM read_parquet(?)",  # noqa: S608 - a table of ours
-            [folder.name, run, columns.literal(path)],
-        )
-
-
-def rows(table: str, folder: Path, results: Results) -> Iterator[Row]:
-    """The rows of one table from one experiment, with its name in front."""
-    if table in FOLDER_ROWS:
-        made: Iterable[Row] = FOLDER_ROWS[table](folder, results)
-    elif table in RUN_ROWS:
-        made = (row for judged in results.runs for row in RUN_ROWS[table](judged.run))
-    else:
-        made = RESULT_ROWS[table](results)
-    for row in made:
-        yield (folder.name, *row)
+def to_text(value: object) -> str:
+    """Plain JSON in a column; nothing is as common as an object that has nothing."""
+    return "{}" if value == {} else ENCODER.encode(plain.to_plain(value))
 
 
 def run_rows(run: Run) -> Iterator[Row]:
@@ -214,13 +116,12 @@ def fact_rows(folder: Path, results: Results) -> Iterator[Row]:
 
 def verdict_rows(results: Results) -> Iterator[Row]:
     """One row a verdict, of runs and of comparisons (run is NULL)."""
-    judged = [(run.id, measure, verdict) for run in results.runs for measure, verdict in run.verdicts.items()]
-    compared = [(None, subject.split(":")[1], verdict) for subject, verdict in results.comparison_verdicts.items()]
-    for run, measure, verdict in (*judged, *compared):
-        bound = (verdict.bound.low, verdict.bound.high) if verdict.bound else (None, None)
+    judged = [verdict for run in results.runs for verdict in run.verdicts.values()]
+    for verdict in (*judged, *results.comparison_verdicts.values()):
+        label, bound = verdict.label, (verdict.bound.low, verdict.bound.high) if verdict.bound else (None, None)
         yield (
-            *(run, verdict.subject, measure, verdict.value, verdict.unit, verdict.corrected),
-            *(verdict.state.value, verdict.label, verdict.claim.tier.value, *bound),
+            *(verdict.run, verdict.subject, verdict.measure, verdict.value, verdict.unit, verdict.corrected),
+            *(verdict.state.value, label.nature.value, label.device, to_text(label.because), verdict.claim.tier.value, *bound),
         )
 
 
@@ -257,12 +158,113 @@ def comparison_rows(results: Results) -> Iterator[Row]:
         )
 
 
+def interval(found: Estimate | None) -> Row:
+    """Value, low, high and n; NULL where there is no estimate."""
+    return (found.value, found.low, found.high, found.n) if found else (None,) * 4
+
+
+def experiment_rows(results: Results) -> Iterator[Row]:
+    """One row."""
+    asked = results.experiment
+    factors = {factor.path: factor.levels for factor in asked.factors}
+    yield (
+        *(asked.title, asked.question, asked.digest, results.ruleset, to_text(factors), asked.compare, asked.matters_share),
+        *(len(results.runs), to_text(results.damaged)),
+    )
+
+
+def measure_rows(results: Results) -> Iterator[Row]:
+    """One row a measure that was asked for, with what is claimed of it (NULL: not claimed)."""
+    for one in results.experiment.measures:
+        kind = measures.figure_kind(one.figure)
+        unit, better = (kind.unit.value, kind.better.value) if kind else (None, None)
+        claim = one.claim
+        parts = (claim.durability, claim.load, claim.regime, claim.path)
+        yield (
+            *(one.name, one.workload, one.operation, one.figure, unit, better, claim.tier.value),
+            *(part.value if part else None for part in parts),
+        )
+
+
+def course_rows(results: Results) -> Iterator[Row]:
+    """One row a measure of a run: how it went over time."""
+    for judged in results.runs:
+        for one in judged.courses.values():
+            *mean, batches = interval(one.mean)
+            yield (
+                *(judged.id, one.measure, one.kind.value, one.state.value, one.from_ns, one.to_ns, one.clients, one.parts),
+                *(one.steady_from_ns, one.before, *mean, one.unit, batches, one.memory_ns, one.drift_share),
+                *(to_text(one.changes), one.unknown.value if one.unknown else None),
+            )
+
+
+def requirement_rows(results: Results) -> Iterator[Row]:
+    """One row a requirement at one combination of levels."""
+    for one in results.requirements:
+        *values, n = interval(one.estimate)
+        unit = one.estimate.unit if one.estimate else None
+        yield (one.measure, one.text, to_text(one.levels), *values, unit, n, one.state.value, one.verdict.value)
+
+
+def dip_rows(results: Results) -> Iterator[Row]:
+    """One row a level that is worse than its neighbours."""
+    for one in results.dips:
+        tests = (one.p_value, one.adjusted_p_value)
+        yield (one.measure, one.factor, to_text(one.levels), *interval(one.depth), *tests)
+
+
+def scaling_rows(results: Results) -> Iterator[Row]:
+    """One row an answer about a measure over a count."""
+    for one in results.scaling:
+        yield (
+            *(one.measure, one.kind.value, one.factor, to_text(one.within), *interval(one.at)),
+            *(one.lowest, one.highest, one.shape.value),
+        )
+
+
+def effect_rows(results: Results) -> Iterator[Row]:
+    """One row a factor's effect on a measure, or what two factors do together."""
+    for each in results.sensitivity:
+        for one in each.effects:
+            factors, baselines, levels = zip(*((step.factor, step.baseline, step.level) for step in one.steps), strict=True)
+            mixed = [[step.factor for step in steps] for steps in one.mixed_with]
+            yield (
+                *(each.measure, each.design.value, to_text(factors), to_text(baselines), to_text(levels), to_text(mixed)),
+                *interval(one.ratio),
+                *(one.conclusion.value, one.p_value, one.adjusted_p_value),
+            )
+
+
+def percentile_rows(folder: Path, results: Results) -> Iterator[Row]:
+    """One row a share of an operation's latencies, all clients merged, with how many operations were slower."""
+    connection = columns.connect()
+    try:
+        for judged in results.runs:
+            path = layout.attempt_folder(folder, judged.id) / layout.HISTOGRAMS
+            seen = Observations(histograms=columns.read_histograms(connection, path))
+            for phase, operation in dict.fromkeys((one.phase, one.operation) for one in seen.histograms):
+                buckets = latency.merged(seen, phase, operation)
+                total = sum(count for _, count in buckets)
+                for share in SHARES if total else ():
+                    at = latency.percentile(buckets, share)
+                    slower = sum(count for upper, count in buckets if at is not None and upper > at)
+                    yield (judged.id, phase, operation, share, at, slower, total)
+    finally:
+        connection.close()
+
+
 RUN_ROWS = {"runs": run_rows, "phases": phase_rows, "clients": client_rows}
-FOLDER_ROWS = {"facts": fact_rows, "percentiles": asked.percentile_rows}
+FOLDER_ROWS = {"facts": fact_rows, "percentiles": percentile_rows}
 RESULT_ROWS = {
     "verdicts": verdict_rows,
     "findings": finding_rows,
     "cells": cell_rows,
     "comparisons": comparison_rows,
-    **asked.ROWS,
+    "experiments": experiment_rows,
+    "measures": measure_rows,
+    "courses": course_rows,
+    "requirements": requirement_rows,
+    "dips": dip_rows,
+    "scaling": scaling_rows,
+    "effects": effect_rows,
 }

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
-from assay.published import wording
+from assay.published import finding
 from assay.published.digits import Interval
 from assay.published.finding import Case
 from assay.published.statement import Figure, Statement
@@ -144,8 +144,8 @@ def in_other_words(statement: Statement) -> Iterator[str]:
     usual = {size for name, size in UNITS[Unit.BYTES_PER_S].items() if "bit" not in name}
     for figure in statement.of(Kind.RATE):
         if figure.unit not in usual:
-            exactly = wording.quantity(figure.value, Kind.RATE)
-            yield f"{figure.text} = {exactly}{wording.rounding(figure.interval, figure.kind)}{_sustained(figure)}"
+            exactly = finding.quantity(figure.value, Kind.RATE)
+            yield f"{figure.text} = {exactly}{finding.rounding(figure.interval, figure.kind)}{_sustained(figure)}"
 
 
 def _sustained(figure: Figure) -> str:

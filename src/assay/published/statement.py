@@ -1,13 +1,171 @@
-"""What a published claim says, once it is read: figures, links, comparisons, and what nobody understood."""
+"""A published claim as it was read: links, figures, comparisons, and what was not understood.
+
+A `2 Gb port` has no name of a standard. By custom a port of 1, 2.5, 10, 25, 40 or 100 Gb is Ethernet, one of 2, 4, 8, 16 or
+32 Gb is fibre channel; the claim keeps what was assumed.
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
+from assay import links
+from assay.links import Link
 from assay.published.digits import Interval, Printed
-from assay.published.vocabulary import BASES, Kind, Role
-from assay.published.wires import Wire
+from assay.published.vocabulary import BASES, UNIT_PATTERNS, Kind, Role, unit_size
+
+COUNT_WORDS: Mapping[str, int] = {"one": 1, "two": 2, "three": 3, "four": 4, "six": 6, "eight": 8, "dual": 2, "quad": 4}
+FIBRE_CHANNEL, ETHERNET = "GFC", "GbE"
+SPEEDS: Mapping[str, str] = {
+    **dict.fromkeys(("1", "2.5", "10", "25", "40", "100"), ETHERNET),
+    **dict.fromkeys(("2", "4", "8", "16", "32"), FIBRE_CHANNEL),
+}
+"""Gigabits a second of a port -> what such a port usually is."""
+JUMBO = "-jumbo"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wire:
+    """A link of a claim, side by side with others of its kind where there are several."""
+
+    link: Link
+    base: str
+    """Its name in links.toml."""
+    start: int
+    end: int
+    assumed: str | None = None
+    """Why it was taken for this, where the text does not name it."""
+
+    @property
+    def name(self) -> str:
+        """`2 x 2GFC`."""
+        return self.base if self.link.count == 1 else f"{self.link.count} x {self.base}"
+
+    @property
+    def is_coded(self) -> bool:
+        """Whether its line carries 10 bits for 8."""
+        return links.table().get(self.base, {}).get("coding") == [8, 10]
+
+    @property
+    def is_duplex(self) -> bool:
+        """Whether it carries as much the other way at the same time; buses and SATA do not."""
+        return not self.link.shared
+
+    @property
+    def nominal_bytes_per_s(self) -> float:
+        """One way by the bits of its name alone, neither coded nor framed: 250 MB/s of 2GFC; else by its line rate."""
+        named = re.match(r"([0-9.]+)(G|M)(?:FC|bE)", self.base)
+        if named is None:
+            return self.link.line_bits_per_s / 8
+        return self.link.count * float(named[1]) * {"G": 1e9, "M": 1e6}[named[2]] / 8
+
+
+def _spelled(name: str) -> str:
+    """The ways in which a name is written: `SATA-3`, `SATA 3`, `1 GbE`."""
+    dashed = re.escape(name).replace(r"\-", "[- ]?")
+    return re.sub(r"^(\d+(?:\\\.\d+)?)(?=[A-Za-z])", r"\1 ?", dashed)
+
+
+_COUNT = rf"(?:(?P<count>\d{{1,4}})\s*[x×*]\s*|(?P<word>{'|'.join(COUNT_WORDS)})(?:\s*[x×*])?\s+)?"
+_NAMES = sorted(links.names(), key=len, reverse=True)
+_NAMED = re.compile(
+    rf"{_COUNT}(?:{'|'.join(f'(?P<n{place}>{_spelled(name)})' for place, name in enumerate(_NAMES))})"
+    r"(?:\.0)?(?:\s?x(?P<lanes>\d{1,2}))?(?![A-Za-z0-9_])",
+    re.IGNORECASE | re.ASCII,
+)
+_KINDS: Mapping[str, str | None] = {
+    **dict.fromkeys((r"fib(?:re|er)[ -]channel", "FC", "HBA"), FIBRE_CHANNEL),
+    **dict.fromkeys(("Ethernet", "NIC", "LAN"), ETHERNET),
+    **dict.fromkeys(("ports?", "links?", "paths?"), None),
+}
+_BY_SPEED = re.compile(
+    rf"{_COUNT}(?P<speed>\d{{1,3}}(?:\.5)?)\s*-?(?:Gbit/s|Gbit|Gb/s|Gb|Gbps|Gig|gigabit|G)\s+"
+    rf"(?:{'|'.join(f'(?P<k{place}>{words})' for place, words in enumerate(_KINDS))})(?![A-Za-z0-9_])",
+    re.IGNORECASE | re.ASCII,
+)
+_BY_RATE = re.compile(
+    rf"(?P<number>\d{{1,9}}(?:\.\d{{1,9}})?)\s*(?:{UNIT_PATTERNS[Kind.RATE].pattern})\s+"
+    r"(?:line|circuit|WAN|connection|uplink|links?|paths?|ports?)(?![A-Za-z0-9_])",
+    re.ASCII,
+)
+_RATE_BEFORE = re.compile(rf"\d\s*(?P<rate>{UNIT_PATTERNS[Kind.RATE].pattern})(?:\s+[a-z]{{1,12}})?\s+$", re.ASCII)
+_CROSSED = re.compile(
+    r"(?:over|across|through|via)\s+(?:an?\s+|the\s+)?(?:(?:link|line|path|circuit|connection|uplink|port)\s+of\s+)?"
+    rf"(?P<number>\d{{1,9}}(?:\.\d{{1,9}})?)(?:\s*(?P<rate>{UNIT_PATTERNS[Kind.RATE].pattern})(?![A-Za-z0-9_])|(?=\s*(?:$|[,;])))",
+    re.ASCII,
+)
+"""What a rate goes over, given by its own rate alone, or by a number in the unit of the rate before."""
+_GIGABIT = re.compile(rf"{_COUNT}(?:gigabit\s+(?:Ethernet|LAN)|GigE)(?![A-Za-z0-9_])", re.IGNORECASE | re.ASCII)
+
+
+def wire_at(text: str, start: int) -> Wire | None:
+    """The link whose words begin here; None where none does."""
+    named = _NAMED.match(text, start)
+    if named is not None:
+        base = next(name for place, name in enumerate(_NAMES) if named[f"n{place}"])
+        return _wire(named, base, None)
+    gigabit = _GIGABIT.match(text, start)
+    if gigabit is not None:
+        return _wire(gigabit, "1GbE", None)
+    by_speed = _BY_SPEED.match(text, start)
+    custom = _assumed(by_speed) if by_speed is not None else None
+    return custom or _by_rate(text, start) or _crossed(text, start)
+
+
+def _by_rate(text: str, start: int) -> Wire | None:
+    """`2.5 Gbit/s line`: no standard is named, so nothing is known of coding and framing, and all of it may be payload."""
+    match = _BY_RATE.match(text, start)
+    rate = Fraction(match["number"]) * unit_size(Kind.RATE, match) if match is not None else 0
+    if match is None or not rate:
+        return None
+    why = f"{match[0]!r} may carry all of its rate: it names no coding and no framing"
+    link = Link(
+        name=match[0], count=1, line_bits_per_s=float(rate * 8), payload_bytes_per_s=float(rate), source="the claim itself"
+    )
+    return Wire(link=link, base=match[0], start=start, end=match.end(), assumed=why)
+
+
+def _crossed(text: str, start: int) -> Wire | None:
+    """`450 MB/s over 413 MB/s`, `450 MB/s over 413`: a link of which nothing but its rate is known."""
+    match = _CROSSED.match(text, start)
+    before = _RATE_BEFORE.search(text[:start]) if match is not None else None
+    if match is None or before is None or wire_at(text, match.start("number")) is not None:
+        return None
+    told = match if match["rate"] else before
+    rate = Fraction(match["number"]) * unit_size(Kind.RATE, told)
+    if not rate:
+        return None
+    name = f"{match['number']} {told['rate']} link"
+    why = f"{match[0]!r} is a link of {match['number']} {told['rate']} that may carry all of it; write its name where it has one"
+    link = Link(name=name, count=1, line_bits_per_s=float(rate * 8), payload_bytes_per_s=float(rate), source="the claim itself")
+    return Wire(link=link, base=name, start=start, end=match.end(), assumed=why)
+
+
+def _assumed(match: re.Match[str]) -> Wire | None:
+    """A port by its speed: which one that is, by custom."""
+    said = next(kind for place, kind in enumerate(_KINDS.values()) if match[f"k{place}"])
+    base = f"{match['speed']}{said or SPEEDS.get(match['speed'])}"
+    if base not in links.names():
+        return None
+    words = "fibre channel" if base.endswith(FIBRE_CHANNEL) else "Ethernet"
+    why = f"{match[0]!r} is {base} ({words}); write the name of the link where it is another" if said is None else None
+    return _wire(match, base, why)
+
+
+def _wire(match: re.Match[str], base: str, assumed: str | None) -> Wire | None:
+    count = COUNT_WORDS[match["word"].lower()] if match["word"] else int(match["count"] or 1)
+    lanes = int(match.groupdict().get("lanes") or 1)
+    link = links.find(f"{count * lanes} x {base}")
+    if link is None:
+        return None
+    return Wire(link=link, base=base, start=match.start(), end=match.end(), assumed=assumed)
+
+
+def with_jumbo(wire: Wire) -> Link | None:
+    """The same link in frames of 9000 bytes; None where it has none."""
+    return links.find(f"{wire.link.count} x {wire.base}{JUMBO}")
 
 
 @dataclass(frozen=True, kw_only=True)

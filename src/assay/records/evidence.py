@@ -49,7 +49,7 @@ class Span(StrEnum):
     DRAIN = "drain"
     """From the last operation to the end of the drain."""
     BEFORE = "before"
-    """The quiet window before arming (baseline for attribution)."""
+    """The idle baseline before arming (baseline for attribution)."""
 
 
 class Edge(StrEnum):
@@ -57,7 +57,7 @@ class Edge(StrEnum):
 
     TRIAL_START = "trial-start"
     QUIET = "quiet"
-    """Start of the quiet window before arming."""
+    """Start of the idle baseline before arming."""
     ARMED = "armed"
     POLL = "poll"
     LAST = "last"
@@ -107,8 +107,8 @@ class Series:
     host: str
     subject: str
     metric: str
-    """`OPERATION.count|bytes|busy_ns|band_N_ns` for layer application (a band's operations took at most N ns, and longer than
-    those of the band below); else the observer's own name with its unit."""
+    """`OPERATION.count|bytes|busy_ns|bucket_N_ns` for layer application (operations of that latency bucket: at most N ns,
+    longer than the bucket below); else the observer's own name with its unit."""
     unit: str
     at_ns: array[int]
     """array('q')."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from enum import StrEnum
 
 from assay.frozen import dataclass, field
 from assay.records.evidence import Direction
-from assay.records.experiment import Claim
+from assay.records.experiment import Claim, Regime
+from assay.records.run import Outcome
 
 
 class Scope(StrEnum):
@@ -33,6 +35,42 @@ class Severity(StrEnum):
     INVALIDATES = "invalidates"
     QUALIFIES = "qualifies"
     NOTES = "notes"
+
+
+class Meaning(StrEnum):
+    """What a finding tells the stages after the audit; explanations of a figure come first, in the order in which they speak."""
+
+    UNFINISHED = "unfinished"
+    HOLES = "holes"
+    REDUCED = "reduced"
+    """Compressed, deduplicated or zeros."""
+    PAGE_CACHE = "page cache"
+    OWN_WRITES = "own writes"
+    CLIENT_CACHE = "client cache"
+    SERVER_CACHE = "server cache"
+    LOWER_CACHE = "lower cache"
+    METADATA_CACHE = "metadata cache"
+    NEVER_WRITTEN = "never written"
+    NOT_FLUSHED = "not flushed"
+    DIRTY = "dirty"
+    EARLY_REPLY = "early reply"
+    LINK_LIMIT = "link limit"
+    """A declared limit or a link, reached where the rule passes."""
+    QUOTA = "quota"
+    CARRY_OVER = "carry-over"
+    """Work of an earlier trial was still going on."""
+    DIFFERENCES = "differences"
+    """What differs between two arms besides the factor."""
+
+    @property
+    def explains(self) -> bool:
+        """Whether it says what a figure really is."""
+        return self not in (Meaning.LINK_LIMIT, Meaning.QUOTA, Meaning.CARRY_OVER, Meaning.DIFFERENCES)
+
+    @property
+    def is_limiter(self) -> bool:
+        """Whether it names what limits the figure."""
+        return self in (Meaning.LINK_LIMIT, Meaning.QUOTA)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,11 +127,22 @@ class Finding:
     threshold: Mapping[str, float | str | None] = field(default_factory=dict)
     bound: Bound | None = None
     relabel: str | None = None
+    """What the number is instead, without a figure of this run: equal for runs that failed in the same way."""
+    detail: str | None = None
+    """The figures of this run that belong to the relabel."""
     evidence: tuple[str, ...] = ()
     alternatives: tuple[str, ...] = ()
     advice: str | None = None
+    short: str = ""
+    """`interval too wide`: what it found, for lists of causes."""
+    meaning: Meaning | None = None
     limiter: Limiter | None = None
     """The limit that was reached, of rules that look for one."""
+
+    @property
+    def is_disturbance(self) -> bool:
+        """Whether it is about the platform and leaves what the figure is: noise, or work of an earlier trial."""
+        return self.part == "noise" or self.meaning is Meaning.CARRY_OVER
 
 
 class VerdictState(StrEnum):
@@ -112,18 +161,79 @@ def worst(states: Iterable[VerdictState]) -> VerdictState:
     return min(states, key=order.index, default=VerdictState.SOUND)
 
 
+class Nature(StrEnum):
+    """What a number is, by the evidence."""
+
+    NO_FIGURE = "no figure"
+    """The run or the phase that should have given it is not there."""
+    OTHER = "other than claimed"
+    """Failed findings (`Label.because`) give its nature."""
+    AS_SEEN = "as seen by the client"
+    """No layer below the application confirms it, or none had to."""
+    UNVERIFIED = "unverified"
+    """As seen by the client: what was claimed beyond that lacks evidence (`Label.lacking`)."""
+    STABLE_MEDIA = "on stable media"
+    CLIENT_CACHE = "from the client's page cache"
+    SERVER_CACHE = "from the server's cache"
+    DEVICE_READ = "served by the device"
+    DEVICE_WRITE = "taken by the device"
+    COMPARISON = "comparison"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Label:
+    """What a number really is, as values: `answer.wording.labels` puts it in words."""
+
+    nature: Nature
+    operation: str = ""
+    regime: Regime | None = None
+    """The claimed regime where it belongs to the name of the number: cold, warm or steady."""
+    device: str | None = None
+    """The lowest device that moved bytes of this direction, where the claim is about a device."""
+    flushed: bool = False
+    """Whether the clock includes the flush, and no drain worth naming came after it."""
+    drain_ns: float | None = None
+    """The drain that was charged."""
+    undrained: float | None = None
+    """The figure without that drain, in the unit of the verdict."""
+    because: tuple[str, ...] = ()
+    """Rules whose failed findings say what the number is instead, the most important first."""
+    noted: str | None = None
+    """The rule of a note that adds to an as-seen figure."""
+    lacking: tuple[str, ...] = ()
+    """Required rules without evidence."""
+    limited_by: str | None = None
+    """The rule whose passed finding names the limiter."""
+    disturbed_by: str | None = None
+    """The rule whose failed finding names a disturbance by the platform."""
+    outcome: Outcome | None = None
+    """How the run ended, where there is no figure."""
+    error: str | None = None
+    runs: tuple[tuple[VerdictState, int], ...] = ()
+    """Of a comparison: how many of its runs have each verdict, from the worst."""
+
+    @property
+    def general(self) -> Label:
+        """The label without what only one run's figures say: equal for runs that measured the same thing."""
+        return replace(self, drain_ns=None, undrained=None, error=None)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Verdict:
     """The audit's word on one measure of a run, one comparison or one requirement."""
 
     subject: str
+    """`run:0007/1:MEASURE` or `comparison:MEASURE:LEVEL`: what its findings are about."""
+    run: str | None = None
+    """`0007/1`; None of a comparison."""
+    measure: str = ""
     claim: Claim
     value: float | None
     unit: str
     corrected: float | None
     """The figure with the drain charged or the cache share taken out, where a rule could compute it."""
     state: VerdictState
-    label: str
-    """What the number really is, in words."""
+    label: Label
+    """What the number really is."""
     bound: Bound | None
     findings: tuple[Finding, ...]

@@ -16,7 +16,7 @@ class CacheState(StrEnum):
 
     COLD = "cold"
     WARM = "warm"
-    AS_LEFT = "as-left"
+    UNCHANGED = "unchanged"
 
 
 class StopRule(StrEnum):
@@ -39,7 +39,7 @@ class PhasePlan:
     operations: tuple[str, ...]
     directions: Mapping[str, Direction]
     measured: bool = True
-    cache: CacheState = CacheState.AS_LEFT
+    cache: CacheState = CacheState.UNCHANGED
     stop: StopRule = StopRule.WORK
     settings: tuple[Mapping[str, object], ...] = ()
     data_files: tuple[str, ...] = ()
@@ -129,7 +129,7 @@ class EngineError:
 
 @dataclass(frozen=True, kw_only=True)
 class Printed:
-    """What a foreign command printed, of which its figures are read."""
+    """What an external command printed, of which its figures are read."""
 
     stdout: str
     stderr: str
@@ -163,7 +163,7 @@ class Client:
     queue: QueueTotal | None = None
     errors: tuple[EngineError, ...] = ()
     printed: Printed | None = None
-    """Of a foreign command; None for our own engines, and in runs of before it was kept."""
+    """Of an external command; None for our own engines, and in runs of before it was kept."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -209,7 +209,7 @@ class Phase:
     quiet: bool | None = None
     """Whether the wait for quiet ended quiet (W07)."""
     values: Mapping[str, float] = field(default_factory=dict)
-    """OPERATION.FIGURE -> value as reported by a foreign tool; empty for the own engines."""
+    """OPERATION.FIGURE -> value as reported by an external tool; empty for the own engines."""
     steady: SteadyState | None = None
     """None where the phase had another end than a steady state."""
     within: Mapping[str, str] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""A foreign command as it was watched from before its exec to after the drain: `assay stat`."""
+"""An external command as it was watched from before its exec to after the drain: `assay stat`."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from assay.answer import marks
-from assay.records import Comparison, Experiment, Finding, Judged, Observations, Results, Verdict, When
+from assay.records import Comparison, Experiment, Finding, Judged, Meaning, Observations, Results, Verdict, When
 
 FIRST = (
     "kernel.release",
@@ -72,7 +72,9 @@ def arms(results: Results) -> tuple[Arms, ...]:
 
 def _fingerprint(verdict: Verdict | None) -> Sequence[Finding]:
     """What C01 said, where it could compare."""
-    return [one for one in verdict.findings if one.rule == "C01" and "differing" in one.observed] if verdict else []
+    return (
+        [one for one in verdict.findings if one.meaning is Meaning.DIFFERENCES and "differing" in one.observed] if verdict else []
+    )
 
 
 def _arms(experiment: Experiment, one: Comparison, finding: Finding) -> Arms:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -9,7 +10,8 @@ from assay.answer import doubts, marks
 from assay.answer.instead import instead
 from assay.answer.scales import show, show_range
 from assay.answer.wording import comparison
-from assay.measures import label_of
+from assay.answer.wording.labels import label as label_text
+from assay.answer.wording.labels import of_several, usual
 from assay.records import Cell, Experiment, Finding, Measure, Results, State, Verdict, VerdictState, worst
 from assay.report.charts import cells
 from assay.report.charts.figure import Figure
@@ -83,14 +85,14 @@ def measures(results: Results) -> Iterable[Section]:
     """A section for each measure of the experiment."""
     counts = doubts.by_measure(results)
     for measure in results.experiment.measures:
-        labels = [judged.verdicts[measure.name].label for judged in results.runs if measure.name in judged.verdicts]
-        if labels:
+        verdicts = [judged.verdicts[measure.name] for judged in results.runs if measure.name in judged.verdicts]
+        if verdicts:
             yield Section(
                 name=measure.name,
                 heading=marks.measure(measure),
                 claim=marks.claim(measure.claim),
                 counts=counts[measure.name],
-                label=label_of(labels),
+                label=of_several(verdicts),
                 figure=cells.figure(results, measure),
             )
 
@@ -111,14 +113,13 @@ def opening(results: Results) -> tuple[FigureRow, ...]:
     for measure in results.experiment.measures:
         here = [cell for cell in results.cells if cell.measure == measure.name and (cell.estimate or cell.unfiltered)]
         each = [_figure(results, measure, cell) for cell in here]
-        rows += each if len(each) <= MOST_FIGURES else [_all(measure, here, each)]
+        rows += each if len(each) <= MOST_FIGURES else [_all(results, measure, here, each)]
     return tuple(rows)
 
 
-def _all(measure: Measure, here: Sequence[Cell], each: Sequence[FigureRow]) -> FigureRow:
+def _all(results: Results, measure: Measure, here: Sequence[Cell], each: Sequence[FigureRow]) -> FigureRow:
     """All combinations of a measure as one line."""
     known = [cell.estimate for cell in here if cell.estimate]
-    labels = [row.label.partition(";")[0] for row in each]
     varied = (name for name in here[0].levels if len({cell.levels.get(name) for cell in here}) > 1)
     states = [row.state for row in each]
     counts = ", ".join(f"{states.count(state)} {state.value}" for state in marks.MEANING if state in states)
@@ -129,15 +130,14 @@ def _all(measure: Measure, here: Sequence[Cell], each: Sequence[FigureRow]) -> F
         value=show_range(min(one.value for one in known), max(one.value for one in known), known[0].unit) if known else "-",
         interval="smallest to largest estimate" if known else "n = 0",
         state=worst(states),
-        label=f"{max(dict.fromkeys(labels), key=labels.count)} ({counts})",
+        label=f"{usual([one for cell in here for one in _verdicts(results, cell)])} ({counts})",
     )
 
 
 def _figure(results: Results, measure: Measure, cell: Cell) -> FigureRow:
     one = cell.estimate or cell.unfiltered
     assert one is not None
-    names = cell.values or cell.excluded
-    here = [judged.verdicts[cell.measure] for judged in results.runs if judged.id in names and cell.measure in judged.verdicts]
+    here = _verdicts(results, cell)
     state = worst(verdict.state for verdict in here) if here else VerdictState.UNVERIFIED
     return FigureRow(
         name=marks.measure(measure),
@@ -146,8 +146,14 @@ def _figure(results: Results, measure: Measure, cell: Cell) -> FigureRow:
         value=show(one.value, one.unit) if cell.estimate else f"({show(one.value, one.unit)})",
         interval=_interval(cell) if cell.estimate else "; ".join(part for part in ("n = 0", instead(here)) if part),
         state=state,
-        label="; ".join(filter(None, (label_of([one.label for one in here if one.state is state]), comparison.left_out(cell)))),
+        label="; ".join(filter(None, (of_several([one for one in here if one.state is state]), comparison.left_out(cell)))),
     )
+
+
+def _verdicts(results: Results, cell: Cell) -> list[Verdict]:
+    """The verdicts on the runs that count, or where none does on those that are excluded."""
+    names = cell.values or cell.excluded
+    return [judged.verdicts[cell.measure] for judged in results.runs if judged.id in names and cell.measure in judged.verdicts]
 
 
 def _interval(cell: Cell) -> str:
@@ -165,20 +171,16 @@ def verdicts(results: Results) -> dict[str, object]:
 
 
 def _groups(results: Results) -> Iterable[VerdictGroup]:
+    levels = functools.partial(marks.levels, results.experiment)
     for measure in results.experiment.measures:
         here = [(judged, judged.verdicts[measure.name]) for judged in results.runs if measure.name in judged.verdicts]
-        rows = tuple(
-            _row(judged.id, marks.levels(results.experiment, judged.run.trial.levels), verdict) for judged, verdict in here
-        )
+        rows = tuple(_row(judged.id, levels(judged.run.trial.levels), verdict) for judged, verdict in here)
         if rows:
             yield _group(marks.measure(measure), rows, [(judged.id, verdict) for judged, verdict in here])
     compared = [
         (one, results.comparison_verdicts[name]) for one in results.comparisons if (name := one.id) in results.comparison_verdicts
     ]
-    rows = tuple(
-        _row(one.measure, marks.levels(results.experiment, {one.factor: one.candidate, **one.within}), verdict)
-        for one, verdict in compared
-    )
+    rows = tuple(_row(one.measure, levels({one.factor: one.candidate, **one.within}), verdict) for one, verdict in compared)
     if rows:
         yield _group("Comparisons", rows, [(one.id, verdict) for one, verdict in compared])
 
@@ -232,7 +234,7 @@ def _row(name: str, levels: str, verdict: Verdict) -> VerdictRow:
         corrected=show(verdict.corrected, verdict.unit) if verdict.corrected is not None else "",
         bound=show_range(bound.low, bound.high, bound.unit) if bound else "",
         state=verdict.state,
-        label=verdict.label,
+        label=label_text(verdict),
         rules=", ".join(dict.fromkeys(doubtful)),
     )
 

@@ -28,12 +28,14 @@ class Details(TypedDict, total=False):
     threshold: Figures
     bound: Bound | None
     relabel: str | None
+    detail: str | None
     evidence: tuple[str, ...]
+    limiter: Limiter | None
     lacking: tuple[str, ...]
     """Evidence keys that would tell, where they are others than those that the rule reads."""
     advice: str
     """What to do in this very case, where that is other than what the rule advises."""
-    limiter: Limiter | None
+    short: str
 
 
 MOST_LETTERS = 60
@@ -57,12 +59,15 @@ def found(rule: Rule, case: Case, state: State, statement: str, **details: Unpac
         threshold=details.get("threshold", {}),
         bound=details.get("bound"),
         relabel=details.get("relabel"),
+        detail=details.get("detail"),
         limiter=details.get("limiter"),
         evidence=(*named, *(one for one in details.get("evidence", ()) if one not in named)),
         alternatives=rule.alternatives if failed else (),
         advice=details.get("advice", rule.advice)
         if failed
         else to_get(case, state, details.get("lacking") or rule.reads or rule.needs),
+        short=details.get("short") or rule.short or rule.name.replace("-", " "),
+        meaning=rule.meaning,
     )
 
 

@@ -54,8 +54,8 @@ ROWS: tuple[Row, ...] = (
         evidence=("L2.read", "L9.read", "page_cache.cached_bytes"),
         least=2,
         rules=("T01", "T03", "T05", "T06", "L04"),
-        words="two of: bytes that the process made storage read, bytes of the lowest visible device, pages added to the page"
-        " cache; they agree with what was asked; no cache between stacked devices, no holes, no limit exceeded",
+        words="two that agree with the requested bytes: storage reads of the process, bytes of the lowest visible device,"
+        " pages added to the page cache. No cache between stacked devices, no holes, no limit exceeded",
     ),
     Row(
         part="tier",
@@ -64,7 +64,7 @@ ROWS: tuple[Row, ...] = (
         evidence=("L9.write", "page_cache.dirty_bytes", "L2.write"),
         least=2,
         rules=("D01", "T03", "T06", "L04"),
-        words="the bytes written at the lowest visible device, nothing dirty at the end or the drain charged, no limit exceeded",
+        words="the bytes written at the lowest visible device, no dirty data at the end or the drain charged, no limit exceeded",
     ),
     Row(
         part="tier",
@@ -82,7 +82,7 @@ ROWS: tuple[Row, ...] = (
         evidence=("L2.read", "page_cache.cached_bytes"),
         least=1,
         rules=("T01",),
-        words="nothing that storage was asked to read",
+        words="no storage reads",
     ),
     Row(
         part="tier",
@@ -91,7 +91,7 @@ ROWS: tuple[Row, ...] = (
         evidence=("L2.read", "L6.read"),
         least=2,
         rules=("T01", "T02"),
-        words="nothing from the client's cache, everything from the server's",
+        words="no bytes from the client's cache, all bytes from the server's cache",
     ),
     Row(
         part="durability",
@@ -100,7 +100,7 @@ ROWS: tuple[Row, ...] = (
         evidence=("L9.flush", "page_cache.dirty_bytes"),
         least=1,
         rules=("D01", "D02"),
-        words="a flush seen at the lowest visible device, and nothing dirty at the end or the drain charged",
+        words="a flush at the lowest visible device, and no dirty data at the end or the drain charged",
     ),
     Row(
         part="durability",
@@ -109,7 +109,7 @@ ROWS: tuple[Row, ...] = (
         evidence=("L9.flush",),
         least=1,
         rules=("D01", "D02"),
-        words="a flush seen at the lowest visible device, and the drain charged",
+        words="a flush at the lowest visible device, and the drain charged",
     ),
     Row(
         part="regime",
@@ -118,7 +118,7 @@ ROWS: tuple[Row, ...] = (
         evidence=("page_cache.cached_bytes", "L2.read"),
         least=1,
         rules=("T01",),
-        words="no page of the data in memory before the clock, or every byte asked from storage",
+        words="no page of the data in memory before the clock, or every byte read from storage",
     ),
     Row(
         part="regime",
@@ -136,7 +136,7 @@ ROWS: tuple[Row, ...] = (
         evidence=("page_cache.cached_bytes", "L2.read"),
         least=1,
         rules=("T01",),
-        words="every page of the data in memory before the clock, or nothing asked from storage",
+        words="every page of the data in memory before the clock, or no storage reads",
     ),
     Row(
         part="regime",
@@ -163,7 +163,7 @@ ROWS: tuple[Row, ...] = (
         evidence=(),
         least=0,
         rules=("G01", "G02"),
-        words="latencies from when each operation was due, and the rate attained",
+        words="latencies from the due time of each operation, and the attained rate",
     ),
     Row(
         part="path",
@@ -181,7 +181,7 @@ ROWS: tuple[Row, ...] = (
         evidence=("L3.read",),
         least=1,
         rules=("L05",),
-        words="the route to the server, and the bytes, leave through an interface that has a device behind it",
+        words="the route to the server, and the bytes, leave through an interface with a device",
     ),
 )
 
@@ -190,7 +190,7 @@ COMPARED = ("C01", "C06", "S02", "S04", "W04c")
 
 
 def work_of(direction: Direction | None) -> Work:
-    """The kind of work of an operation; flushes and discards count as writes, a foreign tool's unknown direction as any."""
+    """The kind of work of an operation; flushes and discards count as writes, an external tool's unknown direction as any."""
     if direction is None:
         return Work.ANY
     return {Direction.READ: Work.READ, Direction.METADATA: Work.METADATA}.get(direction, Work.WRITE)

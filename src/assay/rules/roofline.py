@@ -1,8 +1,14 @@
-"""Compares a rate with the limits that are known beforehand, and names the limiter where the rate is at one.
+"""Compares a rate with known limits, and names the limiter if the rate is at one.
 
-Limits are declared by the target (a throttled disk) or by the experiment's [limits] (a link). A rate above one is
-impossible: it comes from a cache, from compression, from wrong units or from a wrong clock. A throttle gives out slices
-of 100 ms, so one slice may be on credit: the limit is 1.03 L + 0.1 s x L / T.
+Limits come from the target (a throttled disk) or the experiment's [limits] (a rate, or a link by name: links.toml has line
+rates, coding and framing).
+A block throttle grants slices of 100 ms, so it is allowed `declared_share` of L plus `burst_s` x L / T. Links and declared
+rates are allowed `above_share`.
+- Above the limit: a device or wire claim is invalid, other claims get a note. A ratio of 8, 2, 1.25, 1.1, 1.074, 1.049 or 1.024
+  names the mistaken unit.
+- From `at_limit_share` on: pass, and the label names the limiter.
+
+Latencies use the rate of their phase. Limits in operations apply to direct I/O only, since the page cache merges.
 """
 
 from __future__ import annotations
@@ -12,7 +18,7 @@ from dataclasses import dataclass
 
 from assay import links, measures
 from assay.catalogue import Case, Rule, TrialCase
-from assay.records import Bound, Direction, Finding, Limit, Limiter, LimiterKind, Path, Scope, Severity, State, Tier
+from assay.records import Bound, Finding, Limiter, LimiterKind, Meaning, Path, Scope, Severity, State, Tier
 from assay.rulekit.applicability import data_only
 from assay.rulekit.findings import found, knob
 from assay.units import Unit
@@ -28,13 +34,6 @@ class Line:
     allowed: float
     """The limit with what is granted to its way of working."""
     unit: Unit
-    direction: Direction | None
-
-    @property
-    def limiter(self) -> Limiter:
-        """The limit as a value."""
-        kind, amount = LimiterKind.RATE, self.limit
-        return Limiter(kind=kind, name=self.name, declared=True, amount=amount, unit=self.unit, direction=self.direction)
 
     @property
     def words(self) -> str:
@@ -47,7 +46,7 @@ def applies(case: Case) -> str | None:
     assert isinstance(case, TrialCase)
     if why := data_only(case):
         return why
-    return None if any(True for _ in lines(case)) else "no limit is declared for what this measure uses"
+    return None if any(True for _ in lines(case)) else "no declared limit for this measure"
 
 
 def check(case: Case) -> Finding:
@@ -55,25 +54,25 @@ def check(case: Case) -> Finding:
     assert isinstance(case, TrialCase)
     line = max(lines(case), key=lambda line: line.rate / line.allowed)
     ratio = line.rate / line.limit
-    observed = {"rate": line.rate, "limit": line.limit, "ratio": ratio}
+    observed: dict[str, float | str | None] = {
+        "rate": line.rate,
+        "limit": line.limit,
+        "ratio": ratio,
+        "limited": line.name,
+        "unit": line.unit.value,
+    }
     times = measures.percent(ratio) if ratio < 2 else f"{ratio:.3g} times"
     said = f"{measures.with_unit(line.rate, line.unit)} is {times}{' of' if ratio < 2 else ''} {line.words}"
     if line.rate > line.allowed:
         return above(case, line, said, observed)
     if ratio < case.thresholds["at_limit_share"]:
         return found(RULE, case, State.PASS, f"{said}.", observed=observed)
-    return found(
-        RULE,
-        case,
-        State.PASS,
-        f"{said}: that is what limited it.",
-        observed=observed,
-        relabel=f"limited by {line.words}",
-        limiter=line.limiter,
-    )
+    limiter = Limiter(kind=LimiterKind.RATE, name=line.name, declared=True, amount=line.limit, unit=line.unit)
+    limited = f"limited by {line.words}"
+    return found(RULE, case, State.PASS, f"{said}: that is the limiter.", observed=observed, relabel=limited, limiter=limiter)
 
 
-def above(case: TrialCase, line: Line, said: str, observed: dict[str, float]) -> Finding:
+def above(case: TrialCase, line: Line, said: str, observed: dict[str, float | str | None]) -> Finding:
     """The failure: more than the limit lets through, with the unit mistake named where the ratio is one."""
     ratio = line.rate / line.limit
     mistake = links.unit_mistake(ratio, case.thresholds["unit_share"])
@@ -83,7 +82,7 @@ def above(case: TrialCase, line: Line, said: str, observed: dict[str, float]) ->
         RULE,
         case,
         State.FAIL,
-        f"{said}, more than it can carry ({measures.with_unit(line.allowed, line.unit)} with what is granted).{hint}",
+        f"{said} (allowed {measures.with_unit(line.allowed, line.unit)}).{hint}",
         severity=Severity.INVALIDATES if wrong else Severity.NOTES,
         observed={**observed},
         threshold={"allowed": line.allowed},
@@ -106,21 +105,21 @@ def lines(case: TrialCase) -> Iterator[Line]:
         bytes_per_s = case.value
     for limit in (limit for place in case.run.places for limit in place.limits if limit.direction is direction):
         if limit.bytes_per_s and bytes_per_s:
-            yield throttle(case, limit, (bytes_per_s, limit.bytes_per_s, Unit.BYTES_PER_S), window.seconds)
+            yield throttle(case, limit.device, (bytes_per_s, limit.bytes_per_s, Unit.BYTES_PER_S), window.seconds)
         if limit.ops_per_s and unmerged(case):
             rate = window.count / window.seconds
-            yield throttle(case, limit, (rate, limit.ops_per_s, Unit.PER_S), window.seconds)
+            yield throttle(case, limit.device, (rate, limit.ops_per_s, Unit.PER_S), window.seconds)
     for name, capacity in declared(case):
         allowed = capacity * case.thresholds["above_share"]
         if bytes_per_s:
-            yield Line(name=name, rate=bytes_per_s, limit=capacity, allowed=allowed, unit=Unit.BYTES_PER_S, direction=direction)
+            yield Line(name=name, rate=bytes_per_s, limit=capacity, allowed=allowed, unit=Unit.BYTES_PER_S)
 
 
-def throttle(case: TrialCase, declared: Limit, numbers: tuple[float, float, Unit], seconds: float) -> Line:
+def throttle(case: TrialCase, device: str, numbers: tuple[float, float, Unit], seconds: float) -> Line:
     """A block throttle: one slice of credit, spread over the time of the measure."""
     rate, limit, unit = numbers
     allowed = limit * (case.thresholds["declared_share"] + case.thresholds["burst_s"] / seconds)
-    return Line(name=declared.device, rate=rate, limit=limit, allowed=allowed, unit=unit, direction=declared.direction)
+    return Line(name=device, rate=rate, limit=limit, allowed=allowed, unit=unit)
 
 
 def unmerged(case: TrialCase) -> bool:
@@ -143,13 +142,19 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.INVALIDATES,
     part="tier",
+    short="above the declared limit",
+    meaning=Meaning.LINK_LIMIT,
     needs=(),
     applies=applies,
     check=check,
+    wrong="A rate above the capacity of the link or disk is printed, because it came from a cache, was compressed, or has the "
+    "wrong unit: bits for bytes, MB for MiB, both directions added. Everybody notices a factor of eight, nobody one of 1.05.",
     alternatives=(
-        "The bytes did not all pass the limited device: part of them came from or stayed in memory (T01, D01).",
+        "Not all bytes passed the limited device: a part came from or remained in memory (T01, D01).",
         "The limit was not in force: the load ran in another control group than the rule, or the link negotiated another speed.",
     ),
-    advice="Find out which cache answered, check the units (MB is 10^6 bytes, Mbit/s is an eighth), and the negotiated speed.",
+    advice="Find the cache that answered. Check the units (MB is 10^6 bytes, Mbit/s is an eighth) and the negotiated speed.",
+    ask="find the cache that answered, or the other path; check the units (MB is 10^6 bytes, Mbit an eighth of it) and over "
+    "which window parallel parts were summed",
     sources=("Gregg: did it break limits?", "Linux blk-throttle: slices of 100 ms", "FC-PI, IEEE 802.3: see links.toml"),
 )

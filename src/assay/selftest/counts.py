@@ -43,7 +43,7 @@ class Said:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Weighed:
+class Outcome:
     """One control run once, with its repetitions for noise."""
 
     lie: Said
@@ -122,9 +122,9 @@ def told(findings: Iterable[Finding]) -> str:
     return "the rule said nothing" if found is None else f"{found.rule} {found.state}: {found.statement}"
 
 
-def tally(weighed: Sequence[Weighed]) -> Tally:
+def tally(outcomes: Sequence[Outcome]) -> Tally:
     """Count."""
-    lies, twins = [one.lie.side for one in weighed], [one.twin.side for one in weighed]
+    lies, twins = [one.lie.side for one in outcomes], [one.twin.side for one in outcomes]
     judged = sum(map(twins.count, TWINS))
     return Tally(
         caught=proportion(lies.count(Side.CAUGHT), lies.count(Side.CAUGHT) + lies.count(Side.MISSED)),
@@ -132,16 +132,16 @@ def tally(weighed: Sequence[Weighed]) -> Tally:
         by_others=twins.count(Side.ACCUSED_BY_OTHERS),
         lies_not_judged=lies.count(Side.NOT_JUDGED),
         twins_not_judged=twins.count(Side.NOT_JUDGED),
-        repeated=sum(one.tries - 1 for one in weighed),
-        elapsed_ns=sum(one.elapsed_ns for one in weighed),
+        repeated=sum(one.tries - 1 for one in outcomes),
+        elapsed_ns=sum(one.elapsed_ns for one in outcomes),
     )
 
 
-def remarks(weighed: Sequence[Weighed]) -> Iterator[str]:
+def remarks(outcomes: Sequence[Outcome]) -> Iterator[str]:
     """What did not come out as it should, each different sentence once with how often."""
     sentences = [
         f"{what} {said.side}: {said.why}"
-        for one in weighed
+        for one in outcomes
         for what, said in (("lie", one.lie), ("twin", one.twin))
         if said.side not in (Side.CAUGHT, Side.CLEARED)
     ]

@@ -1,9 +1,7 @@
-"""`assay weigh --audit`: the shipped lies and their sound twins, really run on this machine, and what the rules made of them."""
+"""`assay selftest --audit`: the shipped lies and their sound twins, really run here, and what the rules made of them."""
 
 from __future__ import annotations
 
-import json
-import sys
 import tempfile
 import threading
 import time
@@ -21,8 +19,9 @@ from assay.laboratory.gate import BAD_VERDICT, Gate
 from assay.laboratory.session import clean_quietly, engine_path
 from assay.selftest import lies_report as shown
 from assay.selftest.control import Heard, obstacle, run_control
-from assay.selftest.counts import Said, Side, Subject, Tally, Weighed, settled, tally
-from assay.terminal.progress import SECOND_NS, ProgressMode
+from assay.selftest.counts import Outcome, Said, Side, Subject, Tally, settled, tally
+from assay.terminal.output import deliver
+from assay.terminal.progress import SECOND_NS, ProgressLine, ProgressMode
 
 INTERRUPTED = 130
 NO_CONTROL = "quick"
@@ -36,7 +35,7 @@ class Request:
     rules: str | None = None
     """Ids or names, by commas; all where there is none."""
     times: int = 1
-    as_json: bool = False
+    json_to: str | None = None
     gate: Gate = Gate.OFF
     progress: ProgressMode = ProgressMode.AUTO
 
@@ -49,7 +48,7 @@ class Pair:
     subject: Subject
 
 
-def weigh_audit(request: Request) -> int:
+def run_controls(request: Request) -> int:
     """Run the controls so many times, print what came of them; 0, with a gate 3, 130 after an interrupt.
 
     Raises UsageError with every mistake of the call, MissingError without an engine.
@@ -57,15 +56,15 @@ def weigh_audit(request: Request) -> int:
     pairs = asked(request)
     engine_path()
     clean_quietly(Local())
-    found: dict[str, list[Weighed]] = {pair.subject.name: [] for pair in pairs}
+    found: dict[str, list[Outcome]] = {pair.subject.name: [] for pair in pairs}
     complete = conduct(pairs, request, found)
     told = shown.Told(
         rows=tuple((pair.subject, tuple(found[pair.subject.name])) for pair in pairs), times=request.times, complete=complete
     )
-    print(json.dumps(shown.plain(told), indent=2) if request.as_json else shown.text(told))
+    deliver(request.json_to, shown.VERB, lambda: shown.plain(told), lambda: shown.text(told))
     if not complete:
         return INTERRUPTED
-    return status(tally(told.weighed), request.gate)
+    return status(tally(told.outcomes), request.gate)
 
 
 def status(whole: Tally, gate: Gate) -> int:
@@ -99,64 +98,59 @@ def pairs() -> Iterator[Pair]:
         yield Pair(path=path, subject=Subject(name=path.stem, rule=control.rule, obstacle=obstacle(control)))
 
 
-def conduct(pairs: Sequence[Pair], request: Request, found: dict[str, list[Weighed]]) -> bool:
+def conduct(pairs: Sequence[Pair], request: Request, found: dict[str, list[Outcome]]) -> bool:
     """Run round after round and add to what was found; whether it came to its end without an interrupt."""
     able = [pair for pair in pairs if pair.subject.obstacle is None]
     rounds = [pair for _ in range(request.times) for pair in able]
     try:
-        with telling(request.progress, len(rounds)) as tell:
+        with progressing(request.progress, len(rounds)) as tell:
             for number, pair in enumerate(rounds, 1):
                 tell(pair.subject, number)
-                found[pair.subject.name].append(weighed(pair.path))
+                found[pair.subject.name].append(outcome(pair.path))
     except KeyboardInterrupt:
         return False
     return True
 
 
-def weighed(path: Path) -> Weighed:
+def outcome(path: Path) -> Outcome:
     """Run one control until both sides are judged; its notebooks are thrown away."""
     started_ns, heard = time.monotonic_ns(), list[Heard]()
     while (said := settled(heard)) is None:
-        with tempfile.TemporaryDirectory(prefix="assay-weigh-") as lab:
+        with tempfile.TemporaryDirectory(prefix="assay-selftest-") as lab:
             try:
                 heard.append(run_control(path, Path(lab)))
             except AssayError as error:
                 said = (Said(side=Side.NOT_JUDGED, why=f"could not be run: {error}"),) * 2
                 break
     lie, twin = said
-    return Weighed(lie=lie, twin=twin, tries=max(len(heard), 1), elapsed_ns=time.monotonic_ns() - started_ns)
+    return Outcome(lie=lie, twin=twin, tries=max(len(heard), 1), elapsed_ns=time.monotonic_ns() - started_ns)
 
 
 @contextmanager
-def telling(mode: ProgressMode, of: int) -> Iterator[Callable[[Subject, int], None]]:
-    """Gives what to call before each control; a line a second on a terminal, NDJSON where asked, nothing in a pipe."""
-    if mode is ProgressMode.NONE or (mode is ProgressMode.AUTO and not sys.stderr.isatty()):
-        yield lambda subject, number: None
-        return
-    ended, now, started_ns = threading.Event(), list[tuple[Subject, int]](), time.monotonic_ns()
+def progressing(mode: ProgressMode, of: int) -> Iterator[Callable[[Subject, int], None]]:
+    """Give what to call before each part of the work; a thread shows the part that is under way."""
+    line = ProgressLine(mode)
+    ended, now = threading.Event(), list[tuple[Subject, int]]()
 
     def every_second() -> None:
         while not ended.wait(1):
-            if now:
-                sys.stderr.write(line(mode, *now[-1], of, time.monotonic_ns() - started_ns))
-                sys.stderr.flush()
+            if now and line.is_due():
+                write_part(line, *now[-1], of)
 
-    teller = threading.Thread(target=every_second, daemon=True)
-    teller.start()
+    shower = threading.Thread(target=every_second, daemon=True)
+    shower.start()
     try:
         yield lambda subject, number: now.append((subject, number))
     finally:
         ended.set()
-        teller.join()
-        if mode is ProgressMode.AUTO:
-            sys.stderr.write("\r\033[K")
-            sys.stderr.flush()
+        shower.join()
+        line.close()
 
 
-def line(mode: ProgressMode, subject: Subject, number: int, of: int, elapsed_ns: int) -> str:
-    """What progress says now."""
-    elapsed_s = elapsed_ns // SECOND_NS
-    if mode is ProgressMode.JSON:
-        news = {"rule": subject.rule, "control": subject.name, "number": number, "of": of, "elapsed_s": elapsed_s}
-        return json.dumps(news) + "\n"
-    return f"\r{subject.rule} {subject.name}  {number} of {of}  {elapsed_s // 60}:{elapsed_s % 60:02d}\033[K"
+def write_part(line: ProgressLine, subject: Subject, number: int, of: int) -> None:
+    """Write the part that is under way, its number and the time so far."""
+    elapsed_s = (time.monotonic_ns() - line.started_ns) // SECOND_NS
+    line.write(
+        f"{subject.rule} {subject.name}  {number} of {of}  {elapsed_s // 60}:{elapsed_s % 60:02d}",
+        {"rule": subject.rule, "control": subject.name, "number": number, "of": of, "elapsed_s": elapsed_s},
+    )

@@ -1,15 +1,15 @@
-"""What `assay weigh --audit` says: the answer, a line a control, the sums; also as assay.weigh-audit/1."""
+"""What `assay selftest --audit` says: the answer, a line a control, the sums; also as assay.selftest-audit/1."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
 
-from assay.selftest.counts import Subject, Tally, Weighed, remarks, tally
+from assay.selftest.counts import Outcome, Subject, Tally, remarks, tally
 from assay.statistics.proportion import Proportion
 from assay.terminal.table import Row, table
 
-SCHEMA = "assay.weigh-audit/1"
+VERB = "selftest-audit"
 HEADER = ("rule", "control", "caught", "95 % interval", "accused", "95 % interval", "not judged")
 NS = 1e9
 
@@ -18,15 +18,15 @@ NS = 1e9
 class Told:
     """All controls that were asked for, with what came of each."""
 
-    rows: tuple[tuple[Subject, tuple[Weighed, ...]], ...]
+    rows: tuple[tuple[Subject, tuple[Outcome, ...]], ...]
     times: int
     complete: bool = True
     """Whether it came to its end without an interrupt."""
 
     @property
-    def weighed(self) -> tuple[Weighed, ...]:
+    def outcomes(self) -> tuple[Outcome, ...]:
         """Of all controls together."""
-        return tuple(one for _, weighed in self.rows for one in weighed)
+        return tuple(one for _, outcomes in self.rows for one in outcomes)
 
     @property
     def skipped(self) -> tuple[Subject, ...]:
@@ -36,7 +36,7 @@ class Told:
 
 def answer(told: Told) -> str:
     """`28 of 28 lies caught, 0 of 28 twins accused; ...` in one sentence."""
-    whole = tally(told.weighed)
+    whole = tally(told.outcomes)
     lies, twins = whole.caught, whole.accused
     if not lies.of and not twins.of:
         return "nothing was judged" + ("" if told.complete else "; interrupted before a control came to its end")
@@ -53,25 +53,25 @@ def answer(told: Told) -> str:
 
 def text(told: Told) -> str:
     """For people."""
-    rows = [row(subject, weighed) for subject, weighed in told.rows]
+    rows = [row(subject, outcomes) for subject, outcomes in told.rows]
     noted = [
-        f"{subject.rule} {subject.name}: {remark}" for subject, weighed in told.rows for remark in remarks(weighed)
+        f"{subject.rule} {subject.name}: {remark}" for subject, outcomes in told.rows for remark in remarks(outcomes)
     ]  # below the table, for they are long
     rows_text = table(HEADER, [*rows, sums(told)], (2, 3, 4, 5, 6))
     return "\n\n".join(part for part in (answer(told), "\n".join(noted), rows_text) if part)
 
 
-def row(subject: Subject, weighed: tuple[Weighed, ...]) -> Row:
+def row(subject: Subject, outcomes: tuple[Outcome, ...]) -> Row:
     """One control."""
     if subject.obstacle is not None:
         return Row(cells=(subject.rule, subject.name, "-", "", "-", "", "-"), note=f"skipped: {subject.obstacle}")
-    found = tally(weighed)
+    found = tally(outcomes)
     return Row(cells=(subject.rule, subject.name, *cells(found)), note=note(found))
 
 
 def sums(told: Told) -> Row:
     """The last line."""
-    found = tally(told.weighed)
+    found = tally(told.outcomes)
     skipped = f"{len(told.skipped)} skipped" if told.skipped else ""
     took = f"{found.elapsed_ns / NS:.0f} s"
     return Row(
@@ -110,27 +110,27 @@ def percent(share: float) -> str:
     return f"{share * 100:.1f} %".replace(".0 %", " %")
 
 
-def head(schema: str, answer: str, *, complete: bool) -> dict[str, Any]:
+def head(answer: str, *, complete: bool) -> dict[str, Any]:
     """How what was counted begins as JSON: every share in it has an exact interval of this confidence."""
-    return {"schema": schema, "answer": answer, "complete": complete, "confidence": 0.95}
+    return {"answer": answer, "complete": complete, "confidence": 0.95}
 
 
 def plain(told: Told) -> dict[str, Any]:
     """The object of the schema."""
     return {
-        **head(SCHEMA, answer(told), complete=told.complete),
+        **head(answer(told), complete=told.complete),
         "times": told.times,
         "controls": [
             {
                 "rule": subject.rule,
                 "control": subject.name,
                 "skipped": subject.obstacle,
-                **counts(tally(weighed)),
-                "remarks": list(remarks(weighed)),
+                **counts(tally(outcomes)),
+                "remarks": list(remarks(outcomes)),
             }
-            for subject, weighed in told.rows
+            for subject, outcomes in told.rows
         ],
-        "sum": {"controls": len(told.rows), "skipped": len(told.skipped), **counts(tally(told.weighed))},
+        "sum": {"controls": len(told.rows), "skipped": len(told.skipped), **counts(tally(told.outcomes))},
     }
 
 

@@ -1,8 +1,7 @@
-"""`assay weigh --observers NAMES`: the same load in pairs, with observers and without, in random order, and the ratio."""
+"""`assay selftest --observers NAMES`: the same load in pairs, with observers and without, in random order, and the ratio."""
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import random
@@ -21,14 +20,14 @@ from assay.hosts.local import Local
 from assay.laboratory.gate import BAD_VERDICT, Gate
 from assay.laboratory.single_run import conduct
 from assay.records import Conclusion, Estimate, Experiment, Method, Outcome
+from assay.terminal.output import deliver
 from assay.terminal.progress import ProgressMode
 from assay.terminal.table import Row, table
 from assay.units import Unit
 
-SCHEMA = "assay.weigh-observers/1"
 PAIRS = 10
 ALL = "all"
-RULE = "E04"
+RULE = catalogue.find("rules", "observer_overhead").id
 FEW = 4
 """More observers are told by their number."""
 LOADS = {
@@ -62,7 +61,7 @@ class Request:
     names: str
     """`all`, or names of observers by commas."""
     pairs: int = PAIRS
-    as_json: bool = False
+    json_to: str | None = None
     gate: Gate = Gate.OFF
 
 
@@ -89,18 +88,18 @@ class Once:
     cpu_share: float | None
 
 
-def weigh_observers(request: Request) -> int:
+def measure_observers(request: Request) -> int:
     """Run the pairs and print what came out; with a gate 3 where a ratio lies beyond the margin. Raises UsageError."""
     names = asked(request)
-    with tempfile.TemporaryDirectory(prefix="assay-weigh-") as directory:
+    with tempfile.TemporaryDirectory(prefix="assay-selftest-") as directory:
         found = tuple(one for load in LOADS for one in effects(load, names, request.pairs, directory))
-    print(json.dumps(plain(names, found), indent=2) if request.as_json else text(names, found))
+    deliver(request.json_to, "selftest-observers", lambda: plain(names, found), lambda: text(names, found))
     bad = (Conclusion.MATTERS, Conclusion.UNDECIDED) if request.gate is Gate.STRICT else (Conclusion.MATTERS,)
     return BAD_VERDICT if request.gate is not Gate.OFF and any(one.conclusion in bad for one in found) else 0
 
 
 def asked(request: Request) -> tuple[str, ...]:
-    """The observers that are weighed. Raises UsageError with every mistake of the call."""
+    """The observers that are measured. Raises UsageError with every mistake of the call."""
     known, host = catalogue.names("observers"), Local()
     usual = [name for name in catalogue.watchers(None) if catalogue.find("observers", name).available(host) is None]
     named = usual if request.names == ALL else [name.strip() for name in request.names.split(",")]
@@ -138,7 +137,7 @@ def experiment_of(load: str, directory: str) -> Experiment:
         f'title = "{load}"\nrepeats = 1\n[targets.here]\nkind = "directory"\npath = "{directory}"\n'
         f'[workloads.w]\n{workload}\nworkers = {os.cpu_count() or 1}\nquiesce = "0 s"\n'
         f'[measures]\n"w.{operation}.ops_per_s" = {{}}\n',
-        "weigh",
+        "selftest",
     )
 
 
@@ -208,7 +207,6 @@ def rows(found: tuple[Effect, ...]) -> Iterator[Row]:
 def plain(names: tuple[str, ...], found: tuple[Effect, ...]) -> dict[str, Any]:
     """As JSON."""
     return {
-        "schema": SCHEMA,
         "observers": list(names),
         "margin": limits.thresholds(RULE)["ratio_share"],
         "loads": [

@@ -1,4 +1,4 @@
-"""`assay weigh --same N`: N comparisons of a directory with itself, really run; whatever is said to differ is a false alarm.
+"""`assay selftest --same N`: N comparisons of a directory with itself, really run; whatever is said to differ is a false alarm.
 
 The two arms are one directory under two names. Each comparison is an experiment of its own with another order and other
 data, goes the way of every experiment (plan, run, audit, compare), and has one measure, so that nothing else is looked at
@@ -25,6 +25,7 @@ from assay.selftest import same_report as shown
 from assay.selftest.control import measured
 from assay.selftest.counts import Subject
 from assay.selftest.same_report import Compared, Told
+from assay.terminal.output import deliver
 from assay.terminal.progress import ProgressMode
 
 BLOCKS = 5
@@ -88,7 +89,7 @@ class Request:
     """The words of one call."""
 
     comparisons: int
-    as_json: bool = False
+    json_to: str | None = None
     gate: Gate = Gate.OFF
     progress: ProgressMode = ProgressMode.AUTO
 
@@ -101,7 +102,7 @@ class Found:
     complete: bool = False
 
 
-def weigh_same(request: Request) -> int:
+def compare_same(request: Request) -> int:
     """Run so many comparisons, print how often equals were said to differ; with a gate 3 where that is too often, 130 after
     an interrupt.
 
@@ -113,7 +114,7 @@ def weigh_same(request: Request) -> int:
     clean_quietly(Local())
     found = conduct(request)
     told = Told(compared=tuple(found.compared), blocks=BLOCKS, complete=found.complete)
-    print(json.dumps(shown.plain(told), indent=2) if request.as_json else shown.text(told))
+    deliver(request.json_to, shown.VERB, lambda: shown.plain(told), lambda: shown.text(told))
     if not found.complete:
         return audit.INTERRUPTED
     return status(told, request.gate)
@@ -133,7 +134,7 @@ def conduct(request: Request) -> Found:
     """One comparison after the other, kinds in turn, until there are so many or an interrupt."""
     found = Found()
     try:
-        with audit.telling(request.progress, request.comparisons) as tell:
+        with audit.progressing(request.progress, request.comparisons) as tell:
             for number in range(1, request.comparisons + 1):
                 found.compared.append(once(number, tell))
     except KeyboardInterrupt:
@@ -146,7 +147,7 @@ def once(number: int, tell: Callable[[Subject, int], None]) -> Compared:
     """One comparison; its notebook and its directory are thrown away."""
     name = list(KINDS)[(number - 1) % len(KINDS)]
     tell(Subject(name=name, rule="same"), number)
-    with tempfile.TemporaryDirectory(prefix="assay-weigh-") as folder:
+    with tempfile.TemporaryDirectory(prefix="assay-selftest-") as folder:
         text = experiment_text(name, number, Path(folder))
         try:
             results = measured(read.parse(text, "same"), text, Path(folder) / "lab")

@@ -1,1 +1,1 @@
-"""What the load engine is told, from the knobs of a workload: one noun a file, all of it pure."""
+"""Settings of the load engine, computed from the knobs of a workload. Pure functions, one topic a file."""

@@ -1,4 +1,4 @@
-"""A small TOML file of the laboratory or its user: its values with their places, and what is wrong with them."""
+"""A small TOML file of Assay or of its user: values with their positions, and the mistakes in them."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from assay.errors import InputErrors, Mistake
 from assay.units import Refusal, Unit
 
 Where = tuple[str | int, ...]
-"""Where a value stands: keys and indices from the top of the file."""
+"""Position of a value: keys and indices from the top of the file."""
 KEY, VALUE = 0, 1
-"""What a mistake points at."""
+"""Part of an entry that a mistake points at."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Page:
-    """The values of a file, where each stands, and a growing list of mistakes."""
+    """The values of a file, their positions, and a growing list of mistakes."""
 
     file: str
     values: Mapping[str, object]
@@ -26,7 +26,7 @@ class Page:
     mistakes: list[Mistake] = field(default_factory=list)
 
     def wrong(self, at: Where, found: str, expected: str, part: int = VALUE) -> None:
-        """Note a mistake at a value or its key; around it, or at the beginning, where it is not written."""
+        """Note a mistake at a value or its key; if it is not in the file, at the table around it or the beginning."""
         where = at
         while where and where not in self.places:
             where, part = where[:-1], KEY
@@ -34,26 +34,26 @@ class Page:
         self.mistakes.append(Mistake(file=self.file, line=line, column=column, found=found, expected=expected))
 
     def refuse_if_wrong(self) -> None:
-        """Raises InputErrors with all mistakes noted so far."""
+        """Raise InputErrors with all mistakes noted so far."""
         if self.mistakes:
             raise InputErrors(self.mistakes)
 
     def only(self, at: Where, table: Mapping[str, object], known: Iterable[str]) -> None:
-        """Notes keys of a table that nobody knows."""
+        """Note unknown keys of a table."""
         names = tuple(known)
         for key in table:
             if key not in names:
                 self.wrong((*at, key), f"unknown {key!r}", f"one of {', '.join(names)}", KEY)
 
     def text(self, at: Where, value: object) -> str:
-        """A text that must be there and not be empty; empty where it is wrong."""
+        """Return a required text; note a mistake and return an empty text if it is missing or wrong."""
         if isinstance(value, str) and value.strip():
             return value
         self.wrong(at, f"no {at[-1]}" if value is None else repr(value), f'{at[-1]} = "...", a text')
         return ""
 
     def quantity(self, at: Where, value: object, unit: Unit) -> int | float | None:
-        """A quantity written as a text; None where it is wrong or not there."""
+        """Return a quantity written as a text; note a mistake and return None if it is missing or wrong."""
         if not isinstance(value, str):
             self.wrong(at, f"no {at[-1]}" if value is None else repr(value), f"{at[-1]}, {units.EXAMPLES[unit]}, as a text")
             return None
@@ -65,7 +65,7 @@ class Page:
 
 
 def load(text: str, file: str) -> Page:
-    """The page of a TOML text; `file` is what mistakes name. Raises InputErrors with every syntax error."""
+    """Parse a TOML text; `file` is the name in mistakes. Raises InputErrors with every syntax error."""
     values, places, errors = parse_toml(text)
     if errors:
         raise InputErrors(

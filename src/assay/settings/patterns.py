@@ -1,7 +1,7 @@
-"""Which records an operation of the engine `bulk` moves, in which order: the operations there are, and what they are told.
+"""Access patterns of the engine `bulk`: its operations, the records they access and in which order.
 
-`OPERATIONS` maps the name of each operation, as the knob `operations` has it, to its `Pattern`. `random_mix` has two operations
-in its results, `random_read` and `random_write`; `done_as` names them.
+`OPERATIONS` maps the name of each operation, as in the knob `operations`, to its `Pattern`. The results of `random_mix` have two
+operations, `random_read` and `random_write`; `result_operations` returns them.
 """
 
 from __future__ import annotations
@@ -12,33 +12,35 @@ from types import MappingProxyType
 
 from assay.catalogue import Unit
 from assay.records import Direction
-from assay.settings.knobs import Values, choice, fraction, in_bytes, integer, names, quantity, share, text, told
+from assay.settings.knobs import Values, choice, fraction, in_bytes, integer, messages, names, quantity, share, text
 
 STDIO = "stdio_"
-"""Operations whose names begin so go through the buffer of C stdio."""
+"""Prefix of operations that use the buffer of C stdio."""
 MIX = "random_mix"
 USUAL_STRIDE = 17
-"""Records from one to the next of a stride where nothing else is said, as with iozone."""
+"""Default stride in records, as in iozone."""
 
 PATTERN = (
-    choice("order", "random operations: any record each time, or every record once a pass", "uniform", "permutation"),
-    quantity("stride", "stride_read: bytes from record to record, in whole records; 17 of them", Unit.BYTES),
+    choice(
+        "order", "random operations: uniform (any record) or permutation (every record once a pass)", "uniform", "permutation"
+    ),
+    quantity("stride", "stride_read: bytes from record to record, a multiple of record_size; 17 records", Unit.BYTES),
     share("read_share", "random_mix: share of reads"),
 )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Pattern:
-    """What an operation is to the engine, and what it does to the file."""
+    """An operation: its name in the engine, and its effect on the file."""
 
     engine: str
     reads: bool = False
     writes: bool = False
     random: bool = False
     fills: bool = False
-    """It may make the file, and writes every record of it once."""
+    """It may create the file, and writes every record once."""
     keeps: bool = False
-    """It needs what it moves to be in the file already."""
+    """It needs the file's content to exist already."""
 
 
 OPERATIONS: Mapping[str, Pattern] = MappingProxyType(
@@ -61,33 +63,36 @@ OPERATIONS: Mapping[str, Pattern] = MappingProxyType(
 )
 
 
-def done_as(name: str) -> Mapping[str, Direction]:
-    """What an operation is called in the results, with the way its bytes go: itself, or the two halves of a mix."""
+def result_operations(name: str) -> Mapping[str, Direction]:
+    """Return the operation names in the results with their directions: the operation, or the two parts of a mix."""
     if name == MIX:
         return {"random_read": Direction.READ, "random_write": Direction.WRITE}
     return {name: Direction.WRITE if OPERATIONS[name].writes else Direction.READ}
 
 
 def pattern_setting(values: Values, name: str) -> dict[str, object]:
-    """What the engine is told of the order of the records of one operation."""
+    """Return the engine's access pattern settings of one operation."""
     pattern = OPERATIONS[name]
-    told_of = {"operation": pattern.engine, "name": next(iter(done_as(name)))}
+    setting = {"operation": pattern.engine, "name": next(iter(result_operations(name)))}
     if pattern.random:
-        told_of["order"] = text(values, "order")
+        setting["order"] = text(values, "order")
     if name == MIX:
-        return {**told_of, "write_name": "random_write", "read_share": fraction(values, "read_share")}
+        return {**setting, "write_name": "random_write", "read_share": fraction(values, "read_share")}
     if pattern.engine == "stride_read":
-        return {**told_of, "stride": integer(values, "stride", USUAL_STRIDE * integer(values, "record_size"))}
-    return dict(told_of)
+        return {**setting, "stride": integer(values, "stride", USUAL_STRIDE * integer(values, "record_size"))}
+    return dict(setting)
 
 
 def pattern_mistakes(values: Values) -> tuple[str, ...]:
-    """Operations that cannot be in one workload, and orders that none of them has."""
+    """Return mistakes: operations that exclude each other, and knobs that no operation uses."""
     chosen = names(values, "operations")
     mistakes = (
         (not chosen, "found no operations; expected at least one"),
-        (len(set(chosen)) < len(chosen), f"found operations {', '.join(chosen)}; expected each at most once (rewrite, reread)"),
-        *((MIX in chosen and half in chosen, _twice(half)) for half in done_as(MIX)),
+        (
+            len(set(chosen)) < len(chosen),
+            f"found operations {', '.join(chosen)}; expected each at most once (use rewrite, reread)",
+        ),
+        *((MIX in chosen and half in chosen, _twice(half)) for half in result_operations(MIX)),
         (MIX in chosen and values.get("read_share") is None, 'found random_mix without read_share; expected one such as "67 %"'),
         (MIX not in chosen and values.get("read_share") is not None, "found read_share without random_mix; expected none"),
         (
@@ -95,11 +100,11 @@ def pattern_mistakes(values: Values) -> tuple[str, ...]:
             "found order permutation without a random operation; expected uniform",
         ),
     )
-    return (*told(mistakes), *_stride_mistakes(values, chosen))
+    return (*messages(mistakes), *_stride_mistakes(values, chosen))
 
 
 def _twice(half: str) -> str:
-    return f"found {half} beside random_mix, which has an operation of that name; expected another workload for one of them"
+    return f"found {half} and random_mix, which also reports {half}; expected separate workloads"
 
 
 def _stride_mistakes(values: Values, chosen: Sequence[str]) -> tuple[str, ...]:
@@ -116,4 +121,4 @@ def _stride_mistakes(values: Values, chosen: Sequence[str]) -> tuple[str, ...]:
         ),
         (size and stride >= size, f"found stride {in_bytes(stride)}; expected less than size ({in_bytes(size)})"),
     )
-    return told(mistakes)
+    return messages(mistakes)

@@ -1,4 +1,4 @@
-"""Profiles of workloads: requests of several sizes by their shares, some at random and some one after the other.
+"""Profiles of workloads: requests of several sizes by their shares, random and sequential.
 
 title = "File server"
 source = "where the pattern was published, or how it was found"
@@ -28,23 +28,23 @@ from assay.settings.page import Page, Where
 from assay.units import Unit
 
 SHIPPED = Path(__file__).parent.parent / "profiles"
-"""Where the profiles are that come with the laboratory, one file each; the file's stem is the name."""
+"""Directory of the shipped profiles, one file each; the file's stem is the name."""
 SUFFIX = ".toml"
-"""What ends so is the path of a profile, anything else the name of one."""
+"""A name with this suffix is the path of a profile; any other is the name of a shipped profile."""
 SECTOR = 512
 MOST_BYTES = 1 << 30
 MOST_REQUESTS = 64
 MOST_DEPTH = 4096
-"""What the engine takes at most."""
+"""Limits of the engine."""
 WHOLE = 1_000_000
-"""All requests, in the parts that a share is rounded to: 0.0001 %."""
+"""Number of parts of all requests; one part is 0.0001 %, the precision of a share."""
 
 KEYS = ("title", "source", "read_share", "random_share", "depth", "think", "align", "requests")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """Requests of one size; of `WHOLE` requests so many are of it."""
+    """Requests of one size; `weight` of `WHOLE` requests have it."""
 
     bytes: int
     weight: int
@@ -52,7 +52,7 @@ class Request:
 
 @dataclass(frozen=True, kw_only=True)
 class Profile:
-    """What kind of requests there are, and where that was found."""
+    """A mix of requests, and the source of its numbers."""
 
     title: str
     source: str
@@ -83,7 +83,7 @@ class Profile:
 
     @property
     def setting(self) -> Mapping[str, object]:
-        """What the engine is told of the requests."""
+        """Engine settings of the requests."""
         return {
             "operation": "request_mix",
             "requests": tuple({"bytes": request.bytes, "weight": request.weight} for request in self.requests),
@@ -94,8 +94,8 @@ class Profile:
 
     @property
     def canonical(self) -> str:
-        """All that decides what is done, as JSON with sorted keys; title and source change nothing."""
-        told = {
+        """Everything that decides the load, as JSON with sorted keys; title and source do not."""
+        content = {
             "align": self.align,
             "depth": self.depth,
             "random_share": self.random_share,
@@ -103,7 +103,7 @@ class Profile:
             "requests": [[request.bytes, request.weight] for request in self.requests],
             "think_ns": self.think_ns,
         }
-        return json.dumps(told, sort_keys=True, separators=(",", ":"))
+        return json.dumps(content, sort_keys=True, separators=(",", ":"))
 
     @property
     def identity(self) -> str:
@@ -112,14 +112,14 @@ class Profile:
 
 
 def shipped() -> tuple[str, ...]:
-    """The names of the profiles that come with the laboratory, sorted."""
+    """Return the names of the shipped profiles, sorted."""
     return tuple(sorted(path.stem for path in SHIPPED.glob(f"*{SUFFIX}")))
 
 
 def read(name: str) -> Profile:
-    """The shipped profile of this name, or the one at a path that ends in `.toml` (from the current directory where relative).
+    """Read the shipped profile of this name, or the file at a path that ends in `.toml` (relative to the current directory).
 
-    Raises InputErrors with every mistake in it, or that there is none.
+    Raises InputErrors with every mistake in it, or if it cannot be read.
     """
     is_path = name.endswith(SUFFIX)
     if not is_path and name not in shipped():
@@ -138,7 +138,7 @@ def _none(name: str, found: str) -> InputErrors:
 
 
 def parse(text: str, file: str) -> Profile:
-    """The profile in a TOML text; `file` is what mistakes name. Raises InputErrors with every mistake in it."""
+    """Parse a profile; `file` is the name in mistakes. Raises InputErrors with every mistake in it."""
     sheet = page.load(text, file)
     values = sheet.values
     sheet.only((), values, KEYS)
@@ -148,7 +148,7 @@ def parse(text: str, file: str) -> Profile:
     align = _sectors(sheet, ("align",), values["align"]) if "align" in values else None
     depth = _depth(sheet, values.get("depth", 1))
     if depth > 1 and think:
-        sheet.wrong(("think",), f"think with depth {depth}", "one of them: who thinks has one request in flight")
+        sheet.wrong(("think",), f"think with depth {depth}", "one of them: a think time needs one request in flight")
     requests = _requests(sheet, values.get("requests"))
     sheet.refuse_if_wrong()
     return Profile(
@@ -171,7 +171,7 @@ def _share(sheet: Page, at: Where, value: object) -> float:
 
 
 def _sectors(sheet: Page, at: Where, value: object) -> int:
-    """Bytes in whole sectors; 0 where they are wrong."""
+    """Return bytes in whole sectors; 0 after a mistake."""
     size = sheet.quantity(at, value, Unit.BYTES)
     if size is not None and (size % SECTOR or not 0 < size <= MOST_BYTES):
         sheet.wrong(at, units.format(size, Unit.BYTES), f"a multiple of {SECTOR} B, at most 1 GiB")
@@ -187,7 +187,7 @@ def _depth(sheet: Page, value: object) -> int:
 
 
 def _requests(sheet: Page, rows: object) -> tuple[Request, ...]:
-    """The rows of the table; notes what is wrong with each and between them."""
+    """Return the rows of the table; note the mistakes in and between them."""
     at: Where = ("requests",)
     if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) for row in rows):
         sheet.wrong(at, "no requests" if rows is None else repr(rows), 'rows such as { bytes = "4 KiB", share = "100 %" }')

@@ -1,4 +1,4 @@
-"""Which part of which file each worker of the engine `bulk` uses: files of their own, or one that they share."""
+"""Regions of the engine `bulk`: the part of a file that each worker uses, in its own file or in a shared one."""
 
 from __future__ import annotations
 
@@ -7,59 +7,59 @@ from collections.abc import Mapping
 
 from assay.catalogue import Knob, KnobKind, Order, Unit
 from assay.records import EndpointKind
-from assay.settings.knobs import Values, choice, in_bytes, integer, names, number, quantity, switch, text, told
+from assay.settings.knobs import Values, choice, in_bytes, integer, messages, names, number, quantity, switch, text
 from assay.settings.patterns import OPERATIONS
 
 MIB = 1 << 20
 DEFAULT_SIZE = 64 * MIB
 MOST_RECORD = 1 << 30
 SECTOR = 512
-"""Direct I/O in less than this is refused by most file systems, but not by all."""
+"""Most file systems, but not all, refuse direct I/O of less."""
 
 REGION = (
     quantity("record_size", "bytes of one operation", Unit.BYTES, 64 << 10, (1, MOST_RECORD)),
-    quantity("size", "bytes of a file; 64 MiB, or all of an existing file", Unit.BYTES),
+    quantity("size", "bytes of a file; 64 MiB, or the whole of an existing file", Unit.BYTES),
     switch("split", "size is the total of all clients and workers"),
-    choice("sharing", "a file for each worker, or one file for all", "file-each", "one-file"),
+    choice("sharing", "one file for each worker, or one file for all", "file-each", "one-file"),
     choice(
         "layout",
-        "how one file is shared: a stretch each, record by record in turn, or dealt out",
+        "how workers share one file: a contiguous segment each, records in turn, or records at random",
         "segments",
         "interleaved",
         "random",
     ),
     number("workers", "threads of each client", 1, (1, 1024)),
-    Knob(name="file", kind=KnobKind.PATH, help="an existing file to read, and only that; relative: below the target's directory"),
-    switch("overwrite", "lay the files out first, so that writes are overwrites"),
+    Knob(name="file", kind=KnobKind.PATH, help="existing file to read, never written; relative to the target's directory"),
+    switch("overwrite", "create the files before the measurement, so that writes overwrite"),
 )
 
 
 def is_shared(values: Values) -> bool:
-    """Whether all workers use one file."""
+    """Return True if all workers use one file."""
     return text(values, "sharing") == "one-file" or values["file"] is not None
 
 
 def is_a_file(order: Order) -> bool:
-    """Whether the target gives all clients one file of ours instead of a directory."""
+    """Return True if the target gives all clients one file instead of a directory."""
     return order.endpoints[0].kind is EndpointKind.FILE
 
 
 def shared_path(order: Order) -> str:
-    """The one file of all workers, where they share one that is ours."""
+    """Return the file that all workers share, if Assay creates it."""
     address = order.endpoints[0].address
     return address if is_a_file(order) else f"{address}/{order.workload}.data"
 
 
 def existing(order: Order, values: Values) -> str | None:
-    """The existing file that is read, below the target's directory where its path is relative; None where the files are ours."""
+    """Return the existing file to read, relative to the target's directory; None if Assay creates the files."""
     return None if values["file"] is None else posixpath.join(order.endpoints[0].address, text(values, "file"))
 
 
 def region(order: Order, values: Values, layout: str, who: tuple[int, int]) -> Mapping[str, object]:
-    """The part of a file that one worker (of one client) uses, apart from all others.
+    """Return the part of a file that one worker of one client uses; parts do not overlap.
 
-    Size 0 = all that an existing file has. What is shared in another layout than segments is told to all as a whole, with the
-    number of the part: the engine takes one record in so many, or deals them out.
+    Size 0 = the whole of an existing file. In other layouts than segments every worker gets the whole region and the number of
+    its part; the engine then selects the records.
     """
     client, worker = who
     workers = integer(values, "workers")
@@ -82,21 +82,21 @@ def region(order: Order, values: Values, layout: str, who: tuple[int, int]) -> M
 
 
 def regions(order: Order, values: Values, layout: str, client: int) -> tuple[Mapping[str, object], ...]:
-    """The parts of all workers of one client."""
+    """Return the regions of all workers of one client."""
     return tuple(region(order, values, layout, (client, worker)) for worker in range(integer(values, "workers")))
 
 
 def paths(order: Order, values: Values) -> tuple[str, ...]:
-    """The files of all workers of all clients, each once."""
+    """Return the files of all workers of all clients, each once."""
     used = (one["path"] for client in range(len(order.endpoints)) for one in regions(order, values, "segments", client))
     return tuple(dict.fromkeys(str(path) for path in used))
 
 
 def layout_record(values: Values) -> int:
-    """Bytes of one write of the layout: about 1 MiB.
+    """Return the bytes of one write of the layout: about 1 MiB.
 
-    With direct I/O an odd number of records (one, where they are no whole sectors): what the file system refuses of those is
-    then refused of it too, before anything is written. Where records are to be like others, one, so that their shares are met.
+    With direct I/O an odd number of records (one record, if it is not a multiple of the sector): the file system then refuses the
+    layout too, before anything is written. With duplicates or zeros one record, so that the shares are exact.
     """
     record = integer(values, "record_size")
     if values.get("duplicates") or values.get("zeros") or (values["direct"] and record % SECTOR):
@@ -105,28 +105,28 @@ def layout_record(values: Values) -> int:
 
 
 def files(values: Values, clients: int) -> int:
-    """How many files of `size` bytes there are together."""
+    """Return the number of files of `size` bytes."""
     return 1 if values["split"] or text(values, "sharing") == "one-file" else integer(values, "workers") * clients
 
 
 def region_mistakes(values: Values) -> tuple[str, ...]:
-    """Sizes that do not fit, and writes to what is not ours."""
+    """Return mistakes: sizes that do not fit, and writes to an existing file."""
     own, layout = values["file"] is None, text(values, "layout")
     size, record = integer(values, "size", DEFAULT_SIZE), integer(values, "record_size")
     writes = [name for name in names(values, "operations") if OPERATIONS[name].writes]
     least = record * (integer(values, "workers") if is_shared(values) or values["split"] else 1)
     is_sized = own or values["size"] is not None
     mistakes = (
-        (not own and writes, f"found {', '.join(writes)} on an existing file; expected reads only: it is never written"),
+        (not own and writes, f"found {', '.join(writes)} on an existing file; expected reads only: Assay never writes it"),
         (not own and values["overwrite"], "found overwrite with an existing file; expected one of them"),
         (is_sized and size % record, f"found size {in_bytes(size)}; expected a multiple of record_size ({in_bytes(record)})"),
         (
             is_sized and size < least,
-            f"found size {in_bytes(size)}; expected at least {in_bytes(least)}, a record for each worker",
+            f"found size {in_bytes(size)}; expected at least {in_bytes(least)}, one record for each worker",
         ),
         (
             layout != "segments" and not is_shared(values),
             f"found layout {layout} with a file for each worker; expected sharing one-file, or an existing file",
         ),
     )
-    return told(mistakes)
+    return messages(mistakes)

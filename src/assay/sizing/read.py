@@ -9,9 +9,8 @@ from fractions import Fraction
 from pathlib import Path as FilePath
 
 from assay.errors import UsageError
-from assay.sizing.chain import Chain, Layout, Load, Measured, Part, Price, Upgrade
-from assay.sizing.limits import LEAST_DISKS
-from assay.sizing.speeds import Speed, speed
+from assay.sizing.chain import Chain, Layout, Load, Measured, Part, Price, Speed, Upgrade, speed_of
+from assay.sizing.sized import LEAST_DISKS
 from assay.toml_document import Document, Path, Point, load, one_of, shown
 from assay.units import EXAMPLES, Refusal, Unit, attempt
 
@@ -151,7 +150,7 @@ class Reader:
         if told is None:
             self.document.wrong(path, "no speed", 'speed = "2 x 2GFC", "6 x SATA 7200" or "95 MB/s"', Point.KEY)
             return None
-        found = speed(told) if isinstance(told, str) else Refusal(found=shown(told), expected="a text")
+        found = speed_of(told) if isinstance(told, str) else Refusal(found=shown(told), expected="a text")
         if isinstance(found, Refusal):
             self.document.wrong((*path, "speed"), found.found, found.expected)
             return None

@@ -5,10 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from assay.sizing.chain import Layout, Measured, Price
-from assay.sizing.limits import Limit
-from assay.sizing.sized import Buying, Sized, Stage, bytes_of, ops_of
-from assay.sizing.speeds import Speed
+from assay.sizing.chain import Layout, Measured, Price, Speed
+from assay.sizing.sized import Buying, Limit, Sized, Stage, bytes_of, ops_of
 from assay.units import Unit, human
 
 PART_HEAD = ("part", "speed", "read", "write", "random reads", "random writes", "measured", "used")

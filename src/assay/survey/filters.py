@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,8 +12,13 @@ from os import stat_result
 
 from assay import units
 from assay.survey import bands
-from assay.survey.names import shown
 from assay.units import Unit
+
+
+def printable(path: str) -> str:
+    """A path with escapes for bytes that are no UTF-8 and for control characters, which could steer a terminal."""
+    text = os.fsencode(path).decode(errors="backslashreplace")
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
 
 
 class Clock(StrEnum):
@@ -81,8 +87,8 @@ def said(words: Words) -> tuple[str, ...]:
     """The filters in words, as they stand on the command line."""
     single = (("--newer", words.newer), ("--older", words.older), ("--least", words.least), ("--most", words.most))
     return (
-        *(f"--owner {shown(name)}" for name in words.owners),
-        *(f"--pattern {shown(glob)}" for glob in words.patterns),
+        *(f"--owner {printable(name)}" for name in words.owners),
+        *(f"--pattern {printable(glob)}" for glob in words.patterns),
         *(f"{option} {text}" for option, text in single if text is not None),
     )
 

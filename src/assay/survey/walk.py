@@ -8,12 +8,74 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
-from assay.survey.mounts import KERNEL, Mount
-from assay.survey.names import shown
+from assay.survey.filters import printable
 from assay.survey.result import MOST_TOLD, Trouble, Walked
+
+MOUNTINFO = Path("/proc/self/mountinfo")
+
+KERNEL_FILESYSTEMS = frozenset(
+    {"autofs", "binfmt_misc", "bpf", "cgroup", "cgroup2", "configfs", "debugfs", "devpts", "devtmpfs", "efivarfs", "fusectl"}
+    | {"hugetlbfs", "mqueue", "nsfs", "proc", "pstore", "rpc_pipefs", "securityfs", "selinuxfs", "sysfs", "tracefs"}
+)
+"""File systems that show the kernel's state and store no files."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mount:
+    """What is mounted at one place, the last one where several are."""
+
+    filesystem: str
+    options: frozenset[str]
+
+
+def mount_table() -> Mapping[str, Mount]:
+    """Path -> what is mounted there; empty where the kernel has no such table."""
+    try:
+        return parsed_mounts(os.fsdecode(MOUNTINFO.read_bytes()))
+    except OSError:
+        return {}
+
+
+def parsed_mounts(text: str) -> Mapping[str, Mount]:
+    """The table of proc(5): mount point and options are its fields 5 and 6, the type follows the lone dash."""
+    found: dict[str, Mount] = {}
+    for line in text.splitlines():
+        before, dash, after = line.partition(" - ")
+        fields = before.split(" ")
+        if dash and len(fields) >= 6:
+            found[_plain(fields[4])] = Mount(filesystem=after.split(" ")[0], options=frozenset(fields[5].split(",")))
+    return found
+
+
+def _plain(field: str) -> str:
+    r"""A path without its escapes: a space stands as `\040`."""
+    return re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), field)
+
+
+def mount_of(path: str, mounts: Mapping[str, Mount]) -> Mount | None:
+    """The mount that holds this real path."""
+    while path not in mounts:
+        if path in ("/", ""):
+            return None
+        path = path.rpartition("/")[0] or "/"
+    return mounts[path]
+
+
+def coarse_access_times(held: Iterable[Mount | None]) -> tuple[str, ...]:
+    """What the mounts that hold the trees do to access times (mount(8)): why an age since the last access can be wrong."""
+    options = [one.options for one in held if one is not None]
+    reasons = []
+    if any("noatime" in one for one in options):
+        reasons.append("mounted noatime: a file that is read keeps its access time, so it seems older than it is")
+    if any("relatime" in one for one in options):
+        reasons.append("mounted relatime: access times are up to a day late")
+    return tuple(reasons)
+
 
 See = Callable[[str, str, os.stat_result], object]
 """Takes a directory's path, a name in it and its status."""
@@ -77,7 +139,7 @@ def begin(directories: Sequence[str]) -> tuple[dict[str, Inode], tuple[str, ...]
         try:
             descriptor, _ = _open(path, None)
         except OSError as error:
-            wrong.append(f"found {shown(path)!r}: {_why(path, error)}; expected a directory that can be read")
+            wrong.append(f"found {printable(path)!r}: {_why(path, error)}; expected a directory that can be read")
             continue
         status = os.fstat(descriptor)
         os.close(descriptor)
@@ -117,9 +179,9 @@ class Walk:
             others=log.others,
             vanished=log.vanished,
             unread=log.unread,
-            first_unread=tuple(Trouble(path=shown(one.path), reason=one.reason) for one in log.first_unread),
+            first_unread=tuple(Trouble(path=printable(one.path), reason=one.reason) for one in log.first_unread),
             elsewhere=log.elsewhere,
-            first_elsewhere=tuple(shown(one) for one in log.first_elsewhere),
+            first_elsewhere=tuple(printable(one) for one in log.first_elsewhere),
             touched=log.touched,
         )
 
@@ -141,7 +203,7 @@ class Walk:
         """Into a subdirectory, unless something is mounted there; that is known without touching it."""
         mount = self.mounts.get("/".join([real, *(one.name for one in way[1:]), name])) if self.mounts else None
         path = "/".join([*(one.name for one in way), name])
-        if mount is not None and (not self.cross or mount.filesystem in KERNEL):
+        if mount is not None and (not self.cross or mount.filesystem in KERNEL_FILESYSTEMS):
             self.log.leave_out(path)
             return
         self._enter(way, name, path)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from assay.measures import percent
-from assay.survey import bands, population
+from assay.survey import bands, size_distribution
 from assay.survey.filters import Clock
 from assay.survey.result import MOST_TOLD, Group, Survey
 from assay.units import Unit, human
@@ -18,12 +18,12 @@ NOTABLE_NS = bands.AGES["year"]
 
 def answer(survey: Survey) -> str:
     """What a second tier would hold: what the filters keep, or without any what was left alone for a year or more."""
-    tree = survey.population.tree
+    tree = survey.distribution.tree
     if not tree.files:
         return f"Found no regular file below {', '.join(survey.directories)}."
     if survey.filters:
         what = f"what `{' '.join(survey.filters)}` keeps"
-        return _would_hold(what, survey.population.kept, tree)
+        return _would_hold(what, survey.distribution.kept, tree)
     reached = _notable(survey)
     done = DONE[survey.clock]
     if reached is None:
@@ -50,7 +50,7 @@ def held(group: Group) -> str:
 
 def _notable(survey: Survey) -> tuple[int, Group] | None:
     """A year, or the longest end of a band that a file has reached, with all files so old."""
-    reached = zip(survey.age_bands, population.reaching(survey.population.ages), strict=True)
+    reached = zip(survey.age_bands, size_distribution.reaching(survey.distribution.ages), strict=True)
     fitting = [(band.least_ns, group) for band, group in reached if 0 < band.least_ns <= NOTABLE_NS and group.files]
     return fitting[-1] if fitting else None
 
@@ -68,11 +68,11 @@ def age_rows(survey: Survey) -> tuple[tuple[str, ...], ...]:
 
     Bands older than every file are left out.
     """
-    kept = survey.population.kept
-    reaching = population.reaching(survey.population.ages)
+    kept = survey.distribution.kept
+    reaching = size_distribution.reaching(survey.distribution.ages)
     return tuple(
         (*_row(band.label, group, kept), share(older.bytes, kept.bytes))
-        for band, group, older in zip(survey.age_bands, survey.population.ages, reaching, strict=True)
+        for band, group, older in zip(survey.age_bands, survey.distribution.ages, reaching, strict=True)
         if older.files
     )
 
@@ -85,11 +85,11 @@ def size_rows(survey: Survey) -> tuple[tuple[str, ...], ...]:
 
     Bands larger than every file are left out.
     """
-    kept = survey.population.kept
-    reaching = population.reaching(survey.population.sizes)
+    kept = survey.distribution.kept
+    reaching = size_distribution.reaching(survey.distribution.sizes)
     return tuple(
         (*_row(band.label, group, kept), human(group.allocated_bytes, Unit.BYTES))
-        for band, group, larger in zip(survey.size_bands, survey.population.sizes, reaching, strict=True)
+        for band, group, larger in zip(survey.size_bands, survey.distribution.sizes, reaching, strict=True)
         if larger.files
     )
 
@@ -117,8 +117,8 @@ def counted(number: int, noun: str) -> str:
 
 def total(survey: Survey) -> str:
     """What there is in all, as it seems and as it is stored."""
-    tree, walked = survey.population.tree, survey.walked
-    kept = f", of which {held(survey.population.kept)} are kept" if survey.filters else ""
+    tree, walked = survey.distribution.tree, survey.walked
+    kept = f", of which {held(survey.distribution.kept)} are kept" if survey.filters else ""
     others = f"; {walked.others:,} symbolic links, sockets and devices" if walked.others else ""
     return f"In all {held(tree)} ({_allocated(tree)}){kept}, in {counted(walked.directories, 'directory')}{others}."
 
@@ -151,7 +151,7 @@ def _more(number: int) -> str:
 
 
 def _doubts(survey: Survey) -> Iterator[str]:
-    found = survey.population
+    found = survey.distribution
     for reason in survey.coarse:
         yield f"Ages are doubtful: {reason}."
     if found.later_files:

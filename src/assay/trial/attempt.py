@@ -181,7 +181,7 @@ def _facts(attempt: Attempt, site: _Site, loads: tuple[_Load, ...], when: When) 
 
 
 def _programs(attempt: Attempt, site: _Site, loads: tuple[_Load, ...]) -> Iterator[Fact]:
-    """Which file each foreign command is, and what is in the files that knobs name, before they can have changed."""
+    """Which file each external command is, and what is in the files that knobs name, before they can have changed."""
     for load in loads:
         matters = programs.fact_class(load.spec, attempt.trial.levels)
         for key, value in programs.programs(attempt.host, load.workload, load.spec, site.endpoints[0]):

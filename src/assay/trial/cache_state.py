@@ -1,7 +1,7 @@
 """Puts the caches into the state that a phase asks for, and proves by cachestat(2) which state they are in.
 
-Cold: the pages of the data files, and of the image files below, are given back; where that does not do, the target chills
-itself. Warm: the files are read in. As-left: nothing is touched. The proof is taken in every case.
+Cold: the pages of the data files, and of the image files below, are given back; where that does not do, the target does it
+itself. Warm: the files are read in. Unchanged: nothing is touched. The proof is taken in every case.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from assay.catalogue import Host, Syscalls, Target
 from assay.errors import AssayError
-from assay.machine import cold
+from assay.machine import files
 from assay.machine.stack import mount_of
 from assay.records import CacheState, PhasePlan, Place
 from assay.trial import trees
@@ -37,7 +37,7 @@ def establish(host: Host, target: Target, place: Place, plan: PhasePlan) -> Proo
     """Make the caches as the phase asks and look. Raises TrialError where reading the files in fails."""
     refusal = None
     if plan.cache is CacheState.COLD:
-        refusal = _chill(host, target, place, plan)
+        refusal = _drop_caches(host, target, place, plan)
     elif plan.cache is CacheState.WARM:
         _read_in(host, plan.data_files)
     return look(host, place, plan, refusal)
@@ -76,7 +76,7 @@ def _state(share: float | None, below: float | None) -> CacheState | None:
     return CacheState.COLD if share <= COLD_SHARE and below is not None and below <= COLD_SHARE else None
 
 
-def _chill(host: Host, target: Target, place: Place, plan: PhasePlan) -> str | None:
+def _drop_caches(host: Host, target: Target, place: Place, plan: PhasePlan) -> str | None:
     """Give the pages of the files back; the target is asked where there are no files or some pages stay.
 
     The data files of a tree are some of its files only: there the target is always asked, and a tree that is not in its own place
@@ -88,9 +88,9 @@ def _chill(host: Host, target: Target, place: Place, plan: PhasePlan) -> str | N
         return None
     try:
         if plan.tree is not None and not trees.is_below(host.real_path(plan.tree), place.address):
-            cold.drop_files(host, plan.tree, mount_of(host, plan.tree).filesystem)
+            files.drop_files(host, plan.tree, mount_of(host, plan.tree).filesystem)
         else:
-            target.chill(host, place)
+            target.drop_caches(host, place)
     except AssayError as error:
         return str(error)
     return None

@@ -34,7 +34,7 @@ PROCESS_SOURCE = "engine:/proc/self/io"
 DIRTIED_SOURCE = "engine:/proc/self/io (dirtied)"
 """write_bytes is charged when a page is made dirty, not when it is written (AUDIT.md, 0.3): no proof of durability."""
 KEPT_CHARACTERS = 64 << 10
-"""Of what a foreign command prints on each stream: tools print their results at the end."""
+"""Of what an external command prints on each stream: tools print their results at the end."""
 METRICS = {"count": "count", "bytes": "bytes", "busy_ns": "ns"}
 
 
@@ -112,7 +112,7 @@ def client_of(answer: Answer) -> Client:
 
 
 def printed(command: Mapping[str, Any] | None) -> Printed | None:
-    """What a foreign command printed, of each stream the end."""
+    """What an external command printed, of each stream the end."""
     if command is None:
         return None
     texts = (str(command["stdout"]), str(command["stderr"]))
@@ -155,7 +155,7 @@ def application_readings(answer: Answer) -> Iterator[Reading]:
     """L0: what the load generator says it did, by operation."""
     for one in client_of(answer).operations:
         if one.operation not in answer.plan.directions:
-            continue  # a foreign command as a whole: what it moved is for itself to say
+            continue  # an external command as a whole: what it moved is for itself to say
         yield Reading(
             phase=answer.phase,
             rung=Rung.APPLICATION,
@@ -207,13 +207,13 @@ def curves(answer: Answer) -> Iterator[Series]:
 
 
 def spread(answer: Answer, name: str, found: Mapping[str, Any]) -> Iterator[Series]:
-    """How many latencies fell into each band over time, cumulative; none of a phase that was too short for two looks."""
+    """Latencies that fell into each latency bucket over time, cumulative; none of a phase that was too short for two looks."""
     if len(found["at_ns"]) < 2:
         return
     at_ns = array("q", map(answer.at, found["at_ns"]))
     for place, upper_ns in enumerate(found["upper_ns"]):
         counts = [row[place] for row in found["count"]]
-        yield over_time(answer, (f"{name}.band_{upper_ns}_ns", "count"), at_ns, counts)
+        yield over_time(answer, (f"{name}.bucket_{upper_ns}_ns", "count"), at_ns, counts)
 
 
 def over_time(answer: Answer, what: tuple[str, str], at_ns: array[int], values: Sequence[float]) -> Series:

@@ -1,4 +1,4 @@
-"""What the clients' answers mean for the run: whether the phase did what was asked, and what a foreign tool reported. Pure."""
+"""What the clients' answers mean for the run: whether the phase did what was asked, and what an external tool reported. Pure."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _reason(error: Mapping[str, Any]) -> str:
 
 
 def reported(workload: Workload, knobs: Mapping[str, Value], results: Mapping[int, Mapping[str, Any]]) -> dict[str, float]:
-    """OPERATION.FIGURE -> value that a foreign command reported, over all clients; empty for the own engines.
+    """OPERATION.FIGURE -> value that an external command reported, over all clients; empty for the own engines.
 
     Rates, counts and bytes are added up; of latencies and times the largest counts. Raises EvidenceError.
     """

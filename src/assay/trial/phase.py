@@ -35,7 +35,7 @@ from assay.trial.progress import Stopper, in_turn, teller
 from assay.trial.rendezvous import State
 from assay.trial.steady import CELLS, Watch
 
-QUIET_WINDOW_NS = 250_000_000
+IDLE_BASELINE_NS = 250_000_000
 """From the first edge to the second: the rate at which others used the devices is taken from it."""
 INTERVAL_NS = 100_000_000
 """Checkpoints and progress of the engines."""
@@ -160,7 +160,7 @@ def _subject(bench: Bench, job: Job) -> Subject:
 
 
 def _arm(bench: Bench, job: Job, sampler: Sampler) -> None:
-    """Look, arm every client within the quiet window, look again. Raises TrialError where one cannot be armed."""
+    """Look, arm every client within the idle baseline, look again. Raises TrialError where one cannot be armed."""
     host, dialogue = bench.host, bench.dialogue
     _tell(bench, job, "arming")
     sampler.begin(bench.undo)
@@ -169,7 +169,7 @@ def _arm(bench: Bench, job: Job, sampler: Sampler) -> None:
     configs = [_config(job, client) for client in range(dialogue.rendezvous.count)]
     dialogue.obey(dialogue.rendezvous.arm(job.name, configs, _limit_ns(job), opened_ns))
     dialogue.drive(State.ARMED, State.ENDED)
-    time.sleep(max(0, opened_ns + QUIET_WINDOW_NS - host.monotonic_ns()) / 1e9)
+    time.sleep(max(0, opened_ns + IDLE_BASELINE_NS - host.monotonic_ns()) / 1e9)
     sampler.edge(Edge.ARMED)
     if dialogue.catch_up() is not State.ARMED:
         raise TrialError(f"phase {job.name} cannot be started: {'; '.join(dialogue.rendezvous.failures.values())}")

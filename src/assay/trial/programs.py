@@ -1,4 +1,4 @@
-"""What makes a run beside the experiment: Assay, the file that a foreign command is, the content of files that knobs name."""
+"""What makes a run beside the experiment: Assay, the file that an external command is, the content of files that knobs name."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from assay.records import Endpoint, FactClass, Value, WorkloadSpec
 
 DISTRIBUTION = "assay-lab"
 CHOOSES = ("argv", "env", "variables.")
-"""Knobs of a foreign command that decide which program it is."""
+"""Knobs of an external command that decide which program it is."""
 
 
 def versions() -> dict[str, str]:
@@ -27,7 +27,7 @@ def versions() -> dict[str, str]:
 
 
 def programs(host: Host, workload: Workload, spec: WorkloadSpec, endpoint: Endpoint) -> Iterator[tuple[str, str]]:
-    """`program.WORKLOAD` -> path and size of what a foreign command starts; nothing for an engine of our own.
+    """`program.WORKLOAD` -> path and size of what an external command starts; nothing for an engine of our own.
 
     The path is the one that its links lead to. The directory of the trial has another name in every trial and is left out.
     """

@@ -1,4 +1,4 @@
-"""What no file of a host tells of a prepared target: features of its file system, space, promises, the cards on the way to it.
+"""What no file of a host tells of a prepared target: features of its file system, space, semantics, the cards on the way to it.
 
 Asked once before each trial; what cannot have changed since the host started is asked once a boot.
 """
@@ -11,8 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from assay.catalogue import Host, Target
 from assay.errors import AssayError
-from assay.machine import facts as told
-from assay.machine import sources
+from assay.machine import host_facts
 from assay.machine.filesystems import FILESYSTEMS
 from assay.machine.stack import mount_of
 from assay.records import EndpointKind, Fact, FactClass, Place, When
@@ -30,18 +29,18 @@ Pairs = Iterator[tuple[str, str]]
 def facts(host: Host, target: Target, place: Place) -> Iterator[Fact]:
     """Everything that is asked, of the class performance but for the space that is free."""
     boot = _boot(host)
-    performance = [*features(host, place, boot), *promises(host, target, place), *cards(host, place, boot)]
+    performance = [*features(host, place, boot), *filesystem_semantics(host, target, place), *cards(host, place, boot)]
     noise = list(space(host, place))
     for fact_class, pairs in ((FactClass.PERFORMANCE, performance), (FactClass.NOISE, noise)):
         for key, value in pairs:
             yield Fact(host=host.name, when=When.BEFORE, key=key, value=value, fact_class=fact_class)
 
 
-def promises(host: Host, target: Target, place: Place) -> Pairs:
-    """What the file system promises, by trying; nothing of a target of others, or that is no directory of ours."""
+def filesystem_semantics(host: Host, target: Target, place: Place) -> Pairs:
+    """The semantics of the file system, by trying; nothing of a target of others, or that is no directory of ours."""
     if host.syscalls is not None and not target.read_only and place.kind is EndpointKind.DIRECTORY:
         with contextlib.suppress(OSError):
-            yield from ((f"semantics.{name}", found) for name, found in host.syscalls.promises(place.address).items())
+            yield from ((f"semantics.{name}", found) for name, found in host.syscalls.filesystem_semantics(place.address).items())
 
 
 def space(host: Host, place: Place) -> Pairs:
@@ -67,11 +66,11 @@ def cards(host: Host, place: Place, boot: str) -> Pairs:
     """Offloads, rings, coalescing, driver and firmware of every network card, where the target lies behind one."""
     with contextlib.suppress(AssayError, OSError):
         if place.kind is EndpointKind.DIRECTORY and mount_of(host, place.address).filesystem in ELSEWHERE:
-            for name in sources.interfaces(host):
+            for name in host_facts.interfaces(host):
                 texts = {key: _output(host, ("ethtool", switch, name)) for key, switch in SWITCHES.items()}
                 texts["driver"] = _once(host, boot, ("ethtool", "-i", name))
                 for key, text in texts.items():
-                    yield from ((f"network.{name}.{key}.{pair}", value) for pair, value in told.ethtool_pairs(text))
+                    yield from ((f"network.{name}.{key}.{pair}", value) for pair, value in host_facts.ethtool_pairs(text))
 
 
 def _boot(host: Host) -> str:

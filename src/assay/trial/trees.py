@@ -1,6 +1,6 @@
 """Which files of an existing tree stand for it: some of them, drawn by a seed, whose pages and extents are looked at.
 
-To look at every file of a tree would cost more than to read it. Where nothing is to be known beforehand (as-left) the tree is
+To look at every file of a tree would cost more than to read it. Where nothing is to be known beforehand (unchanged) the tree is
 not walked at all, for that would bring its names and inodes into memory.
 """
 
@@ -28,7 +28,7 @@ def settled(host: Host, place: Place, plan: PhasePlan, seed: int) -> PhasePlan:
     if plan.tree is None:
         return plan
     _refuse_elsewhere(host, place, plan.tree)
-    if plan.cache is CacheState.AS_LEFT:
+    if plan.cache is CacheState.UNCHANGED:
         return plan
     return replace(plan, data_files=drawn(files(host, plan.tree), seed))
 

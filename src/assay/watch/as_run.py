@@ -1,4 +1,4 @@
-"""What a watched foreign command amounts to: an experiment of one workload, a run with one phase, its evidence. Pure.
+"""What a watched external command amounts to: an experiment of one workload, a run with one phase, its evidence. Pure.
 
 Where the tool tells its figures, these are judged. Where it tells nothing, they are the bytes that were seen over the elapsed
 time: what its system calls moved, or what it made storage move where its calls are not counted (mmap, io_uring).
@@ -16,13 +16,16 @@ from assay.records import (
     ABSOLUTE,
     CacheState,
     Claim,
+    Client,
     Direction,
     Durability,
+    EngineCost,
     Experiment,
     Factor,
     HostClock,
     Measure,
     Observations,
+    OperationTotal,
     Outcome,
     Phase,
     Run,
@@ -31,15 +34,71 @@ from assay.records import (
     StopRule,
     TargetSpec,
     Tier,
+    TreeAccount,
     Trial,
     Value,
     Watched,
     WorkloadSpec,
 )
-from assay.watch.attribution import HOST, clients
-from assay.watch.calls import Part, in_turn
-from assay.watch.reports import Reported
-from assay.watch.transfer import PHASE, SIDES, are_counted, observed
+from assay.watch.invocations import Part, in_turn
+from assay.watch.reports import PHASE, SIDES, Reported, are_counted, observed
+
+HOST = "local"
+NOTHING_USED = EngineCost(
+    cpu_user_ns=0, cpu_system_ns=0, voluntary_switches=0, involuntary_switches=0, minor_faults=0, major_faults=0
+)
+"""The processor's time is known of the command as a whole: it stands with its first client."""
+
+
+def clients(watched: Watched, parts: Sequence[Part]) -> Iterator[Client]:
+    """Each of several calls that ran at the same time with what it says it moved; else the command as the one client."""
+    account = watched.account
+    whole = OperationTotal(
+        operation="command", count=1, bytes=0, errors=0, busy_ns=watched.elapsed_ns, first_ns=0, last_ns=watched.elapsed_ns
+    )
+    done = [tuple(totals(part)) for part in parts] or [(whole,)]
+    for index, operations in enumerate(done):
+        yield Client(
+            index=index,
+            host=HOST,
+            pid=0,
+            role="load",
+            workers=1,
+            armed_ns=0,
+            started_ns=0,
+            first_ns=min(total.first_ns for total in operations),
+            last_ns=max(total.last_ns for total in operations),
+            stopped_by="exit",
+            operations=operations,
+            cost=None if account is None else cost(account) if index == 0 else NOTHING_USED,
+        )
+
+
+def totals(part: Part) -> Iterator[OperationTotal]:
+    """What one call says of each operation, over its time."""
+    for operation in part.operations:
+        yield OperationTotal(
+            operation=operation,
+            count=round(part.values.get(f"{operation}.count", 1)),
+            bytes=round(part.values.get(f"{operation}.bytes", 0)),
+            errors=round(part.values.get(f"{operation}.errors", 0)),
+            busy_ns=part.length_ns,
+            first_ns=part.from_ns,
+            last_ns=part.to_ns,
+        )
+
+
+def cost(account: TreeAccount) -> EngineCost:
+    """What the command used of the processor."""
+    return EngineCost(
+        cpu_user_ns=account.cpu_user_ns,
+        cpu_system_ns=account.cpu_system_ns,
+        voluntary_switches=account.voluntary_switches,
+        involuntary_switches=account.involuntary_switches,
+        minor_faults=account.minor_faults,
+        major_faults=account.major_faults,
+    )
+
 
 WORKLOAD = "stat"
 OBSERVED = "observed"
@@ -54,8 +113,8 @@ FIGURES = ("bytes_per_s", "ops_per_s", "latency_mean_ns", "elapsed_ns", "bytes",
 
 
 @dataclass(frozen=True, kw_only=True)
-class Foreign:
-    """A foreign command in the records that every other workload is judged by."""
+class External:
+    """An external command in the records that every other workload is judged by."""
 
     experiment: Experiment
     run: Run
@@ -64,14 +123,14 @@ class Foreign:
     values: Mapping[str, float]
 
 
-def foreign(
+def external(
     watched: Watched,
     reported: Reported | None,
     claim: Claim | None = None,
     extents: Sequence[Series] = (),
     *,
     fed: bool = False,
-) -> Foreign:
+) -> External:
     """The records of one execution; without a claim reads are judged as the device's and writes as on stable media.
 
     `extents` is what files that came to be known by then are made of; `fed` a command with a pipe as standard input.
@@ -93,7 +152,7 @@ def foreign(
         phases=(phase,),
         error=ended(watched) or None,
     )
-    return Foreign(
+    return External(
         experiment=experiment, run=run, observations=evidence(watched, phase, extents), reported=reported, values=values
     )
 
@@ -180,7 +239,7 @@ def phase_of(watched: Watched, figures: tuple[Mapping[str, float], Mapping[str, 
         measured=True,
         operations=tuple(directions),
         directions=directions,
-        cache_asked=CacheState.AS_LEFT,
+        cache_asked=CacheState.UNCHANGED,
         cache_proved=None,
         cached_share_before=cached_share(watched),
         start_ns=0,

@@ -1,6 +1,6 @@
-"""The life of a foreign command, watched from before its exec to after the drain of what it wrote.
+"""The life of an external command, watched from before its exec to after the drain of what it wrote.
 
-It waits behind a gate through the quiet window; then its exec, its time, the end of its last process, and the aftermath: what is
+It waits behind a gate through the idle baseline; then its exec, its time, the end of its last process, and the aftermath: what is
 dirty, the flush of the written files. It stays where it is: in our control groups, our session, our terminal's foreground.
 """
 
@@ -19,11 +19,11 @@ from assay.hosts import spawn
 from assay.observing.sampler import Sampler, facts, roll_call
 from assay.records import Edge, Subject, Watched, When
 from assay.watch import files, filesystems, process_tree, traces
-from assay.watch import signals as forwarded
-from assay.watch.aftermath import settle
-from assay.watch.conclusion import concluded
-from assay.watch.output import Tee
-from assay.watch.request import PHASE, Ask, Life, Stage
+from assay.watch import relay as forwarded
+from assay.watch.conclusion import concluded, settle
+from assay.watch.relay import Tee
+from assay.watch.reports import PHASE
+from assay.watch.request import Ask, Life, Stage
 
 __all__ = ["KEPT_OBSERVERS", "OBSERVERS", "PHASE", "Ask", "watch"]
 

@@ -3,19 +3,138 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from assay.catalogue import Evidence
-from assay.evidence.snapshots import Origin
-from assay.observing.sampler import Seen
-from assay.records import Observations, Stream, TreeAccount, Watched
-from assay.watch import account as accounted
+from assay.catalogue import Evidence, Host, Observer
+from assay.evidence.snapshots import Origin, Points, counter
+from assay.frozen import dataclass
+from assay.hosts.exits import CUT_BYTES
+from assay.observing.sampler import Sampler, Seen
+from assay.records import Direction, Edge, Observations, Reading, Rung, Series, Stream, Subject, Touched, TreeAccount, Watched
 from assay.watch import files, process_tree
-from assay.watch.aftermath import Aftermath
-from assay.watch.request import PHASE, Life, Stage
+from assay.watch import files as touched
+from assay.watch.process_tree import SOURCE, Recorded
+from assay.watch.reports import PHASE
+from assay.watch.request import Life, Stage
+
+PAGE_BYTES = 4096
+"""The kernel counts whole pages: a byte at each end of a transfer may count for a page."""
+RECORDS_SOURCE = "tree:taskstats"
+OVER_TIME = ("read_bytes", "write_bytes", "cancelled_write_bytes")
+MOST_POINTS = 4096
+
+
+def account_readings(
+    origin: Origin, pid: int, account: TreeAccount, elapsed_ns: int, records: Recorded | None
+) -> Iterator[Reading]:
+    """What the tree asked for and what its own cache did not answer, from exec to the end of its last process.
+
+    `records` are the exit records where they had to stand in for accounts that nobody has; they do not count calls exactly.
+    """
+    cut = CUT_BYTES * records.tasks if records is not None else 0
+    wanted = (
+        (Rung.SYSCALL, Direction.READ, account.rchar, account.syscr, 0),
+        (Rung.SYSCALL, Direction.WRITE, account.wchar, account.syscw, 0),
+        (Rung.CLIENT_CACHE, Direction.READ, account.read_bytes, None, PAGE_BYTES),
+        (Rung.CLIENT_CACHE, Direction.WRITE, account.write_bytes, None, PAGE_BYTES),
+    )
+    for rung, direction, moved, calls, uncertainty in wanted:
+        yield Reading(
+            phase=origin.phase,
+            rung=rung,
+            source=SOURCE if records is None else RECORDS_SOURCE,
+            host=origin.host,
+            subject=f"pid:{pid}",
+            direction=direction,
+            bytes=moved,
+            operations=calls if records is None else None,
+            from_ns=0,
+            to_ns=elapsed_ns,
+            uncertainty_bytes=uncertainty + cut,
+        )
+
+
+def account_series(
+    origin: Origin, pid: int, account: TreeAccount, seen: tuple[int, Sequence[tuple[int, Mapping[str, int]]]]
+) -> Iterator[Series]:
+    """The tree's bytes over time: nothing at exec, the account at the end (ns), what was seen between (ns, counters)."""
+    elapsed_ns, points = seen
+    every = max(1, -(-len(points) // MOST_POINTS))
+    for metric in OVER_TIME:
+        between = [(at, found[metric]) for at, found in points[::every]]
+        whole = [(0, 0), *between, (elapsed_ns, getattr(account, metric))]
+        yield counter(origin, f"pid:{pid}", metric, "bytes", rising(whole))
+
+
+def rising(points: Points) -> Points:
+    """What a child moved is missing for a moment while its account goes to its parent: a counter that does not fall."""
+    last = points[-1][1]  # the whole account
+    highest = 0.0
+    found = []
+    for at, value in points:
+        highest = min(last, max(highest, value))
+        found.append((at, highest))
+    return found
+
+
+LATE_FILES = 64
+"""Of the files that were not known beforehand, so many are looked at by the observer of the page cache, large ones first."""
+LATE_AT_ONCE = 16
+"""As many as that observer looks at in one phase."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Aftermath:
+    """What was found and done between the end of the last process and the look after the drain."""
+
+    files: tuple[Touched, ...]
+    drain: touched.Drain | None
+    drained_bytes: int | None
+    late: tuple[Sampler, ...]
+    """What looked at the files that were not known beforehand."""
+
+    def evidence(self, phase: str, t0_ns: int) -> Iterator[Evidence]:
+        """What the late looks saw, without what those looks cost."""
+        for sampler in self.late:
+            yield sampler.seen(phase, t0_ns).evidence
+
+
+def settle(
+    host: Host, sampler: Sampler, was: Sequence[touched.Before], files: Mapping[str, bool], observers: Sequence[Observer]
+) -> Aftermath:
+    """Look, flush every written file, look again. `files` maps each touched path to whether it was written."""
+    found = touched.after(host, was, files)
+    late = tuple(Sampler(host, observers, Subject(paths=paths)) for paths in unknown(was, found))
+    written = [one.path for one in found if one.written]
+    _look((sampler, *late), Edge.LAST)
+    drain = touched.drain(written)
+    _look((sampler, *late), Edge.DRAINED)
+    return Aftermath(files=found, drain=drain, drained_bytes=_drained(host, found) if drain else None, late=late)
+
+
+def unknown(was: Sequence[touched.Before], found: Sequence[Touched]) -> Iterator[tuple[str, ...]]:
+    """The paths of which nobody knew before the exec, in groups that one observer can look at."""
+    known = {one.path for one in was if one.identity is not None}
+    paths = iter([one.path for one in found if one.path not in known and touched.regular(one.path)][:LATE_FILES])
+    while group := tuple(itertools.islice(paths, LATE_AT_ONCE)):
+        yield group
+
+
+def _look(samplers: Sequence[Sampler], edge: Edge) -> None:
+    for sampler in samplers:
+        sampler.edge(edge)
+
+
+def _drained(host: Host, found: Sequence[Touched]) -> int | None:
+    """Bytes that were dirty at the end and are not any more; None where that is not known of every written file."""
+    pairs = [(one.dirty_bytes, touched.dirty(host, one.path)) for one in found if one.written]
+    known = [(before, now) for before, now in pairs if before is not None and now is not None]
+    return sum(max(0, before - now) for before, now in known) if len(known) == len(pairs) else None
+
 
 MOST_RESULT_BYTES = 4 << 20
 """A larger file is no result of a tool: `dd if=data > copy` sends its data there."""
@@ -82,8 +201,8 @@ def account_evidence(stage: Stage, life: Life, account: TreeAccount) -> Evidence
     used = recorded if recorded is not None and process_tree.exceeds(stage.tree.io, recorded) else None
     points = [(at - life.t0_ns, found) for at, found in life.trail.points if life.t0_ns < at < life.ended_ns]
     return Evidence(
-        readings=tuple(accounted.readings(origin, life.pid, account, life.elapsed_ns, used)),
-        series=tuple(accounted.series(origin, life.pid, account, (life.elapsed_ns, points))),
+        readings=tuple(account_readings(origin, life.pid, account, life.elapsed_ns, used)),
+        series=tuple(account_series(origin, life.pid, account, (life.elapsed_ns, points))),
     )
 
 

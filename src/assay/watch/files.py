@@ -6,12 +6,14 @@ import os
 import posixpath
 import stat
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from array import array
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from assay.catalogue import CacheStat, Host
 from assay.frozen import dataclass
-from assay.records import Touched, TreeAccount
+from assay.records import Series, Touched, TreeAccount, Watched
+from assay.watch.reports import PHASE
 
 LONGEST_PATH = 4096
 MOST_NAMED = 1000
@@ -201,3 +203,40 @@ def _for_writing(number: int) -> bool:
     import fcntl
 
     return bool(fcntl.fcntl(number, fcntl.F_GETFL) & os.O_ACCMODE)
+
+
+EXTENTS = "extents"
+EXTENT_METRICS = ("hole_bytes", "unwritten_bytes", "file_bytes", "encoded_bytes")
+MOST_EXTENTS = 256
+LEAST_EXTENT_BYTES = 1 << 20
+"""Smaller files are libraries and settings."""
+
+
+def late_extents(host: Host, watched: Watched) -> tuple[Series, ...]:
+    """The extents of files that were read and that no observer looked at, the largest first."""
+    known = {one.subject for one in watched.observations.series if one.layer == EXTENTS}
+    wanted = [one for one in watched.files if not one.written and f"path:{one.path}" not in known]
+    wanted = [one for one in sorted(wanted, key=lambda one: -one.size_bytes) if one.size_bytes >= LEAST_EXTENT_BYTES]
+    return tuple(series for one in wanted[:MOST_EXTENTS] for series in extents_of(host, watched, one))
+
+
+def extents_of(host: Host, watched: Watched, file: Touched) -> Iterator[Series]:
+    """One file; nothing where the file system does not tell."""
+    if host.syscalls is None:
+        return
+    try:
+        found = host.syscalls.fiemap(file.path)
+    except OSError:
+        return
+    for metric in EXTENT_METRICS:
+        yield Series(
+            phase=PHASE,
+            source="page_cache:FIEMAP",
+            layer=EXTENTS,
+            host=host.name,
+            subject=f"path:{file.path}",
+            metric=metric,
+            unit="bytes",
+            at_ns=array("q", [watched.elapsed_ns]),
+            value=array("d", [float(getattr(found, metric))]),
+        )

@@ -1,4 +1,4 @@
-"""The file systems that a foreign command works on: a place for each, with the stack of devices below it."""
+"""The file systems that an external command works on: a place for each, with the stack of devices below it."""
 
 from __future__ import annotations
 

@@ -11,13 +11,116 @@ import contextlib
 import ctypes
 import os
 import resource
-from collections.abc import Iterable, Mapping
+import time
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from assay.records import TreeAccount
-from assay.watch import descendants
-from assay.watch.descendants import COUNTERS
+
+SIGCHLD_BIT = 1 << 16
+COUNTERS = ("rchar", "wchar", "syscr", "syscw", "read_bytes", "write_bytes", "cancelled_write_bytes")
+DEEPEST = 64
+PIECE_BYTES = 1 << 14
+
+
+def children(pid: int | str) -> tuple[int, ...]:
+    """The children of a process, living or zombies, by all its threads; empty where it is gone."""
+    found: list[int] = []
+    for thread in _names(f"/proc/{pid}/task"):
+        found += [int(word) for word in _text(f"/proc/{pid}/task/{thread}/children").split()]
+    return tuple(found)
+
+
+def below(pids: Iterable[int], depth: int = 0) -> Iterator[tuple[int, tuple[int, ...]]]:
+    """Each process with its children, parents first."""
+    for pid in pids:
+        found = children(pid)
+        yield pid, found
+        if found and depth < DEEPEST:
+            yield from below(found, depth + 1)
+
+
+def io_account(pid: int) -> dict[str, int] | None:
+    """The I/O account of a process with its waited-for children's; None where it is gone or closed to us."""
+    text = _text(f"/proc/{pid}/io")
+    return counters(text) if text else None
+
+
+def counters(text: str) -> dict[str, int]:
+    """The figures of /proc/PID/io by name."""
+    found = dict(line.split(": ") for line in text.splitlines())
+    return {name: int(found[name]) for name in COUNTERS}
+
+
+def parent(pid: int) -> int | None:
+    """The parent of a process; None where it is gone."""
+    text = _text(f"/proc/{pid}/stat")
+    return int(text.rpartition(")")[2].split()[1]) if text else None
+
+
+def is_zombie(pid: int) -> bool:
+    """Whether a process has ended and is not waited for yet, or is gone."""
+    text = _text(f"/proc/{pid}/stat")
+    return not text or text.rpartition(")")[2].split()[0] in ("Z", "X")
+
+
+def argv_of(pid: int) -> tuple[str, ...]:
+    """The words that a process was called with; empty where it is gone or has ended."""
+    return tuple(_text(f"/proc/{pid}/cmdline").split("\0")[:-1])
+
+
+def began_ns(pid: int) -> int | None:
+    """When a process began, in ns of CLOCK_MONOTONIC, to one tick (10 ms); None where it is gone."""
+    text = _text(f"/proc/{pid}/stat")
+    if not text:
+        return None
+    asleep_ns = time.clock_gettime_ns(time.CLOCK_BOOTTIME) - time.monotonic_ns()  # the kernel counts suspended time too
+    return int(text.rpartition(")")[2].split()[19]) * 10**9 // os.sysconf("SC_CLK_TCK") - asleep_ns
+
+
+def ignores_children(pid: int) -> bool:
+    """Whether a process ignores SIGCHLD, so that the kernel reaps its children and nobody gets their account."""
+    _, _, after = _text(f"/proc/{pid}/status").partition("SigIgn:")
+    return bool(after and int(after.split(maxsplit=1)[0], 16) & SIGCHLD_BIT)
+
+
+def open_files(pid: int) -> Iterator[tuple[str, bool]]:
+    """Each path that a process holds open, and whether for writing; none where it is closed to us."""
+    for name in _names(f"/proc/{pid}/fd"):
+        try:
+            path = os.readlink(f"/proc/{pid}/fd/{name}")  # noqa: PTH115 - many of them, often
+        except OSError:
+            continue
+        if path.startswith("/") and not path.startswith(("/dev/", "/proc/", "/sys/")):
+            yield path, _for_writing(f"/proc/{pid}/fdinfo/{name}")
+
+
+def _for_writing(path: str) -> bool:
+    _, _, after = _text(path).partition("flags:")
+    return bool(after and int(after.split(maxsplit=1)[0], 8) & os.O_ACCMODE)
+
+
+def _names(path: str) -> tuple[str, ...]:
+    try:
+        return tuple(os.listdir(path))  # noqa: PTH208 - many of them, often
+    except OSError:
+        return ()
+
+
+def _text(path: str) -> str:
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return ""
+    try:
+        # Such a file comes a page at a time, whatever is asked for.
+        return b"".join(iter(lambda: os.read(descriptor, PIECE_BYTES), b"")).decode("utf-8", "replace")
+    except OSError:
+        return ""
+    finally:
+        os.close(descriptor)
+
 
 PR_SET_CHILD_SUBREAPER = 36
 PR_GET_CHILD_SUBREAPER = 37
@@ -93,10 +196,10 @@ class Tree:
         """The account of a process with its waited-for children's; None where it is gone or closed to us."""
         if pid in self.held:
             try:
-                return descendants.counters(os.pread(self.held[pid], 4096, 0).decode())
+                return counters(os.pread(self.held[pid], 4096, 0).decode())
             except OSError:
                 os.close(self.held.pop(pid))
-        return descendants.io(pid)
+        return io_account(pid)
 
     def close(self) -> None:
         """Hold nothing open any more."""
@@ -106,7 +209,7 @@ class Tree:
 
     def others(self) -> tuple[int, ...]:
         """The processes of the tree whose parent we are now."""
-        return tuple(pid for pid in descendants.children("self") if pid not in self.before)
+        return tuple(pid for pid in children("self") if pid not in self.before)
 
     def collect(self) -> list[Ended]:
         """Read and reap every child that has ended by now."""
@@ -131,7 +234,7 @@ class Tree:
             return
         for name, value in self.own(pid, found).items():
             self.io[name] += value
-        if descendants.ignores_children(pid):
+        if ignores_children(pid):
             self.miss(REAPED_BY_KERNEL, pid)
 
     def own(self, pid: int, found: Mapping[str, int]) -> dict[str, int]:
@@ -146,7 +249,7 @@ class Tree:
     def so_far(self, roots: Iterable[int]) -> dict[str, int]:
         """The counters of all that ended and of all that live; parents are read first, so that no child is counted twice."""
         total = dict(self.io)
-        for pid, _ in descendants.below(roots):
+        for pid, _ in below(roots):
             for name, value in self.own(pid, self.io_of(pid) or {}).items():
                 total[name] += value
         return total

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from assay.catalogue import Host, Observer
 from assay.records import Place, Server
 from assay.watch import files
-from assay.watch.output import Tee
 from assay.watch.process_tree import Tree
+from assay.watch.relay import Tee
 from assay.watch.traces import Trail
 
-PHASE = "stat.command"
 QUIET_NS = 250_000_000
 LINGER_NS = 5_000_000_000
 

@@ -18,7 +18,7 @@ from assay.catalogue import Host
 from assay.hosts import exits
 from assay.hosts import opens as opened
 from assay.machine.stack import Mount, backing_file, mounts
-from assay.watch import descendants
+from assay.watch import process_tree
 from assay.watch.invocations import Meeting
 from assay.watch.process_tree import REAPED_BY_KERNEL, Recorded, Tree
 
@@ -230,10 +230,10 @@ class Trail:
         """Whether a process, living or ended, is of the tree: by its parents up to us or past us; None where one is gone."""
         chain: list[int] = []
         at, own = pid, os.getpid()
-        while at not in self._inside and at > 1 and at != own and len(chain) < descendants.DEEPEST:
+        while at not in self._inside and at > 1 and at != own and len(chain) < process_tree.DEEPEST:
             chain.append(at)
             ended = self._parents.get(at)
-            above = ended[0] if ended is not None else descendants.parent(at)
+            above = ended[0] if ended is not None else process_tree.parent(at)
             if above is None:
                 return None
             at = above
@@ -245,17 +245,17 @@ class Trail:
         self.points.append((time.monotonic_ns(), self.tree.so_far(self.tree.others())))
 
     def _look(self) -> None:
-        tree = dict(descendants.below(self.tree.others()))
+        tree = dict(process_tree.below(self.tree.others()))
         if os.geteuid() != 0:
             self.tree.let_go(self.tree.held.keys() - tree.keys())
             for pid in tree:
                 self.tree.hold(pid)
         for pid, found in tree.items():
-            if self.exits is None and found and descendants.ignores_children(pid):
+            if self.exits is None and found and process_tree.ignores_children(pid):
                 for child in found:
                     self.tree.miss(REAPED_BY_KERNEL, child)
             if self._looks_for_files():
-                for path, written in descendants.open_files(pid):
+                for path, written in process_tree.open_files(pid):
                     self.files[path] = self.files.get(path, False) or written
 
     def _spaced(self, look: Callable[[], None], least_s: float) -> int:

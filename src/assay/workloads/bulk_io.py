@@ -1,7 +1,7 @@
-"""Reads and writes records of files: in any order, by any path, buffered or direct, with or without the flush in the clock.
+"""Reads and writes records of files: sequential or random, buffered or direct, with or without flushes in the measured time.
 
-All times are those of the load engine (`docs/engine-protocol.md`, engine `bulk`). Each operation is a phase; data that no
-phase has written before is laid out first, unmeasured, written in full and flushed.
+All times are those of the load engine (`docs/engine-protocol.md`, engine `bulk`). Each operation is a phase. Data that no
+earlier phase has written are created first, in a phase that is not measured: written in full and flushed.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from assay.catalogue import PLACEMENT, Order, Unit, Workload
 from assay.records import CacheState, Direction, EndpointKind, PhasePlan, Value
-from assay.settings import data, flushes, load, paths, patterns, regions, steady
+from assay.settings import data, load, paths, patterns, regions
 from assay.settings.knobs import Values, choice, integer, names, number, quantity, resolved, text, texts
 from assay.settings.patterns import OPERATIONS
 
@@ -21,57 +21,57 @@ GUESS_BYTES_PER_S = 100e6
 GUESS_OPS_PER_S = 5e3
 
 KNOBS = (
-    texts("operations", "what is done, in order", ("write", "read"), tuple(OPERATIONS)),
+    texts("operations", "operations, in order", ("write", "read"), tuple(OPERATIONS)),
     *regions.REGION,
     *patterns.PATTERN,
     *paths.PATH,
-    *flushes.FLUSH,
+    *data.FLUSH,
     *data.DATA,
-    quantity("duration", "stop after this time instead of after the work", Unit.NANOSECONDS),
-    number("ops", "stop after so many operations of each worker"),
+    quantity("duration", "stop after this time instead of after all records", Unit.NANOSECONDS),
+    number("ops", "stop after this many operations of each worker"),
     *load.LOAD,
-    *steady.STEADY,
-    choice("cache", "state of the caches before reads", "as-left", "cold", "warm"),
+    *load.STEADY,
+    choice("cache", "state of the caches before reads", "unchanged", "cold", "warm"),
     *PLACEMENT,
 )
 
 
-def chosen(knobs: Mapping[str, Value]) -> tuple[str, ...]:
-    """The operations in the order in which they run."""
+def operation_sequence(knobs: Mapping[str, Value]) -> tuple[str, ...]:
+    """Return the operations in order."""
     return names(resolved(KNOBS, knobs), "operations")
 
 
 def operations(knobs: Mapping[str, Value]) -> Mapping[str, str]:
-    """Sequential operations are judged by bytes, random ones by operations a second, flushes by their latency."""
+    """Return the default figures: bytes/s for sequential operations, operations/s for random ones, latency for flushes."""
     values = resolved(KNOBS, knobs)
-    done = [called for name in chosen(knobs) for called in patterns.done_as(name)]
+    done = [called for name in operation_sequence(knobs) for called in patterns.result_operations(name)]
     figures = {called: "ops_per_s" if called.startswith("random") else "bytes_per_s" for called in done}
-    called_flushes = (flushes.flush_name(values, name) for name in chosen(knobs))
+    called_flushes = (data.flush_name(values, name) for name in operation_sequence(knobs))
     return figures | {flush: "latency_p99_ns" for flush in called_flushes if flush}
 
 
 def check(knobs: Mapping[str, Value]) -> tuple[str, ...]:
-    """Knobs that contradict each other."""
+    """Return the contradictions between the knobs."""
     values = resolved(KNOBS, knobs)
     return (
         *patterns.pattern_mistakes(values),
         *regions.region_mistakes(values),
         *paths.path_mistakes(values),
-        *flushes.flush_mistakes(values),
+        *data.flush_mistakes(values),
         *data.data_mistakes(values),
         *load.load_mistakes(values),
         *load.timed_mistakes(values),
-        *steady.steady_mistakes(values),
+        *load.steady_mistakes(values),
     )
 
 
 def does_all(values: Values) -> bool:
-    """Whether a phase moves every record once: nothing else ends it."""
+    """Return True if a phase accesses every record once: nothing else ends it."""
     return not integer(values, "duration") and not integer(values, "ops") and load.lasts_ns(values) is None
 
 
 def is_laid_out_first(values: Values) -> bool:
-    """Whether something is moved that must be in the file and that no phase before has written in full."""
+    """Return True if an operation needs data that no earlier phase writes in full."""
     all_of_it = does_all(values)
     decides = [name for name in names(values, "operations") if OPERATIONS[name].keeps or (OPERATIONS[name].fills and all_of_it)]
     is_needed = bool(decides) and OPERATIONS[decides[0]].keeps
@@ -79,16 +79,16 @@ def is_laid_out_first(values: Values) -> bool:
 
 
 def phases(order: Order) -> tuple[PhasePlan, ...]:
-    """One phase an operation, after the layout where one is needed."""
+    """Return one phase per operation, after the layout if one is needed."""
     values = resolved(KNOBS, order.knobs)
     first = (layout(order, values),) if is_laid_out_first(values) else ()
     return first + tuple(plan(order, values, name) for name in names(values, "operations"))
 
 
 def layout(order: Order, values: Values) -> PhasePlan:
-    """The phase that makes the files: in stretches, whatever is measured on them, in large records, flushed at the end."""
+    """Plan the phase that creates the files: sequentially, in large records, flushed at the end."""
     clients = range(len(order.endpoints))
-    told = {
+    shared = {
         "operation": "write",
         "name": LAYOUT,
         "record_size": regions.layout_record(values),
@@ -103,24 +103,24 @@ def layout(order: Order, values: Values) -> PhasePlan:
         operations=(LAYOUT, f"{LAYOUT}_flush"),
         directions={LAYOUT: Direction.WRITE, f"{LAYOUT}_flush": Direction.FLUSH},
         measured=False,
-        settings=tuple({**told, "regions": regions.regions(order, values, "segments", client)} for client in clients),
+        settings=tuple({**shared, "regions": regions.regions(order, values, "segments", client)} for client in clients),
         data_files=regions.paths(order, values),
         flush_in_clock=True,
     )
 
 
 def plan(order: Order, values: Values, name: str) -> PhasePlan:
-    """One measured phase of all clients."""
-    pattern, flush = OPERATIONS[name], flushes.flush_name(values, name)
-    done = patterns.done_as(name)
+    """Plan one measured phase of all clients."""
+    pattern, flush = OPERATIONS[name], data.flush_name(values, name)
+    done = patterns.result_operations(name)
     ends = integer(values, "duration") or load.lasts_ns(values)
-    durable = bool(flush) and flushes.is_durable(values)
+    durable = bool(flush) and data.is_durable(values)
     return PhasePlan(
         name=name,
         operations=(*done, *((flush,) if flush else ())),
-        directions={**done, **flushes.flush_directions(values, name)},
-        cache=CacheState(text(values, "cache")) if pattern.reads else CacheState.AS_LEFT,
-        stop=steady.stop_rule(values, is_timed=bool(ends)),
+        directions={**done, **data.flush_directions(values, name)},
+        cache=CacheState(text(values, "cache")) if pattern.reads else CacheState.UNCHANGED,
+        stop=load.stop_rule(values, is_timed=bool(ends)),
         settings=tuple(setting(order, values, name, client) for client in range(len(order.endpoints))),
         data_files=regions.paths(order, values),
         flush_in_clock=durable or (pattern.writes and text(values, "sync") == "dsync"),
@@ -128,7 +128,7 @@ def plan(order: Order, values: Values, name: str) -> PhasePlan:
 
 
 def setting(order: Order, values: Values, name: str, client: int) -> Mapping[str, object]:
-    """What the engine of one client is told."""
+    """Return the engine settings of one client."""
     shared = text(values, "layout")
     return {
         **patterns.pattern_setting(values, name),
@@ -136,7 +136,7 @@ def setting(order: Order, values: Values, name: str, client: int) -> Mapping[str
         "record_size": values["record_size"],
         "layout": shared,
         **paths.path_setting(values, name),
-        **flushes.flush_setting(values, name),
+        **data.flush_setting(values, name),
         "create": OPERATIONS[name].writes and not OPERATIONS[name].keeps,
         **data.data_setting(values, name, fills=does_all(values)),
         "ops": values["ops"],
@@ -146,21 +146,21 @@ def setting(order: Order, values: Values, name: str, client: int) -> Mapping[str
 
 
 def space(knobs: Mapping[str, Value]) -> int:
-    """Bytes of the files of all clients (`clients` among the knobs; 1 where it is not)."""
+    """Return the bytes of the files of all clients (`clients` among the knobs; default 1)."""
     values = resolved(KNOBS, knobs)
     each = integer(values, "size", regions.DEFAULT_SIZE)
     return 0 if values["file"] is not None else each * regions.files(values, integer(values, "clients", 1))
 
 
 def seconds(knobs: Mapping[str, Value]) -> float:
-    """A guess for a local disk: the time limit, or the work at 100 MB/s (5,000 random operations a second) or at its rate."""
+    """Estimate for a local disk: the time limit, or the work at 100 MB/s (5,000 random operations a second) or at its rate."""
     values, total = resolved(KNOBS, knobs), space(knobs)
     workers = integer(values, "workers") * integer(values, "clients", 1)
     ops = integer(values, "ops")
     count = ops * workers if ops else total // integer(values, "record_size")
     limit = (integer(values, "duration") or load.lasts_ns(values) or 0) / 1e9
     least, sequential = load.least_s(values, count, workers), total / GUESS_BYTES_PER_S
-    work = (count / GUESS_OPS_PER_S if OPERATIONS[name].random else sequential for name in chosen(knobs))
+    work = (count / GUESS_OPS_PER_S if OPERATIONS[name].random else sequential for name in operation_sequence(knobs))
     return 1.0 + sum(limit or max(least, guess) for guess in work) + is_laid_out_first(values) * sequential
 
 

@@ -1,119 +1,201 @@
 """Creates, flushes, lists, looks up, opens, renames, links and removes many small files or directories.
 
-All times are those of the load engine (`docs/engine-protocol.md`, engine `metadata`). Creating is one phase, in which flushes
-and lists are interleaved with it; every other operation is a phase of its own, in the order given.
+All times are those of the load engine (`docs/engine-protocol.md`, engine `metadata`). Creation is one phase, with flushes and
+lists between the creates. Every other operation is a phase of its own, in the given order. Objects that no operation creates
+are created first, in a phase that is not measured. A rename changes the names for all later phases. Links are removed before
+the objects, so that removing an object frees it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from math import sqrt
 from typing import cast
 
 from assay.catalogue import PLACEMENT, Knob, KnobKind, Order, Unit, Workload
 from assay.errors import InputErrors
 from assay.records import CacheState, Direction, EndpointKind, PhasePlan, StopRule, Value
-from assay.settings import objects, populations
-from assay.settings.knobs import choice, integer, names, number, quantity, resolved, text, texts, told
+from assay.settings import size_distributions
+from assay.settings.knobs import choice, integer, messages, names, number, quantity, resolved, text, texts
 from assay.settings.load import LOAD, lasts_ns, least_s, load_mistakes, load_setting
-from assay.settings.objects import LISTS, LOOKS, OPERATIONS, RENAMED, Step
+
+CREATES = ("create", "mkdir")
+REMOVES = ("unlink", "rmdir")
+LISTS = ("list", "readdir", "readdir_plus")
+LOOKUPS = (*LISTS, "stat", "open")
+"""Operations that only read metadata: the state of the caches decides what they measure."""
+COMPANIONS = ("fsync", "list")
+"""Operations that run between the creates, if there are creates."""
+OPERATIONS = (*CREATES, "fsync", *LISTS, "stat", "open", "setxattr", "rename", "link", "symlink", *REMOVES)
+
+CREATED, RENAMED = "o", "r"
+LINKS = {"link": "l", "symlink": "s"}
+"""First letters of the engine's names: of objects, of renamed objects, of links."""
 
 MOST_OBJECTS = 100_000_000
 MOST_DIRECTORIES = 100_000
 MOST_BYTES = 1 << 30
 BLOCK = 4096
 INODE = 1024
-"""More than any of ext4, xfs and btrfs uses for an inode, its directory entry and its share of the tables."""
+"""Upper bound for an inode, its directory entry and its share of the tables on ext4, xfs and btrfs."""
 GUESS_S = dict.fromkeys(OPERATIONS, 5e-5) | {"fsync": 2e-3, "rmdir": 1e-3}
 GUESS_LIST_S = {"list": 5e-7, "readdir": 5e-7, "readdir_plus": 3e-6}
 
 KNOBS = (
-    choice("object", "what is made", "file", "directory"),
+    choice("object", "kind of the objects", "file", "directory"),
     number("count", "objects of each worker of each client", 10_000, (1, MOST_OBJECTS)),
-    texts("operations", "what is done, in order", ("create", "list", "stat", "unlink"), OPERATIONS),
-    number("list_every", "list a directory after so many objects; 0: once, at the end", 0, (0, MOST_OBJECTS)),
+    texts("operations", "operations, in order", ("create", "list", "stat", "unlink"), OPERATIONS),
+    number("list_every", "list a directory after every this many objects; 0: once, at the end", 0, (0, MOST_OBJECTS)),
     quantity("file_bytes", "bytes written into each file", Unit.BYTES, 0, (0, MOST_BYTES)),
     Knob(
-        name="population",
+        name="size_distribution",
         kind=KnobKind.PATH,
-        help=f"sizes of files drawn as a survey found them: {', '.join(populations.shipped())}, or the path of a TOML file",
+        help=f"sizes of files as surveyed: {', '.join(size_distributions.shipped())}, or the path of a TOML file",
     ),
-    choice("directories", "a directory for each client, or one for all", "own", "shared"),
-    number("spread", "sub-directories that the objects of a worker go to in turn", 1, (1, MOST_DIRECTORIES)),
+    choice("directories", "one directory for each client, or one for all", "own", "shared"),
+    number("spread", "number of subdirectories, used in turn by each worker", 1, (1, MOST_DIRECTORIES)),
     number("workers", "threads of each client", 1, (1, 1024)),
-    choice("sharing", "a directory for each worker of a client, or one for all of them", "own", "shared"),
+    choice("sharing", "one directory for each worker of a client, or one for all of them", "own", "shared"),
     choice(
-        "cache", "state of the caches before stat, open, readdir, readdir_plus and a list of its own", "as-left", "cold", "warm"
+        "cache", "state of the caches before stat, open, readdir, readdir_plus and a list of its own", "unchanged", "cold", "warm"
     ),
     *LOAD,
     *PLACEMENT,
 )
 
 
-def chosen(knobs: Mapping[str, Value]) -> tuple[str, ...]:
-    """The operations in the order in which they are asked for."""
+@dataclass(frozen=True, kw_only=True)
+class Step:
+    """One phase: its operations, in order for each object, and the first letter of the names."""
+
+    name: str
+    operations: tuple[str, ...]
+    prefix: str = CREATED
+    measured: bool = True
+    on_links: bool = False
+    """True if the names are links, which are files whatever their target."""
+
+
+def maker(operations: tuple[str, ...]) -> str | None:
+    """Return the operation that creates the objects; None if the layout creates them."""
+    return next((name for name in operations if name in CREATES), None)
+
+
+def steps(operations: tuple[str, ...]) -> tuple[Step, ...]:
+    """Return the phases of a valid order of operations."""
+    made = maker(operations)
+    together = tuple(name for name in operations if name in (made, *COMPANIONS)) if made else ()
+    first = Step(name=made, operations=together) if made else Step(name="layout", operations=("create",), measured=False)
+    return (first, *_after(tuple(name for name in operations if name not in together)))
+
+
+def _after(operations: tuple[str, ...]) -> Iterator[Step]:
+    prefix = CREATED
+    for place, name in enumerate(operations):
+        if name in REMOVES:
+            for kind in (kind for kind in operations[:place] if kind in LINKS):
+                yield Step(name=f"remove_{kind}s", operations=("unlink",), prefix=LINKS[kind], measured=False, on_links=True)
+        yield Step(name=name, operations=(name,), prefix=prefix)
+        prefix = RENAMED if name == "rename" else prefix
+
+
+def measured_steps(operations: tuple[str, ...]) -> tuple[Step, ...]:
+    """Return the measured phases."""
+    return tuple(step for step in steps(operations) if step.measured)
+
+
+def order_mistakes(operations: tuple[str, ...], what: str) -> tuple[tuple[object, str], ...]:
+    """Return possible mistakes in an order of operations on each `file` or `directory`, with their conditions."""
+    made = [name for name in operations if name in CREATES]
+    removed = [name for name in operations if name in REMOVES]
+    before = operations[: operations.index(made[0])] if made else ()
+    after = operations[operations.index(removed[0]) + 1 :] if removed else ()
+    of_directories = [name for name in operations if name in ("mkdir", "rmdir")]
+    twice = len(set(operations)) < len(operations)
+    return (
+        (not operations, "found no operations; expected at least one"),
+        (twice, f"found operations {', '.join(operations)}; expected each at most once"),
+        ("fsync" in operations and not made, "found fsync without create; expected create or mkdir before it"),
+        (before, f"found {', '.join(before)} before {made[0] if made else ''}; expected {made[0] if made else ''} first"),
+        (len(set(made)) > 1, "found create with mkdir; expected one of them: both create the directories"),
+        (len(set(removed)) > 1, "found unlink with rmdir; expected one of them: both remove the directories"),
+        (
+            any(name not in REMOVES for name in after),
+            f"found {', '.join(after)} after {removed[0] if removed else ''}; expected {removed[0] if removed else ''} last",
+        ),
+        (what == "file" and of_directories, f"found {' and '.join(of_directories)} with files; expected object = directory"),
+        (
+            what == "directory" and "link" in operations,
+            "found link with directories; expected object = file: directories have no hard links",
+        ),
+    )
+
+
+def operation_sequence(knobs: Mapping[str, Value]) -> tuple[str, ...]:
+    """Return the operations in order."""
     return names(resolved(KNOBS, knobs), "operations")
 
 
 def operations(knobs: Mapping[str, Value]) -> Mapping[str, str]:
-    """Every operation is judged by its rate where no measure is named."""
-    return dict.fromkeys(chosen(knobs), "ops_per_s")
+    """Return every operation with its default figure, the rate."""
+    return dict.fromkeys(operation_sequence(knobs), "ops_per_s")
 
 
 def check(knobs: Mapping[str, Value]) -> tuple[str, ...]:
-    """Operations that cannot follow each other, and numbers that do not fit each other."""
-    values, done = resolved(KNOBS, knobs), chosen(knobs)
+    """Return mistakes: an impossible order of operations, and numbers that do not fit each other."""
+    values, done = resolved(KNOBS, knobs), operation_sequence(knobs)
     every, count, workers = (integer(values, name) for name in ("list_every", "count", "workers"))
     schedule, what = names(values, "schedule"), text(values, "object")
-    sized = [name for name in ("file_bytes", "population") if values[name]]
+    sized = [name for name in ("file_bytes", "size_distribution") if values[name]]
     mistakes = (
-        *objects.impossible(done, what),
+        *order_mistakes(done, what),
         (every > count, f"found list_every {every}; expected at most count ({count})"),
         (every and not set(done) & set(LISTS), f"found list_every {every} without list; expected one of {', '.join(LISTS)}"),
         (what == "directory" and sized, f"found {' and '.join(sized)} with directories; expected object = file"),
-        (len(sized) > 1, "found file_bytes with population; expected one of them"),
+        (len(sized) > 1, "found file_bytes with size_distribution; expected one of them"),
         (count * workers > MOST_OBJECTS, f"found {count * workers:,} objects of a client; expected at most {MOST_OBJECTS:,}"),
         (
             integer(values, "spread") * workers > MOST_DIRECTORIES,
             f"found {integer(values, 'spread') * workers:,} directories of a client; expected at most {MOST_DIRECTORIES:,}",
         ),
         (
-            schedule and len(objects.measured(done)) > 1,
-            "found schedule with several phases; expected one: what a schedule leaves undone, those after it would miss",
+            schedule and len(measured_steps(done)) > 1,
+            "found schedule with several phases; expected one: later phases need every object",
         ),
     )
-    return (*told(mistakes), *load_mistakes(values), *_population_mistakes(values))
+    return (*messages(mistakes), *load_mistakes(values), *_distribution_mistakes(values))
 
 
-def _population_mistakes(values: Mapping[str, Value]) -> tuple[str, ...]:
-    """What is wrong in the file of the population, and sizes that are too large."""
+def _distribution_mistakes(values: Mapping[str, Value]) -> tuple[str, ...]:
+    """Return mistakes in the file of the size distribution, and sizes that are too large."""
     try:
         largest = max(sizes(values))
     except InputErrors as error:
         return tuple(str(error).splitlines())
-    return told([(largest > MOST_BYTES, f"found files of {largest:,} bytes in the population; expected at most {MOST_BYTES:,}")])
+    return messages([(largest > MOST_BYTES, f"found files of {largest:,} bytes there; expected at most {MOST_BYTES:,}")])
 
 
 def sizes(values: Mapping[str, Value]) -> Mapping[int, int]:
-    """Size of a file in bytes -> its weight. Raises InputErrors with all that is wrong in the population."""
-    if values["population"] is None:
+    """Return the weight of each file size in bytes. Raises InputErrors with every mistake in the size distribution."""
+    if values["size_distribution"] is None:
         return {integer(values, "file_bytes"): 1}
-    return populations.read(text(values, "population")).weights
+    return size_distributions.read(text(values, "size_distribution")).weights
 
 
 def inputs(knobs: Mapping[str, Value]) -> Mapping[str, str]:
-    """The sizes of the population, which decide what is done."""
-    name = text(knobs, "population")
-    return {"population": populations.read(name).identity} if name else {}
+    """Return the drawn sizes, which decide the load."""
+    name = text(knobs, "size_distribution")
+    return {"size_distribution": size_distributions.read(name).identity} if name else {}
 
 
 def phases(order: Order) -> tuple[PhasePlan, ...]:
-    """Each step of the order of operations is a phase."""
-    return tuple(phase(order, step) for step in objects.steps(chosen(order.knobs)))
+    """Return one phase for each step."""
+    return tuple(phase(order, step) for step in steps(operation_sequence(order.knobs)))
 
 
 def phase(order: Order, step: Step) -> PhasePlan:
-    """One phase of all clients."""
+    """Plan one phase of all clients."""
     values = resolved(KNOBS, order.knobs)
     directions = {name: direction(values, name) for name in step.operations}
     return PhasePlan(
@@ -121,7 +203,7 @@ def phase(order: Order, step: Step) -> PhasePlan:
         operations=step.operations,
         directions=directions,
         measured=step.measured,
-        cache=CacheState(text(values, "cache")) if step.name in LOOKS else CacheState.AS_LEFT,
+        cache=CacheState(text(values, "cache")) if step.name in LOOKUPS else CacheState.UNCHANGED,
         stop=StopRule.TIME if step.measured and lasts_ns(values) else StopRule.WORK,
         settings=tuple(settings(order, step, client) for client in range(len(order.endpoints))),
         flush_in_clock="fsync" in step.operations,
@@ -129,14 +211,14 @@ def phase(order: Order, step: Step) -> PhasePlan:
 
 
 def direction(values: Mapping[str, Value], name: str) -> Direction:
-    """A flush is a flush, a create with data writes them, all else moves no data."""
+    """Return the direction of an operation: flush, write (a create with data) or metadata."""
     if name == "fsync":
         return Direction.FLUSH
     return Direction.WRITE if name == "create" and any(sizes(values)) else Direction.METADATA
 
 
 def settings(order: Order, step: Step, client: int) -> Mapping[str, object]:
-    """What the engine of one client is told; clients that share a directory use numbers that do not meet."""
+    """Return the engine settings of one client; clients that share a directory use disjoint numbers."""
     values, clients = resolved(KNOBS, order.knobs), len(order.endpoints)
     shared = values["directories"] == "shared"
     home = order.endpoints[0 if shared else client].address
@@ -148,20 +230,20 @@ def settings(order: Order, step: Step, client: int) -> Mapping[str, object]:
         "count": values["count"],
         "first": client * integer(values, "count") * integer(values, "workers") if shared else 0,
         "list_every": values["list_every"] if set(step.operations) & set(LISTS) else 0,
-        "file_bytes": drawn if values["population"] is not None else values["file_bytes"],
+        "file_bytes": drawn if values["size_distribution"] is not None else values["file_bytes"],
         "directories": values["spread"],
         "workers": values["workers"],
         "sharing": values["sharing"],
         "prefix": step.prefix,
-        "new_prefix": objects.MADE if step.prefix == RENAMED else RENAMED,
+        "new_prefix": CREATED if step.prefix == RENAMED else RENAMED,
         "load": load_setting(values, clients) if step.measured else {},
     }
 
 
 def space(knobs: Mapping[str, Value]) -> int:
-    """Bytes for inodes and whole blocks of all clients (`clients` among the knobs; 1 where it is not).
+    """Return the bytes of inodes and whole blocks of all clients (`clients` among the knobs; default 1).
 
-    Drawn sizes count by their mean, and three standard deviations of the sum on top: a few large files decide it.
+    For drawn sizes: the mean plus three standard deviations of the sum, because a few large files dominate it.
     """
     values = resolved(KNOBS, knobs)
     weights = sizes(values) if values["object"] == "file" else {BLOCK: 1}
@@ -170,19 +252,19 @@ def space(knobs: Mapping[str, Value]) -> int:
     variance = sum((whole[size] - mean) ** 2 * weight for size, weight in weights.items()) / total
     workers = integer(values, "workers") * cast("int", knobs.get("clients", 1))
     count = integer(values, "count") * workers
-    inodes = 1 + sum(name in objects.LINKS for name in chosen(knobs))
+    inodes = 1 + sum(name in LINKS for name in operation_sequence(knobs))
     return int(count * (INODE * inodes + mean) + 3 * sqrt(count * variance) + integer(values, "spread") * workers * BLOCK)
 
 
 def seconds(knobs: Mapping[str, Value]) -> float:
-    """A guess for a local disk: lists grow with what is there, the rest with the count; and what the load makes of it."""
-    values, done = resolved(KNOBS, knobs), chosen(knobs)
+    """Estimate for a local disk: lists grow with the objects present, the rest with the count; the load may slow them."""
+    values, done = resolved(KNOBS, knobs), operation_sequence(knobs)
     count, every, workers = (integer(values, name) for name in ("count", "list_every", "workers"))
     lists = count // every if every else 1
     listed = count * (workers if values["sharing"] == "shared" else 1) / integer(values, "spread") * lists
     work = sum(workers * (listed * GUESS_LIST_S[name] if name in LISTS else count * GUESS_S[name]) for name in done)
     clients = cast("int", knobs.get("clients", 1))
-    paced = least_s(values, count * workers * clients, workers * clients) * len(objects.measured(done))
+    paced = least_s(values, count * workers * clients, workers * clients) * len(measured_steps(done))
     return 1.0 + work + paced
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import notebook_records as made
 from assay.analysis.cells import cells
 from assay.cli.terminal import grids, summary
-from assay.records import Observations, Results, VerdictState
+from assay.records import Label, Nature, Observations, Results, VerdictState
 
 
 def results(levels, clients):
@@ -17,7 +17,8 @@ def results(levels, clients):
         one = made.judged(made.run(trial), {made.RATE: 100.0 * trial.id})
         state = VerdictState.TAINTED if trial.id == 1 else VerdictState.SOUND
         verdicts = {
-            name: replace(verdict, state=state, label="creates as the client saw them") for name, verdict in one.verdicts.items()
+            name: replace(verdict, state=state, label=Label(nature=Nature.AS_SEEN, operation="create"))
+            for name, verdict in one.verdicts.items()
         }
         runs.append(replace(one, verdicts=verdicts))
     found = cells(asked, plan, runs, lambda _: Observations())

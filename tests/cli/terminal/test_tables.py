@@ -13,6 +13,8 @@ from assay.records import (
     ExclusionReason,
     Finding,
     Judged,
+    Label,
+    Nature,
     RequirementKind,
     RequirementResult,
     RequirementState,
@@ -46,7 +48,7 @@ def test_levels_in_words():
 
 
 def estimate(value=3.98e9, low=None, high=None, unit="bytes/s", n=2):
-    return Estimate(value=value, low=low, high=high, confidence=0.95, unit=unit, n=n, method="")
+    return Estimate(value=value, low=low, high=high, confidence=0.95, unit=unit, n=n, method=Method.MEAN)
 
 
 def finding(state, rule="T01"):
@@ -102,7 +104,8 @@ def test_figures_of_one_run_beside_a_mean_are_said_to_be_of_one_run():
     runs = [made.run(trial) for trial in plan.trials[:2]]
 
     def note(labels):
-        verdicts = [replace(made.verdict(run, made.RATE, 1.0), label=label) for run, label in zip(runs, labels, strict=False)]
+        plain = [made.verdict(run, made.RATE, 1.0) for run in runs]
+        verdicts = [replace(one, label=label) for one, label in zip(plain, labels, strict=False)]
         told = [Judged(run=run, verdicts={made.RATE: verdict}) for run, verdict in zip(runs, verdicts, strict=False)]
         both = {one.id: one for one in told}
         cell = Cell(
@@ -110,9 +113,13 @@ def test_figures_of_one_run_beside_a_mean_are_said_to_be_of_one_run():
         )
         return tables.cell_row(made.experiment(), cell, both).note
 
-    assert note(["writes, 5 MB/s without", "writes, 6 MB/s without"]) == "in one run: writes, 5 MB/s without"
-    assert note(["writes; 5 MB/s without", "writes; 6 MB/s without"]) == "writes; in one run: 5 MB/s without"
-    assert note(["writes", "writes; limited"]) == note(["writes"] * 2) == note(["writes"]) == "writes"
+    bare = Label(nature=Nature.STABLE_MEDIA, operation="write")
+    drained = [replace(bare, drain_ns=1e9, undrained=rate) for rate in (5e6, 6e6)]
+    noted = replace(bare, nature=Nature.AS_SEEN, noted="T01")
+    first = "writes on stable media, drain of 1 s charged (5,000,000/s without)"
+    assert note(drained) == f"in one run: {first}"
+    assert note([bare, bare]) == note([bare]) == "writes on stable media"
+    assert note([noted, replace(noted, limited_by="L04")]) == "writes as the client saw them"
 
 
 @pytest.mark.parametrize(

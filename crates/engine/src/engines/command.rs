@@ -1,4 +1,4 @@
-//! A foreign command: started at T in a process group of its own, drained, and read out before it is reaped.
+//! An external command: started at T in a process group of its own, drained, and read out before it is reaped.
 
 use crate::control::Control;
 use crate::cost::read_io;
@@ -48,7 +48,7 @@ pub fn arm(config: &Config) -> Result<Armed, Fault> {
     let program =
         find(name, &settings).ok_or_else(|| Fault::call("command", name, Errno::NOENT))?;
     let operations = vec![settings.operation.clone()];
-    let worker = Foreign {
+    let worker = External {
         settings,
         program,
         finished: None,
@@ -80,13 +80,13 @@ fn find(name: &str, settings: &Settings) -> Option<PathBuf> {
         .find(runs)
 }
 
-struct Foreign {
+struct External {
     settings: Settings,
     program: PathBuf,
     finished: Option<Ran>,
 }
 
-impl Worker for Foreign {
+impl Worker for External {
     fn run(&mut self, recorder: &mut Recorder) {
         recorder.path = self.program.display().to_string();
         let mut command = self.command();
@@ -110,7 +110,7 @@ impl Worker for Foreign {
     }
 }
 
-impl Foreign {
+impl External {
     fn command(&self) -> Command {
         let mut command = Command::new(&self.program);
         command

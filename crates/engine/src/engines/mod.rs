@@ -54,7 +54,7 @@ pub enum Finished {
     Tree(TreeResult),
 }
 
-/// A foreign command that has ended, with what its whole tree used.
+/// An external command that has ended, with what its whole tree used.
 pub struct Ran {
     pub command: CommandResult,
     pub cost: Cost,

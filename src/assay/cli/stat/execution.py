@@ -14,7 +14,7 @@ from assay.errors import AssayError
 from assay.frozen import dataclass
 from assay.laboratory.gate import BAD_VERDICT, Gate
 from assay.records import Value, Verdict, VerdictState, Watched, worst
-from assay.watch.as_run import Foreign
+from assay.watch.as_run import External
 
 SIGNALLED = 128
 BAD = frozenset({VerdictState.TAINTED, VerdictState.INVALID})
@@ -25,7 +25,7 @@ class Told:
     """One execution that is over: what was seen, what it amounts to, what the audit says."""
 
     watched: Watched
-    foreign: Foreign
+    external: External
     verdicts: tuple[Verdict, ...]
     unread: str | None
     """Why the figures of a tool that was recognised could not be read."""
@@ -48,9 +48,9 @@ def keep(lab: Path, runs: Sequence[Told]) -> None:
 
 def once(request: Request, argv: tuple[str, ...]) -> Told:
     """Run and judge a command. Raises MissingError where there is none, RefusedError where it cannot be executed."""
-    from assay.hosts.cached import KeptOpen
+    from assay.hosts.local import KeptOpen
     from assay.watch import as_run as told
-    from assay.watch import command, extents, reports
+    from assay.watch import command, files, reports
 
     own = request.knobs is not None
     ask = command.Ask(
@@ -66,9 +66,9 @@ def once(request: Request, argv: tuple[str, ...]) -> Told:
     from assay.audit import judge  # only now: nothing of it is needed while the command runs
 
     found, unread = reports.reported(watched, how(request, watched))
-    foreign = told.foreign(watched, found, request.claim, extents.late(host, watched), fed=fed())
-    verdicts = judge.judge_run(foreign.experiment, foreign.run, foreign.observations)
-    return Told(watched=watched, foreign=foreign, verdicts=verdicts, unread=unread)
+    external = told.external(watched, found, request.claim, files.late_extents(host, watched), fed=fed())
+    verdicts = judge.judge_run(external.experiment, external.run, external.observations)
+    return Told(watched=watched, external=external, verdicts=verdicts, unread=unread)
 
 
 def how(request: Request, watched: Watched) -> Mapping[str, Value] | None:

@@ -4,26 +4,23 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from assay import plain as plainly
+from assay.answer.wording import labels
 from assay.cli.stat.execution import Told
 from assay.cli.stat.shown import NOTHING, dirty_bytes, operation_of
-from assay.errors import UsageError
 from assay.evidence import rungs
 from assay.records import Direction, Verdict, VerdictState
+from assay.terminal import output
 
 SCHEMA = "assay.stat/1"
 SIDES = {"read": Direction.READ, "write": Direction.WRITE}
 
 
 def write(path: str, found: Mapping[str, Any]) -> None:
-    """Write the object into a file. Raises UsageError where that cannot be."""
-    try:
-        Path(path).write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"found that {path} cannot be written ({error.strerror}); expected a file that we may write") from error
+    """Write the object into a file. Raises AssayError for an unwritable file."""
+    output.write(path, json.dumps(found, indent=2))
 
 
 def plain(told: Told) -> dict[str, Any]:
@@ -49,14 +46,14 @@ def plain(told: Told) -> dict[str, Any]:
         "corrected": corrected,
         "measures": {name: measure(verdict) for name, verdict in by_operation.items()},
         "verdict": str(told.state),
-        "label": worst_first[0].label if worst_first else NOTHING,
+        "label": labels.label(worst_first[0]) if worst_first else NOTHING,
         "findings": [finding for verdict in worst_first for finding in findings(verdict)],
     }
 
 
 def in_bytes(verdict: Verdict) -> bool:
     """Whether the figure is a rate of bytes."""
-    return verdict.subject.endswith(".bytes_per_s")
+    return verdict.measure.endswith(".bytes_per_s")
 
 
 def claim_of(verdicts: list[Verdict]) -> object:
@@ -66,7 +63,7 @@ def claim_of(verdicts: list[Verdict]) -> object:
 
 def reported(told: Told) -> dict[str, Any] | None:
     """What the tool says of itself; null where it says nothing that is understood."""
-    found = told.foreign.reported
+    found = told.external.reported
     if found is None:
         return None
     sums = [value for name, value in found.values.items() if name.endswith(".ops_per_s")]
@@ -87,13 +84,13 @@ def reported(told: Told) -> dict[str, Any] | None:
 
 def ladder(told: Told) -> dict[str, Any]:
     """The bytes at each rung."""
-    (phase,), seen, watched = told.foreign.run.phases, told.foreign.observations, told.watched
+    (phase,), seen, watched = told.external.run.phases, told.external.observations, told.watched
     sides = {name: rungs.rungs(phase, seen, direction) for name, direction in SIDES.items()}
     return {
         "application": {
             "read_bytes": sides["read"].application,
             "write_bytes": sides["write"].application,
-            "source": "tool" if told.foreign.reported else "observed",
+            "source": "tool" if told.external.reported else "observed",
         },
         "calls": {f"{name}_bytes": side.calls for name, side in sides.items()},
         "storage": {"read_bytes": sides["read"].storage, "dirtied_bytes": sides["write"].storage},
@@ -110,14 +107,14 @@ def ladder(told: Told) -> dict[str, Any]:
 def measure(verdict: Verdict) -> dict[str, Any]:
     """One figure with its verdict."""
     return {
-        "figure": verdict.subject.split(":", 2)[2].rpartition(".")[2],
+        "figure": verdict.measure.rpartition(".")[2],
         "value": verdict.value,
         "unit": str(verdict.unit),
         "corrected": verdict.corrected,
         "bound": plainly.to_plain(verdict.bound),
         "claim": plainly.to_plain(verdict.claim),
         "verdict": str(verdict.state),
-        "label": verdict.label,
+        "label": labels.label(verdict),
     }
 
 

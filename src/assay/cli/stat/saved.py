@@ -39,10 +39,10 @@ def save(lab: Path, runs: tuple[Told, ...]) -> str:
             experiment = grown(store.experiment, told.watched.argv)
             plan = replace(store.plan, trials=(*store.plan.trials, trial), blocks=blocks(store.plan, trial))
             store.extend(experiment, replace(plan, drawn_blocks=plan.blocks))
-            run = replace(told.foreign.run, trial=trial)
-            name = store.add(run, told.foreign.observations)
+            run = replace(told.external.run, trial=trial)
+            name = store.add(run, told.external.observations)
             if run.outcome is Outcome.FINISHED:
-                store.judge(judge.ruleset(), judge.judge_run(experiment, run, told.foreign.observations))
+                store.judge(judge.ruleset(), judge.judge_run(experiment, run, told.external.observations))
             if told is runs[-1]:
                 conclude(store)
             kept.append(f"{name} of {store.folder}")
@@ -51,7 +51,7 @@ def save(lab: Path, runs: tuple[Told, ...]) -> str:
 
 def asked(told: Told) -> Experiment:
     """The experiment of one command by itself."""
-    experiment, argv = told.foreign.experiment, told.watched.argv
+    experiment, argv = told.external.experiment, told.watched.argv
     (load,), (target,) = experiment.workloads, experiment.targets
     knobs = {name: value for name, value in load.knobs.items() if name != "argv"}
     return replace(

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from assay import measures
+from assay.answer.wording import labels
 from assay.audit.verdicts import failures, unverified
 from assay.cli.stat.execution import Told
 from assay.evidence import rungs
@@ -13,7 +14,7 @@ from assay.records import Direction, Finding, State, Verdict, VerdictState
 from assay.rulekit.soundness import required_rules
 from assay.units import Unit
 from assay.watch.as_run import ended
-from assay.watch.calls import in_turn
+from assay.watch.invocations import in_turn
 
 MOST_LINES = 12
 INDENT = 11
@@ -45,9 +46,9 @@ def verdict_lines(told: Told) -> Iterator[str]:
         yield f"assay: {told.state}: {NOTHING}"
         return
     first, *others = worst_first
-    yield f"assay: {first.state}: {first.label}{as_claimed(first)}"
+    yield f"assay: {first.state}: {labels.label(first)}{as_claimed(first)}"
     for verdict in others[:2]:
-        yield line(str(verdict.state), f"{verdict.label}{as_claimed(verdict)}")
+        yield line(str(verdict.state), f"{labels.label(verdict)}{as_claimed(verdict)}")
 
 
 def as_claimed(verdict: Verdict) -> str:
@@ -60,12 +61,12 @@ def as_claimed(verdict: Verdict) -> str:
 
 def operation_of(verdict: Verdict) -> str:
     """The operation that a verdict is on."""
-    return verdict.subject.split(":", 2)[2].split(".")[1]
+    return verdict.measure.split(".")[1]
 
 
 def reported_lines(told: Told) -> Iterator[str]:
     """What the tool says, with what its digits leave open; else what was seen."""
-    reported, values = told.foreign.reported, told.foreign.values
+    reported, values = told.external.reported, told.external.values
     figures = [figure(told, verdict) for verdict in told.verdicts]
     if told.unread:
         yield line("unread", f"the tool's own figures: {told.unread}")
@@ -81,7 +82,7 @@ def reported_lines(told: Told) -> Iterator[str]:
 
 def several_calls(told: Told) -> str:
     """How the figures of several calls of one tool were put together."""
-    reported = told.foreign.reported
+    reported = told.external.reported
     assert reported is not None
     calls = f"; {len(reported.parts)} calls of it"
     if not reported.met:
@@ -98,20 +99,20 @@ def several_calls(told: Told) -> str:
 
 def figure(told: Told, verdict: Verdict) -> str:
     """`read 5.10 GB/s +-1 %`: as the tool printed it."""
-    value, share = told.foreign.values[figure_of(verdict)], digits_share(told, verdict)
+    value, share = told.external.values[figure_of(verdict)], digits_share(told, verdict)
     digits = f" to within {measures.percent(share)}, its last digit" if share >= WORTH_SAYING else ""
     return f"{operation_of(verdict)} {measures.with_unit(value, verdict.unit)}{digits}"
 
 
 def figure_of(verdict: Verdict) -> str:
     """`read.bytes_per_s`: what the verdict's measure is called among the tool's figures."""
-    return verdict.subject.split(":", 2)[2].split(".", 1)[1]
+    return verdict.measure.split(".", 1)[1]
 
 
 def digits_share(told: Told, verdict: Verdict) -> float:
     """What the figure's last printed digit leaves open, as a share of it."""
     name = figure_of(verdict)
-    value, half = told.foreign.values[name], told.foreign.reported.resolution.get(name, 0.0) if told.foreign.reported else 0.0
+    value, half = told.external.values[name], told.external.reported.resolution.get(name, 0.0) if told.external.reported else 0.0
     return half / value if value else 0.0
 
 
@@ -137,7 +138,7 @@ def corrected_lines(told: Told) -> Iterator[str]:
 
 def ladder_lines(told: Told) -> Iterator[str]:
     """For each direction in which something moved: application > calls > storage > devices."""
-    (phase,), seen = told.foreign.run.phases, told.foreign.observations
+    (phase,), seen = told.external.run.phases, told.external.observations
     known = rungs.devices(phase, seen)
     for name, direction in (("read", Direction.READ), ("write", Direction.WRITE)):
         found = rungs.rungs(phase, seen, direction)
@@ -175,8 +176,8 @@ def device_steps(known: tuple[rungs.Device, ...], direction: Direction) -> Itera
 
 def network_steps(told: Told, direction: Direction) -> Iterator[str]:
     """What passed the network, where it was more than a chat."""
-    (phase,) = told.foreign.run.phases
-    for one in rungs.networks(phase, told.foreign.observations):
+    (phase,) = told.external.run.phases
+    for one in rungs.networks(phase, told.external.observations):
         moved = one.read_bytes if direction is Direction.READ else one.write_bytes
         if moved >= LEAST_NETWORK_BYTES:
             yield f"{one.name} {counted(moved)}"
@@ -223,7 +224,7 @@ def asked_how(finding: Finding) -> str:
 
 def unknown(told: Told, verdict: Verdict) -> Iterator[Finding]:
     """Rules that the claim needs and that are unverified."""
-    (phase,) = told.foreign.run.phases
+    (phase,) = told.external.run.phases
     rules = required_rules(verdict.claim, phase.directions.get(operation_of(verdict)))
     wanted = unverified(verdict.findings, rules)
     yield from (finding for finding in verdict.findings if finding.rule in wanted)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from assay.experiment.consistency import NUMERALS
 from assay.experiment.design import Structure, varying
-from assay.experiment.designing import NUMERALS
 from assay.measures import percent
 from assay.measures.levels import level as level_text
 from assay.records import DesignKind, Experiment

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from assay.answer.wording.labels import usual
 from assay.cli.terminal import tables
 from assay.measures.levels import word
 from assay.records import Cell, Experiment, Judged, Results, Value, VerdictState, worst
@@ -60,13 +61,10 @@ def of_measure(experiment: Experiment, name: str, cells: Sequence[Cell], runs: M
 def label(cells: Iterable[Cell], runs: Mapping[str, Judged]) -> Iterator[str]:
     """What most of these figures really are, without what is added of the single figure."""
     found = [
-        verdict.label.partition(";")[0]
-        for cell in cells
-        for run in cell.values
-        if run in runs and (verdict := runs[run].verdicts.get(cell.measure))
+        verdict for cell in cells for run in cell.values if run in runs and (verdict := runs[run].verdicts.get(cell.measure))
     ]
     if found:
-        yield f"    {max(dict.fromkeys(found), key=found.count)}"
+        yield f"    {usual(found)}"
 
 
 def varying(cells: Sequence[Cell]) -> tuple[str, ...]:

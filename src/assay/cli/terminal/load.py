@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from assay import catalogue, measures, plain, units
+from assay.answer.wording import labels
 from assay.audit.verdicts import failures
 from assay.catalogue import Knob, KnobKind
 from assay.experiment import single
@@ -108,27 +108,22 @@ def audited(verdicts: Sequence[Verdict]) -> list[str]:
     lines: list[str] = []
     advised: set[str] = set()
     for verdict in verdicts:
-        of = f" {measure_of(verdict).split('.')[1]}" if len(verdicts) > 1 else ""
+        of = f" {verdict.measure.split('.')[1]}" if len(verdicts) > 1 else ""
         first = next((one for one in failures(verdict.findings) if one.advice), None)
         advice = f". {first.rule}: {first.advice}" if first is not None and first.rule not in advised else ""
         advised |= {first.rule} if first is not None else set()
-        lines.append(f"{verdict.state}{of}: {verdict.label}{advice}")
+        lines.append(f"{verdict.state}{of}: {labels.label(verdict)}{advice}")
     return lines
-
-
-def measure_of(verdict: Verdict) -> str:
-    """The measure that a verdict is on."""
-    return verdict.subject.split(":", 2)[2]
 
 
 # ------------------------------------------------------------------------------------------------- for programs
 
 
-def as_json(told: Told) -> str:
+def as_plain(told: Told) -> dict[str, object]:
     """Everything as one object; numbers in base units, null where nothing is known."""
     whole, run = told.whole, told.run
     each = {name: summed(found) for name, found in whole.operations.items()}
-    found = {
+    return {
         "kind": told.experiment.workloads[0].kind,
         "settings": settings(told.experiment),
         "outcome": str(run.outcome),
@@ -141,7 +136,6 @@ def as_json(told: Told) -> str:
         "verdicts": [judged(verdict) for verdict in told.verdicts],
         "versions": dict(run.versions),
     }
-    return json.dumps(found, indent=2)
 
 
 def summed(found: Sum) -> dict[str, object]:
@@ -168,12 +162,12 @@ def settings(experiment: Experiment) -> dict[str, object]:
 def judged(verdict: Verdict) -> dict[str, object]:
     """A verdict with the findings that failed."""
     return {
-        "measure": measure_of(verdict),
+        "measure": verdict.measure,
         "claim": plain.to_plain(verdict.claim),
         "value": verdict.value,
         "unit": verdict.unit,
         "state": str(verdict.state),
-        "label": verdict.label,
+        "label": labels.label(verdict),
         "findings": [finding(one) for one in failures(verdict.findings)],
     }
 

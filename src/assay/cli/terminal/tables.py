@@ -8,6 +8,7 @@ from assay import measures
 from assay.answer.instead import instead
 from assay.answer.reasons import why
 from assay.answer.wording import comparison as sentence
+from assay.answer.wording.labels import of_several
 from assay.measures.levels import word
 from assay.records import (
     Cell,
@@ -156,7 +157,7 @@ def cell_row(experiment: Experiment, cell: Cell, runs: Mapping[str, Judged]) -> 
     names = list(cell.values) or list(cell.excluded)
     verdicts = [verdict for run in names if run in runs and (verdict := runs[run].verdicts.get(cell.measure))]
     state = worst(verdict.state for verdict in verdicts) if verdicts else VerdictState.UNVERIFIED
-    label = measures.label_of([verdict.label for verdict in verdicts if verdict.state is state])
+    label = of_several([verdict for verdict in verdicts if verdict.state is state])
     return Row(
         cells=(
             state.value,

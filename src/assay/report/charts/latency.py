@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from assay.answer import marks as words
 from assay.answer.scales import show
+from assay.measures.latency import percentiles
 from assay.records import Judged, Observations, Results, Value, VerdictState
 from assay.report.charts.dots import named
 from assay.report.charts.figure import Figure, Panel, Table, end_labels
@@ -78,17 +78,10 @@ def _merged(group: Sequence[Judged], load: Load) -> dict[Key, dict[int, int]]:
 
 
 def _line(group: Sequence[Judged], buckets: Mapping[int, int]) -> Line:
-    uppers = sorted(buckets)
-    below = list(itertools.accumulate(buckets[upper] for upper in uppers))
-    total = below[-1] if below else 0
+    total = sum(buckets.values())
     furthest = max(0.0, math.log10(total / BEYOND)) if total else 0.0
     wanted = [1 - 10 ** -(furthest * step / STEPS) for step in range(1, STEPS + 1)]
-    points = []
-    index = 0
-    for share in wanted:
-        while index < len(below) - 1 and below[index] < share * total:
-            index += 1
-        points.append((share, float(uppers[index])))
+    points = zip(wanted, percentiles(sorted(buckets.items()), wanted), strict=False)
     return Line(levels=group[0].run.trial.levels, runs=len(group), count=total, points=tuple(points))
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Sequence
 
+from assay.analysis.bottlenecks import NEAR, Chain, Link, chains
+from assay.answer import marks
 from assay.answer.scales import share
+from assay.answer.wording.bottlenecks import name, sentence, use
 from assay.records import Experiment, Judged, Observations
 from assay.report.charts.figure import Drawn, Figure, Table
 from assay.report.charts.matrix import Style, text
-from assay.report.limits import NEAR, Chain, Link, chains, sentence
 
 WIDE, LEFT = 360, 2
 """Pixels of a bar that is wholly used, and on both sides of it."""
@@ -25,28 +27,28 @@ BOLD = Style(fill="--ink", weight=600)
 def figures(experiment: Experiment, observed: Sequence[tuple[Judged, Observations]]) -> tuple[Figure, ...]:
     """One figure for each phase, with a chain for each run that is looked at."""
     found: dict[str, list[Chain]] = {}
-    for chain in chains(experiment, observed):
+    for chain in chains(observed):
         found.setdefault(chain.phase, []).append(chain)
-    return tuple(_figure(phase, here) for phase, here in found.items())
+    return tuple(_figure(experiment, phase, here) for phase, here in found.items())
 
 
-def _figure(phase: str, here: Sequence[Chain]) -> Figure:
+def _figure(experiment: Experiment, phase: str, here: Sequence[Chain]) -> Figure:
     return Figure(
         name=f"limits-{phase}",
         title=phase,
         alone="How far the load used each part that its data passed.",
-        caption=_said(here),
+        caption=_said(experiment, here),
         panels=(),
         drawn=Drawn(
             width=WIDE + 2 * LEFT,
-            height=sum(LINE * len(_head(chain)) + ROW * len(chain.links) + GAP for chain in here),
-            inside="".join(_chains(here)),
-            description=" ".join(sentence(chain) for chain in here),
+            height=sum(LINE * len(_head(experiment, chain)) + ROW * len(chain.links) + GAP for chain in here),
+            inside="".join(_chains(experiment, here)),
+            description=" ".join(sentence(experiment, chain) for chain in here),
         ),
         table=Table(
             head=("run", "levels", "part", "what", "used"),
             rows=tuple(
-                (chain.run, chain.levels or "all the same", link.name, link.what, share(link.used))
+                (chain.run, marks.levels(experiment, chain.levels) or "all the same", name(link), use(link), share(link.used))
                 for chain in here
                 for link in chain.links
             ),
@@ -54,21 +56,21 @@ def _figure(phase: str, here: Sequence[Chain]) -> Figure:
     )
 
 
-def _said(here: Sequence[Chain]) -> str:
+def _said(experiment: Experiment, here: Sequence[Chain]) -> str:
     """`Nearest to its limit: vda`, once where it is the same in all runs."""
-    names = [chain.nearest.name if chain.nearest.used >= NEAR else "none" for chain in here]
+    names = [name(chain.nearest) if chain.nearest.used >= NEAR else "none" for chain in here]
     if set(names) == {"none"}:
         return "No part was near its limit."
     if len(set(names)) == 1:
         return f"Nearest to its limit: {names[0]}."
-    said = (f"{name} ({chain.levels or chain.run})" for name, chain in zip(names, here, strict=True))
+    said = (f"{one} ({marks.levels(experiment, chain.levels) or chain.run})" for one, chain in zip(names, here, strict=True))
     return f"Nearest to its limit: {', '.join(said)}."
 
 
-def _chains(here: Sequence[Chain]) -> Iterator[str]:
+def _chains(experiment: Experiment, here: Sequence[Chain]) -> Iterator[str]:
     y = 0
     for chain in here:
-        for line in _head(chain):
+        for line in _head(experiment, chain):
             yield text(LEFT, y + 14, line, BOLD)
             y += LINE
         foot = y + ROW * len(chain.links)
@@ -79,16 +81,18 @@ def _chains(here: Sequence[Chain]) -> Iterator[str]:
         y = foot + GAP
 
 
-def _head(chain: Chain) -> list[str]:
+def _head(experiment: Experiment, chain: Chain) -> list[str]:
     """Levels and run, in lines."""
-    return textwrap.wrap(" · ".join(part for part in (chain.levels, f"run {chain.run}") if part), LETTERS)
+    return textwrap.wrap(
+        " · ".join(part for part in (marks.levels(experiment, chain.levels), f"run {chain.run}") if part), LETTERS
+    )
 
 
 def _link(link: Link, y: int, *, is_nearest: bool) -> Iterator[str]:
     colour = "--alarm" if link.used > OVER else "--gold" if is_nearest and link.used >= NEAR else "--muted"
     long = max(1.0, WIDE * min(link.used, OVER))
-    yield text(LEFT, y + 14, link.name, INK) + text(LEFT + WIDE, y + 14, share(link.used), RIGHT)
+    yield text(LEFT, y + 14, name(link), INK) + text(LEFT + WIDE, y + 14, share(link.used), RIGHT)
     # names and what was used stand in one line: letters are 6.6 pixels wide on average
-    yield text(LEFT + 10 + 6.6 * len(link.name), y + 14, link.what, Style(size=11))
+    yield text(LEFT + 10 + 6.6 * len(name(link)), y + 14, use(link), Style(size=11))
     yield f'<rect x="{LEFT}" y="{y + 20}" width="{WIDE}" height="{BAR}" fill="var(--grid)" fill-opacity="0.5"/>'
     yield f'<rect x="{LEFT}" y="{y + 20}" width="{long:.1f}" height="{BAR}" fill="var({colour})"/>'

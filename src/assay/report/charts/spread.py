@@ -1,7 +1,7 @@
 """Latency over time: for every step of time the shares of its operations by latency, with the median and the 99th percentile.
 
-Drawn from the coarse bands that the engine notes over time. A percentile is the highest latency of the band that holds it, so
-at most a quarter above the truth; it is drawn where at least ten operations of a step were slower.
+Drawn from the coarse latency buckets that the engine notes over time. A percentile is the highest latency of the bucket that
+holds it, so at most a quarter above the truth; it is drawn where at least ten operations of a step were slower.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from dataclasses import dataclass
 
 from assay.answer import marks as words
 from assay.answer.scales import DASH, show
+from assay.measures.timelines import value_at
 from assay.records import Experiment, Judged, Observations, Phase, Series
 from assay.report.charts.figure import Figure, Panel, Table
 from assay.report.charts.latency import BEYOND, TIME
-from assay.report.charts.strips import value_at
 from assay.report.charts.theme import Row, Spec, frame, rows_of, ticks
 
 HEIGHT = 230
@@ -31,18 +31,18 @@ SHARES = (0.001, 0.01, 0.03, 0.1, 0.25, 0.5)
 """From which shares of a step's operations on a cell takes the next colour of the ramp."""
 SAID = ("under 0.1 %", "0.1 to 1 %", "1 to 3 %", "3 to 10 %", "10 to 25 %", "25 to 50 %", "half or more")
 SAME = 1.05
-"""Two bands whose ends differ by less are the same one, of clients whose clocks tick differently."""
+"""Two buckets whose ends differ by less are the same one, of clients whose clocks tick differently."""
 NARROW_SPAN = 50
 """Latencies that span a smaller factor have marks at two and five as well."""
 WIDEST = 1.25
-"""The end of a band over its beginning, at most."""
+"""The end of a bucket over its beginning, at most."""
 LEDE = (
-    "Each column is a step of time, each cell a band of latency. The stronger the colour, the greater its share of the step's"
+    "Each column is a step of time, each cell a latency bucket. The stronger the colour, the greater its share of the step's"
     " operations: the palest is under 0.1 %, the strongest half of them or more. Lines: what 50 % and,"
     " where ten or more were slower, 99 % stayed under."
 )
 Counts = Mapping[float, float]
-"""Highest latency of a band (ns) -> operations."""
+"""Highest latency of a bucket (ns) -> operations."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,8 +67,8 @@ def figures(experiment: Experiment, shown: Sequence[tuple[Judged, Observations]]
 
 
 def map_of(judged: Judged, phase: Phase, seen: Observations, operation: str) -> Map | None:
-    """The counts by step and band; None where the engine noted none, or the phase was too short."""
-    found = bands(phase, seen, operation)
+    """The counts by step and bucket; None where the engine noted none, or the phase was too short."""
+    found = buckets(phase, seen, operation)
     every = [series for same in found.values() for series in same]
     if not every:
         return None
@@ -92,9 +92,9 @@ def map_of(judged: Judged, phase: Phase, seen: Observations, operation: str) -> 
     )
 
 
-def bands(phase: Phase, seen: Observations, operation: str) -> dict[float, list[Series]]:
-    """The series of each band of all clients, lowest band first."""
-    pattern = re.compile(rf"{re.escape(operation)}\.band_(\d+)_ns")
+def buckets(phase: Phase, seen: Observations, operation: str) -> dict[float, list[Series]]:
+    """The series of each bucket of all clients, lowest bucket first."""
+    pattern = re.compile(rf"{re.escape(operation)}\.bucket_(\d+)_ns")
     there = [
         (int(match[1]), series)
         for series in seen.series
@@ -109,7 +109,7 @@ def bands(phase: Phase, seen: Observations, operation: str) -> dict[float, list[
 
 
 def _between(found: Mapping[float, Sequence[Series]], before: int, after: int) -> Counts:
-    """How many operations of each band ended between two times."""
+    """How many operations of each bucket ended between two times."""
     risen = {upper: sum(_count(one, after) - _count(one, before) for one in same) for upper, same in found.items()}
     return {upper: count for upper, count in risen.items() if count >= 0.5}
 
@@ -124,7 +124,7 @@ def _count(one: Series, when: int) -> float:
 
 
 def quantile(counts: Counts, share: float) -> float | None:
-    """The highest latency of the band that holds it; None where fewer than ten operations were slower, but for the median."""
+    """The highest latency of the bucket that holds it; None where fewer than ten operations were slower, but for the median."""
     total = sum(counts.values())
     if not total or (share > 0.5 and total * (1 - share) < BEYOND):
         return None

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from assay.answer import marks
 from assay.answer.scales import NARROW, Scale, in_scale, scale_for
+from assay.measures.timelines import Strip, strips
 from assay.records import Experiment, Judged, Observations, Phase
 from assay.report.charts.figure import Figure, Panel, Table, end_labels
-from assay.report.charts.strips import Strip, strips
 from assay.report.charts.theme import TINTS, Row, Spec, end_text, frame, room, rows_of, tints
 
 HEIGHT = 118

@@ -1,0 +1,148 @@
+"""The chain of limits of a run: how far its load used the CPUs, the devices, and declared limits or a link's speed.
+
+Nothing is judged here: shares of declared limits are those that the rule of the roofline (L04) found. Where it held
+nothing against a device's limit (creates have no bytes to hold against it), the device's own counters stand for the load.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from assay import measures
+from assay.evidence import ladder
+from assay.measures.timelines import value_at
+from assay.records import Direction, Finding, Judged, Limit, Meaning, Measure, Observations, Phase, State, Value
+from assay.units import Unit
+
+NEAR = 0.5
+"""From which share on a part is said to be near its limit: where all have more than half left, none of them is."""
+SEEN = 0.005
+"""A limit of which less was used is left out: that of reads beside writes."""
+TICKS_NS = 1e6
+"""The kernel counts the time in which a device had a request in milliseconds (io_ticks of /proc/diskstats)."""
+
+
+class Part(StrEnum):
+    """What a part of the chain is used by."""
+
+    CPU = "user and system time"
+    DEVICE_TIME = "time with a request in flight"
+    DECLARED = "declared limit"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Link:
+    """One part of the chain and the share of it that was used (1 = all of it)."""
+
+    part: Part
+    name: str
+    """Of the device, link or host; empty for the CPUs of the only host."""
+    used: float
+    limit: float | None = None
+    """A second, in `unit`, where it was declared."""
+    unit: Unit = Unit.NONE
+    direction: Direction | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Chain:
+    """The parts that one phase of one run used, in the order of the data."""
+
+    phase: str
+    run: str
+    levels: Mapping[str, Value]
+    links: tuple[Link, ...]
+
+    @property
+    def nearest(self) -> Link:
+        """The part of which most was used."""
+        return max(self.links, key=lambda link: link.used)
+
+
+def chains(observed: Sequence[tuple[Judged, Observations]]) -> tuple[Chain, ...]:
+    """A chain for each measured phase of each run of which more is known than the CPUs."""
+    made = (
+        Chain(
+            phase=phase.name,
+            run=judged.id,
+            levels=judged.run.trial.levels,
+            links=(
+                *_cpus(judged, phase, seen),
+                *_devices(judged, phase, seen),
+                *(held := tuple(_declared(judged, phase))),
+                *_counted(judged, phase, seen, {link.name for link in held}),
+            ),
+        )
+        for judged, seen in observed
+        for phase in judged.run.phases
+        if phase.measured
+    )
+    return tuple(chain for chain in made if any(link.part is not Part.CPU for link in chain.links))
+
+
+def _cpus(judged: Judged, phase: Phase, seen: Observations) -> Iterator[Link]:
+    """The CPUs of each host, by the same figure that a measure of them has."""
+    operation = next(iter(phase.operations), None)
+    several = len(judged.run.hosts) > 1
+    for clock in judged.run.hosts if operation else ():
+        measure = Measure(workload=phase.workload, operation=operation or "", figure=f"@{clock.host}.cpu_share")
+        found = measures.value(judged.run, seen, measure)
+        if found is not None and found.value is not None:
+            yield Link(part=Part.CPU, name=clock.host if several else "", used=found.value)
+
+
+def _devices(judged: Judged, phase: Phase, seen: Observations) -> Iterator[Link]:
+    """The part of the phase in which each device had a request in flight, from the upper device to the lowest."""
+    for device in dict.fromkeys(device for place in judged.run.places for device in place.devices):
+        for series in seen.over_time(phase.name, "block", "io_ticks", f"device:{device}"):
+            if len(series.at_ns) > 1 and phase.end_ns > phase.start_ns:
+                busy = value_at(series, phase.end_ns) - value_at(series, phase.start_ns)
+                used = min(1.0, busy * TICKS_NS / (phase.end_ns - phase.start_ns))
+                yield Link(part=Part.DEVICE_TIME, name=device, used=used)
+
+
+def _declared(judged: Judged, phase: Phase) -> Iterator[Link]:
+    """The limits that were declared, or that a link has, as L04 held the measures of this phase against them."""
+    found: list[Link] = []
+    for name, verdict in judged.verdicts.items():
+        workload, operation, _ = name.split(".", 2)
+        if workload == phase.workload and operation in phase.operations:
+            found += [link for one in verdict.findings if (link := _held(one))]
+    for same in dict.fromkeys(map(_limit, found)):
+        yield max((link for link in found if _limit(link) == same), key=lambda link: link.used)
+
+
+def _counted(judged: Judged, phase: Phase, seen: Observations, held: Collection[str]) -> Iterator[Link]:
+    """What passed a device, by its own counters, of the limits that it was given and that L04 held nothing against."""
+    limits = [limit for place in judged.run.places for limit in place.limits if limit.device not in held]
+    seconds = (phase.end_ns - phase.start_ns) / 1e9
+    for limit in limits if seconds > 0 else ():
+        step = ladder.limited(phase, seen, limit)
+        for link in _shares(limit, step, seconds) if step else ():
+            if link.used >= SEEN:
+                yield link
+
+
+def _shares(limit: Limit, step: ladder.Step, seconds: float) -> Iterator[Link]:
+    """The shares of a limit in bytes and of one in requests."""
+    both = ((step.bytes, limit.bytes_per_s, Unit.BYTES_PER_S), (step.operations, limit.ops_per_s, Unit.PER_S))
+    for amount, per_s, unit in both:
+        if per_s:
+            used, way = amount / seconds / per_s, limit.direction
+            yield Link(part=Part.DECLARED, name=limit.device, used=used, limit=per_s, unit=unit, direction=way)
+
+
+def _held(one: Finding) -> Link | None:
+    """What L04 held a measure against; None for another rule, and where it could not."""
+    seen = one.observed if one.meaning is Meaning.LINK_LIMIT and one.state in (State.PASS, State.FAIL) else {}
+    used, limit, name, unit = (seen.get(key) for key in ("ratio", "limit", "limited", "unit"))
+    if not isinstance(used, int | float) or not isinstance(limit, int | float):
+        return None
+    return Link(part=Part.DECLARED, name=str(name), used=used, limit=limit, unit=Unit(str(unit)))
+
+
+def _limit(link: Link) -> tuple[str, float | None, Unit]:
+    """What makes two links one limit."""
+    return link.name, link.limit, link.unit

@@ -1,0 +1,166 @@
+"""What a number really is, in one line that a system administrator reads: the words of a verdict's label."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from assay import measures
+from assay.answer.reasons import short
+from assay.records import Finding, Label, Nature, Outcome, State, Verdict, VerdictState
+from assay.units import Unit
+
+PART = "; "
+"""Between the parts of a label."""
+NOUNS = {
+    "random_read": "random reads",
+    "random_write": "random writes",
+    "backward_read": "backward reads",
+    "stride_read": "reads in strides",
+    "record_rewrite": "rewrites of one record",
+    "stdio_write": "writes through C stdio",
+    "stdio_rewrite": "rewrites through C stdio",
+    "stdio_read": "reads through C stdio",
+    "stdio_reread": "rereads through C stdio",
+    "null": "empty operations",
+    "fsync": "syncs",
+    "list": "listings",
+    "readdir": "listings",
+    "readdir_plus": "listings with attributes",
+    "open": "opens",
+    "setxattr": "settings of an attribute",
+    "rename": "renames",
+    "link": "hard links",
+    "symlink": "symbolic links",
+    "mkdir": "new directories",
+    "rmdir": "removals of directories",
+}
+COUNTED = frozenset({"create", "file", "read", "reread", "rewrite", "stat", "trim", "unlink", "walk", "write"})
+"""Operations whose plural is their name with an s; an external tool's own names are told as they are."""
+
+
+def label(verdict: Verdict) -> str:
+    """The whole label, with what a run's own figures add to it."""
+    return PART.join(parts(verdict))
+
+
+def parts(verdict: Verdict) -> tuple[str, ...]:
+    """The parts of a label, the most important first: what the number is, evidence, limiter, disturbance."""
+    one = verdict.label
+    found = [head(verdict), *after_head(verdict)]
+    disturbed = finding(verdict, one.disturbed_by)
+    return (*found, f"but {short(disturbed)}") if disturbed else tuple(found)
+
+
+def after_head(verdict: Verdict) -> list[str]:
+    """Further reasons, a note, missing evidence and the limiter."""
+    one = verdict.label
+    failed = [other for rule in one.because if (other := finding(verdict, rule)) and one.nature is not Nature.COMPARISON]
+    more = [words for other in failed for words in (instead(other), other.detail) if words]
+    more = [words for words in dict.fromkeys(more) if words != head(verdict)]
+    note = finding(verdict, one.noted)
+    limiter = finding(verdict, one.limited_by, State.PASS)
+    lacking = [unconfirmed(verdict)] if one.nature is Nature.UNVERIFIED else []
+    return [
+        *more,
+        *(found.relabel or "" for found in (note,) if found),
+        *lacking,
+        *(found.relabel or "" for found in (limiter,) if found),
+    ]
+
+
+def head(verdict: Verdict) -> str:
+    """What the number is."""
+    one = verdict.label
+    if one.nature is Nature.NO_FIGURE:
+        return no_figure(one)
+    if one.nature is Nature.COMPARISON:
+        return compared(verdict)
+    failed = finding(verdict, next(iter(one.because), None))
+    if failed is not None:
+        return instead(failed)
+    return f"{in_general(one)}{flush(verdict)}"
+
+
+def in_general(one: Label) -> str:
+    """`cold reads served by the device loop0`: what all runs that measured the same thing have in common."""
+    operations, regime = noun(one.operation), f"{one.regime} " if one.regime else ""
+    if one.nature in (Nature.AS_SEEN, Nature.UNVERIFIED):
+        return f"{regime}{operations} as the client saw {'it' if operations.startswith('operation ') else 'them'}"
+    return f"{regime}{operations} {one.nature}{f' {one.device}' if one.device else ''}"
+
+
+def flush(verdict: Verdict) -> str:
+    """How the data got there: the flush in the clock, or the drain that was charged and the figure without it."""
+    one = verdict.label
+    if one.flushed:
+        return ", flushed inside the clock"
+    if one.drain_ns is None or one.undrained is None:
+        return ""
+    took = measures.with_unit(one.drain_ns, Unit.NANOSECONDS)
+    return f", drain of {took} charged ({measures.with_unit(one.undrained, verdict.unit)} without)"
+
+
+def no_figure(one: Label) -> str:
+    """Why there is no figure."""
+    if one.outcome is not Outcome.FINISHED:
+        return f"no figure, the run is {one.outcome}" + (f": {one.error}" if one.error else "")
+    return f"no figure, no phase did {one.operation}"
+
+
+def compared(verdict: Verdict) -> str:
+    """The rules against a comparison, and its runs that are not sound."""
+    one = verdict.label
+    held = [instead(failed) for rule in one.because if (failed := finding(verdict, rule))]
+    doubtful = [f"{count} {state}" for state, count in one.runs if state is not VerdictState.SOUND]
+    runs = [f"{', '.join(doubtful)} of {sum(count for _, count in one.runs)} runs"] if doubtful else []
+    return PART.join((*held, *runs))
+
+
+def unconfirmed(verdict: Verdict) -> str:
+    """The part of the claim that has no evidence, and why."""
+    rules = verdict.label.lacking
+    first = finding(verdict, rules[0], State.UNVERIFIED)
+    reason = first.statement if first else f"there is no rule {rules[0]} yet"
+    return f"unverified ({', '.join(rules)}): {reason[:1].lower()}{reason[1:].rstrip('.')}"
+
+
+def finding(verdict: Verdict, rule: str | None, state: State = State.FAIL) -> Finding | None:
+    """The finding of a rule in this state; None where there is none."""
+    return next((one for one in verdict.findings if one.rule == rule and one.state is state), None)
+
+
+def instead(failed: Finding) -> str:
+    """What a failed finding makes of the number."""
+    return failed.relabel or failed.statement
+
+
+def noun(operation: str) -> str:
+    """The operation in the plural: `reads`, `random writes`; `operation rr` where its name is no word that is known here."""
+    return NOUNS.get(operation, f"{operation}s" if operation in COUNTED else f"operation {operation}")
+
+
+def of_several(verdicts: Sequence[Verdict]) -> str:
+    """One label for several runs: what all have in common, then the first run's own parts, named as of one run."""
+    if not verdicts:
+        return ""
+    whole = [parts(one) for one in verdicts]
+    if len(set(whole)) == 1:
+        return PART.join(whole[0])
+    shared = [first for first, *others in zip(*whole, strict=False) if all(other == first for other in others)]
+    common = whole[0][: len(shared)] if list(whole[0][: len(shared)]) == shared else ()
+    rest = whole[0][len(common) :]
+    return PART.join([*common, f"in one run: {PART.join(rest)}"] if rest else common)
+
+
+def usual(verdicts: Sequence[Verdict]) -> str:
+    """What most of these figures are, without what only one run's figures say; empty where there is none."""
+    general = [one.label.general for one in verdicts]
+    most = max(dict.fromkeys(general), key=general.count, default=None)
+    return next((without_figures(one) for one in verdicts if one.label.general == most), "")
+
+
+def without_figures(verdict: Verdict) -> str:
+    """The head of a label without the drain of this run."""
+    one = verdict.label
+    plain = one.nature not in (Nature.NO_FIGURE, Nature.COMPARISON, Nature.OTHER)
+    return (in_general(one) + (", flushed inside the clock" if one.flushed else "")) if plain else head(verdict)

@@ -1,0 +1,169 @@
+"""Whether the parts of an experiment file fit each other: events to phases, memory to groups, factors to the design."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from assay import units
+from assay.catalogue import Order, Target, Workload
+from assay.experiment import design, two_level
+from assay.experiment.factors import MOST_CHECKED, variants
+from assay.experiment.parts import Part
+from assay.experiment.shape import FileShape
+from assay.records import Change, DesignKind, Endpoint, Experiment, Factor, Value
+from assay.toml_document import Document, Path, Point, one_of
+from assay.units import Unit
+
+
+def events_fit(document: Document, workloads: Mapping[str, Part], factors: tuple[Factor, ...]) -> None:
+    """Each event is of a phase that its workload has with every level: else it never happens, or in some arms only."""
+    for part in workloads.values():
+        events = tuple(_events(document, part.name))
+        if not events or not part.settings.complete or not isinstance(part.plug, Workload):
+            continue
+        plug = part.plug
+        each = [_phases(part.name, plug, knobs) for knobs in variants(part, factors) if not plug.check(knobs)]
+        always = tuple(name for name in (each[0] if each else ()) if all(name in names for names in each))
+        for index, phase in events if each else ():
+            if phase not in always:
+                every = " with every level" if any(phase in names for names in each) else ""
+                at = (*part.at, "events", index, "phase")
+                found = f"an event of phase {phase!r}, which workload {part.name!r} does not have{every}"
+                document.wrong(at, found, one_of(always, phase))
+
+
+def _events(document: Document, workload: str) -> Iterator[tuple[int, str]]:
+    """The phase of each event as written, with its index."""
+    tables = document.values.get("workloads")
+    table = tables.get(workload) if isinstance(tables, dict) else None
+    events = table.get("events") if isinstance(table, dict) else None
+    for index, item in enumerate(events if isinstance(events, list) else ()):
+        if isinstance(item, dict) and isinstance(item.get("phase"), str) and item["phase"]:
+            yield index, item["phase"]
+
+
+def _phases(name: str, plug: Workload, knobs: Mapping[str, Value]) -> tuple[str, ...]:
+    """The names of the phases that one client would go through; nothing is done."""
+    order = Order(workload=name, knobs=knobs, endpoints=(Endpoint(kind=plug.accepts[0], address="/"),), seed=0)
+    return tuple(plan.name for plan in plug.phases(order))
+
+
+def writes_fit(document: Document, systems: Mapping[str, Part], loads: Mapping[str, Part], factors: tuple[Factor, ...]) -> None:
+    """On a target that is only read no workload writes, with no level."""
+    kept = [part.name for part in systems.values() if isinstance(part.plug, Target) and part.plug.read_only]
+    for load in loads.values() if kept else ():
+        if not load.settings.complete or not isinstance(load.plug, Workload):
+            continue
+        if not all(load.plug.only_reads(knobs) for knobs in variants(load, factors)):
+            found = f"workload {load.name!r}, which writes, on target {kept[0]!r}, which is only read"
+            document.wrong((*load.at, "kind"), found, "a workload that only reads there, or another target")
+
+
+def memory_fits(document: Document, workloads: Mapping[str, Part], factors: tuple[Factor, ...]) -> None:
+    """Workloads that run in one trial share one control group, so they have one limit, whatever the levels."""
+    if any(factor.path == "workload" for factor in factors) or not all(part.settings.complete for part in workloads.values()):
+        return
+    own = [factor for factor in factors if factor.path in {f"{name}.memory" for name in workloads} and factor.levels]
+    for levels in itertools.islice(itertools.product(*(factor.levels for factor in own)), MOST_CHECKED):
+        varied = dict(zip((factor.path for factor in own), levels, strict=True))
+        limits = {name: varied.get(f"{name}.memory", part.settings.values.get("memory")) for name, part in workloads.items()}
+        if len(set(limits.values())) > 1:
+            found = ", ".join(f"{name}.memory = {_memory(limit)}" for name, limit in limits.items())
+            document.wrong(
+                _where(document, workloads, own),
+                f"{found} in one trial",
+                "the same memory for all workloads, whose clients share a group; or make `workload` a factor",
+            )
+            return
+
+
+def _where(document: Document, workloads: Mapping[str, Part], own: list[Factor]) -> tuple[str | int, ...]:
+    """The factor that sets the limit, else the last place where one is written."""
+    if own:
+        return ("factors", own[-1].path)
+    return [at for part in workloads.values() if (at := (*part.at, "memory")) in document.places][-1]
+
+
+def _memory(limit: Value) -> str:
+    return units.format(limit, Unit.BYTES) if isinstance(limit, int) else "no limit"
+
+
+TWO_LEVELS = frozenset({DesignKind.FRACTIONAL, DesignKind.SCREENING})
+NUMERALS = {3: "III", 4: "IV", 5: "V", 6: "VI", 7: "VII"}
+Reason = tuple[Path, str, str, Point]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Designed:
+    """The design of a file as far as it can be had: None of both where there is none, or where it was refused."""
+
+    kind: DesignKind | None = None
+    combinations: int | None = None
+
+
+def fits(document: Document, shape: FileShape, factors: Sequence[Factor]) -> Designed:
+    """Note everything that speaks against the design."""
+    if shape.design is None:
+        if shape.resolution is not None:
+            document.wrong(("resolution",), f"resolution = {shape.resolution} without a design", 'design = "fractional" with it')
+        return Designed()
+    several = design.varying(factors)
+    found = [*against(shape, shape.design, factors), *too_few_or_many(shape, shape.design, several)]
+    for at, seen, wanted, point in found:
+        document.wrong(at, seen, wanted, point)
+    if found:
+        return Designed()
+    asked = Experiment(
+        title="",
+        question="",
+        targets=(),
+        workloads=(),
+        factors=tuple(factors),
+        measures=(),
+        design=shape.design,
+        resolution=shape.resolution,
+    )
+    return Designed(kind=shape.design, combinations=len(design.combinations(asked, factors)))
+
+
+def against(shape: FileShape, kind: DesignKind, factors: Sequence[Factor]) -> Iterator[Reason]:
+    """What speaks against single factors, and against keys beside the design."""
+    if shape.compare is not None and kind is not DesignKind.FULL:
+        wanted = 'no compare, or design = "full": in no other design two levels meet under all conditions'
+        yield ("compare",), f'compare = {shape.compare!r} with design = "{kind.value}"', wanted, Point.VALUE
+    if shape.resolution is not None and kind is not DesignKind.FRACTIONAL:
+        found = f'resolution = {shape.resolution} with design = "{kind.value}"'
+        yield ("resolution",), found, 'design = "fractional" with it', Point.VALUE
+    for factor in factors:
+        at, levels = ("factors", factor.path), len(factor.levels)
+        if factor.change is Change.MANUAL:
+            wanted = "factors that change by themselves: what a person changes cannot be mixed within a block"
+            yield at, f"factor {factor.path!r}, changed by hand, in a design", wanted, Point.KEY
+        if factor.path == "workload":
+            yield at, "factor 'workload' in a design", "another factor: each workload has measures of its own", Point.KEY
+        if kind in TWO_LEVELS and levels > 2:
+            wanted = 'two levels, the farthest apart that are of interest; design = "full" and "one-at-a-time" take more'
+            yield at, f"{levels} levels of {factor.path!r} in a {kind.value} design", wanted, Point.KEY
+
+
+def too_few_or_many(shape: FileShape, kind: DesignKind, several: Sequence[Factor]) -> Iterator[Reason]:
+    """What speaks against the number of factors that vary."""
+    count, at = len(several), ("design",)
+    found = f'{count} {"factor" if count == 1 else "factors"} with two levels or more for design = "{kind.value}"'
+    full = f'; design = "full" has {2**count} combinations' if 1 < count < two_level.FEWEST + 2 else ""
+    if kind not in TWO_LEVELS and count < 2:
+        yield at, found, "at least 2; a single factor is compared (`compare`)", Point.VALUE
+    if kind is DesignKind.SCREENING and not two_level.FEWEST_SCREENED <= count <= two_level.MOST_SCREENED:
+        yield at, found, f"from {two_level.FEWEST_SCREENED} to {two_level.MOST_SCREENED}{full}", Point.VALUE
+    if kind is not DesignKind.FRACTIONAL:
+        return
+    if not two_level.FEWEST <= count <= two_level.MOST:
+        more = f'; design = "screening" takes up to {two_level.MOST_SCREENED}' if count > two_level.MOST else full
+        yield at, found, f"from {two_level.FEWEST} to {two_level.MOST}{more}", Point.VALUE
+    elif two_level.smallest(count, shape.resolution or design.DEFAULT_RESOLUTION) is None:
+        asked = NUMERALS[shape.resolution or design.DEFAULT_RESOLUTION]
+        best = max(one.resolution for one in two_level.fractions_of(count))
+        wanted = f'resolution = {best} at most, or design = "full" ({2**count} combinations)'
+        yield at, f"a fraction of {count} factors with resolution {asked}", wanted, Point.VALUE

@@ -1,0 +1,132 @@
+"""SQL over a notebook: DuckDB in memory reads the files that were found whole; only tables that a query names are filled."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from assay.errors import AssayError, UsageError
+from assay.notebook import columns, layout, read
+from assay.notebook.tables import COLUMNS, FOLDER_ROWS, OF_RUN, PARQUET, RESULT_ROWS, RUN_ROWS, Row
+from assay.records import Results
+
+if TYPE_CHECKING:
+    import duckdb
+
+Kept = tuple[Path, Results]
+"""An experiment's folder and what is known of it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class QueryResult:
+    """The answer to a query."""
+
+    columns: tuple[str, ...]
+    rows: tuple[Row, ...]
+
+
+READING = frozenset({"SELECT", "EXPLAIN", "MULTI", "PRAGMA"})
+"""Kinds of statements that ask: WITH, FROM, SHOW, DESCRIBE and SUMMARIZE are SELECT to DuckDB, PIVOT is MULTI."""
+
+
+def query(lab: Path, text: str) -> QueryResult:
+    """Ask all experiments of a lab. Raises UsageError with the database's words, and where there is no lab.
+
+    Nothing but the tables can be reached: files and the network are shut off before the query runs.
+    """
+    import duckdb
+
+    connection = columns.connect()
+    try:
+        fill(connection, kept(lab), wanted(text))
+        connection.execute("SET enable_external_access=false; SET lock_configuration=true")
+        others = {statement.type.name for statement in connection.extract_statements(text)} - READING
+        if others:
+            raise duckdb.PermissionException(f"{', '.join(sorted(others))}: the tables are made anew from files, only ask them")
+        found = connection.execute(text if connection.extract_statements(text) else "an empty query")
+        names = tuple(column[0] for column in found.description or ())
+        return QueryResult(columns=names, rows=tuple(found.fetchall()))
+    except duckdb.Error as error:
+        tables = ", ".join((*COLUMNS, *PARQUET))
+        raise UsageError(f"found a query that cannot be answered ({error}); expected SQL over {tables}") from error
+    finally:
+        connection.close()
+
+
+def wanted(text: str) -> frozenset[str]:
+    """The tables that a query may mean: all whose names occur as words; all where none does (SHOW TABLES)."""
+    words = set(re.findall(r"[a-z_]+", text.lower()))
+    return frozenset((words & {*COLUMNS, *PARQUET}) or {*COLUMNS, *PARQUET})
+
+
+def kept(lab: Path) -> list[Kept]:
+    """The experiments of a lab whose plan can be read, as they are stored."""
+    return [(folder, results) for folder in read.folders(lab) if (results := whole(folder)) is not None]
+
+
+def fill(connection: duckdb.DuckDBPyConnection, experiments: Sequence[Kept], names: frozenset[str]) -> None:
+    """Make every table, and fill those that are named."""
+    for name in COLUMNS:
+        fill_rows(connection, name, experiments if name in names else ())
+    for name, (table, file, kinds_of) in PARQUET.items():
+        kinds = ", ".join(f'"{column}" {kind}' for column, kind in kinds_of.items())
+        connection.execute(f"CREATE TABLE {table} ({OF_RUN}, {kinds})")
+        if name in names:
+            for folder, results in experiments:
+                fill_parquet(connection, table, folder, [(judged.id, file) for judged in results.runs])
+    connection.execute((resources.files("assay.notebook") / "views.sql").read_text(encoding="utf-8"))
+
+
+def fill_rows(connection: duckdb.DuckDBPyConnection, name: str, experiments: Sequence[Kept]) -> None:
+    """Make a table that is no file's, with its rows from these experiments."""
+    connection.execute(f"CREATE TABLE {name} ({COLUMNS[name]})")
+    insert(connection, name, [row for folder, results in experiments for row in rows(name, folder, results)])
+
+
+def whole(folder: Path) -> Results | None:
+    """What is stored of an experiment; None where its plan cannot be read."""
+    try:
+        return read.results(folder)
+    except AssayError:
+        return None
+
+
+def insert(connection: duckdb.DuckDBPyConnection, table: str, made: Sequence[Row]) -> None:
+    """Put rows into a table through columns, which DuckDB takes at once."""
+    if not made:
+        return
+    import numpy as np
+
+    cells = {}
+    for number, values in enumerate(zip(*made, strict=True)):
+        cells[f"c{number}"] = np.empty(len(made), dtype=object)
+        cells[f"c{number}"][:] = values
+    connection.register("made", cells)
+    connection.execute(f"INSERT INTO {table} SELECT * FROM made")  # noqa: S608 - a table of ours
+    connection.unregister("made")
+
+
+def fill_parquet(connection: duckdb.DuckDBPyConnection, table: str, folder: Path, found: Iterable[tuple[str, str]]) -> None:
+    """Put the Parquet files of an experiment's whole runs into a table."""
+    for run, file in found:
+        path = layout.attempt_folder(folder, run) / file
+        connection.execute(
+            f"INSERT INTO {table} SELECT ?, ?, * FROM read_parquet(?)",  # noqa: S608 - a table of ours
+            [folder.name, run, columns.literal(path)],
+        )
+
+
+def rows(table: str, folder: Path, results: Results) -> Iterator[Row]:
+    """The rows of one table from one experiment, with its name in front."""
+    if table in FOLDER_ROWS:
+        made: Iterable[Row] = FOLDER_ROWS[table](folder, results)
+    elif table in RUN_ROWS:
+        made = (row for judged in results.runs for row in RUN_ROWS[table](judged.run))
+    else:
+        made = RESULT_ROWS[table](results)
+    for row in made:
+        yield (folder.name, *row)

@@ -1,0 +1,474 @@
+"""Reads the text of a claim: tokens, figures, links, comparisons, and what is left over.
+
+Clauses end at `,` `;` `.` `:` and brackets; order is free. A word without effect and a number without a unit are quoted back:
+nothing is ignored silently. Every character that is no blank is in exactly one token.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+
+from assay import units
+from assay.published import digits, statement
+from assay.published.digits import Interval, Printed
+from assay.published.statement import TOLD, Comparison, Figure, Quoted, Statement, Wire
+from assay.published.vocabulary import NOUNS, UNIT_PATTERNS, WORD, WORDS, Kind, Role, unit_size
+
+
+@dataclass(frozen=True, kw_only=True)
+class Token:
+    """A piece of the text: a figure, a link, a word with a role, or none of them and why."""
+
+    start: int
+    end: int
+    text: str
+    figure: Figure | None = None
+    wire: Wire | None = None
+    role: Role | None = None
+    reason: str | None = None
+
+
+UNKNOWN = "no word that this grammar has"
+_NUMBER = re.compile(digits.NUMBER, re.ASCII)
+_RANGE = re.compile(rf"({digits.NUMBER})\s*(?:-|–|—|\.\.|to(?![A-Za-z0-9_]))\s*({digits.NUMBER})", re.ASCII)
+_DECIMAL_COMMA = re.compile(r"[0-9]+(?:[.,][0-9]+){1,99}", re.ASCII)
+_LETTERS = re.compile(r"\s*([A-Za-zµμ/%]+)")
+_REST = re.compile(r"[^\s,;:()]+|[,;:()]")
+_BLANK = re.compile(r"\s+")
+
+
+def scan(text: str) -> tuple[Token, ...]:
+    """The tokens of a claim, in order."""
+    return tuple(_tokens(text))
+
+
+def _tokens(text: str) -> Iterator[Token]:
+    start = 0
+    while start < len(text):
+        blank = _BLANK.match(text, start)
+        if blank is not None:
+            start = blank.end()
+            continue
+        token = next(found for matcher in _MATCHERS if (found := matcher(text, start)) is not None)
+        yield token
+        start = token.end
+
+
+def _wire(text: str, start: int) -> Token | None:
+    wire = statement.wire_at(text, start)
+    return None if wire is None else Token(start=start, end=wire.end, text=text[start : wire.end], wire=wire)
+
+
+def _clock(text: str, start: int) -> Token | None:
+    match = digits.CLOCK.match(text, start)
+    if match is None or text[match.end() : match.end() + 1].isalnum():
+        return None
+    printed = digits.clock(match[0])
+    return None if printed is None else _figure(text, (start, match.end()), Kind.TIME, (printed, printed), Fraction(1))
+
+
+def _quantity(text: str, start: int) -> Token | None:
+    """A number or a range, with the unit behind it; one whose unit has two meanings is refused, with what to write."""
+    between = _RANGE.match(text, start)
+    match = between or _NUMBER.match(text, start)
+    if match is None:
+        return None
+    whole = _DECIMAL_COMMA.match(text, start)
+    if between is None and whole is not None and whole.end() > match.end():
+        return _refused(text, start, whole.end(), "a decimal point, and commas only between thousands, are expected")
+    printed = tuple(digits.number(part) for part in (match.groups() if between else (match[0], match[0])))
+    low, high = printed
+    if low is None or high is None:
+        return _refused(text, start, match.end(), f"a number of at most {digits.MOST_DIGITS} digits is expected")
+    if low.value > high.value:
+        return _refused(text, start, match.end(), "the lower end of a range is expected first")
+    return _with_unit(text, start, match.end(), (low, high))
+
+
+def _with_unit(text: str, start: int, end: int, ends: tuple[Printed, Printed]) -> Token:
+    unit_at = end + len(text[end:]) - len(text[end:].lstrip())
+    for kind, pattern in UNIT_PATTERNS.items():
+        match = pattern.match(text, unit_at)
+        if match is not None and not _splits_a_word(text, match.end()):
+            size = unit_size(kind, match)
+            noun = NOUNS.get(match.groupdict().get("noun") or "")
+            token = _figure(text, (start, match.end()), kind, (ends[0].scaled(size), ends[1].scaled(size)), size)
+            return (
+                token
+                if noun is None or token.figure is None
+                else replace(token, figure=replace(token.figure, roles=frozenset({noun})))
+            )
+    letters = _LETTERS.match(text, end)
+    meant = units.hint(letters[1]) if letters else None
+    if letters is not None and meant is not None and letters[1].lower() not in WORDS:
+        return _refused(text, start, letters.end(), f"for {letters[1]!r} write {meant}")
+    if letters is not None and letters.start(1) == end and letters[1].lower() not in WORDS:
+        return _refused(text, start, _end_of_run(text, end), f"{letters[1]!r} is no unit that this grammar has")
+    return _figure(text, (start, end), Kind.NUMBER, ends, Fraction(1))
+
+
+def _end_of_run(text: str, start: int) -> int:
+    """Where a run of letters and digits ends: of `1e9` no part is a figure."""
+    match = _REST.match(text, start)
+    return match.end() if match is not None else start
+
+
+def _splits_a_word(text: str, end: int) -> bool:
+    """Whether a unit would end in the middle of a word: `s` of `sda`."""
+    return text[end - 1].isalnum() and (text[end : end + 1].isalnum() or text[end : end + 1] == "_")
+
+
+def _figure(text: str, span: tuple[int, int], kind: Kind, ends: tuple[Printed, Printed], size: Fraction) -> Token:
+    low, high = ends
+    printed = text[span[0] : span[1]]
+    figure = Figure(
+        kind=kind,
+        text=printed,
+        start=span[0],
+        end=span[1],
+        value=low.value,
+        interval=Interval(low=low.interval.low, high=high.interval.high),
+        unit=size,
+        ends=ends if low != high else None,
+    )
+    return Token(start=span[0], end=span[1], text=printed, figure=figure)
+
+
+def _refused(text: str, start: int, end: int, reason: str) -> Token:
+    return Token(start=start, end=end, text=text[start:end], reason=reason)
+
+
+def _word(text: str, start: int) -> Token | None:
+    match = WORD.match(text, start)
+    if match is None or not match[0]:
+        return None
+    role = WORDS.get(" ".join(match[0].lower().split()))
+    return Token(start=start, end=match.end(), text=match[0], role=role)
+
+
+def _unknown(text: str, start: int) -> Token:
+    match = _REST.match(text, start)
+    end = match.end() if match is not None else start + 1
+    return Token(start=start, end=end, text=text[start:end], reason=UNKNOWN)
+
+
+_MATCHERS: tuple[Callable[[str, int], Token | None], ...] = (_wire, _clock, _quantity, _word, _unknown)
+
+
+@dataclass(kw_only=True)
+class Draft:
+    """A claim while it is read: the figures by the place of their token, and which tokens something was done with."""
+
+    tokens: tuple[Token, ...]
+    figures: dict[int, Figure] = field(default_factory=dict)
+    used: set[int] = field(default_factory=set)
+    comparisons: list[tuple[int, int, bool]] = field(default_factory=list)
+
+    def role(self, place: int) -> Role | None:
+        """What the word at a place does; None where there is no word."""
+        return self.tokens[place].role if 0 <= place < len(self.tokens) else None
+
+    def word(self, place: int) -> str:
+        """The token at a place in small letters; empty beyond the ends."""
+        return self.tokens[place].text.lower() if 0 <= place < len(self.tokens) else ""
+
+    def places(self, *roles: Role) -> Iterator[int]:
+        """Where words with one of these roles stand."""
+        return (place for place, token in enumerate(self.tokens) if token.role in roles)
+
+
+def begin(tokens: tuple[Token, ...]) -> Draft:
+    """The draft of these tokens; each figure knows its clause."""
+    figures, clause = dict[int, Figure](), 0
+    for place, token in enumerate(tokens):
+        clause += token.role in (Role.BREAK, Role.AGAINST)
+        if token.figure is not None:
+            figures[place] = replace(token.figure, clause=clause)
+    return Draft(tokens=tokens, figures=figures)
+
+
+MOST_REQUEST_BYTES = 64 << 20
+"""A larger amount beside `reads` is the data, not one request."""
+OF = ("of", "=", ":", "is")
+WAYS = frozenset({*TOLD, Role.BOTH_WAYS})
+COMPARED = frozenset({Kind.RATE, Kind.EVENTS, Kind.TIME, Kind.LATENCY, Kind.AMOUNT, Kind.SHARE, Kind.NUMBER, Kind.COUNT})
+
+
+def _limits(draft: Draft) -> None:
+    """`under 20 MB/s`, `at least 5 s`, `~400 MB/s`."""
+    for place in draft.places(Role.UNDER, Role.ABOVE, Role.OVER, Role.ABOUT):
+        figure = draft.figures.get(place + 1)
+        role = draft.role(place)
+        if figure is None or role is None or (role is Role.OVER and not _is_over_a_limit(draft, place, figure)):
+            continue
+        draft.figures[place + 1] = _limited(figure, role, draft.tokens[place])
+        draft.used.add(place)
+
+
+def _is_over_a_limit(draft: Draft, place: int, figure: Figure) -> bool:
+    """Whether `over` says more than, and not which way or how long."""
+    begins = place == 0 or draft.role(place - 1) in (Role.BREAK, Role.AGAINST)
+    return begins and figure.kind in (Kind.RATE, Kind.EVENTS, Kind.SHARE, Kind.NUMBER)
+
+
+def _limited(figure: Figure, role: Role, word: Token) -> Figure:
+    text = f"{word.text} {figure.text}" if word.text[-1].isalpha() or word.text[-1] == "." else f"{word.text}{figure.text}"
+    where = replace(figure, text=text, start=word.start)
+    if role is Role.UNDER:
+        return replace(where, limit=Role.UNDER, interval=Interval(low=Fraction(0), high=figure.value))
+    if role is Role.ABOUT:
+        number = digits.NUMBER_AT.match(figure.text)
+        step = Printed(value=figure.value, interval=figure.interval)
+        rough = digits.roughly(number[0], step) if number is not None and figure.ends is None else step
+        return replace(where, interval=rough.interval)
+    return replace(where, limit=Role.ABOVE, interval=Interval(low=figure.value, high=None))
+
+
+def _changes_and_ranges(draft: Draft) -> None:
+    """`from A to B` is a change; `A - B` and `A to B` with units on both sides are a range."""
+    for place in draft.places(Role.TO):
+        first, second = draft.figures.get(place - 1), draft.figures.get(place + 1)
+        if first is None or second is None or first.kind is not second.kind:
+            continue
+        if draft.role(place - 2) is Role.FROM:
+            draft.comparisons.append((place - 1, place + 1, True))
+            draft.used |= {place - 2, place}
+        elif first.value <= second.value and first.ends is second.ends is None:
+            draft.figures[place - 1] = replace(
+                first,
+                text=f"{first.text} {draft.tokens[place].text} {second.text}",
+                end=second.end,
+                interval=Interval(low=first.interval.low, high=second.interval.high),
+                ends=(Printed(value=first.value, interval=first.interval), Printed(value=second.value, interval=second.interval)),
+            )
+            del draft.figures[place + 1]
+            draft.used.add(place)
+
+
+def _changes_in_one_unit(draft: Draft) -> None:
+    """`from 1 to 2 GB/s`: the ends of what looks like a range are the two figures of a change."""
+    for place in draft.places(Role.FROM):
+        figure = draft.figures.get(place + 1)
+        if figure is None or figure.ends is None:
+            continue
+        first, second = (
+            replace(
+                figure,
+                value=end.value,
+                interval=end.interval,
+                ends=None,
+                text=f"{end.value / figure.unit} {_unit(figure)}".strip(),
+            )
+            for end in figure.ends
+        )
+        draft.figures[place], draft.figures[place + 1] = first, second
+        draft.comparisons.append((place, place + 1, True))
+        draft.used.add(place)
+
+
+def _unit(figure: Figure) -> str:
+    """The printed unit of a range: what stands behind its last digit."""
+    return figure.text.rpartition(next((c for c in reversed(figure.text) if c.isdigit()), ""))[2].strip()
+
+
+def _memories(draft: Draft) -> None:
+    """`12 GB RAM`, `12 GB of memory`, `RAM: 12 GB`."""
+    for place in draft.places(Role.MEMORY):
+        before = place - 2 if draft.word(place - 1) == "of" else place - 1
+        after = place + 2 if draft.word(place + 1) in OF else place + 1
+        for other in (before, after):
+            figure = draft.figures.get(other)
+            if figure is not None and figure.kind is Kind.AMOUNT:
+                draft.figures[other] = replace(figure, kind=Kind.MEMORY)
+                draft.used.add(place)
+                break
+
+
+def _data_sets(draft: Draft) -> None:
+    """`16 GB file` says how much there is, `512 MB in 0.6 s` how much was moved; `200 GB volume` says neither."""
+    for role, kind in ((Role.DATA, Kind.DATA), (Role.DEVICE, Kind.CAPACITY)):
+        for place in draft.places(role):
+            of = place + 2 if draft.word(place + 1) in OF else place + 1
+            for other in (place - 1, of):
+                figure = draft.figures.get(other)
+                if figure is not None and figure.kind is Kind.AMOUNT:
+                    draft.figures[other] = replace(figure, kind=kind)
+                    break
+
+
+def _products(draft: Draft) -> None:
+    """`4 KiB x 2,097,152` and `2 x 512 MB`: a size and how often."""
+    for place in draft.places(Role.TIMES):
+        sides = {place - 1: draft.figures.get(place - 1), place + 1: draft.figures.get(place + 1)}
+        kinds = {figure.kind: other for other, figure in sides.items() if figure is not None}
+        count = kinds.get(Kind.NUMBER, kinds.get(Kind.COUNT))
+        if count is not None and Kind.AMOUNT in kinds:
+            size = kinds[Kind.AMOUNT]
+            draft.figures[size] = _exact(draft.figures[size], Kind.SIZE)
+            draft.figures[count] = _exact(draft.figures[count], Kind.COUNT)
+            draft.used.add(place)
+
+
+def _exact(figure: Figure, kind: Kind) -> Figure:
+    """Counts and sizes of requests are settings, not results: they are what is printed, where no word limits them."""
+    as_printed = Interval(low=figure.value, high=figure.value)
+    return replace(figure, kind=kind, interval=figure.interval if figure.limit or figure.ends else as_printed)
+
+
+def _sizes(draft: Draft) -> None:
+    """`4 KiB records`, `4 KiB random reads`, `record size 4 KiB`, `10,000 IOPS of 4 KiB`."""
+    for place, figure in tuple(draft.figures.items()):
+        if figure.kind is not Kind.AMOUNT or figure.value > MOST_REQUEST_BYTES:
+            continue
+        behind = draft.role(place + 1)
+        of = place - 2 if draft.word(place - 1) in OF else place - 1
+        plural = behind in (Role.READ, Role.WRITE) and draft.word(place + 1).endswith("s")
+        events = draft.figures.get(place - 2 if draft.role(place - 1) in (Role.PLAIN, Role.TIMES) else place - 1)
+        counted = events is not None and events.kind is Kind.EVENTS
+        if counted or plural or behind in (Role.BLOCK, Role.RANDOM, Role.SEQUENTIAL) or draft.role(of) is Role.BLOCK:
+            draft.figures[place] = _exact(figure, Kind.SIZE)
+
+
+def _latencies_and_depths(draft: Draft) -> None:
+    """`4 ms latency`, `32 threads`, `queue depth 32`."""
+    for role, was, becomes in ((Role.LATENCY, Kind.TIME, Kind.LATENCY), (Role.IN_FLIGHT, Kind.NUMBER, Kind.IN_FLIGHT)):
+        for place in draft.places(role):
+            of = place + 2 if draft.word(place + 1) in OF else place + 1
+            for other in (place - 1, of):
+                figure = draft.figures.get(other)
+                if figure is not None and figure.kind is was:
+                    draft.figures[other] = _exact(figure, becomes) if becomes is Kind.IN_FLIGHT else replace(figure, kind=becomes)
+                    draft.used.add(place)
+                    break
+
+
+def _against(draft: Draft) -> None:
+    """`A against B`, with other words between; a bare number takes the unit of its partner. `0.52/0.6` is one too."""
+    for place, token in enumerate(draft.tokens):
+        if token.text == "/" and {draft.figures[p].kind for p in (place - 1, place + 1) if p in draft.figures} != {Kind.NUMBER}:
+            continue
+        if token.text != "/" and token.role is not Role.AGAINST:
+            continue
+        before = [other for other in sorted(draft.figures) if other < place and draft.figures[other].kind in COMPARED]
+        behind = [other for other in sorted(draft.figures) if other > place and draft.figures[other].kind in COMPARED]
+        pair = next(((a, b) for b in behind for a in reversed(before) if _comparable(draft.figures[a], draft.figures[b])), None)
+        if pair is not None:
+            draft.comparisons.append((*pair, False))
+            _share_unit(draft, *pair)
+            draft.used.add(place)
+
+
+def _comparable(first: Figure, second: Figure) -> bool:
+    return first.kind is second.kind or Kind.NUMBER in (first.kind, second.kind)
+
+
+def _share_unit(draft: Draft, first: int, second: int) -> None:
+    for one, other in ((first, second), (second, first)):
+        bare, model = draft.figures[one], draft.figures[other]
+        if bare.kind is Kind.NUMBER and model.kind is not Kind.NUMBER:
+            text = f"{bare.text} {_unit(model)}"
+            scaled = bare.interval.scaled(model.unit)
+            draft.figures[one] = replace(
+                bare, kind=model.kind, text=text, value=bare.value * model.unit, interval=scaled, unit=model.unit
+            )
+
+
+def _roles(draft: Draft) -> None:
+    """Read, write, random, inside, ... belong to the rates of their clause."""
+    clause, said = 0, dict[int, set[Role]]()
+    for token in draft.tokens:
+        clause += token.role in (Role.BREAK, Role.AGAINST)
+        if token.role in WAYS:
+            said.setdefault(clause, set()).add(token.role)
+    for place, figure in draft.figures.items():
+        if figure.kind in (Kind.RATE, Kind.EVENTS):
+            draft.figures[place] = replace(figure, roles=figure.roles | said.get(figure.clause, set()))
+
+
+def _inside_and_out(draft: Draft) -> None:
+    """Two rates of which one is that inside or outside are held against each other."""
+    rates = [place for place in sorted(draft.figures) if draft.figures[place].kind is Kind.RATE]
+    sides = {Role.INSIDE, Role.OUTSIDE}
+    if len(rates) == 2 and not draft.comparisons and any(draft.figures[place].roles & sides for place in rates):
+        draft.comparisons.append((rates[0], rates[1], False))
+
+
+PASSES: tuple[Callable[[Draft], None], ...] = (
+    _limits,
+    _changes_in_one_unit,
+    _changes_and_ranges,
+    _memories,
+    _products,
+    _data_sets,
+    _sizes,
+    _latencies_and_depths,
+    _against,
+    _roles,
+    _inside_and_out,
+)
+
+
+LOOSE: dict[Role, str] = {
+    Role.AGAINST: "nothing stands on both sides that could be compared",
+    Role.UNDER: "no figure stands behind it",
+    Role.ABOVE: "no figure stands behind it",
+    Role.ABOUT: "no figure stands behind it",
+    Role.TIMES: "nothing stands on both sides that could be multiplied",
+    Role.MEMORY: "no amount stands beside it",
+    Role.LATENCY: "no time stands beside it",
+}
+"""Words that mean nothing where nothing was done with them, and why."""
+
+
+def read(text: str) -> Statement:
+    """What the claim says. Never fails: what is not understood is in `quoted`."""
+    tokens = scan(text)
+    draft = begin(tokens)
+    for one in PASSES:
+        one(draft)
+    compared = tuple(
+        Comparison(first=draft.figures[first], second=draft.figures[second], is_change=changes)
+        for first, second, changes in draft.comparisons
+    )
+    quoted = tuple(_quoted(draft))
+    columns = {one.column for one in quoted}
+    wires = tuple(token.wire for token in tokens if token.wire is not None)
+    return Statement(
+        text=text,
+        figures=tuple(_kept((draft.figures[place] for place in sorted(draft.figures)), compared)),
+        wires=wires,
+        comparisons=compared,
+        roles=frozenset(token.role for token in tokens if token.role is not None),
+        quoted=quoted,
+        assumed=tuple(dict.fromkeys(wire.assumed for wire in wires if wire.assumed is not None)),
+        spans=tuple((token.start, token.end) for token in tokens if token.start + 1 not in columns),
+    )
+
+
+def _kept(figures: Iterable[Figure], comparisons: tuple[Comparison, ...]) -> Iterator[Figure]:
+    """All but bare numbers that are compared with nothing."""
+    compared = [figure for one in comparisons for figure in (one.first, one.second)]
+    return (figure for figure in figures if figure.kind is not Kind.NUMBER or figure in compared)
+
+
+def _quoted(draft: Draft) -> Iterator[Quoted]:
+    """What was not understood, in the order of the text."""
+    compared = {place for first, second, _ in draft.comparisons for place in (first, second)}
+    for place, token in enumerate(draft.tokens):
+        reason = token.reason or (_loose(draft, place) if place not in draft.used else None)
+        figure = draft.figures.get(place)
+        if figure is not None and figure.kind is Kind.NUMBER and place not in compared:
+            reason = "a number without a unit"
+        if reason is not None:
+            yield Quoted(text=token.text, column=token.start + 1, reason=reason)
+
+
+def _loose(draft: Draft, place: int) -> str | None:
+    """Why a word that nothing was done with cannot be passed over; None where it can."""
+    role = draft.role(place)
+    if role is Role.TO and not draft.word(place).isalpha():
+        return "it joins no two figures of one kind"
+    return LOOSE.get(role) if role is not None else None

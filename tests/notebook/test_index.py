@@ -1,0 +1,34 @@
+"""Which file system holds a folder."""
+
+from pathlib import Path
+
+import pytest
+
+from assay.notebook.index import is_network, kind_of
+
+MOUNTS = r"""22 1 254:0 / / rw shared:1 - ext4 /dev/vda rw
+31 22 0:40 / /mnt/my\040lab rw - nfs4 server:/lab rw
+32 22 0:41 / /mnt/my\040lab/scratch rw master:1 - xfs /dev/vdb rw
+33 22 0:42 / /srv rw - fuse.sshfs me@there: rw
+a line of another kind
+"""
+
+
+@pytest.mark.parametrize(
+    ("folder", "kind", "network"),
+    [
+        ("/home/me/lab", "ext4", False),
+        ("/mnt/my lab/one", "nfs4", True),
+        ("/mnt/my lab/scratch/one", "xfs", False),
+        ("/srv", "fuse.sshfs", True),
+        ("/srvx", "ext4", False),
+    ],
+)
+def test_the_innermost_mount_counts(folder, kind, network):
+    assert kind_of(Path(folder), MOUNTS) == kind
+    assert is_network(Path(folder), MOUNTS) is network
+
+
+def test_this_machine_can_be_asked(tmp_path):
+    assert is_network(tmp_path) in (True, False)
+    assert kind_of(Path("/proc"), Path("/proc/self/mountinfo").read_text()) == "proc"

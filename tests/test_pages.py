@@ -1,0 +1,51 @@
+"""Pages name what exists: every call of docs/contracts.md, every room and first file of ARCHITECTURE.md, every link."""
+
+import pkgutil
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+SOURCE = ROOT / "src" / "assay"
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "ARCHITECTURE.md",
+    ROOT / "DEVELOP.md",
+    ROOT / "CHANGELOG.md",
+    *sorted((ROOT / "docs").rglob("*.md")),
+]
+CALLS = sorted(set(re.findall(r"`(\w+(?:\.\w+)+)[(`]", (ROOT / "docs" / "contracts.md").read_text())))
+
+
+@pytest.mark.parametrize("call", [call for call in CALLS if (SOURCE / call.split(".")[0]).is_dir()])
+def test_every_call_between_the_stages_exists(call):
+    assert pkgutil.resolve_name(f"assay.{call}")
+
+
+def test_the_architecture_names_every_room_and_files_that_are_there():
+    rows = [line.split(" | ") for line in (ROOT / "ARCHITECTURE.md").read_text().splitlines() if line.startswith("| `")]
+    named = {room.strip("/") for row in rows for room in re.findall(r"[\w.]+/?", row[0].replace("`", ""))}
+    rooms = {path.name for path in SOURCE.iterdir() if path.is_dir() and any(path.glob("*.py"))}
+    assert rooms <= named
+    for row in rows:
+        room = re.findall(r"`(\w+)/`", row[0])
+        firsts = re.findall(r"`([\w/]+\.py)`", row[-1])
+        assert not [first for first in firsts if len(room) == 1 and not (SOURCE / room[0] / first).exists()], row
+
+
+def test_the_walks_of_the_architecture_name_as_many_files_as_they_count():
+    text = (ROOT / "ARCHITECTURE.md").read_text()
+    walks = re.findall(r"(?ms)^### [^\n]*: (\d+) files, limit \d+\n(.*?)(?=^##|\Z)", text)
+    assert len(walks) == 3
+    for count, walk in walks:
+        files = re.findall(r"`([\w/]+\.py)`", walk)
+        assert len(files) == int(count)
+        assert not [file for file in files if not (SOURCE / file).is_file()]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_link_leads_somewhere(page):
+    text = re.sub(r"(?ms)^```.*?^```", "", page.read_text())
+    links = [link for link in re.findall(r"\]\(([^)#]+)[^)]*\)", text) if "://" not in link]
+    assert not [link for link in links if not (page.parent / link).exists()]
