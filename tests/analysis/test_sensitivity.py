@@ -201,6 +201,6 @@ def test_they_are_shown_on_the_terminal_and_as_json():
     assert text.startswith("SOUND spool.create.ops_per_s: spool.")
     assert "7 effects tested; p-values are Holm-adjusted." in text
     assert effects.effects(results).count("aliased with") == 3
-    (one,) = compare.told(results)["sensitivity"]
+    (one,) = compare.as_plain(results)["sensitivity"]
     assert one["design"] == "fractional"
     assert len(one["effects"]) == 7

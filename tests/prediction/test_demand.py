@@ -15,7 +15,7 @@ from mix_cases import BYTES, phase, results, rising, total
 def test_a_sample_has_rates_and_what_was_used_of_every_resource():
     found = samples(*results())
     assert len(found) == 9
-    one = next(sample for sample in found if str(sample.levels["mix.read_share"]) == "50 %")
+    one = next(sample for sample in found if sample.word("mix.read_share") == "50 %")
     reads, writes = one.rates["random_read"], one.rates["random_write"]
     core = reads * 20e-6 + writes * 90e-6
     assert one.used["load_cpu"] == pytest.approx(core)
@@ -57,7 +57,7 @@ def test_an_experiment_that_varies_a_mix_is_told_what_each_operation_uses():
     found, load = results()
     (group,) = groups_of.groups(found, load)
     rows = groups_of.rows([group])
-    assert ("all", "processors, of the load itself", "random_read") in [row[:3] for row in rows]
+    assert ("all", "CPUs, of the load itself", "random_read") in [row[:3] for row in rows]
     assert any(row[3].startswith("20") for row in rows), rows
     assert any("no background told apart" in row[-1] for row in rows if row[1] == RESOURCES["cpu"].said)
     assert {row[-1] for row in groups_of.bound_rows([group])} == {"the 4 CPUs of the host"}
