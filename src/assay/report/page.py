@@ -12,6 +12,7 @@ from typing import Any
 from assay.answer import doubts as answer
 from assay.answer import first_line, headlines, marks
 from assay.answer.scales import NARROW, number, show, show_range, times
+from assay.answer.wording import comparison, effects, scaling
 from assay.records import Bound, Estimate, Observations, Results, Severity, State
 from assay.report import bundle, facts, galleries, ladder, listing, selection, steady
 from assay.report.charts import blocks, forest, theme
@@ -151,6 +152,9 @@ def _environment() -> Any:  # noqa: ANN401 - jinja2 is imported here only
         "ticks": marks.REQUIREMENT_MARKS,
         "conclusion_class": marks.CONCLUSION_CLASS,
         "words": marks,
+        "comparison": comparison,
+        "effects": effects,
+        "scaling": scaling,
     }
     return made
 

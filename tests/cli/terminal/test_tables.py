@@ -14,6 +14,7 @@ from assay.records import (
     Finding,
     Judged,
     Label,
+    Method,
     Nature,
     RequirementKind,
     RequirementResult,
