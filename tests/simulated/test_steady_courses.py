@@ -6,7 +6,8 @@ import zlib
 
 import pytest
 
-from assay.analysis.steady_state import Values, tested
+from assay.analysis import steady_state
+from assay.analysis.steady_state import Values
 from assay.records import Course, CourseKind, CourseState
 from assay.statistics.change_points import FALSE_ALARM_SHARE
 
@@ -24,7 +25,7 @@ def noise(name, count, correlation, kind):
 
 
 def said(values):
-    return tested(BARE, Values(edges=(0, 12 * 10**9), each=values), 0.05)
+    return steady_state.tested(BARE, Values(edges=(0, 12 * 10**9), each=values), 0.05)
 
 
 @pytest.mark.parametrize("kind", ["normal", "lognormal"])
