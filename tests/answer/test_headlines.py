@@ -9,6 +9,7 @@ import notebook_records as made
 from assay import measures
 from assay.answer import headlines, reasons
 from assay.answer.wording import comparison as sentence
+from assay.answer.wording import headlines as words
 from assay.records import (
     Comparison,
     Conclusion,
@@ -145,7 +146,7 @@ def test_every_compared_measure_has_its_answer_and_every_comparison_its_place():
     found = headlines.headlines(results)
     compared = dict.fromkeys(one.measure for one in results.comparisons)
     assert len(found) == len(compared) > 1
-    text = " ".join(line.text for one in found for line in one.lines)
+    text = " ".join(str(words.line(results.experiment, line)) for one in found for line in one.lines)
     for clients in dict.fromkeys(one.within["clients"] for one in results.comparisons):
         assert str(clients) in text
 
@@ -162,9 +163,10 @@ def test_conditions_that_agree_share_a_sentence_and_their_worst_verdict():
     verdicts[last] = replace(verdicts[last], state=VerdictState.INVALID)
     one = headlines.headlines(replace(results, comparisons=same, comparison_verdicts=verdicts))[0]
     (line,) = one.lines
-    levels = headlines.listed([f"{c.within['clients']}" for c in same])
-    assert line.text.startswith("xfs is faster: 1.30 to 1.90 times the rate of ext4 at clients = " + levels)
-    assert "95 % intervals from 1.20 to 2.00" in line.text
+    levels = words.listed([f"{c.within['clients']}" for c in same])
+    text = str(words.line(results.experiment, line))
+    assert text.startswith("xfs is faster: 1.30 to 1.90 times the rate of ext4 at clients = " + levels)
+    assert "95 % intervals from 1.20 to 2.00" in text
     assert line.state is VerdictState.INVALID
 
 
@@ -175,7 +177,7 @@ def test_a_doubtful_comparison_says_why():
     sample = next(f for judged in results.runs for v in judged.verdicts.values() for f in v.findings)
     wide = replace(sample, rule="S02", name="wide-interval", state=State.FAIL, severity=Severity.QUALIFIES, short="too few runs")
     said = reasons.why(results, one, replace(verdict, state=VerdictState.TAINTED, findings=(wide,)))
-    assert said[0] == "too few runs (S02)"
+    assert words.reason(said[0]) == "too few runs (S02)"
     assert reasons.why(results, one, replace(verdict, state=VerdictState.SOUND)) == ()
     assert reasons.why(results, one, None) == ()
 

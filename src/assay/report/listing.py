@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from assay.answer import doubts, marks
-from assay.answer.instead import instead
 from assay.answer.scales import show, show_range
 from assay.answer.wording import comparison
+from assay.answer.wording.instead import instead
 from assay.answer.wording.labels import label as label_text
 from assay.answer.wording.labels import of_several, usual
 from assay.records import Cell, Experiment, Finding, Measure, Results, State, Verdict, VerdictState, worst

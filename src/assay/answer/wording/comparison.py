@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from assay import measures
 from assay.analysis.counting import measure_of
+from assay.answer.headlines import is_above, is_better
 from assay.answer.wording import methods, names
 from assay.frozen import dataclass
 from assay.measures import difference, digits, percent
-from assay.measures.figures import Better, figure_kind
+from assay.measures.figures import figure_kind
 from assay.measures.levels import level, levels
 from assay.records import Cell, Comparison, Conclusion, Dip, Estimate, Experiment
 from assay.rulekit.contrasts import differs, least, lost_by_adjustment, reaches_beyond
@@ -74,18 +75,11 @@ def candidate_of(experiment: Experiment, one: Comparison) -> str:
     return f"{one.factor.rpartition('.')[2]} = {name}" if isinstance(one.candidate, int | float) else name
 
 
-def is_better(one: Comparison, figure: str) -> bool | None:
-    """Tell whether the candidate's figure is the better one; None where the figure has no better side."""
-    kind = figure_kind(figure)
-    above = one.ratio is not None and one.ratio.value > 1
-    return None if kind is None else above == (kind.better is Better.HIGHER)
-
-
 def direction(one: Comparison, figure: str) -> str:
     """`faster`, `slower`, `better` or `worse`; `higher` or `lower` where the figure has no better side."""
     kind, good = figure_kind(figure), is_better(one, figure)
     if kind is None or good is None:
-        return "higher" if one.ratio is not None and one.ratio.value > 1 else "lower"
+        return "higher" if is_above(one) else "lower"
     if kind.unit in (Unit.PER_S, Unit.BYTES_PER_S, Unit.NANOSECONDS) and figure != "cpu_ns_per_op":
         return "faster" if good else "slower"
     return "better" if good else "worse"

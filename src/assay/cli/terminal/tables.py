@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from assay import measures
-from assay.answer.instead import instead
 from assay.answer.reasons import why
 from assay.answer.wording import comparison as sentence
+from assay.answer.wording.headlines import reason
+from assay.answer.wording.instead import instead
 from assay.answer.wording.labels import of_several
 from assay.measures.levels import word
 from assay.records import (
@@ -101,7 +102,7 @@ def comparison_state(results: Results, comparison: Comparison) -> str:
 
 def doubts(results: Results, comparison: Comparison) -> tuple[str, ...]:
     """Why the comparison is not SOUND, in a few words each."""
-    return why(results, comparison, results.comparison_verdicts.get(comparison.id))
+    return tuple(map(reason, why(results, comparison, results.comparison_verdicts.get(comparison.id))))
 
 
 def ratio_text(ratio: Estimate | None) -> tuple[str, str]:

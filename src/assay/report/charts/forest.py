@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -12,6 +11,7 @@ from assay.answer import marks
 from assay.answer.reasons import why
 from assay.answer.scales import NARROW
 from assay.answer.wording import comparison as sentence
+from assay.answer.wording.headlines import reason
 from assay.measures import digits
 from assay.records import Comparison, Conclusion, Experiment, Results, Value, VerdictState
 from assay.report.charts.figure import Drawn, Figure, Table
@@ -256,8 +256,8 @@ def _ratio(results: Results, span: Axis, one: Comparison) -> Ratio:
         after=high > span.high,
         outside=not span.low <= one.ratio.value <= span.high,
         state=verdict.state if verdict else VerdictState.UNVERIFIED,
-        why="; ".join(causes),
-        rules=" ".join(dict.fromkeys(re.findall(r"\((\w+)\)", " ".join(causes)))),
+        why="; ".join(map(reason, causes)),
+        rules=" ".join(dict.fromkeys(each.cause.rule for each in causes if each.cause)),
     )
 
 
