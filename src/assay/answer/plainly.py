@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from assay.answer.wording import comparison, effects, scaling
+from assay.answer.answer import answer
+from assay.answer.wording import comparison, effects, first_line, scaling
 from assay.plain import to_plain
 from assay.records import Results
 
@@ -16,8 +17,14 @@ def plainly(results: Results) -> dict[str, Any]:
 
 def answers(results: Results) -> dict[str, Any]:
     """Give what was concluded: values, and `statement` in words."""
-    asked = results.experiment
+    asked, found = results.experiment, answer(results)
     return {
+        "answer": {
+            "measures": [one.measure.name for one in found.leads],
+            "state": found.leads[0].state.value if found.leads else None,
+            "statement": first_line.opening(found),
+            "more": list(first_line.following(found)),
+        },
         "comparisons": [
             {**to_plain(one), "id": one.id, "statement": comparison.statement(asked, one)} for one in results.comparisons
         ],
