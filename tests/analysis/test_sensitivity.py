@@ -38,7 +38,7 @@ def test_the_answer_names_first_what_matters_most():
     text = r"spool.create.ops_per_s: spool.a matters most: -3\d(\.\d)? % \(-\d\d(\.\d)? to -3\d(\.\d)?\) with 1 instead of 0\. "
     assert re.match(text, said(one)), said(one)
     assert "Too little to matter: spool.b +" in said(one)
-    assert "No effect that would matter: spool.c " in said(one)
+    assert "No relevant effect: spool.c " in said(one)
     assert [effect.steps[0].factor for effect in one.effects if len(effect.steps) == 1] == ["spool.a", "spool.b", "spool.c"]
     assert one.verdict is VerdictState.SOUND
 
@@ -98,7 +98,7 @@ def test_an_effect_that_turns_round_with_another_factor_is_not_called_none():
     """b does nothing on average: +15 % at one level of a, -13 % at the other."""
     (one,) = answered(FULL, (2, 2), lambda levels: 100.0 * (1.15 if levels["spool.a"] == levels["spool.b"] else 1.0)).sensitivity
     assert "no factor matters by itself (limit 5 %). Together: the ratio of spool.a = 1 is 1.3" in said(one)
-    assert re.search(r"No effect that would matter: .*spool.b \S+ % \(.*\) with 1 instead of 0 on average", said(one))
+    assert re.search(r"No relevant effect: .*spool.b \S+ % \(.*\) with 1 instead of 0 on average", said(one))
 
 
 def test_lower_is_better_is_said():

@@ -142,7 +142,7 @@ def test_a_designed_experiment_opens_with_the_factor_that_matters_most():
     ("interval", "text"),
     [
         ((1.2, 3.9), "break-even at 2.5 clients (95 % interval 1.2 to 3.9)"),
-        ((1.0, 4.0), "no break-even can be told from noise between 1 and 4 clients"),
+        ((1.0, 4.0), "no significant break-even from 1 to 4 clients"),
     ],
 )
 def test_a_break_even_of_which_nothing_is_known_is_not_told(interval, text):

@@ -18,7 +18,7 @@ NARROW_INTERVAL = 0.04
 KINDS = {
     Conclusion.MATTERS: "matters",
     Conclusion.IMMATERIAL: "too little to matter",
-    Conclusion.EQUIVALENT: "no effect that would matter",
+    Conclusion.EQUIVALENT: "no relevant effect",
     Conclusion.UNDECIDED: "undecided",
 }
 LEADS = (Conclusion.MATTERS, Conclusion.UNDECIDED, Conclusion.IMMATERIAL, Conclusion.EQUIVALENT)

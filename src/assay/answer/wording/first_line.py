@@ -128,7 +128,7 @@ def decision(experiment: Experiment, one: Decision) -> str:
     if one.scaling.kind is not ScalingKind.BREAK_EVEN:
         return _whole(experiment, one.scaling)
     if at is not None and not one.known:
-        return f"no break-even can be told from noise between {lowest:g} and {highest:g} {what}"
+        return f"no significant break-even from {lowest:g} to {highest:g} {what}"
     if at is not None:
         interval = f"{percent(at.confidence)} interval {at.low:.3g} to {at.high:.3g}"
         return f"break-even at {at.value:.3g} {what} ({interval})"

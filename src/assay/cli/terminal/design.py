@@ -1,4 +1,4 @@
-"""A design on the terminal: how many combinations, what generates them, and which effects it cannot tell apart."""
+"""A design on the terminal: how many combinations, what generates them, and which effects are aliased."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ def lines(experiment: Experiment, designed: Structure | None) -> Iterator[str]:
 def said(designed: Structure) -> Iterator[str]:
     """What follows for the reader who does not know the letters' language."""
     if designed.kind is DesignKind.ONE_AT_A_TIME:
-        yield '  cannot tell whether the effect of one factor depends on another: design = "full" or "fractional" can'
+        yield '  Interactions are not estimated. Use design = "full" or "fractional" to estimate them.'
     elif designed.kind is DesignKind.SCREENING:
         much = f" (up to {percent(designed.partly_mixed)} of each)" if designed.partly_mixed else ""
-        yield f"  cannot tell a factor's own effect from those of pairs of the others{much}: for a first sorting"
+        yield f"  Main effects are aliased with interactions of other factors{much}. Use this design for screening only."
     elif designed.resolution == 3:
-        yield "  cannot tell a factor's own effect from that of the pairs beside it above"
+        yield "  Main effects are aliased with the interactions above."
     elif designed.resolution == 4:
-        yield "  cannot tell the pairs that stand beside each other above; each factor's own effect is free of them"
+        yield "  Aliased interactions (above) cannot be separated; main effects are clear of them."
 
 
 def wrapped(head: str, parts: tuple[str, ...]) -> Iterator[str]:

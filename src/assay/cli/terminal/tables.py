@@ -47,7 +47,7 @@ def failures(runs: Sequence[Judged]) -> str:
     """What was not measured and why, each different reason once with the runs that it ended."""
     why: dict[str, list[str]] = {}
     for judged in failed(runs):
-        why.setdefault(f"{judged.run.outcome.value}: {judged.run.error or 'no reason is known'}", []).append(judged.id)
+        why.setdefault(f"{judged.run.outcome.value}: {judged.run.error or 'no reason recorded'}", []).append(judged.id)
     return "\n".join(
         f"{', '.join(names[:MOST_REASONS])}{' and more' if len(names) > MOST_REASONS else ''} {reason}"
         for reason, names in why.items()
