@@ -23,7 +23,7 @@ def test_a_run_in_words(lab, capsys):
     assert text.startswith("run 0003/1: finished, ")
     assert "spool.create.ops_per_s  1,001/s" in text
     assert "create 1,001" in text
-    assert "what the load itself used:" in text
+    assert "cost of the load:" in text
 
 
 def test_no_other_run_is_read_for_it(lab, capsys, monkeypatch):

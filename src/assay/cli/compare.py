@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from assay.answer.levels import readable
+from assay.answer.plainly import answers
+from assay.answer.wording import scaling
 from assay.cli.terminal import effects, tables
 from assay.errors import UsageError
 from assay.laboratory.gate import Gate, status
@@ -43,22 +44,19 @@ def compare(lab: Path, which: str | None, *, json_to: str | None, gate: Gate) ->
 def as_plain(results: Results) -> dict[str, object]:
     """The answer as plain values."""
     return {
-        "comparisons": to_plain(results.comparisons),
+        **answers(results),
         "verdicts": to_plain(results.comparison_verdicts),
         "requirements": to_plain(results.requirements),
-        "scaling": to_plain(results.scaling),
-        "sensitivity": to_plain(results.sensitivity),
     }
 
 
 def answer_text(results: Results) -> str:
     """The answer for people."""
-    results = readable(results)
     parts = (
         effects.answers(results),
         tables.comparison_table(results),
         tables.requirement_table(results),
-        "\n".join(one.statement for one in results.scaling),
+        "\n".join(scaling.statement(results.experiment, one) for one in results.scaling),
         effects.effects(results),
         difference_text(results),
         tables.reasons(results.comparison_verdicts.values()),

@@ -18,6 +18,7 @@ from assay.records import (
     Cell,
     Comparison,
     Course,
+    Dip,
     Experiment,
     Fact,
     Finding,
@@ -31,7 +32,6 @@ from assay.records import (
     Run,
     Scaling,
     Sensitivity,
-    Trough,
     Verdict,
 )
 
@@ -253,11 +253,16 @@ def one_result(folder: Path, run: str, ruleset: str) -> Judged | None:
 
 
 def judgement(derived: Path, run: Run) -> Judged:
-    """A run with its stored verdicts and courses by measure; none where there are none, or where they are damaged."""
+    """A run with its stored verdicts and courses by measure; none where there are none, or where they are damaged.
+
+    Courses that an older version kept otherwise are left out: verdicts can be read without them.
+    """
     path = derived / "verdicts" / f"{run.trial.id:04d}-{run.attempt}.json"
     with suppress(DamagedError, ValueError, RecursionError, KeyError, TypeError, AttributeError):
         found, rest = stored.from_text(files.read_bytes(path).decode())
-        courses = {measure: plain.from_plain(Course, course) for measure, course in rest.get("courses", {}).items()}
+        courses: Mapping[str, Course] = {}
+        with suppress(DamagedError):
+            courses = {measure: plain.from_plain(Course, course) for measure, course in rest.get("courses", {}).items()}
         return Judged(run=run, verdicts=found, courses=courses)
     return Judged(run=run, verdicts={})
 
@@ -279,7 +284,7 @@ def with_answers(bare: Results, found: Any) -> Results:  # noqa: ANN401 - plain 
             subject: plain.from_plain(Verdict, verdict) for subject, verdict in found["comparison_verdicts"].items()
         },
         requirements=tuple(plain.from_plain(RequirementResult, result) for result in found["requirements"]),
-        troughs=tuple(plain.from_plain(Trough, trough) for trough in found.get("troughs", ())),
+        dips=tuple(plain.from_plain(Dip, one) for one in found["dips"]),
         scaling=tuple(plain.from_plain(Scaling, one) for one in found.get("scaling", ())),
         sensitivity=tuple(plain.from_plain(Sensitivity, one) for one in found.get("sensitivity", ())),
         findings=tuple(plain.from_plain(Finding, finding) for finding in found["findings"]),

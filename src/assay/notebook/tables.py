@@ -39,8 +39,8 @@ COLUMNS: Mapping[str, str] = {
     "cells": "experiment VARCHAR, measure VARCHAR, levels JSON, value DOUBLE, low DOUBLE, high DOUBLE, unit VARCHAR, "
     "n INTEGER, smallest DOUBLE, largest DOUBLE, excluded JSON",
     "comparisons": "experiment VARCHAR, measure VARCHAR, factor VARCHAR, baseline VARCHAR, candidate VARCHAR, within JSON, "
-    "ratio DOUBLE, low DOUBLE, high DOUBLE, n INTEGER, conclusion VARCHAR, statement VARCHAR, interleaved BOOLEAN, "
-    "p_value DOUBLE, adjusted_p_value DOUBLE",
+    "ratio DOUBLE, low DOUBLE, high DOUBLE, n INTEGER, conclusion VARCHAR, method VARCHAR, interleaved BOOLEAN, "
+    "p_value DOUBLE, adjusted_p_value DOUBLE, parallel_efficiency DOUBLE",
     "experiments": "experiment VARCHAR, title VARCHAR, question VARCHAR, digest VARCHAR, ruleset VARCHAR, factors JSON, "
     "compared VARCHAR, matters_share DOUBLE, runs INTEGER, damaged JSON",
     "measures": "experiment VARCHAR, measure VARCHAR, workload VARCHAR, operation VARCHAR, figure VARCHAR, unit VARCHAR, "
@@ -48,16 +48,15 @@ COLUMNS: Mapping[str, str] = {
     "courses": f"{OF_RUN}, measure VARCHAR, kind VARCHAR, state VARCHAR, "
     "from_ns BIGINT, to_ns BIGINT, clients INTEGER, parts INTEGER, steady_from_ns BIGINT, before DOUBLE, mean DOUBLE, "
     "low DOUBLE, high DOUBLE, unit VARCHAR, batches INTEGER, memory_ns BIGINT, drift_share DOUBLE, "
-    "changes JSON, statement VARCHAR",
+    "changes JSON, unknown VARCHAR",
     "requirements": "experiment VARCHAR, measure VARCHAR, requirement VARCHAR, levels JSON, value DOUBLE, low DOUBLE, "
     "high DOUBLE, unit VARCHAR, n INTEGER, state VARCHAR, verdict VARCHAR",
-    "troughs": "experiment VARCHAR, measure VARCHAR, factor VARCHAR, levels JSON, ratio DOUBLE, low DOUBLE, high DOUBLE, "
-    "n INTEGER, p_value DOUBLE, adjusted_p_value DOUBLE, statement VARCHAR",
+    "dips": "experiment VARCHAR, measure VARCHAR, factor VARCHAR, levels JSON, ratio DOUBLE, low DOUBLE, high DOUBLE, "
+    "n INTEGER, p_value DOUBLE, adjusted_p_value DOUBLE",
     "scaling": "experiment VARCHAR, measure VARCHAR, kind VARCHAR, factor VARCHAR, within JSON, at_count DOUBLE, low DOUBLE, "
-    "high DOUBLE, n INTEGER, lowest DOUBLE, highest DOUBLE, statement VARCHAR",
+    "high DOUBLE, n INTEGER, lowest DOUBLE, highest DOUBLE, shape VARCHAR",
     "effects": "experiment VARCHAR, measure VARCHAR, design VARCHAR, factors JSON, baselines JSON, levels JSON, mixed_with JSON, "
-    "ratio DOUBLE, low DOUBLE, high DOUBLE, n INTEGER, conclusion VARCHAR, p_value DOUBLE, adjusted_p_value DOUBLE, "
-    "statement VARCHAR",
+    "ratio DOUBLE, low DOUBLE, high DOUBLE, n INTEGER, conclusion VARCHAR, p_value DOUBLE, adjusted_p_value DOUBLE",
     "percentiles": f"{OF_RUN}, phase VARCHAR, operation VARCHAR, share DOUBLE, latency_ns DOUBLE, slower BIGINT, count BIGINT",
 }
 
@@ -169,8 +168,9 @@ def comparison_rows(results: Results) -> Iterator[Row]:
         interval = (ratio.value, ratio.low, ratio.high, ratio.n) if ratio else (None,) * 4
         yield (
             *(comparison.measure, comparison.factor, str(comparison.baseline), str(comparison.candidate)),
-            *(to_text(comparison.within), *interval, comparison.conclusion.value, comparison.statement),
+            *(to_text(comparison.within), *interval, comparison.conclusion.value, ratio.method.value if ratio else None),
             *(comparison.interleaved, comparison.p_value, comparison.adjusted_p_value),
+            comparison.parallel_efficiency.value if comparison.parallel_efficiency else None,
         )
 
 
@@ -210,7 +210,7 @@ def course_rows(results: Results) -> Iterator[Row]:
             yield (
                 *(judged.id, one.measure, one.kind.value, one.state.value, one.from_ns, one.to_ns, one.clients, one.parts),
                 *(one.steady_from_ns, one.before, *mean, one.unit, batches, one.memory_ns, one.drift_share),
-                *(to_text(one.changes), one.statement),
+                *(to_text(one.changes), one.unknown.value if one.unknown else None),
             )
 
 
@@ -222,11 +222,11 @@ def requirement_rows(results: Results) -> Iterator[Row]:
         yield (one.measure, one.text, to_text(one.levels), *values, unit, n, one.state.value, one.verdict.value)
 
 
-def trough_rows(results: Results) -> Iterator[Row]:
+def dip_rows(results: Results) -> Iterator[Row]:
     """One row a level that is worse than its neighbours."""
-    for one in results.troughs:
+    for one in results.dips:
         tests = (one.p_value, one.adjusted_p_value)
-        yield (one.measure, one.factor, to_text(one.levels), *interval(one.depth), *tests, one.statement)
+        yield (one.measure, one.factor, to_text(one.levels), *interval(one.depth), *tests)
 
 
 def scaling_rows(results: Results) -> Iterator[Row]:
@@ -234,7 +234,7 @@ def scaling_rows(results: Results) -> Iterator[Row]:
     for one in results.scaling:
         yield (
             *(one.measure, one.kind.value, one.factor, to_text(one.within), *interval(one.at)),
-            *(one.lowest, one.highest, one.statement),
+            *(one.lowest, one.highest, one.shape.value),
         )
 
 
@@ -247,7 +247,7 @@ def effect_rows(results: Results) -> Iterator[Row]:
             yield (
                 *(each.measure, each.design.value, to_text(factors), to_text(baselines), to_text(levels), to_text(mixed)),
                 *interval(one.ratio),
-                *(one.conclusion.value, one.p_value, one.adjusted_p_value, one.statement),
+                *(one.conclusion.value, one.p_value, one.adjusted_p_value),
             )
 
 
@@ -280,7 +280,7 @@ RESULT_ROWS = {
     "measures": measure_rows,
     "courses": course_rows,
     "requirements": requirement_rows,
-    "troughs": trough_rows,
+    "dips": dip_rows,
     "scaling": scaling_rows,
     "effects": effect_rows,
 }
