@@ -34,7 +34,7 @@ def test_output_is_passed_on_byte_for_byte_and_apart(room):
 @pytest.mark.parametrize("size", [0, 1, MIB - 1, MIB, MIB + 1, 2 * MIB, 2 * MIB + 1, 3 * MIB + 7])
 def test_beginning_and_end_are_kept_whatever_the_length(size):
     said = random.Random(size).randbytes(size).hex()[:size].encode()
-    tee = relay.Tee(None).open()
+    tee = relay.StreamCopy(None).open()
     inside = os.dup(tee.inside)
     tee.start()
     with os.fdopen(inside, "wb") as pipe:

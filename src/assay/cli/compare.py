@@ -15,7 +15,7 @@ from assay.laboratory.results import current
 from assay.notebook import read as notebook
 from assay.plain import to_plain
 from assay.prediction import demand_groups
-from assay.prediction.demand_groups import Group, groups
+from assay.prediction.demand_groups import DemandGroup, groups
 from assay.prediction.wording import linear
 from assay.records import Results
 from assay.report.facts import arms
@@ -66,7 +66,7 @@ def shown(results: Results) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
-def used(found: Sequence[Group]) -> str:
+def used(found: Sequence[DemandGroup]) -> str:
     """What one operation uses, and which rates that bounds; empty where the experiment varies no mix."""
     return "\n\n".join(
         f"{title}\n{table(head, [Row(cells=row) for row in lines], width=10_000)}"
@@ -74,7 +74,7 @@ def used(found: Sequence[Group]) -> str:
     )
 
 
-def plainly(group: Group) -> dict[str, object]:
+def plainly(group: DemandGroup) -> dict[str, object]:
     """One arm's demands as plain values."""
     return {
         "factor": group.factor,

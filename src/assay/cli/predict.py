@@ -17,7 +17,7 @@ from assay.plain import to_plain
 from assay.prediction import demand, wording
 from assay.prediction import file as predict_file
 from assay.prediction.platform import matches_levels
-from assay.prediction.predict import Prediction, Use, predict
+from assay.prediction.predict import Prediction, ResourceUse, predict
 from assay.prediction.question import Holdout, Platform
 from assay.prediction.values import Selection
 from assay.records import Estimate
@@ -124,7 +124,7 @@ def document(found: Prediction) -> dict[str, object]:
     return {key: finite(value) for key, value in told.items()}
 
 
-def of_use(use: Use) -> dict[str, object]:
+def of_use(use: ResourceUse) -> dict[str, object]:
     """What is used of one resource, and what that stands on."""
     return {
         "capacity": interval(use.capacity.amount),
@@ -158,4 +158,4 @@ def of_platform(platform: Platform) -> dict[str, object]:
 
 def of_holdout(one: Holdout) -> dict[str, object]:
     """A mix that was held out, in units/s."""
-    return {**asdict(one), "predicted": interval(one.predicted), "met": one.is_met}
+    return {**asdict(one), "predicted": interval(one.predicted), "met": one.is_covered}

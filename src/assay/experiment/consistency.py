@@ -10,14 +10,14 @@ from assay import units
 from assay.catalogue import Order, Target, Workload
 from assay.experiment import design, two_level
 from assay.experiment.factors import MOST_CHECKED, variants
-from assay.experiment.parts import Part
+from assay.experiment.parts import PartSpec
 from assay.experiment.shape import FileShape
 from assay.records import Change, DesignKind, Endpoint, Experiment, Factor, Value
 from assay.toml_document import Document, Path, Point, one_of
 from assay.units import Unit
 
 
-def events_fit(document: Document, workloads: Mapping[str, Part], factors: tuple[Factor, ...]) -> None:
+def events_fit(document: Document, workloads: Mapping[str, PartSpec], factors: tuple[Factor, ...]) -> None:
     """Each event is of a phase that its workload has with every level: else it never happens, or in some arms only."""
     for part in workloads.values():
         events = tuple(_events(document, part.name))
@@ -50,7 +50,9 @@ def _phases(name: str, plug: Workload, knobs: Mapping[str, Value]) -> tuple[str,
     return tuple(plan.name for plan in plug.phases(order))
 
 
-def writes_fit(document: Document, systems: Mapping[str, Part], loads: Mapping[str, Part], factors: tuple[Factor, ...]) -> None:
+def writes_fit(
+    document: Document, systems: Mapping[str, PartSpec], loads: Mapping[str, PartSpec], factors: tuple[Factor, ...]
+) -> None:
     """On a target that is only read no workload writes, with no level."""
     kept = [part.name for part in systems.values() if isinstance(part.plug, Target) and part.plug.read_only]
     for load in loads.values() if kept else ():
@@ -61,7 +63,7 @@ def writes_fit(document: Document, systems: Mapping[str, Part], loads: Mapping[s
             document.wrong((*load.at, "kind"), found, "a workload that only reads there, or another target")
 
 
-def memory_fits(document: Document, workloads: Mapping[str, Part], factors: tuple[Factor, ...]) -> None:
+def memory_fits(document: Document, workloads: Mapping[str, PartSpec], factors: tuple[Factor, ...]) -> None:
     """Workloads that run in one trial share one control group, so they have one limit, whatever the levels."""
     if any(factor.path == "workload" for factor in factors) or not all(part.settings.complete for part in workloads.values()):
         return
@@ -79,7 +81,7 @@ def memory_fits(document: Document, workloads: Mapping[str, Part], factors: tupl
             return
 
 
-def _where(document: Document, workloads: Mapping[str, Part], own: list[Factor]) -> tuple[str | int, ...]:
+def _where(document: Document, workloads: Mapping[str, PartSpec], own: list[Factor]) -> tuple[str | int, ...]:
     """The factor that sets the limit, else the last place where one is written."""
     if own:
         return ("factors", own[-1].path)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from assay.catalogue import Workload
 from assay.experiment.knobs import lookup, resolve
-from assay.experiment.parts import RESERVED, Part, unreached
+from assay.experiment.parts import RESERVED, PartSpec, unreached
 from assay.experiment.shape import FactorShape, check
 from assay.records import Change, Factor, HostSpec, Value
 from assay.toml_document import Document, Path, Point, one_of, shown
@@ -22,8 +22,8 @@ MOST_CHECKED = 1000
 class Scene:
     """What factors can be about."""
 
-    targets: Mapping[str, Part]
-    workloads: Mapping[str, Part]
+    targets: Mapping[str, PartSpec]
+    workloads: Mapping[str, PartSpec]
     hosts: tuple[HostSpec, ...]
 
 
@@ -179,7 +179,7 @@ def _scalar(raw: object) -> Value | Refusal:
     return Refusal(found=shown(raw), expected="a text or a number: the name of what a person sets by hand")
 
 
-def variants(part: Part, found: tuple[Factor, ...]) -> Iterator[Mapping[str, Value]]:
+def variants(part: PartSpec, found: tuple[Factor, ...]) -> Iterator[Mapping[str, Value]]:
     """The knobs of a part for every combination of the levels that vary them."""
     own = [factor for factor in found if factor.path.startswith(f"{part.name}.") and factor.levels]
     names = [factor.path[len(part.name) + 1 :] for factor in own]
@@ -187,7 +187,7 @@ def variants(part: Part, found: tuple[Factor, ...]) -> Iterator[Mapping[str, Val
         yield {**part.settings.values, **dict(zip(names, levels, strict=True))}
 
 
-def knobs_fit(document: Document, workloads: Mapping[str, Part], found: tuple[Factor, ...]) -> None:
+def knobs_fit(document: Document, workloads: Mapping[str, PartSpec], found: tuple[Factor, ...]) -> None:
     """What each workload itself finds wrong between its knobs, for every combination of levels."""
     for part in workloads.values():
         if not part.settings.complete or not isinstance(part.plug, Workload):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from assay.catalogue import Workload
 from assay.experiment.factors import variants
-from assay.experiment.parts import Part, unreached
+from assay.experiment.parts import PartSpec, unreached
 from assay.experiment.shape import FileShape
 from assay.measures.figures import FIGURES, OBSERVED, figure_kind
 from assay.records import Claim, Factor, HostSpec, Measure, Requirement, RequirementKind
@@ -33,7 +33,7 @@ class Known:
     hosts: tuple[HostSpec, ...]
 
 
-def known(workloads: Mapping[str, Part], factors: tuple[Factor, ...], hosts: tuple[HostSpec, ...]) -> Known:
+def known(workloads: Mapping[str, PartSpec], factors: tuple[Factor, ...], hosts: tuple[HostSpec, ...]) -> Known:
     """The operations that each workload reports for at least one combination of its levels."""
     operations: dict[str, Mapping[str, str]] = {}
     for name, part in workloads.items():

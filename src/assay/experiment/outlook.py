@@ -31,7 +31,7 @@ class History:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Effect:
+class PlannedEffect:
     """What can be shown of a measure with this spread; None where the blocks are too few."""
 
     measure: str | None
@@ -59,7 +59,7 @@ class Outlook:
     contrasts: int
     """Candidates times conditions: how often each measure is compared; with a design the effects that it estimates."""
     design: Design
-    effects: tuple[Effect, ...]
+    effects: tuple[PlannedEffect, ...]
     looked_at: int = 1
     """Contrasts of all measures, which are held together: a difference must stand among them."""
 
@@ -81,7 +81,7 @@ def outlook(experiment: Experiment, plan: Plan, history: History | None = None) 
         contrasts=_contrasts(experiment),
         design=_design(experiment),
         effects=_effects(experiment, blocks, told),
-        looked_at=_looked_at(experiment),
+        looked_at=_family_size(experiment),
     )
 
 
@@ -128,7 +128,7 @@ def _contrasts(experiment: Experiment) -> int:
     return number
 
 
-def _looked_at(experiment: Experiment) -> int:
+def _family_size(experiment: Experiment) -> int:
     """A measure has contrasts with its own workload only."""
     workloads = next((len(factor.levels) for factor in experiment.factors if factor.path == "workload"), 1)
     return max(1, _contrasts(experiment) // workloads * len(experiment.measures))
@@ -139,7 +139,7 @@ def _design(experiment: Experiment) -> Design:
     return Design.INDEPENDENT if experiment.compare in by_hand else Design.PAIRED
 
 
-def _effects(experiment: Experiment, blocks: int, told: History) -> tuple[Effect, ...]:
+def _effects(experiment: Experiment, blocks: int, told: History) -> tuple[PlannedEffect, ...]:
     if experiment.compare is None and experiment.design is None:
         return ()
     names = [measure.name for measure in experiment.measures]
@@ -148,7 +148,7 @@ def _effects(experiment: Experiment, blocks: int, told: History) -> tuple[Effect
     return tuple(_effect(experiment, blocks, name, cv) for name, cv in (*known, *unknown))
 
 
-def _effect(experiment: Experiment, blocks: int, measure: str | None, cv: float) -> Effect:
+def _effect(experiment: Experiment, blocks: int, measure: str | None, cv: float) -> PlannedEffect:
     """What can be shown with this spread: of the compared levels, else of the factor that the design tells least of.
 
     Of several contrasts a difference is shown by the strictest of Holm's levels, where no other one differs; that it matters
@@ -159,12 +159,12 @@ def _effect(experiment: Experiment, blocks: int, measure: str | None, cv: float)
         among = alone = log_effect(experiment, blocks, cv)
     else:
         arms = _design(experiment)
-        among = paired_power.log_effect(blocks, cv, arms, level=LEVEL / _looked_at(experiment))
+        among = paired_power.log_effect(blocks, cv, arms, level=LEVEL / _family_size(experiment))
         alone = paired_power.log_effect(blocks, cv, arms)
     if among is None or alone is None:
-        return Effect(measure=measure, cv_share=cv, detectable_share=None, provable_share=None, blocks=blocks)
+        return PlannedEffect(measure=measure, cv_share=cv, detectable_share=None, provable_share=None, blocks=blocks)
     proved = math.expm1(max(among, math.log1p(experiment.matters_share) + alone))
-    return Effect(measure=measure, cv_share=cv, detectable_share=math.expm1(among), provable_share=proved, blocks=blocks)
+    return PlannedEffect(measure=measure, cv_share=cv, detectable_share=math.expm1(among), provable_share=proved, blocks=blocks)
 
 
 def _precise(experiment: Experiment, cv: float) -> int:

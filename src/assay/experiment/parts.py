@@ -21,7 +21,7 @@ _NAME = re.compile(r"[^\s:,=/@{}\"']+")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Part:
+class PartSpec:
     """A target or workload of the file, with what the catalogue declares of it."""
 
     name: str
@@ -53,9 +53,9 @@ def hosts(document: Document, shapes: Mapping[str, HostShape]) -> tuple[HostSpec
     return tuple(specs)
 
 
-def targets(document: Document, shape: FileShape, known: tuple[HostSpec, ...], varied: Varied) -> dict[str, Part]:
+def targets(document: Document, shape: FileShape, known: tuple[HostSpec, ...], varied: Varied) -> dict[str, PartSpec]:
     """Every target of the file whose kind exists."""
-    parts: dict[str, Part] = {}
+    parts: dict[str, PartSpec] = {}
     for name, table in shape.targets.items():
         at = ("targets", name)
         _check_name(document, at, name)
@@ -65,13 +65,13 @@ def targets(document: Document, shape: FileShape, known: tuple[HostSpec, ...], v
             knobs = declared(plug.knobs)
             chosen = settings(document, at, knobs, _without(table, "kind", "host"), varied(name))
             spec = TargetSpec(name=name, kind=plug.name, knobs=chosen.values, host=host)
-            parts[name] = Part(name=name, at=at, knobs=knobs, settings=chosen, spec=spec, plug=plug)
+            parts[name] = PartSpec(name=name, at=at, knobs=knobs, settings=chosen, spec=spec, plug=plug)
     return parts
 
 
-def workloads(document: Document, shape: FileShape, known: tuple[HostSpec, ...], varied: Varied) -> dict[str, Part]:
+def workloads(document: Document, shape: FileShape, known: tuple[HostSpec, ...], varied: Varied) -> dict[str, PartSpec]:
     """Every workload of the file whose kind exists."""
-    parts: dict[str, Part] = {}
+    parts: dict[str, PartSpec] = {}
     for name, table in shape.workloads.items():
         at = ("workloads", name)
         _check_name(document, at, name)
@@ -88,11 +88,11 @@ def workloads(document: Document, shape: FileShape, known: tuple[HostSpec, ...],
             knobs = declared((*PLACEMENT, *plug.knobs, *TIMING))
             chosen = settings(document, at, knobs, _without(table, "kind", "hosts", "events"), varied(name))
             spec = WorkloadSpec(name=name, kind=plug.name, knobs=chosen.values, hosts=roles, events=events)
-            parts[name] = Part(name=name, at=at, knobs=knobs, settings=chosen, spec=spec, plug=plug)
+            parts[name] = PartSpec(name=name, at=at, knobs=knobs, settings=chosen, spec=spec, plug=plug)
     return parts
 
 
-def endpoints_fit(document: Document, systems: Mapping[str, Part], loads: Mapping[str, Part]) -> None:
+def endpoints_fit(document: Document, systems: Mapping[str, PartSpec], loads: Mapping[str, PartSpec]) -> None:
     """Every workload must accept what every target offers."""
     for load in loads.values():
         for system in systems.values():

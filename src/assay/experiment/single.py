@@ -54,7 +54,7 @@ AS_IS = ("null", "metadata")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
+class LoadRequest:
     """A kind of load and the words that came with it, with the mistakes found so far."""
 
     kind: str
@@ -118,7 +118,7 @@ def _short(own: Mapping[str, Knob]) -> dict[str, Knob]:
     return found
 
 
-def asked(kind: str, given: Sequence[str]) -> Asked:
+def load_request(kind: str, given: Sequence[str]) -> LoadRequest:
     """Understand the words. Raises UsageError for a strange kind; what else is wrong is in the document."""
     plug = plug_of(kind)
     known = keys(plug)
@@ -134,10 +134,10 @@ def asked(kind: str, given: Sequence[str]) -> Asked:
         elif short in values:
             value = values.pop(short)
             values[many] = (value,) if short == "operation" else value
-    return Asked(kind=kind, plug=plug, settled=replace(settled, values=values), document=document)
+    return LoadRequest(kind=kind, plug=plug, settled=replace(settled, values=values), document=document)
 
 
-def experiment(what: Asked, found: Found | None) -> Experiment:
+def experiment(what: LoadRequest, found: Found | None) -> Experiment:
     """The experiment, where nothing is wrong. Raises InputErrors with every mistake of the words and of what is at the path."""
     document, plug = what.document, what.plug
     own = {name: value for name, value in what.settled.values.items() if name not in (PATH.name, CLIENTS.name)}
@@ -169,7 +169,7 @@ def plan(made: Experiment) -> Plan:
     return Plan(experiment=made.digest, seed=made.seed, trials=(trial,), blocks=1, drawn_blocks=1, sittings=(None,))
 
 
-def _way(what: Asked, found: Found | None, knobs: Mapping[str, Value]) -> _Way:
+def _way(what: LoadRequest, found: Found | None, knobs: Mapping[str, Value]) -> _Way:
     """The target that fits what is at the path; mistakes are noted."""
     if what.keep and (found is None or found.kind == DIRECTORY or EndpointKind.FILE not in what.plug.accepts):
         what.document.wrong((), "--keep", "none: only a file that is made under the name of 'path' can be kept")
@@ -195,7 +195,7 @@ def _way(what: Asked, found: Found | None, knobs: Mapping[str, Value]) -> _Way:
     return _to_a_file(what, found, knobs, existing)
 
 
-def _to_a_file(what: Asked, found: Found, knobs: Mapping[str, Value], existing: TargetSpec) -> _Way:
+def _to_a_file(what: LoadRequest, found: Found, knobs: Mapping[str, Value], existing: TargetSpec) -> _Way:
     """A file of others is only read; one of ours is read where it is whole, else made or written."""
     own = declared(what.plug.knobs)
     writes = sorted(name for name, way in _directions(what, knobs).items() if way is not Direction.READ)
@@ -220,7 +220,7 @@ def _to_a_file(what: Asked, found: Found, knobs: Mapping[str, Value], existing: 
     return _Way(target=target, knobs={"sharing": "one-file"} if "sharing" in own else {})
 
 
-def _only_read(what: Asked, found: Found, writes: Sequence[str]) -> None:
+def _only_read(what: LoadRequest, found: Found, writes: Sequence[str]) -> None:
     """Note what would write to a file of others or to a device."""
     if not writes and not what.keep:
         return
@@ -231,7 +231,7 @@ def _only_read(what: Asked, found: Found, writes: Sequence[str]) -> None:
     what.document.wrong((), f"{asked_for} on {found.path}, {whose}", f"{', '.join(wanted)}: it is never written")
 
 
-def _within(what: Asked, found: Found, knobs: Mapping[str, Value]) -> None:
+def _within(what: LoadRequest, found: Found, knobs: Mapping[str, Value]) -> None:
     """What is read must be in the file; how large a device is, the engine asks it."""
     for name in ("size", "record_size") if found.kind == FILE else ():
         wanted = knobs.get(name)
@@ -240,7 +240,7 @@ def _within(what: Asked, found: Found, knobs: Mapping[str, Value]) -> None:
             what.document.wrong((), f"{name} {units.format(wanted, Unit.BYTES)} on a file of {least}", f"at most {least}")
 
 
-def _no_room_for_direct(what: Asked, found: Found, knobs: Mapping[str, Value]) -> None:
+def _no_room_for_direct(what: LoadRequest, found: Found, knobs: Mapping[str, Value]) -> None:
     """Direct I/O is in whole logical blocks of the device."""
     record = knobs.get("record_size")
     if knobs.get("direct") and isinstance(record, int) and record % found.unit:
@@ -255,7 +255,7 @@ def _name(found: Found) -> str:
     return found.path.rstrip("/").rpartition("/")[2] or "root"
 
 
-def _directions(what: Asked, knobs: Mapping[str, Value]) -> dict[str, Direction]:
+def _directions(what: LoadRequest, knobs: Mapping[str, Value]) -> dict[str, Direction]:
     """Operation -> which way its bytes go; nothing where the knobs are not right yet."""
     if what.settled.given & {"operation", "operations"} and "operations" not in what.settled.values:
         return {}
@@ -267,7 +267,7 @@ def _directions(what: Asked, knobs: Mapping[str, Value]) -> dict[str, Direction]
     return {name: way for one in plans if one.measured for name, way in one.directions.items()}
 
 
-def _measures(what: Asked, knobs: Mapping[str, Value]) -> tuple[Measure, ...]:
+def _measures(what: LoadRequest, knobs: Mapping[str, Value]) -> tuple[Measure, ...]:
     """A measure for each operation, with what is claimed of it."""
     directions = _directions(what, knobs)
     return tuple(

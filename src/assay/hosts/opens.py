@@ -38,7 +38,7 @@ SILENT = frozenset(
 """File systems without files whose data could be dirty."""
 
 
-class Opened(NamedTuple):
+class FileOpening(NamedTuple):
     """One thing that one process did to one file. A tuple: on a busy machine there are a thousand a second, most of others."""
 
     key: bytes
@@ -65,7 +65,7 @@ class Opens:
         for mount in whole(mounts):
             self._mark(mount)
 
-    def drain(self, inside: Mapping[int, bool]) -> Iterator[Opened]:
+    def drain(self, inside: Mapping[int, bool]) -> Iterator[FileOpening]:
         """All that happened since the last call, without what processes did that are known not to be inside."""
         size = BUFFER_BYTES
         while size > BUFFER_BYTES - LARGEST_BYTES:  # else all that waited had room
@@ -164,7 +164,7 @@ def whole(mounts: Iterable[Mount]) -> tuple[Mount, ...]:
     return tuple(found.values())
 
 
-def _events(raw: memoryview, inside: Mapping[int, bool]) -> Iterator[Opened]:
+def _events(raw: memoryview, inside: Mapping[int, bool]) -> Iterator[FileOpening]:
     """The events of processes that are not known to be outside.
 
     Those of one length in a row, which are nearly all (the handles of one file system), are taken apart in one go.
@@ -180,7 +180,7 @@ def _events(raw: memoryview, inside: Mapping[int, bool]) -> Iterator[Opened]:
                 break
             at += length
             if inside.get(pid, True) and header == EVENT_BYTES and info[:1] == INFO_FID:
-                yield Opened(info[4 : int.from_bytes(info[2:4], sys.byteorder)], pid, bool(mask & FAN_CLOSE_WRITE))
+                yield FileOpening(info[4 : int.from_bytes(info[2:4], sys.byteorder)], pid, bool(mask & FAN_CLOSE_WRITE))
 
 
 @functools.cache

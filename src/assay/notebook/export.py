@@ -148,7 +148,7 @@ def export(experiments: Sequence[sql.Kept], form: Format, target: Path, names: S
         raise cannot_write_to(target, error) from error
     try:
         counts = written(experiments, form, temporary, chosen)
-        list_files(temporary, told(experiments, form, counts))
+        list_files(temporary, listing(experiments, form, counts))
         temporary.chmod(0o755)
         put_in_place(temporary, target)
     except (OSError, sqlite3.Error) as error:
@@ -158,7 +158,7 @@ def export(experiments: Sequence[sql.Kept], form: Format, target: Path, names: S
     return Exported(folder=target, rows=counts)
 
 
-def told(experiments: Sequence[sql.Kept], form: Format, counts: Mapping[str, int]) -> Mapping[str, object]:
+def listing(experiments: Sequence[sql.Kept], form: Format, counts: Mapping[str, int]) -> Mapping[str, object]:
     """What the list of files says besides them."""
     return {
         "schema": SCHEMA,
@@ -175,7 +175,7 @@ def written(experiments: Sequence[sql.Kept], form: Format, folder: Path, names: 
     connection = columns.connect()
     try:
         list_runs(connection, experiments)
-        return dict(WRITERS[form](connection, folder, [(name, asked_for(connection, name, experiments)) for name in names]))
+        return dict(WRITERS[form](connection, folder, [(name, table_query(connection, name, experiments)) for name in names]))
     except duckdb.Error as error:
         raise cannot_write_to(folder, error) from error
     finally:
@@ -191,7 +191,7 @@ def list_runs(connection: duckdb.DuckDBPyConnection, experiments: Sequence[sql.K
         connection.executemany("INSERT INTO files VALUES (?, ?, ?, ?, ?)", listed)
 
 
-def asked_for(connection: duckdb.DuckDBPyConnection, name: str, experiments: Sequence[sql.Kept]) -> str:
+def table_query(connection: duckdb.DuckDBPyConnection, name: str, experiments: Sequence[sql.Kept]) -> str:
     """The query whose answer is the table; texts that hold JSON are texts in every format."""
     if name in tables.PARQUET:
         return points(connection, name)

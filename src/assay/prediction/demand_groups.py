@@ -24,7 +24,7 @@ BOUND_HEAD = ("mix", "measured", "no more than", "90 % interval", "because of")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Bound:
+class RateBound:
     """The rate that a mix cannot exceed on this machine, beside the one that it reached."""
 
     mix: str
@@ -36,16 +36,16 @@ class Bound:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Group:
+class DemandGroup:
     """The demands of one arm; no factor where all samples are one group."""
 
     factor: str | None
     level: Value
     demands: tuple[Demand, ...]
-    bounds: tuple[Bound, ...]
+    bounds: tuple[RateBound, ...]
 
 
-def groups(results: Results, load: Load) -> tuple[Group, ...]:
+def groups(results: Results, load: Load) -> tuple[DemandGroup, ...]:
     """The demands of an experiment that varies a mix, for each level of what it compares where that is no part of the mix.
 
     A mix is varied by a factor, or by a workload for each.
@@ -61,7 +61,9 @@ def groups(results: Results, load: Load) -> tuple[Group, ...]:
     arms = [(compared, level, [one for one in seen if one.levels.get(compared or "") == level]) for level in levels]
     if not arms or any(not mixed([one.rates for one in arm]) for _, _, arm in arms):
         arms = [(None, None, list(seen))]
-    return tuple(Group(factor=factor, level=level, demands=of_all(arm), bounds=tuple(bounds(arm))) for factor, level, arm in arms)
+    return tuple(
+        DemandGroup(factor=factor, level=level, demands=of_all(arm), bounds=tuple(bounds(arm))) for factor, level, arm in arms
+    )
 
 
 def of_all(seen: Sequence[Sample]) -> tuple[Demand, ...]:
@@ -70,7 +72,7 @@ def of_all(seen: Sequence[Sample]) -> tuple[Demand, ...]:
     return tuple(one for one in every if isinstance(one.found, Demands) or (one.resource in PROCESSORS and one.mixes))
 
 
-def bounds(seen: Sequence[Sample]) -> Iterator[Bound]:
+def bounds(seen: Sequence[Sample]) -> Iterator[RateBound]:
     """For each mix the rate at which the first resource is used up, of those of which is known how much there is."""
     names = dict.fromkeys(name for one in seen for name in one.there_is)
     found = {name: demand(seen, name) for name in names}
@@ -81,7 +83,7 @@ def bounds(seen: Sequence[Sample]) -> Iterator[Bound]:
             yield min(every, key=lambda one: one.at_most.value)
 
 
-def bound(found: Demand, trials: Sequence[Sample]) -> Bound | None:
+def bound(found: Demand, trials: Sequence[Sample]) -> RateBound | None:
     """The bound of one mix by one resource, where its operations use any of it."""
     known = [one for one in trials if found.resource in one.used and found.resource in one.there_is]
     if not known:
@@ -90,7 +92,7 @@ def bound(found: Demand, trials: Sequence[Sample]) -> Bound | None:
     said, amount = min((one.there_is[found.resource] for one in known), key=lambda one: one[1])
     total = sum(means.values())
     most = at_most(found, amount, {name: rate / total for name, rate in means.items()}) if total else None
-    return None if most is None else Bound(mix=trials[0].mix, measured=total, at_most=most, because=said)
+    return None if most is None else RateBound(mix=trials[0].mix, measured=total, at_most=most, because=said)
 
 
 def mixing(results: Results) -> bool:
@@ -122,12 +124,12 @@ def mixed(found: Sequence[Mapping[str, float]]) -> bool:
     return len(several) > 1 and max(spreads, default=0.0) > MIXED
 
 
-def rows(found: Sequence[Group]) -> tuple[tuple[str, ...], ...]:
+def rows(found: Sequence[DemandGroup]) -> tuple[tuple[str, ...], ...]:
     """What one operation of each kind uses of each resource."""
     return tuple(row for group in found for one in group.demands for row in _of_demand(group, one))
 
 
-def _of_demand(group: Group, one: Demand) -> Iterator[tuple[str, ...]]:
+def _of_demand(group: DemandGroup, one: Demand) -> Iterator[tuple[str, ...]]:
     arm = "all" if group.factor is None else f"{group.factor} = {group.level}"
     said = RESOURCES[one.resource].said
     if not isinstance(one.found, Demands) or (one.found.misfit or 0.0) > NOT_THESE:
@@ -137,7 +139,7 @@ def _of_demand(group: Group, one: Demand) -> Iterator[tuple[str, ...]]:
         yield (arm, said, name, each(estimate), interval(estimate), linear(one))
 
 
-def bound_rows(found: Sequence[Group]) -> tuple[tuple[str, ...], ...]:
+def bound_rows(found: Sequence[DemandGroup]) -> tuple[tuple[str, ...], ...]:
     """The rates that cannot be exceeded."""
     return tuple(
         (
@@ -152,7 +154,7 @@ def bound_rows(found: Sequence[Group]) -> tuple[tuple[str, ...], ...]:
     )
 
 
-def tables(found: Sequence[Group]) -> tuple[tuple[str, tuple[str, ...], tuple[tuple[str, ...], ...]], ...]:
+def tables(found: Sequence[DemandGroup]) -> tuple[tuple[str, tuple[str, ...], tuple[tuple[str, ...], ...]], ...]:
     """Title, head and rows of what there is to say; none where the experiment varies no mix."""
     every = (
         ("What one operation uses", HEAD, rows(found)),

@@ -23,7 +23,7 @@ Lookup = Callable[[str, str | None], Sequence[Sample] | Refusal]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Table:
+class PlatformTable:
     """[old] or [new] as it was read: its keys, and the trials that are fitted and held out."""
 
     path: Path
@@ -36,7 +36,7 @@ class Table:
     """Where it is told that nothing is known of a resource."""
 
 
-def table(document: Document, path: Path, told: object, lookup: Lookup) -> Table | None:
+def table(document: Document, path: Path, told: object, lookup: Lookup) -> PlatformTable | None:
     """The trials of one table; None where there are none, which was noted."""
     values = values_of.table(document, path, told, PLATFORM, 'a table with notebook = "lab"')
     selections = [values_of.selection(document, (*path, key), values.get(key, {})) for key in ("where", "fit", "holdout")]
@@ -60,7 +60,7 @@ def table(document: Document, path: Path, told: object, lookup: Lookup) -> Table
         document.wrong((*path, "holdout"), "trials that are fitted, too", "other trials: what was fitted tests no fit (S13)")
     if holdout and not held:
         document.wrong((*path, "holdout"), "no trial of that kind", kinds(every, holdout))
-    return Table(
+    return PlatformTable(
         path=path,
         values=values,
         fitted=tuple(fitted),
@@ -115,7 +115,7 @@ def kinds(every: Sequence[Sample], selection: Selection) -> str:
     return "; ".join(told)
 
 
-def platform(document: Document, table: Table, resource: str | None) -> Platform | None:
+def platform(document: Document, table: PlatformTable, resource: str | None) -> Platform | None:
     """What operations use of one resource, and the tests of the fit; None where it cannot be told, which was noted."""
     if resource is None:
         return None
@@ -164,7 +164,7 @@ Capacities = Callable[[str, str | None, str, values_of.Selection], Estimate | Re
 """(notebook, experiment, measure, where) -> what was measured, or why there is nothing."""
 
 
-def capacities(document: Document, told: object, new: Table | None, measured: Capacities) -> tuple[Capacity, ...]:
+def capacities(document: Document, told: object, new: PlatformTable | None, measured: Capacities) -> tuple[Capacity, ...]:
     """All that the table tells, processors first, with what operations use of each where that was measured."""
     values = values_of.table(document, MACHINE, told, MACHINE_KEYS, MACHINE_EXPECTED)
     if isinstance(told, dict) and not any(name in values for name in ("processors", *OTHERS)):
@@ -174,7 +174,7 @@ def capacities(document: Document, told: object, new: Table | None, measured: Ca
 
 
 def each_capacity(
-    document: Document, values: Mapping[str, object], new: Table | None, measured: Capacities
+    document: Document, values: Mapping[str, object], new: PlatformTable | None, measured: Capacities
 ) -> Iterator[Capacity]:
     """The capacities one by one."""
     speed = values_of.positive(document, (*MACHINE, "speed"), values.get("speed", 1.0))
@@ -205,7 +205,7 @@ def is_lacking(document: Document) -> bool:
     return "new" not in document.values and not (isinstance(production, dict) and "used" in production)
 
 
-def of_other(document: Document, new: Table, name: str) -> Platform | None:
+def of_other(document: Document, new: PlatformTable, name: str) -> Platform | None:
     """What operations use of a resource that is no processor; what is wrong is noted once, at its capacity."""
     return platform(document, replace(new, blamed=(*MACHINE, name)), name)
 

@@ -87,7 +87,7 @@ BUSY = 0.7
 
 
 @dataclass(frozen=True, kw_only=True)
-class Use:
+class ResourceUse:
     """What the load uses of one resource."""
 
     capacity: Capacity
@@ -114,19 +114,19 @@ class Prediction:
     """The answer."""
 
     question: Question
-    uses: tuple[Use, ...]
+    uses: tuple[ResourceUse, ...]
     """In the order of the capacities."""
     multipliers: Mapping[str, Range]
     """Operation -> new over old, of the processors; empty where nobody measured both."""
     assumptions: tuple[str, ...]
 
     @property
-    def first(self) -> Use:
+    def first(self) -> ResourceUse:
         """What saturates first when the load grows."""
         return max(self.uses, key=lambda use: use.utilisation[1])
 
     @property
-    def rivals(self) -> tuple[Use, ...]:
+    def rivals(self) -> tuple[ResourceUse, ...]:
         """What may saturate before it: their intervals reach into its own."""
         first = self.first
         return tuple(use for use in self.uses if use is not first and use.utilisation[2] >= first.utilisation[0])
@@ -151,7 +151,7 @@ class Prediction:
     def is_validated(self) -> bool | None:
         """Whether every mix that was held out was met in every resource; None where none was."""
         held = self.holdouts
-        return all(one.is_met for _, one in held) if held else None
+        return all(one.is_covered for _, one in held) if held else None
 
     @property
     def holdouts(self) -> tuple[tuple[Platform, Holdout], ...]:
@@ -177,13 +177,13 @@ def predict(question: Question) -> Prediction:
     )
 
 
-def use(question: Question, capacity: Capacity) -> Use:
+def use(question: Question, capacity: Capacity) -> ResourceUse:
     """What the load uses of one resource."""
     exact = of_rates(question, capacity) if question.production.operations else of_share(question, capacity)
     utilisation = _three([round(one, 9) for one in exact])
     platform = capacity.platform if question.production.operations else None
     background = platform.found.background / capacity.amount[1] if platform else 0.0
-    return Use(
+    return ResourceUse(
         capacity=capacity,
         utilisation=utilisation,
         slowdown=_three([slowdown(capacity.servers, one) for one in utilisation]),

@@ -24,7 +24,7 @@ class Holdout:
     trials: int
 
     @property
-    def is_met(self) -> bool:
+    def is_covered(self) -> bool:
         """Whether what was seen lies within the interval."""
         return self.predicted[0] <= self.observed <= self.predicted[2]
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from assay.analysis.resources import RESOURCES
 from assay.prediction.demand import Demand
-from assay.prediction.predict import BUSY, Prediction, Use
+from assay.prediction.predict import BUSY, Prediction, ResourceUse
 from assay.prediction.question import Holdout, Platform, Range
 from assay.records import Estimate
 from assay.units import Unit, human
@@ -95,7 +95,7 @@ def _trusted(found: Prediction) -> Iterator[str]:
     elif found.is_validated:
         yield f"Validated: {'a mix' if mixes == 1 else f'{mixes} mixes'} held out of the fit used what was predicted."
     else:
-        missed = sum(not one.is_met for one in held)
+        missed = sum(not one.is_covered for one in held)
         yield f"NOT validated: {missed} of {len(held)} mixes held out of the fit did not use what was predicted."
 
 
@@ -104,7 +104,7 @@ def use_rows(found: Prediction) -> tuple[tuple[str, ...], ...]:
     return tuple(map(_of_use, found.uses)) if len(found.uses) > 1 else ()
 
 
-def _of_use(use: Use) -> tuple[str, ...]:
+def _of_use(use: ResourceUse) -> tuple[str, ...]:
     low, middle, high = map(percent, use.utilisation)
     likely, most = ("-" if count is None else str(count) for count in use.servers)
     machines = likely if likely == most else f"{likely} to {most}"
@@ -146,7 +146,7 @@ def holdout_rows(found: Prediction) -> tuple[tuple[str, ...], ...]:
 def _held(platform: Platform, one: Holdout) -> tuple[str, ...]:
     low, middle, high, observed = (in_rate(value, platform.demand.unit) for value in (*one.predicted, one.observed))
     said = RESOURCES[platform.demand.resource].said
-    return (said, one.mix, middle, f"{low} to {high}", observed, "yes" if one.is_met else "NO")
+    return (said, one.mix, middle, f"{low} to {high}", observed, "yes" if one.is_covered else "NO")
 
 
 def _platforms(found: Prediction) -> Iterator[tuple[str, Platform]]:

@@ -10,19 +10,19 @@ from assay import measures
 from assay.links import Link
 from assay.published import finding, implied, statement
 from assay.published.digits import Interval
-from assay.published.finding import Case, found, mistaken_unit
+from assay.published.finding import Case, claim_finding, mistaken_unit
 from assay.published.implied import Quantity, judged_rates, printed
-from assay.published.statement import Comparison, Wire
-from assay.published.vocabulary import Kind, Role
+from assay.published.statement import ClaimComparison, Wire
+from assay.published.vocabulary import QuantityKind, Role
 from assay.records import Bound, Finding, Severity, State
 from assay.units import Unit
 
-LEAST_TOLD = Fraction(6, 5)
+LEAST_EXCESS = Fraction(6, 5)
 """A rate is seldom right at its limit, so a small excess over it is no trace of a prefix that was mistaken."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Passage:
+class LinkRate:
     """A rate over a link, one way or both ways together."""
 
     rate: Quantity
@@ -67,8 +67,8 @@ def check_links(case: Case) -> Iterator[Finding]:
     rates = judged_rates(case)
     for rate in rates:
         ways = 2 if _goes_both_ways(rate) and wire.is_duplex else 1
-        yield _against(case, Passage(rate=rate, wire=wire, link=large or wire.link, ways=ways))
-    share = case.statement.only(Kind.SHARE)
+        yield _against(case, LinkRate(rate=rate, wire=wire, link=large or wire.link, ways=ways))
+    share = case.statement.only(QuantityKind.SHARE)
     if share is not None and len(rates) == 1 and not case.statement.comparisons:
         yield _share(case, rates[0], wire)
 
@@ -78,7 +78,7 @@ def _goes_both_ways(rate: Quantity) -> bool:
     return Role.BOTH_WAYS in rate.roles or {Role.READ, Role.WRITE} <= rate.roles
 
 
-def _against(case: Case, one: Passage) -> Finding:
+def _against(case: Case, one: LinkRate) -> Finding:
     """Within what the link carries, certainly above it, or above it unless it was rounded up."""
     allowed = one.capacity * case.limit("L04", "above_share")
     if one.rate.value <= allowed or one.rate.is_upper_limit:
@@ -86,10 +86,10 @@ def _against(case: Case, one: Passage) -> Finding:
     if one.rate.interval.low > allowed:
         return _above(case, one, allowed)
     low = one.rate.interval.low
-    return found(
+    return claim_finding(
         "L04",
         State.FAIL,
-        f"{one.said}, but it may have been rounded up from {finding.quantity(low, Kind.RATE)}.",
+        f"{one.said}, but it may have been rounded up from {finding.quantity(low, QuantityKind.RATE)}.",
         severity=Severity.QUALIFIES,
         bound=Bound(low=float(low), high=float(allowed), unit=Unit.BYTES_PER_S),
         relabel=f"at most what {one.wire.name} can carry, {one.full}",
@@ -97,19 +97,21 @@ def _against(case: Case, one: Passage) -> Finding:
     )
 
 
-def _above(case: Case, one: Passage, allowed: Fraction) -> Finding:
+def _above(case: Case, one: LinkRate, allowed: Fraction) -> Finding:
     """More than the link carries, whatever was rounded; over Ethernet larger frames may carry it."""
     least, value = one.rate.interval.low, one.rate.value
     jumbo = statement.with_jumbo(one.wire)
     if jumbo is not None and least * one.capacity <= allowed * Fraction(jumbo.payload_bytes_per_s) * one.ways:
         words = f"possible only in frames of 9000 bytes ({finding.capacity(jumbo.payload_bytes_per_s * one.ways)})"
         advice = "ask for the size of the frames (MTU)"
-        return found("L04", State.FAIL, f"{one.said}: {words}.", severity=Severity.QUALIFIES, relabel=words, advice=advice)
+        return claim_finding(
+            "L04", State.FAIL, f"{one.said}: {words}.", severity=Severity.QUALIFIES, relabel=words, advice=advice
+        )
     at_least = finding.times(least / one.capacity).removesuffix(" of")
     even = f" ({at_least} at the least that prints so)" if least < value * Fraction(9, 10) else ""
     mistake = mistaken_unit(value / one.capacity, case.limit("L04", "unit_share"), coded=one.wire.is_coded)
-    hint = mistake if value >= LEAST_TOLD * one.capacity else ""
-    return found(
+    hint = mistake if value >= LEAST_EXCESS * one.capacity else ""
+    return claim_finding(
         "L04",
         State.FAIL,
         f"{one.said}{even}, {one.bare}: more than it can carry.{hint}",
@@ -119,7 +121,7 @@ def _above(case: Case, one: Passage, allowed: Fraction) -> Finding:
     )
 
 
-def _within(case: Case, one: Passage) -> Finding:
+def _within(case: Case, one: LinkRate) -> Finding:
     """What the link carries, with the shares that it is of other ways to count."""
     value, bare = float(one.rate.value), one.wire.nominal_bytes_per_s
     share = measures.percent(value / float(one.capacity))
@@ -128,7 +130,7 @@ def _within(case: Case, one: Passage) -> Finding:
     both = measures.percent(value / (2 * one.link.payload_bytes_per_s))
     bare_both = f"{measures.percent(value / (2 * bare))} of those of both ways ({finding.capacity(2 * bare)})"
     also = f"{both} of both ways; {one.bare}, {bare_both}" if one.ways == 1 and one.wire.is_duplex else one.bare
-    return found(
+    return claim_finding(
         "L04",
         State.PASS,
         f"{one.said}{limiter}; {also}.",
@@ -138,16 +140,16 @@ def _within(case: Case, one: Passage) -> Finding:
 
 def _share(case: Case, rate: Quantity, wire: Wire) -> Finding:
     """A claimed share of a link: of what it is that share."""
-    share = case.statement.of(Kind.SHARE)[0]
+    share = case.statement.of(QuantityKind.SHARE)[0]
     tolerance = case.limit("L04", "unit_share")
     full = dict(_denominators(wire))
     fitting = [words for words, value in full.items() if rate.interval.scaled(1 / value).meets(share.interval, tolerance)]
     right = next(iter(full))
     true = measures.percent(float(rate.value / full[right]))
     if right in fitting:
-        return found("E05", State.PASS, f"{share.text} is {rate.text} over {right}.")
+        return claim_finding("E05", State.PASS, f"{share.text} is {rate.text} over {right}.")
     of = f"fits only {' or '.join(fitting)}" if fitting else f"fits no capacity of {wire.name}"
-    return found(
+    return claim_finding(
         "E05",
         State.FAIL,
         f"{share.text} {of}; {rate.text} is {true} of {right}.",
@@ -173,7 +175,7 @@ NO_SPREAD = "one figure of each side tells nothing of the spread"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ratio:
+class FigureRatio:
     """One figure over its base."""
 
     text: str
@@ -189,21 +191,21 @@ def check_ratios(case: Case) -> Iterator[Finding]:
         ratio = ratio_of(one)
         if ratio is not None:
             yield _width(case, ratio)
-    share = case.statement.only(Kind.SHARE)
+    share = case.statement.only(QuantityKind.SHARE)
     if share is not None and len(case.statement.comparisons) == 1:
         ratio = ratio_of(case.statement.comparisons[0])
         if ratio is not None and share not in (case.statement.comparisons[0].first, case.statement.comparisons[0].second):
             yield _claimed(case, ratio)
 
 
-def ratio_of(one: Comparison) -> Ratio | None:
+def ratio_of(one: ClaimComparison) -> FigureRatio | None:
     """First over second, of a change second over first; None where the base is nothing."""
     figure, base = (one.second, one.first) if one.is_change else (one.first, one.second)
     if not base.value or not figure.value:
         return None
     exact = all(each.limit is None and each.ends is None for each in (figure, base))
     word = "after" if one.is_change else "against"
-    return Ratio(
+    return FigureRatio(
         text=f"{figure.text} {word} {base.text}",
         value=figure.value / base.value if exact else None,
         interval=figure.interval.over(base.interval),
@@ -211,7 +213,7 @@ def ratio_of(one: Comparison) -> Ratio | None:
     )
 
 
-def _width(case: Case, ratio: Ratio) -> Finding:
+def _width(case: Case, ratio: FigureRatio) -> Finding:
     """Whether the printed digits leave the difference open by more than matters."""
     low, high = ratio.interval.low, ratio.interval.high
     allowed = case.limit("S02", "half_width_of_matters") * Fraction(str(case.matters))
@@ -224,8 +226,8 @@ def _width(case: Case, ratio: Ratio) -> Finding:
         rounded = f" by the printed digits ({difference(ratio.value)} from the rounded figures)"
     if high is not None and (high - low) / 2 <= allowed:
         relabel = f"{ratio.text} is {anything if ratio.value is None else difference(ratio.value)}; {NO_SPREAD}"
-        return found("S02", State.PASS, f"{said}; {NO_SPREAD}.", relabel=relabel)
-    return found(
+        return claim_finding("S02", State.PASS, f"{said}; {NO_SPREAD}.", relabel=relabel)
+    return claim_finding(
         "S02",
         State.FAIL,
         f"{said}.",
@@ -267,14 +269,14 @@ def _from_to(low: str, high: str) -> str:
     return low if low == high else f"anything from {low} to {high}"
 
 
-def _claimed(case: Case, ratio: Ratio) -> Finding:
+def _claimed(case: Case, ratio: FigureRatio) -> Finding:
     """A claimed share against all that it is usually made of: the difference by either base, the ratio, the scale-up."""
-    share = case.statement.of(Kind.SHARE)[0]
+    share = case.statement.of(QuantityKind.SHARE)[0]
     tolerance = case.limit("E05", "disagreement_share")
     fits = [words for words, one in _readings(ratio) if one.meets(share.interval, tolerance)]
     if fits:
-        return found("E05", State.PASS, f"{share.text} is right as {fits[0]}.")
-    return found(
+        return claim_finding("E05", State.PASS, f"{share.text} is right as {fits[0]}.")
+    return claim_finding(
         "E05",
         State.FAIL,
         f"{ratio.text} is {spread(ratio.interval)}, by the other base {spread(ratio.inverse)}: not {share.text}.",
@@ -283,7 +285,7 @@ def _claimed(case: Case, ratio: Ratio) -> Finding:
     )
 
 
-def _readings(ratio: Ratio) -> Iterator[tuple[str, Interval]]:
+def _readings(ratio: FigureRatio) -> Iterator[tuple[str, Interval]]:
     """What a share beside two figures can be, with the words for it; `the first` is the one that is held against the other."""
     yield "the difference by the base of the second", _size(ratio.interval)
     yield "the difference by the base of the first", _size(ratio.inverse)
@@ -309,8 +311,8 @@ def check(case: Case) -> tuple[Finding, ...]:
 def fits_memory(case: Case) -> Iterator[Finding]:
     """The data against the memory that could cache it (T05): twice the memory is the least."""
     statement = case.statement
-    memories = tuple(printed(figure) for figure in statement.of(Kind.MEMORY))
-    stated = tuple(printed(figure) for figure in statement.of(Kind.DATA))
+    memories = tuple(printed(figure) for figure in statement.of(QuantityKind.MEMORY))
+    stated = tuple(printed(figure) for figure in statement.of(QuantityKind.DATA))
     data = max((*implied.amounts(statement), *stated), key=lambda amount: amount.value, default=None)
     if not memories or data is None or not data.value or Role.CACHED in statement.roles:
         return
@@ -320,16 +322,18 @@ def fits_memory(case: Case) -> Iterator[Finding]:
     if multiple is None:
         return
     if multiple >= least:
-        yield found("T05", State.PASS, f"{data.text} is {float(multiple):.3g} times the memory ({text}).")
+        yield claim_finding("T05", State.PASS, f"{data.text} is {float(multiple):.3g} times the memory ({text}).")
         return
     fits = f"fits {_whole(1 / multiple)} into" if multiple <= 1 else f"is {float(multiple):.3g} times"
     room = f"{fits} {text} of memory"
-    least_text = finding.quantity(least * memory, Kind.AMOUNT)
+    least_text = finding.quantity(least * memory, QuantityKind.AMOUNT)
     said = f"{data.text} {room}; the rule asks for at least {float(least):g} times the memory, {least_text}"
     if Role.DIRECT in statement.roles:
-        yield found("T05", State.PASS, f"{said}; but direct I/O passes the client's cache by: others in the path are open.")
+        yield claim_finding(
+            "T05", State.PASS, f"{said}; but direct I/O passes the client's cache by: others in the path are open."
+        )
         return
-    yield found(
+    yield claim_finding(
         "T05",
         State.FAIL,
         f"{said}.",
@@ -347,29 +351,29 @@ def _whole(times: Fraction) -> str:
 def too_short(case: Case) -> Iterator[Finding]:
     """How long it lasted (W01): a second is the least of anything, a minute of a rate that is called sustained."""
     lasted = implied.duration(case.statement)
-    if lasted is None or lasted.is_upper_limit or case.statement.of(Kind.LATENCY):
+    if lasted is None or lasted.is_upper_limit or case.statement.of(QuantityKind.LATENCY):
         return
     least, steady, never = (case.limit("W01", name) for name in ("published_s", "seconds", "invalid_seconds"))
     time = finding.seconds(float(lasted.value))
-    how = f"it lasts {lasted.text}" if case.statement.of(Kind.TIME) else f"{lasted.text} lasts {time}"
+    how = f"it lasts {lasted.text}" if case.statement.of(QuantityKind.TIME) else f"{lasted.text} lasts {time}"
     relabel = f"lasts only {time}"
     if lasted.value >= steady:
-        yield found("W01", State.PASS, f"{how}.")
+        yield claim_finding("W01", State.PASS, f"{how}.")
     elif Role.STEADY in case.statement.roles:
         severity = Severity.INVALIDATES if lasted.value < never else Severity.QUALIFIES
         words = f"{how}; what is called sustained needs {float(steady):g} s."
-        yield found("W01", State.FAIL, words, severity=severity, relabel=relabel)
+        yield claim_finding("W01", State.FAIL, words, severity=severity, relabel=relabel)
     elif lasted.value < least:
-        yield found("W01", State.FAIL, f"{how}: shorter than {float(least):g} s.", relabel=relabel)
+        yield claim_finding("W01", State.FAIL, f"{how}: shorter than {float(least):g} s.", relabel=relabel)
     else:
         words = f"{how}: a burst; a steady rate needs {float(steady):g} s."
-        yield found("W01", State.FAIL, words, severity=Severity.NOTES, relabel=relabel)
+        yield claim_finding("W01", State.FAIL, words, severity=Severity.NOTES, relabel=relabel)
 
 
 def parts_agree(case: Case) -> Iterator[Finding]:
     """What is printed against what follows from the other parts (E05)."""
     statement = case.statement
-    for kind, computed in ((Kind.RATE, implied.rates(statement)), (Kind.EVENTS, implied.events(statement))):
+    for kind, computed in ((QuantityKind.RATE, implied.rates(statement)), (QuantityKind.EVENTS, implied.events(statement))):
         stated = tuple(printed(figure) for figure in statement.of(kind))
         for one, other in implied.pairs(tuple(computed), stated):
             yield _agree(case, one, other)
@@ -381,12 +385,12 @@ def _agree(case: Case, computed: Quantity, stated: Quantity) -> Finding:
     said = f"{computed.text} is {amounts}{finding.rounding(computed.interval, computed.kind, ' by the printed digits')}"
     if computed.interval.meets(stated.interval, tolerance):
         rounded = finding.rounding(stated.interval, stated.kind)
-        return found("E05", State.PASS, f"{said}, which {stated.text}{rounded} does not contradict.")
+        return claim_finding("E05", State.PASS, f"{said}, which {stated.text}{rounded} does not contradict.")
     off = stated.value / computed.value if computed.value else None
     hint = mistaken_unit(off, case.limit("L04", "unit_share")) if off else ""
     by = f", {finding.times(off)} that" if off is not None and off >= 2 else ""
     unless = "" if computed.is_joined else " Unless only a part was moved in this time, or some of it more than once."
-    return found(
+    return claim_finding(
         "E05",
         State.FAIL,
         f"{said}, not {stated.text}{by}.{hint}{unless}",
@@ -398,22 +402,24 @@ def _agree(case: Case, computed: Quantity, stated: Quantity) -> Finding:
 
 def in_flight(case: Case) -> Iterator[Finding]:
     """Rate, latency and requests at a time (L07): no more can be on their way than were sent (Little 1961)."""
-    rate, latency, most = (case.statement.only(kind) for kind in (Kind.EVENTS, Kind.LATENCY, Kind.IN_FLIGHT))
+    rate, latency, most = (
+        case.statement.only(kind) for kind in (QuantityKind.EVENTS, QuantityKind.LATENCY, QuantityKind.IN_FLIGHT)
+    )
     if rate is None or latency is None or most is None or not most.value:
         return
-    flying = implied.product(printed(rate), printed(latency), Kind.COUNT, "")
+    flying = implied.product(printed(rate), printed(latency), QuantityKind.COUNT, "")
     said = f"{rate.text} of {latency.text} each keep {float(flying.value):.3g} requests in flight"
     most_allowed = (most.interval.high or most.value) * (1 + case.limit("L07", "gap_share"))
     if flying.interval.low > most_allowed:
         relabel = f"{rate.text} and {latency.text} cannot both be right with {most.text} in flight"
-        yield found("L07", State.FAIL, f"{said}, more than {most.text}.", relabel=relabel)
+        yield claim_finding("L07", State.FAIL, f"{said}, more than {most.text}.", relabel=relabel)
     else:
-        yield found("L07", State.PASS, f"{said}, of {most.text}.")
+        yield claim_finding("L07", State.PASS, f"{said}, of {most.text}.")
 
 
 def orders(case: Case) -> Iterator[Finding]:
     """Random reads are not faster than sequential ones (L08), unless memory answered or more were in flight."""
-    rates = [printed(figure) for figure in case.statement.of(Kind.RATE)]
+    rates = [printed(figure) for figure in case.statement.of(QuantityKind.RATE)]
     random = [rate for rate in rates if Role.RANDOM in rate.roles and Role.SEQUENTIAL not in rate.roles]
     in_order = [rate for rate in rates if Role.SEQUENTIAL in rate.roles and Role.RANDOM not in rate.roles]
     tolerance = case.limit("L08", "tolerance_share")
@@ -422,7 +428,7 @@ def orders(case: Case) -> Iterator[Finding]:
             ways = {Role.READ, Role.WRITE}
             if one.roles & ways == other.roles & ways and other.interval.below(one.interval, tolerance):
                 words = f"random {one.text} is more than sequential {other.text}"
-                yield found("L08", State.FAIL, f"{words}: a cache answered, or more was in flight.", relabel=words)
+                yield claim_finding("L08", State.FAIL, f"{words}: a cache answered, or more was in flight.", relabel=words)
 
 
 CHECKS: tuple[Callable[[Case], Iterator[Finding]], ...] = (

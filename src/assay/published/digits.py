@@ -55,18 +55,18 @@ class Interval:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Printed:
+class PrintedNumber:
     """A number as it stands in a text, and what it can have been."""
 
     value: Fraction
     interval: Interval
 
-    def scaled(self, factor: Fraction) -> Printed:
+    def scaled(self, factor: Fraction) -> PrintedNumber:
         """The same in another unit."""
-        return Printed(value=self.value * factor, interval=self.interval.scaled(factor))
+        return PrintedNumber(value=self.value * factor, interval=self.interval.scaled(factor))
 
 
-def number(text: str) -> Printed | None:
+def number(text: str) -> PrintedNumber | None:
     """The number that these digits print; None where they print none, or more than anybody reads."""
     if not re.fullmatch(NUMBER, text, re.ASCII) or len(text) > MOST_DIGITS:
         return None
@@ -74,7 +74,7 @@ def number(text: str) -> Printed | None:
     return around(Fraction(digits), Fraction(1, 10 ** len(digits.partition(".")[2])))
 
 
-def clock(text: str) -> Printed | None:
+def clock(text: str) -> PrintedNumber | None:
     """Seconds of a time like `30:56.62` or `1:30:56`; None where the text is none."""
     match = CLOCK.fullmatch(text)
     if match is None or len(text) > MOST_DIGITS:
@@ -84,12 +84,12 @@ def clock(text: str) -> Printed | None:
     return around(value, Fraction(1, 10 ** len(seconds.partition(".")[2])))
 
 
-def around(value: Fraction, unit: Fraction) -> Printed:
+def around(value: Fraction, unit: Fraction) -> PrintedNumber:
     """A value and what was rounded to it in steps of this unit."""
-    return Printed(value=value, interval=Interval(low=max(Fraction(0), value - unit / 2), high=value + unit / 2))
+    return PrintedNumber(value=value, interval=Interval(low=max(Fraction(0), value - unit / 2), high=value + unit / 2))
 
 
-def roughly(text: str, printed: Printed) -> Printed:
+def roughly(text: str, printed: PrintedNumber) -> PrintedNumber:
     """The same where the text says `about`: zeros at the end of an integer then stand for nothing."""
     digits = text.replace(",", "")
     zeros = len(digits) - len(digits.rstrip("0")) if "." not in digits and digits.strip("0") else 0

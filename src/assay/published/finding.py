@@ -10,7 +10,7 @@ from typing import TypedDict, Unpack
 from assay import links, units
 from assay.published.digits import Interval
 from assay.published.statement import Statement
-from assay.published.vocabulary import BASES, Kind
+from assay.published.vocabulary import BASES, QuantityKind
 from assay.records import Bound, Finding, Severity, State
 from assay.units import Unit
 
@@ -24,7 +24,7 @@ UNITS_OF = {
 }
 
 
-def quantity(value: Fraction | float, kind: Kind) -> str:
+def quantity(value: Fraction | float, kind: QuantityKind) -> str:
     """`853 MB/s`, `7,410/s`, `0.63 s`, `13.3 %`."""
     base = BASES[kind]
     if base == "s":
@@ -44,7 +44,7 @@ def capacity(bytes_per_s: float, *, bits: bool = False) -> str:
     return units.human(bytes_per_s, Unit.BYTES_PER_S, 4, bits=bits)
 
 
-def between(interval: Interval, kind: Kind) -> str:
+def between(interval: Interval, kind: QuantityKind) -> str:
     """`787 MB/s to 932 MB/s`."""
     low = quantity(interval.low, kind)
     if interval.high is None:
@@ -54,7 +54,7 @@ def between(interval: Interval, kind: Kind) -> str:
     return f"{number} to {high}" if unit and high.endswith(f" {unit}") else f"{low} to {high}"
 
 
-def rounding(interval: Interval, kind: Kind, words: str = "") -> str:
+def rounding(interval: Interval, kind: QuantityKind, words: str = "") -> str:
     """` (787 to 932 MB/s by the printed digits)`, with its leading space; empty where the ends differ by less than 1 %."""
     if interval.high is not None and interval.high * 100 <= interval.low * 101:
         return ""
@@ -147,7 +147,7 @@ RULES: Mapping[str, _Rule] = {
 """The rules that arithmetic can apply; they are those of rules/, and `assay explain` has their pages."""
 
 
-class Details(TypedDict, total=False):
+class ClaimDetails(TypedDict, total=False):
     """What a finding may say beyond its statement."""
 
     severity: Severity
@@ -158,7 +158,7 @@ class Details(TypedDict, total=False):
     advice: str
 
 
-def found(rule: str, state: State, statement: str, **details: Unpack[Details]) -> Finding:
+def claim_finding(rule: str, state: State, statement: str, **details: Unpack[ClaimDetails]) -> Finding:
     """One finding about the claim; only a failure carries what to do."""
     about = RULES[rule]
     return Finding(

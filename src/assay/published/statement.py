@@ -13,8 +13,8 @@ from fractions import Fraction
 
 from assay import links
 from assay.links import Link
-from assay.published.digits import Interval, Printed
-from assay.published.vocabulary import BASES, UNIT_PATTERNS, Kind, Role, unit_size
+from assay.published.digits import Interval, PrintedNumber
+from assay.published.vocabulary import BASES, UNIT_PATTERNS, QuantityKind, Role, unit_size
 
 COUNT_WORDS: Mapping[str, int] = {"one": 1, "two": 2, "three": 3, "four": 4, "six": 6, "eight": 8, "dual": 2, "quad": 4}
 FIBRE_CHANNEL, ETHERNET = "GFC", "GbE"
@@ -86,14 +86,14 @@ _BY_SPEED = re.compile(
     re.IGNORECASE | re.ASCII,
 )
 _BY_RATE = re.compile(
-    rf"(?P<number>\d{{1,9}}(?:\.\d{{1,9}})?)\s*(?:{UNIT_PATTERNS[Kind.RATE].pattern})\s+"
+    rf"(?P<number>\d{{1,9}}(?:\.\d{{1,9}})?)\s*(?:{UNIT_PATTERNS[QuantityKind.RATE].pattern})\s+"
     r"(?:line|circuit|WAN|connection|uplink|links?|paths?|ports?)(?![A-Za-z0-9_])",
     re.ASCII,
 )
-_RATE_BEFORE = re.compile(rf"\d\s*(?P<rate>{UNIT_PATTERNS[Kind.RATE].pattern})(?:\s+[a-z]{{1,12}})?\s+$", re.ASCII)
+_RATE_BEFORE = re.compile(rf"\d\s*(?P<rate>{UNIT_PATTERNS[QuantityKind.RATE].pattern})(?:\s+[a-z]{{1,12}})?\s+$", re.ASCII)
 _CROSSED = re.compile(
     r"(?:over|across|through|via)\s+(?:an?\s+|the\s+)?(?:(?:link|line|path|circuit|connection|uplink|port)\s+of\s+)?"
-    rf"(?P<number>\d{{1,9}}(?:\.\d{{1,9}})?)(?:\s*(?P<rate>{UNIT_PATTERNS[Kind.RATE].pattern})(?![A-Za-z0-9_])|(?=\s*(?:$|[,;])))",
+    rf"(?P<number>\d{{1,9}}(?:\.\d{{1,9}})?)(?:\s*(?P<rate>{UNIT_PATTERNS[QuantityKind.RATE].pattern})(?![A-Za-z0-9_])|(?=\s*(?:$|[,;])))",
     re.ASCII,
 )
 """What a rate goes over, given by its own rate alone, or by a number in the unit of the rate before."""
@@ -117,7 +117,7 @@ def wire_at(text: str, start: int) -> Wire | None:
 def _by_rate(text: str, start: int) -> Wire | None:
     """`2.5 Gbit/s line`: no standard is named, so nothing is known of coding and framing, and all of it may be payload."""
     match = _BY_RATE.match(text, start)
-    rate = Fraction(match["number"]) * unit_size(Kind.RATE, match) if match is not None else 0
+    rate = Fraction(match["number"]) * unit_size(QuantityKind.RATE, match) if match is not None else 0
     if match is None or not rate:
         return None
     why = f"{match[0]!r} may carry all of its rate: it names no coding and no framing"
@@ -134,7 +134,7 @@ def _crossed(text: str, start: int) -> Wire | None:
     if match is None or before is None or wire_at(text, match.start("number")) is not None:
         return None
     told = match if match["rate"] else before
-    rate = Fraction(match["number"]) * unit_size(Kind.RATE, told)
+    rate = Fraction(match["number"]) * unit_size(QuantityKind.RATE, told)
     if not rate:
         return None
     name = f"{match['number']} {told['rate']} link"
@@ -169,10 +169,10 @@ def with_jumbo(wire: Wire) -> Link | None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Figure:
+class PrintedFigure:
     """One printed quantity in the base unit of its kind, and what it can have been."""
 
-    kind: Kind
+    kind: QuantityKind
     text: str
     """As it is printed."""
     start: int
@@ -185,7 +185,7 @@ class Figure:
     roles: frozenset[Role] = frozenset()
     """What the words beside it say of it: read, write, random, ..."""
     clause: int = 0
-    ends: tuple[Printed, Printed] | None = None
+    ends: tuple[PrintedNumber, PrintedNumber] | None = None
     """Of a range its two ends, in base units."""
     limit: Role | None = None
     """UNDER or ABOVE where the text says so."""
@@ -198,25 +198,25 @@ class Figure:
     @property
     def told(self) -> str:
         """`1-2 GB/s (read)`, for people."""
-        said = [role.value for role in TOLD if role in self.roles]
+        said = [role.value for role in LABEL_ROLES if role in self.roles]
         return f"{self.text} ({', '.join(said)})" if said else self.text
 
 
-TOLD = (Role.RANDOM, Role.SEQUENTIAL, Role.READ, Role.WRITE, Role.STEADY, Role.INSIDE, Role.OUTSIDE)
+LABEL_ROLES = (Role.RANDOM, Role.SEQUENTIAL, Role.READ, Role.WRITE, Role.STEADY, Role.INSIDE, Role.OUTSIDE)
 """Roles of words that are told with a figure."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Comparison:
+class ClaimComparison:
     """Two figures held against each other; the second is the base, except in a change (`from A to B`)."""
 
-    first: Figure
-    second: Figure
+    first: PrintedFigure
+    second: PrintedFigure
     is_change: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
-class Quoted:
+class Leftover:
     """A piece of the claim that was not understood, with the column (from 1) where it begins, and why."""
 
     text: str
@@ -229,21 +229,21 @@ class Statement:
     """A claim that was read."""
 
     text: str
-    figures: tuple[Figure, ...]
+    figures: tuple[PrintedFigure, ...]
     wires: tuple[Wire, ...]
-    comparisons: tuple[Comparison, ...]
+    comparisons: tuple[ClaimComparison, ...]
     roles: frozenset[Role]
     """What all its words do."""
-    quoted: tuple[Quoted, ...]
+    quoted: tuple[Leftover, ...]
     assumed: tuple[str, ...]
     spans: tuple[tuple[int, int], ...] = field(default=())
     """Where in the text the understood parts stand."""
 
-    def of(self, *kinds: Kind) -> tuple[Figure, ...]:
+    def of(self, *kinds: QuantityKind) -> tuple[PrintedFigure, ...]:
         """The figures of these kinds, in the order of the text."""
         return tuple(figure for figure in self.figures if figure.kind in kinds)
 
-    def only(self, kind: Kind) -> Figure | None:
+    def only(self, kind: QuantityKind) -> PrintedFigure | None:
         """The figure of this kind, where there is exactly one."""
         found = self.of(kind)
         return found[0] if len(found) == 1 else None

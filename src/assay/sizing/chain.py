@@ -166,7 +166,7 @@ class Price:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Measured:
+class MeasuredLimit:
     """What somebody measured of the whole part; None where nobody did."""
 
     read_bytes_per_s: float | None = None
@@ -186,7 +186,7 @@ class Upgrade:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Part:
+class ChainPart:
     """One part of the chain."""
 
     name: str
@@ -194,13 +194,13 @@ class Part:
     layout: Layout = Layout.NONE
     standby: int = 0
     """Units that carry only when another one fails."""
-    measured: Measured = Measured()
+    measured: MeasuredLimit = MeasuredLimit()
     price: Price | None = None
     upgrades: tuple[Upgrade, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
-class Load:
+class ChainLoad:
     """What is asked of the chain, a second."""
 
     read_bytes_per_s: float = 0.0
@@ -226,10 +226,10 @@ class Load:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Chain:
+class PartChain:
     """What `assay size` is asked."""
 
     title: str
     question: str
-    load: Load
-    parts: tuple[Part, ...]
+    load: ChainLoad
+    parts: tuple[ChainPart, ...]

@@ -9,13 +9,13 @@ from fractions import Fraction
 from pathlib import Path as FilePath
 
 from assay.errors import UsageError
-from assay.sizing.chain import Chain, Layout, Load, Measured, Part, Price, Speed, Upgrade, speed_of
+from assay.sizing.chain import ChainLoad, ChainPart, Layout, MeasuredLimit, PartChain, Price, Speed, Upgrade, speed_of
 from assay.sizing.sized import LEAST_DISKS
 from assay.toml_document import Document, Path, Point, load, one_of, shown
 from assay.units import EXAMPLES, Refusal, Unit, attempt
 
 TOP = ("title", "question", "load", "part")
-ASKED = ("read", "write", "random_reads", "random_writes", "operation_size", "ldap")
+LOAD_KEYS = ("read", "write", "random_reads", "random_writes", "operation_size", "ldap")
 LDAP = ("operations", "reads_each", "writes_each")
 PART = ("name", "speed", "layout", "standby", "measured", "price", "upgrade")
 UPGRADE = ("speed", "layout", "standby", "price")
@@ -32,7 +32,7 @@ Lookup = Callable[[str, str, Unit], float | Refusal]
 """(notebook, measure, unit) -> its value in this unit, or why there is none."""
 
 
-def read(path: FilePath, lookup: Lookup) -> Chain:
+def read(path: FilePath, lookup: Lookup) -> PartChain:
     """The chain of a file. Raises UsageError where it cannot be read, InputErrors with every mistake in it."""
     try:
         text = path.read_text(encoding="utf-8")
@@ -42,7 +42,7 @@ def read(path: FilePath, lookup: Lookup) -> Chain:
     return parse(text, str(path), lookup)
 
 
-def parse(text: str, file: str, lookup: Lookup) -> Chain:
+def parse(text: str, file: str, lookup: Lookup) -> PartChain:
     """The chain of a text. Raises InputErrors with every mistake."""
     document = load(text, file)
     reader = Reader(document=document, lookup=lookup)
@@ -58,7 +58,7 @@ class Reader:
     document: Document
     lookup: Lookup
 
-    def chain(self) -> Chain:
+    def chain(self) -> PartChain:
         """The whole file."""
         values = self._known((), self.document.values, TOP)
         parts = values.get("part")
@@ -70,23 +70,23 @@ class Reader:
         made = tuple(part for at, each in enumerate(parts) if (part := self._part(("part", at), each)) is not None)
         self._distinct(parts)
         self._one_currency(made)
-        return Chain(
+        return PartChain(
             title=self._text((), values, "title", "A chain of parts"),
             question=self._text((), values, "question", ""),
             load=self._load(values.get("load")),
             parts=made,
         )
 
-    def _load(self, table: object) -> Load:
-        values = self._table(("load",), table, ASKED, "[load], what is asked of the chain")
+    def _load(self, table: object) -> ChainLoad:
+        values = self._table(("load",), table, LOAD_KEYS, "[load], what is asked of the chain")
         directory = self._ldap(values.get("ldap")) if "ldap" in values else None
-        asked = Load(
+        asked = ChainLoad(
             read_bytes_per_s=self._rate(("load", "read"), values.get("read")),
             write_bytes_per_s=self._rate(("load", "write"), values.get("write")),
             read_ops_per_s=self._quantity(("load", "random_reads"), values.get("random_reads"), Unit.PER_S)
-            + (directory or Load()).read_ops_per_s,
+            + (directory or ChainLoad()).read_ops_per_s,
             write_ops_per_s=self._quantity(("load", "random_writes"), values.get("random_writes"), Unit.PER_S)
-            + (directory or Load()).write_ops_per_s,
+            + (directory or ChainLoad()).write_ops_per_s,
             operation_bytes=self._quantity(("load", "operation_size"), values.get("operation_size"), Unit.BYTES),
             ldap_ops_per_s=directory.ldap_ops_per_s if directory else None,
         )
@@ -100,18 +100,18 @@ class Reader:
             )
         return asked
 
-    def _ldap(self, table: object) -> Load:
+    def _ldap(self, table: object) -> ChainLoad:
         """Directory operations as the I/O that they were seen to need."""
         path = ("load", "ldap")
         values = self._table(path, table, LDAP, 'a table such as { operations = "4000 /s", reads_each = 0.5 }')
         rate = self._quantity((*path, "operations"), values.get("operations"), Unit.PER_S)
-        return Load(
+        return ChainLoad(
             ldap_ops_per_s=rate,
             read_ops_per_s=rate * self._number((*path, "reads_each"), values.get("reads_each", 0)),
             write_ops_per_s=rate * self._number((*path, "writes_each"), values.get("writes_each", 0)),
         )
 
-    def _part(self, path: Path, table: object) -> Part | None:
+    def _part(self, path: Path, table: object) -> ChainPart | None:
         values = self._table(path, table, PART, "a table with name and speed")
         name = self._text(path, values, "name", "")
         if isinstance(table, dict) and not name and self.document.clean((*path, "name")):
@@ -124,7 +124,9 @@ class Reader:
         upgrades = tuple(self._upgrades((*path, "upgrade"), values.get("upgrade", []), (layout, standby)))
         if carries is None:
             return None
-        return Part(name=name, speed=carries, layout=layout, standby=standby, measured=measured, price=price, upgrades=upgrades)
+        return ChainPart(
+            name=name, speed=carries, layout=layout, standby=standby, measured=measured, price=price, upgrades=upgrades
+        )
 
     def _upgrades(self, path: Path, told: object, now: tuple[Layout, int]) -> Iterator[Upgrade]:
         """What the part could be instead: a list, one of them, or only its speed. `now`: its layout, and how many stand by."""
@@ -186,18 +188,18 @@ class Reader:
             return 0
         return told
 
-    def _measured(self, path: Path, table: object) -> Measured:
+    def _measured(self, path: Path, table: object) -> MeasuredLimit:
         if table is None:
-            return Measured()
+            return MeasuredLimit()
         values = self._table(path, table, MEASURED, 'a table such as { read = "60 MB/s", write = "53 MB/s" }')
         notebook = values.get("notebook")
         if notebook is not None and not isinstance(notebook, str):
             self.document.wrong((*path, "notebook"), shown(notebook), "the directory of a notebook")
-            return Measured()
+            return MeasuredLimit()
         figures = {
             key: self._figure((*path, key), values[key], notebook) for key in ("read", "write", "operations") if key in values
         }
-        return Measured(
+        return MeasuredLimit(
             read_bytes_per_s=figures.get("read"),
             write_bytes_per_s=figures.get("write"),
             ops_per_s=figures.get("operations"),
@@ -272,7 +274,7 @@ class Reader:
             if name and name in names[:at]:
                 self.document.wrong(("part", at, "name"), f"two parts named {name!r}", "a name of its own for each part")
 
-    def _one_currency(self, parts: tuple[Part, ...]) -> None:
+    def _one_currency(self, parts: tuple[ChainPart, ...]) -> None:
         prices = [part.price for part in parts] + [one.price for part in parts for one in part.upgrades]
         currencies = sorted({price.currency for price in prices if price is not None})
         if len(currencies) > 1:

@@ -14,7 +14,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from assay.sizing.chain import Chain, Layout, Load, Part, Price, Upgrade
+from assay.sizing.chain import ChainLoad, ChainPart, Layout, PartChain, Price, Upgrade
 
 PARITY: Mapping[Layout, int] = {Layout.RAID5: 1, Layout.RAID6: 2}
 """Disks' worth of parity."""
@@ -24,7 +24,7 @@ LEAST_DISKS: Mapping[Layout, int] = {Layout.RAID0: 2, Layout.RAID10: 2, Layout.R
 
 
 @dataclass(frozen=True, kw_only=True)
-class Limit:
+class PartLimit:
     """What a part carries a second; 0 where nothing is left of it, None where it sets no limit."""
 
     read_bytes_per_s: float
@@ -35,7 +35,7 @@ class Limit:
     write_ops_per_s: float | None
     is_disk: bool
 
-    def used(self, load: Load) -> float:
+    def used(self, load: ChainLoad) -> float:
         """The share of the part that a load takes (0..); infinite where nothing is left and something is asked.
 
         Disks move heads or move data: random operations take their time by number, sequential ones by bytes. On a wire all
@@ -72,10 +72,10 @@ class Units:
     random_write: float = 0.0
 
 
-def nominal(part: Part, failed: int = 0) -> Limit:
+def nominal(part: ChainPart, failed: int = 0) -> PartLimit:
     """What the part should carry by its speed, with some of its units failed."""
     speed, units = part.speed, at_work(part, failed)
-    return Limit(
+    return PartLimit(
         read_bytes_per_s=units.read * speed.bytes_per_s,
         write_bytes_per_s=units.write * speed.bytes_per_s,
         shared=speed.shared,
@@ -85,7 +85,7 @@ def nominal(part: Part, failed: int = 0) -> Limit:
     )
 
 
-def at_work(part: Part, failed: int) -> Units:
+def at_work(part: ChainPart, failed: int) -> Units:
     """What is left of the units; a disk that stood by counts only when it is rebuilt, any other unit at once."""
     full = part.speed.count - part.standby
     if not survives(part, failed):
@@ -111,7 +111,7 @@ def of_parity(full: int, parity: int, failed: int, writes: int) -> Units:
     )
 
 
-def survives(part: Part, failed: int) -> bool:
+def survives(part: ChainPart, failed: int) -> bool:
     """Whether anything is left with so many units failed: a stripe without copies is not."""
     if failed == 0:
         return True
@@ -121,25 +121,25 @@ def survives(part: Part, failed: int) -> bool:
     return failed <= bearable
 
 
-def limit(part: Part, failed: int = 0) -> Limit:
+def limit(part: ChainPart, failed: int = 0) -> PartLimit:
     """What counts: what was measured of it where that is told, reduced as the nominal limit is by a failure."""
     whole, left = nominal(part), nominal(part, failed)
     told = part.measured
-    return Limit(
-        read_bytes_per_s=_told(told.read_bytes_per_s, left.read_bytes_per_s, whole.read_bytes_per_s),
-        write_bytes_per_s=_told(told.write_bytes_per_s, left.write_bytes_per_s, whole.write_bytes_per_s),
+    return PartLimit(
+        read_bytes_per_s=_left_of_measured(told.read_bytes_per_s, left.read_bytes_per_s, whole.read_bytes_per_s),
+        write_bytes_per_s=_left_of_measured(told.write_bytes_per_s, left.write_bytes_per_s, whole.write_bytes_per_s),
         shared=whole.shared,
-        read_ops_per_s=_told_ops(told.ops_per_s, left.read_ops_per_s, whole.read_ops_per_s),
-        write_ops_per_s=_told_ops(told.ops_per_s, left.write_ops_per_s, whole.read_ops_per_s),
+        read_ops_per_s=_left_of_measured_ops(told.ops_per_s, left.read_ops_per_s, whole.read_ops_per_s),
+        write_ops_per_s=_left_of_measured_ops(told.ops_per_s, left.write_ops_per_s, whole.read_ops_per_s),
         is_disk=whole.is_disk,
     )
 
 
-def _told(measured: float | None, left: float, whole: float) -> float:
+def _left_of_measured(measured: float | None, left: float, whole: float) -> float:
     return left if measured is None else min(measured, whole) * (left / whole if whole else 0.0)
 
 
-def _told_ops(measured: float | None, left: float | None, whole: float | None) -> float | None:
+def _left_of_measured_ops(measured: float | None, left: float | None, whole: float | None) -> float | None:
     """A measured number of operations is one of reads; writes keep their ratio to them."""
     if measured is None:
         return left
@@ -153,12 +153,12 @@ IMPOSSIBLE = 1.02
 
 
 @dataclass(frozen=True, kw_only=True)
-class Stage:
+class SizedPart:
     """One part under the load."""
 
-    part: Part
-    nominal: Limit
-    limit: Limit
+    part: ChainPart
+    nominal: PartLimit
+    limit: PartLimit
     used: float
     """Share of it that the load takes; above 1 it does not carry it."""
     impossible: tuple[str, ...]
@@ -166,7 +166,7 @@ class Stage:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Buying:
+class UpgradeGain:
     """What an upgrade of one part buys."""
 
     part: str
@@ -197,13 +197,13 @@ class Failure:
 class Sized:
     """The whole answer."""
 
-    chain: Chain
-    stages: tuple[Stage, ...]
+    chain: PartChain
+    stages: tuple[SizedPart, ...]
     carries: float
     """How many times the load the chain carries."""
     first: str
     """The part that saturates first."""
-    upgrades: tuple[Buying, ...]
+    upgrades: tuple[UpgradeGain, ...]
     failures: tuple[Failure, ...]
     price: Price | None
     """Of all parts; None where not every part has one."""
@@ -212,7 +212,7 @@ class Sized:
     per_op_per_s: float | None
 
 
-def size(chain: Chain) -> Sized:
+def size(chain: PartChain) -> Sized:
     """Everything that can be said of a chain. Its load asks for something, and it has a part."""
     stages = tuple(_stage(part, chain.load) for part in chain.parts)
     carries, first = _carries(chain.parts, chain.load, limit)
@@ -230,24 +230,24 @@ def size(chain: Chain) -> Sized:
     )
 
 
-def bytes_of(load: Load) -> float:
+def bytes_of(load: ChainLoad) -> float:
     """Bytes/s that a load moves, both ways."""
     return load.reading + load.writing
 
 
-def ops_of(load: Load) -> float:
+def ops_of(load: ChainLoad) -> float:
     """Random operations/s that a load asks for."""
     return load.read_ops_per_s + load.write_ops_per_s
 
 
-def _stage(part: Part, load: Load) -> Stage:
+def _stage(part: ChainPart, load: ChainLoad) -> SizedPart:
     counts = limit(part)
-    return Stage(
+    return SizedPart(
         part=part, nominal=nominal(part), limit=counts, used=counts.used(load), impossible=tuple(_impossible(part, nominal(part)))
     )
 
 
-def _impossible(part: Part, best: Limit) -> Iterator[str]:
+def _impossible(part: ChainPart, best: PartLimit) -> Iterator[str]:
     for way, told, most in (
         ("read", part.measured.read_bytes_per_s, best.read_bytes_per_s),
         ("write", part.measured.write_bytes_per_s, best.write_bytes_per_s),
@@ -257,7 +257,7 @@ def _impossible(part: Part, best: Limit) -> Iterator[str]:
             yield f"{part.name}: a measured {way} of {told / 1e6:.4g} MB/s is {ratio}"
 
 
-def _carries(parts: Sequence[Part], load: Load, of: Callable[[Part], Limit]) -> tuple[float, str]:
+def _carries(parts: Sequence[ChainPart], load: ChainLoad, of: Callable[[ChainPart], PartLimit]) -> tuple[float, str]:
     """How many times a load fits, and the part that ends it: the first in the chain among equals."""
     used = [(of(part).used(load), part.name) for part in parts]
     most = max(share for share, _ in used)
@@ -265,14 +265,14 @@ def _carries(parts: Sequence[Part], load: Load, of: Callable[[Part], Limit]) -> 
     return (0.0 if math.isinf(most) else 1 / most if most else math.inf), first
 
 
-def _upgrades(chain: Chain, now: float) -> Iterator[Buying]:
+def _upgrades(chain: PartChain, now: float) -> Iterator[UpgradeGain]:
     for part in chain.parts:
         for upgrade in part.upgrades:
             changed = _upgraded(part, upgrade)
             parts = tuple(changed if one is part else one for one in chain.parts)
             then, first = _carries(parts, chain.load, limit)
             gained = then - now
-            yield Buying(
+            yield UpgradeGain(
                 part=part.name,
                 upgrade=upgrade,
                 carries=then,
@@ -283,9 +283,9 @@ def _upgrades(chain: Chain, now: float) -> Iterator[Buying]:
             )
 
 
-def _upgraded(part: Part, upgrade: Upgrade) -> Part:
+def _upgraded(part: ChainPart, upgrade: Upgrade) -> ChainPart:
     """The part as it would be: what was measured of the old one says nothing of the new one."""
-    return Part(
+    return ChainPart(
         name=part.name,
         speed=upgrade.speed,
         layout=upgrade.layout,
@@ -294,7 +294,7 @@ def _upgraded(part: Part, upgrade: Upgrade) -> Part:
     )
 
 
-def _failure(chain: Chain, part: Part) -> Failure:
+def _failure(chain: PartChain, part: ChainPart) -> Failure:
     lives = survives(part, 1) and part.speed.count > 1
     degraded = [replace(one) for one in chain.parts]
     carries, _ = _carries(degraded, chain.load, lambda one: limit(one, 1 if one.name == part.name else 0))
@@ -311,7 +311,7 @@ def _failure(chain: Chain, part: Part) -> Failure:
     return Failure(part=part.name, carries=carries if lives else 0.0, is_single=not lives, why=why)
 
 
-def _whole_price(parts: Sequence[Part]) -> Price | None:
+def _whole_price(parts: Sequence[ChainPart]) -> Price | None:
     prices = [part.price for part in parts]
     if not all(prices):
         return None

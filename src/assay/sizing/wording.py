@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from assay.sizing.chain import Layout, Measured, Price, Speed
-from assay.sizing.sized import Buying, Limit, Sized, Stage, bytes_of, ops_of
+from assay.sizing.chain import Layout, MeasuredLimit, Price, Speed
+from assay.sizing.sized import PartLimit, Sized, SizedPart, UpgradeGain, bytes_of, ops_of
 from assay.units import Unit, human
 
 PART_HEAD = ("part", "speed", "read", "write", "random reads", "random writes", "measured", "used")
@@ -58,7 +58,7 @@ def part_rows(sized: Sized) -> tuple[tuple[str, ...], ...]:
     return tuple(_part_row(stage, stage.part.name == sized.first) for stage in sized.stages)
 
 
-def _part_row(stage: Stage, is_first: bool) -> tuple[str, ...]:  # noqa: FBT001 - a column of the table
+def _part_row(stage: SizedPart, is_first: bool) -> tuple[str, ...]:  # noqa: FBT001 - a column of the table
     counts = stage.nominal
     return (
         stage.part.name,
@@ -77,7 +77,7 @@ def laid_out(speed: Speed, layout: Layout) -> str:
     return speed.text + (f", {layout}" if layout is not Layout.NONE else "")
 
 
-def _measured(stage: Stage) -> str:
+def _measured(stage: SizedPart) -> str:
     told = stage.part.measured
     parts = [
         f"{way} {human(amount, unit)}"
@@ -99,7 +99,7 @@ def how(sized: Sized) -> tuple[str, ...]:
     )
 
 
-def _each(counts: Limit) -> str:
+def _each(counts: PartLimit) -> str:
     if counts.shared:
         return f"{human(counts.read_bytes_per_s, Unit.BYTES_PER_S)} for both directions together"
     return f"{human(counts.read_bytes_per_s, Unit.BYTES_PER_S)} each way"
@@ -121,7 +121,7 @@ def upgrade_rows(sized: Sized) -> tuple[tuple[str, ...], ...]:
     )
 
 
-def _bought(one: Buying) -> str:
+def _bought(one: UpgradeGain) -> str:
     return f"{_times(one.carries)} (buys nothing)" if one.gain < GAINED else f"{_times(one.carries)} ({one.gain:.3g} times now)"
 
 
@@ -173,7 +173,7 @@ def remarks(sized: Sized) -> Iterator[str]:
 def of_upgrades(sized: Sized) -> Iterator[str]:
     """That a measured part is held against upgrades as their data sheets tell them."""
     for stage in sized.stages:
-        if stage.part.upgrades and stage.part.measured != Measured(source=stage.part.measured.source):
+        if stage.part.upgrades and stage.part.measured != MeasuredLimit(source=stage.part.measured.source):
             yield (
                 f"{stage.part.name} counts as it was measured, its upgrades by their nominal speed: "
                 "they may buy less than told here."

@@ -54,7 +54,7 @@ class Filters:
     """This old or older."""
     least_bytes: int | None = None
     most_bytes: int | None = None
-    said: tuple[str, ...] = ()
+    typed: tuple[str, ...] = ()
     """The same in words, one for each filter."""
 
 
@@ -72,7 +72,7 @@ def resolve(words: Words, uid_of: Callable[[str], int | None]) -> tuple[Filters,
         older_ns=_quantity("--older", words.older, bands.age, mistakes),
         least_bytes=_quantity("--least", words.least, _bytes, mistakes),
         most_bytes=_quantity("--most", words.most, _bytes, mistakes),
-        said=said(words),
+        typed=as_typed(words),
     )
     if filters.newer_ns is not None and filters.older_ns is not None and filters.older_ns >= filters.newer_ns:
         mistakes.append(
@@ -83,7 +83,7 @@ def resolve(words: Words, uid_of: Callable[[str], int | None]) -> tuple[Filters,
     return filters, tuple(mistakes)
 
 
-def said(words: Words) -> tuple[str, ...]:
+def as_typed(words: Words) -> tuple[str, ...]:
     """The filters in words, as they stand on the command line."""
     single = (("--newer", words.newer), ("--older", words.older), ("--least", words.least), ("--most", words.most))
     return (

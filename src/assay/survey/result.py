@@ -9,12 +9,12 @@ from assay.errors import RefusedError
 from assay.survey.bands import AGE_BANDS, SIZE_BANDS, AgeBand, SizeBand, bytes_text
 from assay.survey.filters import Clock
 
-MOST_TOLD = 5
+MOST_NAMED = 5
 """Paths that are named of those that were left out or could not be read; all of them are counted."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Group:
+class FileSum:
     """Some files together: their number, the bytes they seem to have and those that are allocated to them."""
 
     files: int
@@ -26,12 +26,12 @@ class Group:
 class Distribution:
     """The files that the filters keep, by age (youngest first) and size (smallest first); an inode counts once."""
 
-    cells: tuple[tuple[Group, ...], ...]
+    cells: tuple[tuple[FileSum, ...], ...]
     """[age band][size band]."""
-    ages: tuple[Group, ...]
-    sizes: tuple[Group, ...]
-    kept: Group
-    tree: Group
+    ages: tuple[FileSum, ...]
+    sizes: tuple[FileSum, ...]
+    kept: FileSum
+    tree: FileSum
     """All regular files, whether kept or not."""
     further_names: int
     """Names of kept files beyond their first (hard links), which are not counted."""
@@ -134,7 +134,7 @@ def _facts(survey: Survey) -> str:
     return "\n".join(facts)
 
 
-def _counts(group: Group) -> str:
+def _counts(group: FileSum) -> str:
     return f"files = {group.files}, bytes = {group.bytes}"
 
 

@@ -9,7 +9,7 @@ from os import stat_result
 
 from assay.survey.bands import AGE_BANDS, SIZE_BANDS
 from assay.survey.filters import Clock, Keeper
-from assay.survey.result import Distribution, Group
+from assay.survey.result import Distribution, FileSum
 
 SECTOR = 512
 """Bytes of a block of `st_blocks`, whatever the file system's blocks are (stat(2))."""
@@ -86,7 +86,7 @@ class Counting:
         rows = [self._row(first) for first in range(0, len(self._files), WIDTH)][::-1]
         ages = tuple(total(row) for row in rows)
         kept = total(ages)
-        tree = Group(files=self._tree_files, bytes=self._tree_bytes, allocated_bytes=self._tree_blocks * SECTOR)
+        tree = FileSum(files=self._tree_files, bytes=self._tree_bytes, allocated_bytes=self._tree_blocks * SECTOR)
         return Distribution(
             cells=tuple(rows),
             ages=ages,
@@ -98,21 +98,21 @@ class Counting:
             later_files=self._later,
         )
 
-    def _row(self, first: int) -> tuple[Group, ...]:
+    def _row(self, first: int) -> tuple[FileSum, ...]:
         numbers = zip(*(kind[first : first + WIDTH] for kind in (self._files, self._bytes, self._blocks)), strict=True)
-        return tuple(Group(files=files, bytes=size, allocated_bytes=blocks * SECTOR) for files, size, blocks in numbers)
+        return tuple(FileSum(files=files, bytes=size, allocated_bytes=blocks * SECTOR) for files, size, blocks in numbers)
 
 
-def total(groups: Iterable[Group]) -> Group:
+def total(groups: Iterable[FileSum]) -> FileSum:
     """Several groups that share no file as one."""
     listed = list(groups)
-    return Group(
+    return FileSum(
         files=sum(one.files for one in listed),
         bytes=sum(one.bytes for one in listed),
         allocated_bytes=sum(one.allocated_bytes for one in listed),
     )
 
 
-def reaching(bands: Sequence[Group]) -> tuple[Group, ...]:
+def reaching(bands: Sequence[FileSum]) -> tuple[FileSum, ...]:
     """For each band, the files in it and in all that follow."""
     return tuple(total(bands[place:]) for place in range(len(bands)))

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from assay.measures import percent
 from assay.survey import bands, size_distribution
 from assay.survey.filters import Clock
-from assay.survey.result import MOST_TOLD, Group, Survey
+from assay.survey.result import MOST_NAMED, FileSum, Survey
 from assay.units import Unit, human
 
 DONE: Mapping[Clock, str] = {Clock.MODIFIED: "modified", Clock.ACCESSED: "accessed", Clock.CHANGED: "changed"}
@@ -32,23 +32,23 @@ def answer(survey: Survey) -> str:
     return _would_hold(f"files not {done} for {bands.age_text(age_ns)} or more", group, tree)
 
 
-def _would_hold(what: str, group: Group, tree: Group) -> str:
+def _would_hold(what: str, group: FileSum, tree: FileSum) -> str:
     if not group.files:
         return f"A second tier for {what} would hold none of the {_bracketed(tree)}."
     shares = f"{share(group.bytes, tree.bytes)} of all bytes, {share(group.files, tree.files)} of all files"
     return f"A second tier for {what} would hold {held(group)} ({shares})."
 
 
-def _bracketed(group: Group) -> str:
+def _bracketed(group: FileSum) -> str:
     return f"{counted(group.files, 'file')} ({human(group.bytes, Unit.BYTES)})"
 
 
-def held(group: Group) -> str:
+def held(group: FileSum) -> str:
     """`1,234 files, 5.60 GB`."""
     return f"{counted(group.files, 'file')}, {human(group.bytes, Unit.BYTES)}"
 
 
-def _notable(survey: Survey) -> tuple[int, Group] | None:
+def _notable(survey: Survey) -> tuple[int, FileSum] | None:
     """A year, or the longest end of a band that a file has reached, with all files so old."""
     reached = zip(survey.age_bands, size_distribution.reaching(survey.distribution.ages), strict=True)
     fitting = [(band.least_ns, group) for band, group in reached if 0 < band.least_ns <= NOTABLE_NS and group.files]
@@ -94,7 +94,7 @@ def size_rows(survey: Survey) -> tuple[tuple[str, ...], ...]:
     )
 
 
-def _row(label: str, group: Group, whole: Group) -> tuple[str, ...]:
+def _row(label: str, group: FileSum, whole: FileSum) -> tuple[str, ...]:
     return (
         label,
         f"{group.files:,}",
@@ -123,7 +123,7 @@ def total(survey: Survey) -> str:
     return f"In all {held(tree)} ({_allocated(tree)}){kept}, in {counted(walked.directories, 'directory')}{others}."
 
 
-def _allocated(group: Group) -> str:
+def _allocated(group: FileSum) -> str:
     return f"{human(group.allocated_bytes, Unit.BYTES)} allocated"
 
 
@@ -147,7 +147,7 @@ def missing(survey: Survey) -> Iterator[str]:
 
 
 def _more(number: int) -> str:
-    return "; ..." if number > MOST_TOLD else ""
+    return "; ..." if number > MOST_NAMED else ""
 
 
 def _doubts(survey: Survey) -> Iterator[str]:

@@ -40,7 +40,7 @@ from assay.records import (
     Watched,
     WorkloadSpec,
 )
-from assay.watch.invocations import Part, in_turn
+from assay.watch.invocations import CallReport, in_turn
 from assay.watch.reports import PHASE, SIDES, Reported, are_counted, observed
 
 HOST = "local"
@@ -50,7 +50,7 @@ NOTHING_USED = EngineCost(
 """The processor's time is known of the command as a whole: it stands with its first client."""
 
 
-def clients(watched: Watched, parts: Sequence[Part]) -> Iterator[Client]:
+def clients(watched: Watched, parts: Sequence[CallReport]) -> Iterator[Client]:
     """Each of several calls that ran at the same time with what it says it moved; else the command as the one client."""
     account = watched.account
     whole = OperationTotal(
@@ -74,7 +74,7 @@ def clients(watched: Watched, parts: Sequence[Part]) -> Iterator[Client]:
         )
 
 
-def totals(part: Part) -> Iterator[OperationTotal]:
+def totals(part: CallReport) -> Iterator[OperationTotal]:
     """What one call says of each operation, over its time."""
     for operation in part.operations:
         yield OperationTotal(
@@ -138,7 +138,7 @@ def external(
     values = dict(reported.values) if reported else observed(watched, fed=fed)
     directions = {name: direction_of(name) for name in operations(values)}
     wanted = measures(values, directions, (reported, claim))
-    experiment = asked(watched, reported, wanted, counted=are_counted(watched, fed=fed))
+    experiment = experiment_of(watched, reported, wanted, counted=are_counted(watched, fed=fed))
     parts = reported.parts if reported and reported.met and not in_turn(reported.parts) else ()
     phase = phase_of(watched, (values | (printed(reported) if reported else {}), directions), parts)
     run = Run(
@@ -163,7 +163,7 @@ def printed(reported: Reported) -> dict[str, float]:
     return {f"{name}_half": half for name, half in reported.resolution.items() if name.endswith(held) and half}
 
 
-def asked(watched: Watched, reported: Reported | None, wanted: tuple[Measure, ...], *, counted: bool) -> Experiment:
+def experiment_of(watched: Watched, reported: Reported | None, wanted: tuple[Measure, ...], *, counted: bool) -> Experiment:
     """The command as an experiment: one target, one workload, no factor that varies."""
     knobs: dict[str, Value] = {"argv": watched.argv, "parse": reported.tool if reported else OBSERVED}
     if not counted:
@@ -230,7 +230,9 @@ def ended(watched: Watched) -> str:
     return f"the command ended with status {watched.status}" if watched.status else ""
 
 
-def phase_of(watched: Watched, figures: tuple[Mapping[str, float], Mapping[str, Direction]], parts: Sequence[Part] = ()) -> Phase:
+def phase_of(
+    watched: Watched, figures: tuple[Mapping[str, float], Mapping[str, Direction]], parts: Sequence[CallReport] = ()
+) -> Phase:
     """The one phase, from exec to the end of the last process, with the drain of what it left dirty."""
     values, directions = figures
     return Phase(

@@ -19,7 +19,7 @@ from assay.watch import files, process_tree
 from assay.watch import files as touched
 from assay.watch.process_tree import SOURCE, Recorded
 from assay.watch.reports import PHASE
-from assay.watch.request import Life, Stage
+from assay.watch.request import Execution, Preparation
 
 PAGE_BYTES = 4096
 """The kernel counts whole pages: a byte at each end of a transfer may count for a page."""
@@ -141,11 +141,13 @@ MOST_RESULT_BYTES = 4 << 20
 NO_ACCOUNT = "this kernel keeps no /proc/PID/io (CONFIG_TASK_IO_ACCOUNTING)"
 
 
-def concluded(stage: Stage, life: Life, after: Aftermath, seen: tuple[Seen, Sequence[Evidence]], began_cpu_ns: int) -> Watched:
+def concluded(
+    stage: Preparation, life: Execution, after: Aftermath, seen: tuple[Seen, Sequence[Evidence]], began_cpu_ns: int
+) -> Watched:
     """The record of one execution; `seen` is what the observers saw, and the facts with what is missing."""
-    account = stage.tree.account(life.trail.recorded()) if Path("/proc/self/io").exists() else None
+    account = stage.tree.account(life.tracker.recorded()) if Path("/proc/self/io").exists() else None
     look, others = seen
-    stdout, stderr = said(stage)
+    stdout, stderr = output_streams(stage)
     made = [look.evidence, *after.evidence(PHASE, life.t0_ns), *others]
     if account is not None:
         made.append(account_evidence(stage, life, account))
@@ -162,7 +164,7 @@ def concluded(stage: Stage, life: Life, after: Aftermath, seen: tuple[Seen, Sequ
         elapsed_ns=life.elapsed_ns,
         stdout=stdout,
         stderr=stderr,
-        result=result(stage),
+        result=result_text(stage),
         account=account,
         account_missing=None if account is not None else NO_ACCOUNT,
         files=after.files,
@@ -171,18 +173,18 @@ def concluded(stage: Stage, life: Life, after: Aftermath, seen: tuple[Seen, Sequ
         drained_bytes=after.drained_bytes,
         places=stage.places,
         observations=together(made, look.gaps),
-        lived=life.trail.meeting.lived(life.t0_ns, life.ended_ns) if life.trail.meeting else (),
+        lived=life.tracker.call_tracker.lived(life.t0_ns, life.ended_ns) if life.tracker.call_tracker else (),
         own_cpu_ns=time.process_time_ns() - began_cpu_ns,
     )
 
 
-def said(stage: Stage) -> tuple[Stream, Stream]:
+def output_streams(stage: Preparation) -> tuple[Stream, Stream]:
     """What came out of standard output and standard error."""
     first, second = (tee.finish(held=bool(stage.tree.lost.get(process_tree.STILL_RUNS))) for tee in stage.tees)
     return first, second
 
 
-def result(stage: Stage) -> str | None:
+def result_text(stage: Preparation) -> str | None:
     """The text of the file into which the tool wrote its result; None where it wrote none (what an earlier call left there does
     not count), or data instead.
     """
@@ -194,12 +196,12 @@ def result(stage: Stage) -> str | None:
     return None
 
 
-def account_evidence(stage: Stage, life: Life, account: TreeAccount) -> Evidence:
+def account_evidence(stage: Preparation, life: Execution, account: TreeAccount) -> Evidence:
     """Rungs L1 and L2 of the tree, and its bytes over time."""
     origin = Origin(host=stage.host.name, phase=PHASE, source=process_tree.SOURCE, layer="process")
-    recorded = life.trail.recorded()
+    recorded = life.tracker.recorded()
     used = recorded if recorded is not None and process_tree.exceeds(stage.tree.io, recorded) else None
-    points = [(at - life.t0_ns, found) for at, found in life.trail.points if life.t0_ns < at < life.ended_ns]
+    points = [(at - life.t0_ns, found) for at, found in life.tracker.points if life.t0_ns < at < life.ended_ns]
     return Evidence(
         readings=tuple(account_readings(origin, life.pid, account, life.elapsed_ns, used)),
         series=tuple(account_series(origin, life.pid, account, (life.elapsed_ns, points))),
@@ -220,12 +222,12 @@ def together(made: Sequence[Evidence], gaps: Mapping[str, int]) -> Observations:
     )
 
 
-def files_missing(life: Life, account: TreeAccount | None, after: Aftermath) -> str | None:
+def files_missing(life: Execution, account: TreeAccount | None, after: Aftermath) -> str | None:
     """Why not every file that was written may be known; None where the known ones hold all that was dirtied."""
     rest = None if account is None else files.unknown_bytes(account, after.files)
     proved = account is not None and rest == 0 and not account.lost
-    reasons = [] if proved else list(life.trail.gaps())
+    reasons = [] if proved else list(life.tracker.gaps())
     if reasons and rest:
         reasons.append(f"{rest} bytes were dirtied in files that are not known")
-    mounted, refused = life.trail.mounted(all_known=proved), after.drain.refused if after.drain else ()
+    mounted, refused = life.tracker.mounted(all_known=proved), after.drain.refused if after.drain else ()
     return "; ".join((*reasons, *((mounted,) if mounted else ()), *refused)) or None

@@ -136,7 +136,7 @@ def after(host: Host, was: Sequence[Before], files: Mapping[str, bool]) -> tuple
     """What every touched file holds right now, written ones first, then large ones."""
     known = {one.path: one for one in was}
     order = sorted(files, key=lambda path: not files[path])
-    found = [_touched(host, path, known.get(path), written=files[path]) for path in order]
+    found = [_file_record(host, path, known.get(path), written=files[path]) for path in order]
     return tuple(sorted(found, key=lambda one: (not one.written, -one.size_bytes)))
 
 
@@ -160,7 +160,7 @@ def unknown_bytes(account: TreeAccount, files: Iterable[Touched]) -> int:
     return rest if rest > max(UNKNOWN_SHARE * account.write_bytes, UNKNOWN_BYTES) else 0
 
 
-def _touched(host: Host, path: str, was: Before | None, *, written: bool) -> Touched:
+def _file_record(host: Host, path: str, was: Before | None, *, written: bool) -> Touched:
     found, now = pages(host, path), identity(path)
     return Touched(
         path=path,

@@ -41,7 +41,7 @@ Kind = frozenset[str]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Part:
+class CallReport:
     """What one call says; when it ran, in ns since the exec of the command."""
 
     values: Figures
@@ -64,7 +64,7 @@ class Part:
         return self.values[f"{operation}.{kind}"] if amount is None else amount * 1e9 / self.length_ns
 
 
-def said(parser: Parser, text: str) -> list[Figures]:
+def reports_in(parser: Parser, text: str) -> list[Figures]:
     """What each of several tools says in one output, in which a parser reads the last: the output is read as it grew."""
     found: list[Figures] = []
     lines = text.splitlines(keepends=True)[-MOST_LINES:]
@@ -78,7 +78,7 @@ def said(parser: Parser, text: str) -> list[Figures]:
     return found
 
 
-def parts(each: Sequence[Figures], kinds: Sequence[Kind], lived: Sequence[Lived]) -> tuple[Part, ...]:
+def parts(each: Sequence[Figures], kinds: Sequence[Kind], lived: Sequence[Lived]) -> tuple[CallReport, ...]:
     """The figures with the processes that said them, each with those operations alone that its own words are about.
 
     Who ran longer says the longer time. Raises EvidenceError where that tells nothing and the calls did different things.
@@ -104,22 +104,22 @@ def alike(one: Figures, other: Figures) -> bool:
     return one.keys() == other.keys() and all(near(figure, other[name]) for name, figure in one.items())
 
 
-def part(figures: Figures, one: Lived) -> Part:
+def part(figures: Figures, one: Lived) -> CallReport:
     """A call with its time: as long as it says it worked, as soon after the start of its process as the end allows.
 
     A time that is less than half of its process's life nobody saw: then all of its life counts.
     """
     own = round(own_ns(figures))
     if not own or own < (one.to_ns - one.slack_ns - one.from_ns) * LEAST_SHARE:
-        return Part(values=figures, from_ns=one.from_ns, to_ns=one.to_ns)
+        return CallReport(values=figures, from_ns=one.from_ns, to_ns=one.to_ns)
     end = min(one.to_ns, max(one.to_ns - one.slack_ns, one.from_ns + own))
-    return Part(values=figures, from_ns=max(one.from_ns, end - own), to_ns=end)
+    return CallReport(values=figures, from_ns=max(one.from_ns, end - own), to_ns=end)
 
 
-def unmet(each: Sequence[Figures], kinds: Sequence[Kind], elapsed_ns: int) -> tuple[Part, ...]:
+def untracked(each: Sequence[Figures], kinds: Sequence[Kind], elapsed_ns: int) -> tuple[CallReport, ...]:
     """Calls that were gone before anybody looked, in the order of their words: each has the whole time of the command."""
     return tuple(
-        Part(values=chosen(figures, kind), from_ns=0, to_ns=elapsed_ns) for figures, kind in zip(each, kinds, strict=True)
+        CallReport(values=chosen(figures, kind), from_ns=0, to_ns=elapsed_ns) for figures, kind in zip(each, kinds, strict=True)
     )
 
 
@@ -133,18 +133,18 @@ def own_ns(figures: Figures) -> float:
     return max((figure for name, figure in figures.items() if name.endswith(".elapsed_ns")), default=0.0)
 
 
-def tell_apart(lived: Sequence[Lived]) -> bool:
+def are_distinguishable(lived: Sequence[Lived]) -> bool:
     """Whether all lived long enough to say which of them ran together."""
     return all(one.to_ns - one.from_ns >= SHORTEST_NS for one in lived)
 
 
-def in_turn(each: Sequence[Part]) -> bool:
+def in_turn(each: Sequence[CallReport]) -> bool:
     """Whether no two of them ran at the same time, as far as the clock of their starts can tell."""
     by_start = sorted(each, key=lambda one: one.from_ns)
     return all(before.to_ns <= after.from_ns + SLACK_NS for before, after in pairwise(by_start))
 
 
-def summed(each: Sequence[Part]) -> dict[str, float]:
+def summed(each: Sequence[CallReport]) -> dict[str, float]:
     """Amounts of all, and their rates while all ran; over the whole time where they never did."""
     values: dict[str, float] = {}
     for operation in dict.fromkeys(operation for one in each for operation in one.operations):
@@ -152,7 +152,7 @@ def summed(each: Sequence[Part]) -> dict[str, float]:
     return values
 
 
-def of_operation(operation: str, mine: Sequence[Part]) -> Iterator[tuple[str, float]]:
+def of_operation(operation: str, mine: Sequence[CallReport]) -> Iterator[tuple[str, float]]:
     """The figures of one operation."""
     first, last = min(one.from_ns for one in mine), max(one.to_ns for one in mine)
     together = max(one.from_ns for one in mine) < min(one.to_ns for one in mine)
@@ -187,7 +187,7 @@ PROGRAM_WORDS = 2
 
 
 @dataclasses.dataclass
-class Call:
+class TrackedCall:
     """One process; times are monotonic."""
 
     argv: tuple[str, ...]
@@ -197,12 +197,12 @@ class Call:
 
 
 @dataclasses.dataclass
-class Meeting:
+class CallTracker:
     """The calls of some programs in one tree."""
 
     tree: Tree
     programs: frozenset[str]
-    calls: dict[int, Call] = dataclasses.field(default_factory=dict)
+    calls: dict[int, TrackedCall] = dataclasses.field(default_factory=dict)
     """By process."""
     due_ns: int = 0
     _gap_ns: int = SOONEST_NS
@@ -255,5 +255,5 @@ class Meeting:
         began_ns = process_tree.began_ns(pid)
         if began_ns is None:
             return False
-        self.calls[pid] = Call(argv=argv, from_ns=began_ns, seen_ns=now_ns)
+        self.calls[pid] = TrackedCall(argv=argv, from_ns=began_ns, seen_ns=now_ns)
         return True

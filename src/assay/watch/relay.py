@@ -29,7 +29,7 @@ LEFT_OUT = "\n[... {} bytes are not kept ...]\n"
 
 
 @dataclass
-class Tee:
+class StreamCopy:
     """One stream of the command: its end to write to, and a thread that copies from the other end to our own stream.
 
     The thread blocks on our own stream only, so the command waits exactly as long as it would have without us.
@@ -51,7 +51,7 @@ class Tee:
     """Whether something was taken from the stream that is not passed on yet."""
     _thread: threading.Thread | None = None
 
-    def open(self) -> Tee:
+    def open(self) -> StreamCopy:
         """Make the pipe, or a pseudo-terminal where ours is a terminal, so that the command finds what it would have found."""
         self.terminal = self.passed_to is not None and os.isatty(self.passed_to)
         if self.terminal:

@@ -110,7 +110,7 @@ class Reported:
     """The same names -> half a unit of the last digit that was printed."""
     tier: Tier | None = None
     """What the tool says it measures with these arguments; None where it says nothing."""
-    parts: tuple[several.Part, ...] = ()
+    parts: tuple[several.CallReport, ...] = ()
     """Of several calls of the tool in one script each with its time; `values` is then of the time in which all ran."""
     met: bool = False
     """Whether it is known when each of several calls ran; else each has the whole time of the command."""
@@ -157,7 +157,7 @@ def read(parser: Parser, mine: Sequence[tuple[str, ...]], told: tuple[str, Watch
     """The figures, of those operations alone that the arguments are about. Raises EvidenceError."""
     text, watched = told
     lived = [one for one in watched.lived if parser.recognises(one.argv, text)]
-    each = several.said(parser, text) if max(len(mine), len(lived)) > 1 else []
+    each = several.reports_in(parser, text) if max(len(mine), len(lived)) > 1 else []
     if len(each) > 1 or len(mine) > 1:
         return of_several(parser, mine, (each, lived, watched))
     wanted = frozenset(parser.operations(mine[0]))
@@ -177,11 +177,11 @@ def of_several(
     calls = max(len(mine), len(lived))
     if len(each) != calls:
         raise EvidenceError(f"found the figures of {len(each)} of {calls} calls of {parser.name} in the output; expected of all")
-    met = len(lived) == calls and several.tell_apart(lived)
+    met = len(lived) == calls and several.are_distinguishable(lived)
     kinds = [frozenset(parser.operations(argv)) for argv in ([one.argv for one in lived] if len(lived) == calls else mine)]
     if not met and len(set(kinds)) > 1 and at_once(watched.argv):
         raise EvidenceError(f"found {calls} calls of {parser.name} too short to be met; expected to know which figures are whose")
-    parts = several.parts(each, kinds, lived) if met else several.unmet(each, kinds, watched.elapsed_ns)
+    parts = several.parts(each, kinds, lived) if met else several.untracked(each, kinds, watched.elapsed_ns)
     tiers = {tier for argv in mine if (tier := parser.tier(argv)) is not None}
     return Reported(
         tool=parser.name,

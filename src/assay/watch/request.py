@@ -8,15 +8,15 @@ from assay.catalogue import Host, Observer
 from assay.records import Place, Server
 from assay.watch import files
 from assay.watch.process_tree import Tree
-from assay.watch.relay import Tee
-from assay.watch.traces import Trail
+from assay.watch.relay import StreamCopy
+from assay.watch.traces import TreeTracker
 
 QUIET_NS = 250_000_000
 LINGER_NS = 5_000_000_000
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ask:
+class WatchRequest:
     """What is to be run and how it is to be watched."""
 
     argv: tuple[str, ...]
@@ -40,16 +40,16 @@ class Ask:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Stage:
+class Preparation:
     """What is known before the exec."""
 
     host: Host
-    ask: Ask
+    ask: WatchRequest
     directory: str
     was: tuple[files.Before, ...]
     places: tuple[Place, ...]
     observers: tuple[Observer, ...]
-    tees: tuple[Tee, Tee]
+    tees: tuple[StreamCopy, StreamCopy]
     tree: Tree
     inherited: dict[str, bool]
     result_was: files.Identity | None = None
@@ -57,11 +57,11 @@ class Stage:
 
 
 @dataclass(kw_only=True)
-class Life:
+class Execution:
     """What becomes known while the command runs."""
 
     pid: int
-    trail: Trail
+    tracker: TreeTracker
     started_utc: str = ""
     ended_utc: str = ""
     t0_ns: int = 0
