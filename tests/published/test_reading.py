@@ -17,7 +17,7 @@ PIECES = st.sampled_from([*WORDS, *SAID, *ODD])
 
 
 def parts(text):
-    return [(str(figure.kind), figure.told) for figure in reading.read(text).figures]
+    return [(str(figure.kind), figure.description) for figure in reading.read(text).figures]
 
 
 def accounted(text):
@@ -111,12 +111,12 @@ def test_quantities(text, kind, value):
         ("in 0,6 s", 4, "0,6", "decimal point"),
         ("5-3 MB/s", 1, "5-3", "lower end"),
         ("6 disks", 1, "6", "without a unit"),
-        ("1 GB/s from sda", 13, "sda", "no word"),
-        ("100 MB/s against nothing", 10, "against", "both sides"),
-        ("-5 MB/s", 1, "-", "joins"),
+        ("1 GB/s from sda", 13, "sda", "unknown word"),
+        ("100 MB/s against nothing", 10, "against", "two comparable figures"),
+        ("-5 MB/s", 1, "-", "of one kind"),
         ("512 MB each", 8, "each", "no time"),
-        ("10foo", 1, "10foo", "no unit"),
-        ("1e9 B/s", 1, "1e9", "no unit"),
+        ("10foo", 1, "10foo", "unknown unit"),
+        ("1e9 B/s", 1, "1e9", "unknown unit"),
         ("9" * 31 + " MB", 1, "9" * 31, "30 digits"),
     ],
 )

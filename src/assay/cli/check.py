@@ -90,7 +90,7 @@ def shown(finding: Finding) -> str:
 
 def understood(statement: Statement) -> Iterator[str]:
     """Each part with its kind: `rate 1 GB/s (read)`, `link 2 x 2GFC`."""
-    yield from (f"{figure.kind} {figure.told}" for figure in statement.figures)
+    yield from (f"{figure.kind} {figure.description}" for figure in statement.figures)
     yield from (f"link {wire.name}" for wire in statement.wires)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
-from assay import measures
+from assay import units
 from assay.links import Link
 from assay.published import finding, implied, statement
 from assay.published.digits import Interval
@@ -39,11 +39,11 @@ class LinkRate:
     @property
     def full(self) -> str:
         """`413.3 MB/s`; `117.7 MB/s (941.5 Mbit/s)` where the rate is printed in bits."""
-        told = finding.capacity(float(self.capacity))
-        return f"{told} ({finding.capacity(float(self.capacity), bits=True)})" if self.rate.is_in_bits else told
+        in_bytes = finding.capacity(float(self.capacity))
+        return f"{in_bytes} ({finding.capacity(float(self.capacity), bits=True)})" if self.rate.is_in_bits else in_bytes
 
     @property
-    def said(self) -> str:
+    def comparison(self) -> str:
         """`1 GB/s is 2.42 times the 413.3 MB/s that 2 x 2GFC carries one way`."""
         shares = [value / self.capacity for value in (self.rate.value, self.rate.most) if value is not None]
         times = " to ".join(dict.fromkeys(finding.times(share) for share in shares))
@@ -51,10 +51,10 @@ class LinkRate:
         return f"{self.rate.text} is {times} the {self.full} that {self.wire.name} carries {way}"
 
     @property
-    def bare(self) -> str:
-        """`25 % of its bare bits (500 MB/s)`, which is how monitors often count."""
-        bare = self.wire.nominal_bytes_per_s * self.ways
-        return f"{measures.percent(float(self.rate.value) / bare)} of its bare bits ({finding.capacity(bare)})"
+    def of_nominal(self) -> str:
+        """`25 % of its nominal rate (500 MB/s)`, without coding and framing: as monitors often count."""
+        nominal = self.wire.nominal_bytes_per_s * self.ways
+        return f"{units.percent(float(self.rate.value) / nominal)} of its nominal rate ({finding.capacity(nominal)})"
 
 
 def check_links(case: Case) -> Iterator[Finding]:
@@ -89,7 +89,7 @@ def _against(case: Case, one: LinkRate) -> Finding:
     return claim_finding(
         "L04",
         State.FAIL,
-        f"{one.said}, but it may have been rounded up from {finding.quantity(low, QuantityKind.RATE)}.",
+        f"{one.comparison}, but it may have been rounded up from {finding.quantity(low, QuantityKind.RATE)}.",
         severity=Severity.QUALIFIES,
         bound=Bound(low=float(low), high=float(allowed), unit=Unit.BYTES_PER_S),
         relabel=f"at most what {one.wire.name} can carry, {one.full}",
@@ -105,7 +105,7 @@ def _above(case: Case, one: LinkRate, allowed: Fraction) -> Finding:
         words = f"possible only in frames of 9000 bytes ({finding.capacity(jumbo.payload_bytes_per_s * one.ways)})"
         advice = "ask for the size of the frames (MTU)"
         return claim_finding(
-            "L04", State.FAIL, f"{one.said}: {words}.", severity=Severity.QUALIFIES, relabel=words, advice=advice
+            "L04", State.FAIL, f"{one.comparison}: {words}.", severity=Severity.QUALIFIES, relabel=words, advice=advice
         )
     at_least = finding.times(least / one.capacity).removesuffix(" of")
     even = f" ({at_least} at the least that prints so)" if least < value * Fraction(9, 10) else ""
@@ -114,7 +114,7 @@ def _above(case: Case, one: LinkRate, allowed: Fraction) -> Finding:
     return claim_finding(
         "L04",
         State.FAIL,
-        f"{one.said}{even}, {one.bare}: more than it can carry.{hint}",
+        f"{one.comparison}{even}, {one.of_nominal}: more than the link can carry.{hint}",
         observed={"rate": float(value)},
         threshold={"allowed": float(allowed)},
         relabel=f"faster than {one.wire.name} can carry, {one.full}",
@@ -123,17 +123,17 @@ def _above(case: Case, one: LinkRate, allowed: Fraction) -> Finding:
 
 def _within(case: Case, one: LinkRate) -> Finding:
     """What the link carries, with the shares that it is of other ways to count."""
-    value, bare = float(one.rate.value), one.wire.nominal_bytes_per_s
-    share = measures.percent(value / float(one.capacity))
+    value, nominal = float(one.rate.value), one.wire.nominal_bytes_per_s
+    share = units.percent(value / float(one.capacity))
     limits = value >= float(one.capacity * case.limit("L04", "at_limit_share")) and not one.rate.is_upper_limit
-    limiter = ": that is what limits it" if limits else ""
-    both = measures.percent(value / (2 * one.link.payload_bytes_per_s))
-    bare_both = f"{measures.percent(value / (2 * bare))} of those of both ways ({finding.capacity(2 * bare)})"
-    also = f"{both} of both ways; {one.bare}, {bare_both}" if one.ways == 1 and one.wire.is_duplex else one.bare
+    limiter = ": the link is the limit" if limits else ""
+    both = units.percent(value / (2 * one.link.payload_bytes_per_s))
+    nominal_both = f"{units.percent(value / (2 * nominal))} of the nominal rate of both ways ({finding.capacity(2 * nominal)})"
+    also = f"{both} of both ways; {one.of_nominal}, {nominal_both}" if one.ways == 1 and one.wire.is_duplex else one.of_nominal
     return claim_finding(
         "L04",
         State.PASS,
-        f"{one.said}{limiter}; {also}.",
+        f"{one.comparison}{limiter}; {also}.",
         relabel=f"limited by {one.wire.name}" if limits else f"{share} of what {one.wire.name} carries",
     )
 
@@ -145,7 +145,7 @@ def _share(case: Case, rate: Quantity, wire: Wire) -> Finding:
     full = dict(_denominators(wire))
     fitting = [words for words, value in full.items() if rate.interval.scaled(1 / value).meets(share.interval, tolerance)]
     right = next(iter(full))
-    true = measures.percent(float(rate.value / full[right]))
+    true = units.percent(float(rate.value / full[right]))
     if right in fitting:
         return claim_finding("E05", State.PASS, f"{share.text} is {rate.text} over {right}.")
     of = f"fits only {' or '.join(fitting)}" if fitting else f"fits no capacity of {wire.name}"
@@ -155,23 +155,23 @@ def _share(case: Case, rate: Quantity, wire: Wire) -> Finding:
         f"{share.text} {of}; {rate.text} is {true} of {right}.",
         severity=Severity.QUALIFIES,
         relabel=f"{true} of {wire.name} one way, not {share.text}",
-        advice="ask what the monitor calls full: payload or bare bits, one way or both",
+        advice="ask what the monitor calls 100 %: payload or nominal rate, one way or both",
     )
 
 
 def _denominators(wire: Wire) -> Iterator[tuple[str, Fraction]]:
     """What a share of a link may be of, the payload of one way first."""
-    payload, bare = Fraction(wire.link.payload_bytes_per_s), Fraction(wire.nominal_bytes_per_s)
-    told = {ways: finding.capacity(float(bare * ways)) for ways in (1, 2)}
-    gbit = f"{float(bare) * 8 / 1e9:g} Gbit/s"
+    payload, nominal = Fraction(wire.link.payload_bytes_per_s), Fraction(wire.nominal_bytes_per_s)
+    gbit = f"{float(nominal) * 8 / 1e9:g} Gbit/s"
     yield f"the {finding.capacity(float(payload))} of one way", payload
     yield f"the {finding.capacity(float(payload * 2))} of both ways", payload * 2
-    yield f"the {told[1]} of its bare bits ({gbit} / 8, neither coded nor framed)", bare
-    yield f"the {told[2]} of its bare bits both ways (2 x {gbit} / 8, neither coded nor framed)", bare * 2
+    rate, both = (finding.capacity(float(nominal * ways)) for ways in (1, 2))
+    yield f"its nominal {rate} ({gbit} / 8, without coding and framing)", nominal
+    yield f"its nominal {both} both ways (2 x {gbit} / 8, without coding and framing)", nominal * 2
 
 
 ONE = Fraction(1)
-NO_SPREAD = "one figure of each side tells nothing of the spread"
+NO_SPREAD = "one figure per side gives no run-to-run spread"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -219,18 +219,18 @@ def _width(case: Case, ratio: FigureRatio) -> Finding:
     allowed = case.limit("S02", "half_width_of_matters") * Fraction(str(case.matters))
     anything = spread(ratio.interval)
     if ratio.value is None:
-        said, rounded = f"{ratio.text} is {anything}", ""
+        statement, rounded = f"{ratio.text} is {anything}", ""
     else:
-        digits = f"; by the printed digits {anything}" if " to " in anything else ""
-        said = f"{ratio.text} is {difference(ratio.value)}{_other_base(ratio.value)}{digits}"
+        digits = f"; by the printed digits {anything}" if is_range(ratio.interval) else ""
+        statement = f"{ratio.text} is {difference(ratio.value)}{_other_base(ratio.value)}{digits}"
         rounded = f" by the printed digits ({difference(ratio.value)} from the rounded figures)"
     if high is not None and (high - low) / 2 <= allowed:
         relabel = f"{ratio.text} is {anything if ratio.value is None else difference(ratio.value)}; {NO_SPREAD}"
-        return claim_finding("S02", State.PASS, f"{said}; {NO_SPREAD}.", relabel=relabel)
+        return claim_finding("S02", State.PASS, f"{statement}; {NO_SPREAD}.", relabel=relabel)
     return claim_finding(
         "S02",
         State.FAIL,
-        f"{said}.",
+        f"{statement}.",
         severity=Severity.QUALIFIES,
         bound=Bound(low=float(low), high=None if high is None else float(high), unit=Unit.SHARE),
         relabel=f"{ratio.text} is {anything}{rounded}",
@@ -242,8 +242,8 @@ def difference(ratio: Fraction) -> str:
     if ratio == 1:
         return "the same"
     if ratio >= 2 or ratio <= Fraction(1, 2):
-        return f"{float(ratio):.3g} times as much"
-    return f"{measures.percent(abs(float(ratio - 1)))} {'more' if ratio > 1 else 'less'}"
+        return f"{units.times(float(ratio))} as much"
+    return f"{units.percent(abs(float(ratio - 1)))} {'more' if ratio > 1 else 'less'}"
 
 
 def _other_base(ratio: Fraction) -> str:
@@ -252,21 +252,28 @@ def _other_base(ratio: Fraction) -> str:
 
 
 def spread(interval: Interval) -> str:
-    """`anything from 4.5 % to 21 % less`, `at least 4.62 times as much`, `anything from 2 % less to 3 % more`."""
-    low, high = interval.low, interval.high
-    if high is None:
-        return f"at least {float(low):.3g} times as much"
+    """`between 4.5 % and 21 % less`, `at least 4.62 times as much`, `between 2 % less and 3 % more`."""
+    if interval.high is None:
+        return f"at least {units.times(float(interval.low))} as much"
+    low, high, unit = _ends(interval.low, interval.high)
+    return f"between {low} and {high}{unit}" if low != high else f"{low}{unit}"
+
+
+def is_range(interval: Interval) -> bool:
+    """Whether the ends of a ratio differ as they are printed."""
+    return interval.high is not None and len({*_ends(interval.low, interval.high)[:2]}) == 2
+
+
+def _ends(low: Fraction, high: Fraction) -> tuple[str, str, str]:
+    """Both ends of a ratio in words, and what follows both."""
     if high >= 2 or low <= Fraction(1, 2):
-        return _from_to(f"{float(low):.3g}", f"{float(high):.3g}") + " times as much"
+        first, last = (units.digits(float(end), trimmed=True) for end in (low, high))
+        return first, last, " times as much"
     if high <= 1:
-        return _from_to(finding.two_digits(1 - high), finding.two_digits(1 - low)) + " less"
+        return finding.two_digits(1 - high), finding.two_digits(1 - low), " less"
     if low >= 1:
-        return _from_to(finding.two_digits(low - 1), finding.two_digits(high - 1)) + " more"
-    return f"anything from {finding.two_digits(1 - low)} less to {finding.two_digits(high - 1)} more"
-
-
-def _from_to(low: str, high: str) -> str:
-    return low if low == high else f"anything from {low} to {high}"
+        return finding.two_digits(low - 1), finding.two_digits(high - 1), " more"
+    return f"{finding.two_digits(1 - low)} less", f"{finding.two_digits(high - 1)} more", ""
 
 
 def _claimed(case: Case, ratio: FigureRatio) -> Finding:
@@ -275,7 +282,7 @@ def _claimed(case: Case, ratio: FigureRatio) -> Finding:
     tolerance = case.limit("E05", "disagreement_share")
     fits = [words for words, one in _readings(ratio) if one.meets(share.interval, tolerance)]
     if fits:
-        return claim_finding("E05", State.PASS, f"{share.text} is right as {fits[0]}.")
+        return claim_finding("E05", State.PASS, f"{share.text} is {fits[0]}.")
     return claim_finding(
         "E05",
         State.FAIL,
@@ -287,12 +294,12 @@ def _claimed(case: Case, ratio: FigureRatio) -> Finding:
 
 def _readings(ratio: FigureRatio) -> Iterator[tuple[str, Interval]]:
     """What a share beside two figures can be, with the words for it; `the first` is the one that is held against the other."""
-    yield "the difference by the base of the second", _size(ratio.interval)
-    yield "the difference by the base of the first", _size(ratio.inverse)
-    yield "the first over the second", ratio.interval
-    yield "the second over the first", ratio.inverse
-    yield "the first over twice the second", ratio.interval.scaled(Fraction(1, 2))
-    yield "the second over twice the first", ratio.inverse.scaled(Fraction(1, 2))
+    yield "the difference relative to the second figure", _size(ratio.interval)
+    yield "the difference relative to the first figure", _size(ratio.inverse)
+    yield "the first figure over the second", ratio.interval
+    yield "the second figure over the first", ratio.inverse
+    yield "the first figure over twice the second", ratio.interval.scaled(Fraction(1, 2))
+    yield "the second figure over twice the first", ratio.inverse.scaled(Fraction(1, 2))
 
 
 def _size(ratio: Interval) -> Interval:
@@ -322,21 +329,19 @@ def fits_memory(case: Case) -> Iterator[Finding]:
     if multiple is None:
         return
     if multiple >= least:
-        yield claim_finding("T05", State.PASS, f"{data.text} is {float(multiple):.3g} times the memory ({text}).")
+        yield claim_finding("T05", State.PASS, f"{data.text} is {units.times(float(multiple))} the memory ({text}).")
         return
-    fits = f"fits {_whole(1 / multiple)} into" if multiple <= 1 else f"is {float(multiple):.3g} times"
+    fits = f"fits {_whole(1 / multiple)} into" if multiple <= 1 else f"is {units.times(float(multiple))}"
     room = f"{fits} {text} of memory"
     least_text = finding.quantity(least * memory, QuantityKind.AMOUNT)
-    said = f"{data.text} {room}; the rule asks for at least {float(least):g} times the memory, {least_text}"
+    words = f"{data.text} {room}; required: at least {float(least):g} times the memory, {least_text}"
     if Role.DIRECT in statement.roles:
-        yield claim_finding(
-            "T05", State.PASS, f"{said}; but direct I/O passes the client's cache by: others in the path are open."
-        )
+        yield claim_finding("T05", State.PASS, f"{words}; direct I/O bypasses the client's cache, not the caches behind it.")
         return
     yield claim_finding(
         "T05",
         State.FAIL,
-        f"{said}.",
+        f"{words}.",
         observed={"multiple": float(multiple)},
         threshold={"memory_multiple": float(least)},
         relabel=f"{data.text} {room}",
@@ -355,18 +360,18 @@ def too_short(case: Case) -> Iterator[Finding]:
         return
     least, steady, never = (case.limit("W01", name) for name in ("published_s", "seconds", "invalid_seconds"))
     time = finding.seconds(float(lasted.value))
-    how = f"it lasts {lasted.text}" if case.statement.of(QuantityKind.TIME) else f"{lasted.text} lasts {time}"
+    how = f"the test lasts {lasted.text}" if case.statement.of(QuantityKind.TIME) else f"{lasted.text} takes {time}"
     relabel = f"lasts only {time}"
     if lasted.value >= steady:
         yield claim_finding("W01", State.PASS, f"{how}.")
     elif Role.STEADY in case.statement.roles:
         severity = Severity.INVALIDATES if lasted.value < never else Severity.QUALIFIES
-        words = f"{how}; what is called sustained needs {float(steady):g} s."
+        words = f"{how}; a sustained rate needs at least {float(steady):g} s."
         yield claim_finding("W01", State.FAIL, words, severity=severity, relabel=relabel)
     elif lasted.value < least:
-        yield claim_finding("W01", State.FAIL, f"{how}: shorter than {float(least):g} s.", relabel=relabel)
+        yield claim_finding("W01", State.FAIL, f"{how} (at least {float(least):g} s).", relabel=relabel)
     else:
-        words = f"{how}: a burst; a steady rate needs {float(steady):g} s."
+        words = f"{how}: a burst; a steady rate needs at least {float(steady):g} s."
         yield claim_finding("W01", State.FAIL, words, severity=Severity.NOTES, relabel=relabel)
 
 
@@ -382,18 +387,18 @@ def parts_agree(case: Case) -> Iterator[Finding]:
 def _agree(case: Case, computed: Quantity, stated: Quantity) -> Finding:
     tolerance = case.limit("E05", "disagreement_share")
     amounts = finding.quantity(computed.value, computed.kind)
-    said = f"{computed.text} is {amounts}{finding.rounding(computed.interval, computed.kind, ' by the printed digits')}"
+    words = f"{computed.text} is {amounts}{finding.rounding(computed.interval, computed.kind, ' by the printed digits')}"
     if computed.interval.meets(stated.interval, tolerance):
         rounded = finding.rounding(stated.interval, stated.kind)
-        return claim_finding("E05", State.PASS, f"{said}, which {stated.text}{rounded} does not contradict.")
+        return claim_finding("E05", State.PASS, f"{words}, consistent with {stated.text}{rounded}.")
     off = stated.value / computed.value if computed.value else None
     hint = mistaken_unit(off, case.limit("L04", "unit_share")) if off else ""
     by = f", {finding.times(off)} that" if off is not None and off >= 2 else ""
-    unless = "" if computed.is_joined else " Unless only a part was moved in this time, or some of it more than once."
+    unless = "" if computed.is_joined else " Possible only if a part was moved in this time, or some data more than once."
     return claim_finding(
         "E05",
         State.FAIL,
-        f"{said}, not {stated.text}{by}.{hint}{unless}",
+        f"{words}, not {stated.text}{by}.{hint}{unless}",
         severity=Severity.INVALIDATES if computed.is_joined else Severity.QUALIFIES,
         observed={"computed": float(computed.value), "stated": float(stated.value)},
         relabel=f"{computed.text} is {amounts}, not {stated.text}",
@@ -408,13 +413,13 @@ def in_flight(case: Case) -> Iterator[Finding]:
     if rate is None or latency is None or most is None or not most.value:
         return
     flying = implied.product(printed(rate), printed(latency), QuantityKind.COUNT, "")
-    said = f"{rate.text} of {latency.text} each keep {float(flying.value):.3g} requests in flight"
+    words = f"{rate.text} of {latency.text} each keep {units.digits(float(flying.value), trimmed=True)} requests in flight"
     most_allowed = (most.interval.high or most.value) * (1 + case.limit("L07", "gap_share"))
     if flying.interval.low > most_allowed:
         relabel = f"{rate.text} and {latency.text} cannot both be right with {most.text} in flight"
-        yield claim_finding("L07", State.FAIL, f"{said}, more than {most.text}.", relabel=relabel)
+        yield claim_finding("L07", State.FAIL, f"{words}, more than {most.text}.", relabel=relabel)
     else:
-        yield claim_finding("L07", State.PASS, f"{said}, of {most.text}.")
+        yield claim_finding("L07", State.PASS, f"{words} (limit {most.text}).")
 
 
 def orders(case: Case) -> Iterator[Finding]:
@@ -428,7 +433,9 @@ def orders(case: Case) -> Iterator[Finding]:
             ways = {Role.READ, Role.WRITE}
             if one.roles & ways == other.roles & ways and other.interval.below(one.interval, tolerance):
                 words = f"random {one.text} is more than sequential {other.text}"
-                yield claim_finding("L08", State.FAIL, f"{words}: a cache answered, or more was in flight.", relabel=words)
+                yield claim_finding(
+                    "L08", State.FAIL, f"{words}: a cache answered, or more requests were in flight.", relabel=words
+                )
 
 
 CHECKS: tuple[Callable[[Case], Iterator[Finding]], ...] = (

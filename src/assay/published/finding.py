@@ -104,8 +104,8 @@ RULES: Mapping[str, _Rule] = {
         name="roofline",
         part="tier",
         severity=Severity.INVALIDATES,
-        advice="find the cache that answered, or the other path; check the units (MB is 10^6 bytes, Mbit an eighth of it)"
-        " and over which window parallel parts were summed",
+        advice="find the cache or the other path; check the units (MB is 10^6 bytes, Mbit an eighth of that);"
+        " ask how parallel parts were summed",
     ),
     "T05": _Rule(
         name="working-set",
@@ -123,7 +123,7 @@ RULES: Mapping[str, _Rule] = {
         name="contradiction",
         part="evidence",
         severity=Severity.INVALIDATES,
-        advice="ask which of the figures was measured, and which was computed from what",
+        advice="ask which figure was measured, and from what the other one was computed",
     ),
     "S02": _Rule(
         name="wide-interval",
@@ -184,12 +184,12 @@ def mistaken_unit(ratio: Fraction | float, tolerance: Fraction, *, coded: bool =
     words = links.unit_mistake(larger, float(tolerance))
     if words is None or (not coded and "8b/10b" in words):
         return ""
-    return f" {larger:.3g} is the ratio of {words}."
+    return f" {units.digits(larger, trimmed=True)} is the ratio of {words}."
 
 
-MEMORY_TEST = "a memory test, not one of disks"
-NOTHING_WRONG = "nothing in these figures contradicts the rest"
-NOTHING_TO_CHECK = "no two of these figures can be held against each other: add amount, time, memory or link, or `against`"
+MEMORY_TEST = "a memory test, not a disk test"
+NOTHING_WRONG = "no contradiction among these figures"
+NOTHING_TO_CHECK = "nothing to check: add an amount, a time, memory, a link, or a second figure after `against`"
 MOST = 3
 
 

@@ -31,7 +31,7 @@ class Token:
     reason: str | None = None
 
 
-UNKNOWN = "no word that this grammar has"
+UNKNOWN = "unknown word"
 _NUMBER = re.compile(digits.NUMBER, re.ASCII)
 _RANGE = re.compile(rf"({digits.NUMBER})\s*(?:-|–|—|\.\.|to(?![A-Za-z0-9_]))\s*({digits.NUMBER})", re.ASCII)
 _DECIMAL_COMMA = re.compile(r"[0-9]+(?:[.,][0-9]+){1,99}", re.ASCII)
@@ -82,7 +82,7 @@ def _quantity(text: str, start: int) -> Token | None:
     printed = tuple(digits.number(part) for part in (match.groups() if between else (match[0], match[0])))
     low, high = printed
     if low is None or high is None:
-        return _refused(text, start, match.end(), f"a number of at most {digits.MOST_DIGITS} digits is expected")
+        return _refused(text, start, match.end(), f"more than {digits.MOST_DIGITS} digits")
     if low.value > high.value:
         return _refused(text, start, match.end(), "the lower end of a range is expected first")
     return _with_unit(text, start, match.end(), (low, high))
@@ -106,7 +106,7 @@ def _with_unit(text: str, start: int, end: int, ends: tuple[PrintedNumber, Print
     if letters is not None and meant is not None and letters[1].lower() not in WORDS:
         return _refused(text, start, letters.end(), f"for {letters[1]!r} write {meant}")
     if letters is not None and letters.start(1) == end and letters[1].lower() not in WORDS:
-        return _refused(text, start, _end_of_run(text, end), f"{letters[1]!r} is no unit that this grammar has")
+        return _refused(text, start, _end_of_run(text, end), f"{letters[1]!r} is an unknown unit")
     return _figure(text, (start, end), QuantityKind.NUMBER, ends, Fraction(1))
 
 
@@ -435,13 +435,13 @@ PASSES: tuple[Callable[[Draft], None], ...] = (
 
 
 LOOSE: dict[Role, str] = {
-    Role.AGAINST: "nothing stands on both sides that could be compared",
-    Role.UNDER: "no figure stands behind it",
-    Role.ABOVE: "no figure stands behind it",
-    Role.ABOUT: "no figure stands behind it",
-    Role.TIMES: "nothing stands on both sides that could be multiplied",
-    Role.MEMORY: "no amount stands beside it",
-    Role.LATENCY: "no time stands beside it",
+    Role.AGAINST: "no two comparable figures around it",
+    Role.UNDER: "no figure follows it",
+    Role.ABOVE: "no figure follows it",
+    Role.ABOUT: "no figure follows it",
+    Role.TIMES: "no two figures to multiply around it",
+    Role.MEMORY: "no amount next to it",
+    Role.LATENCY: "no time next to it",
 }
 """Words that mean nothing where nothing was done with them, and why."""
 
@@ -493,5 +493,5 @@ def _loose(draft: Draft, place: int) -> str | None:
     """Why a word that nothing was done with cannot be passed over; None where it can."""
     role = draft.role(place)
     if role is Role.TO and not draft.word(place).isalpha():
-        return "it joins no two figures of one kind"
+        return "no two figures of one kind around it"
     return LOOSE.get(role) if role is not None else None

@@ -120,7 +120,7 @@ def _by_rate(text: str, start: int) -> Wire | None:
     rate = Fraction(match["number"]) * unit_size(QuantityKind.RATE, match) if match is not None else 0
     if match is None or not rate:
         return None
-    why = f"{match[0]!r} may carry all of its rate: it names no coding and no framing"
+    why = f"{match[0]!r} names no coding and no framing; its full rate counts as payload"
     link = Link(
         name=match[0], count=1, line_bits_per_s=float(rate * 8), payload_bytes_per_s=float(rate), source="the claim itself"
     )
@@ -133,24 +133,24 @@ def _crossed(text: str, start: int) -> Wire | None:
     before = _RATE_BEFORE.search(text[:start]) if match is not None else None
     if match is None or before is None or wire_at(text, match.start("number")) is not None:
         return None
-    told = match if match["rate"] else before
-    rate = Fraction(match["number"]) * unit_size(QuantityKind.RATE, told)
+    unit = match if match["rate"] else before
+    rate = Fraction(match["number"]) * unit_size(QuantityKind.RATE, unit)
     if not rate:
         return None
-    name = f"{match['number']} {told['rate']} link"
-    why = f"{match[0]!r} is a link of {match['number']} {told['rate']} that may carry all of it; write its name where it has one"
+    name = f"{match['number']} {unit['rate']} link"
+    why = f"{match[0]!r} counts as a link with {match['number']} {unit['rate']} payload; write the name of the link if it has one"
     link = Link(name=name, count=1, line_bits_per_s=float(rate * 8), payload_bytes_per_s=float(rate), source="the claim itself")
     return Wire(link=link, base=name, start=start, end=match.end(), assumed=why)
 
 
 def _assumed(match: re.Match[str]) -> Wire | None:
     """A port by its speed: which one that is, by custom."""
-    said = next(kind for place, kind in enumerate(_KINDS.values()) if match[f"k{place}"])
-    base = f"{match['speed']}{said or SPEEDS.get(match['speed'])}"
+    kind = next(kind for place, kind in enumerate(_KINDS.values()) if match[f"k{place}"])
+    base = f"{match['speed']}{kind or SPEEDS.get(match['speed'])}"
     if base not in links.names():
         return None
     words = "fibre channel" if base.endswith(FIBRE_CHANNEL) else "Ethernet"
-    why = f"{match[0]!r} is {base} ({words}); write the name of the link where it is another" if said is None else None
+    why = f"{match[0]!r} is {base} ({words}); if not, write the name of the link" if kind is None else None
     return _wire(match, base, why)
 
 
@@ -196,10 +196,10 @@ class PrintedFigure:
         return BASES[self.kind]
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         """`1-2 GB/s (read)`, for people."""
-        said = [role.value for role in LABEL_ROLES if role in self.roles]
-        return f"{self.text} ({', '.join(said)})" if said else self.text
+        roles = [role.value for role in LABEL_ROLES if role in self.roles]
+        return f"{self.text} ({', '.join(roles)})" if roles else self.text
 
 
 LABEL_ROLES = (Role.RANDOM, Role.SEQUENTIAL, Role.READ, Role.WRITE, Role.STEADY, Role.INSIDE, Role.OUTSIDE)
