@@ -102,7 +102,7 @@ def test_a_measured_limit_counts_unless_it_cannot_be():
     paths = part("2 x 2GFC", measured=MeasuredLimit(read_bytes_per_s=450e6))
     assert limit(paths).read_bytes_per_s == pytest.approx(413.26e6, rel=0.001)
     stage = size(PartChain(title="", question="", load=ChainLoad(read_bytes_per_s=1e6), parts=(paths,))).stages[0]
-    assert "1.09 times what it can carry" in stage.impossible[0]
+    assert "1.09 times its limit" in stage.impossible[0]
 
 
 parts = st.builds(

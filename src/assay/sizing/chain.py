@@ -85,7 +85,7 @@ def _of_disk(text: str, count: int, medium: str) -> Speed:
     if "rpm" in entry:
         rpm, seek = _number(entry["rpm"]), _number(entry["seek_ms"])
         reads = writes = random_ops_per_s(rpm, seek)
-        steps.append(f"half a turn of {rpm:,.0f}/min and a seek of {seek:g} ms: {reads:.0f} random operations/s")
+        steps.append(f"half a turn at {rpm:,.0f}/min plus {seek:g} ms seek: {reads:.0f} random operations/s")
     return Speed(
         text=text.strip(),
         count=count,
@@ -94,7 +94,7 @@ def _of_disk(text: str, count: int, medium: str) -> Speed:
         is_disk=True,
         read_ops_per_s=_number(reads),
         write_ops_per_s=_number(writes),
-        steps=(f"{f'{count} x ' if count > 1 else ''}{rate / 1e6:g} MB/s in sequence", *steps),
+        steps=(f"{f'{count} x ' if count > 1 else ''}{rate / 1e6:g} MB/s sequential", *steps),
         source=str(entry["source"]),
     )
 
@@ -116,7 +116,7 @@ def _of_rate(text: str, count: int, name: str) -> Speed | Refusal:
         is_disk=False,
         read_ops_per_s=None,
         write_ops_per_s=None,
-        steps=("as the file says, for each direction",),
+        steps=("as in the file, for each direction",),
         source="the file itself",
     )
 

@@ -94,7 +94,7 @@ class Reader:
         if nothing and self.document.clean(("load",)) and not self.document.mistakes:
             self.document.wrong(
                 ("load",),
-                "nothing that is asked",
+                "no load",
                 'some of read = "100 MB/s", write, random_reads = "500 /s", random_writes, ldap',
                 Point.KEY,
             )
@@ -171,10 +171,10 @@ class Reader:
         layout = MIRRORS.get(plain) or Layout(plain)
         least, active = LEAST_DISKS.get(layout, 1), None if carries is None else carries.count - standby
         if layout is not Layout.NONE and carries is not None and not carries.is_disk:
-            self.document.wrong(place, f"{layout.value} of what are no disks", "a layout only where the speed is one of disks")
+            self.document.wrong(place, f"{layout.value} of a part that is no disk", "a layout only for disks")
         elif active is not None and (active < least or (layout is Layout.RAID10 and active % 2)):
             even = ", an even number" if layout is Layout.RAID10 else ""
-            spare = f" besides {standby} that stand by" if standby else ""
+            spare = f" besides {standby} on standby" if standby else ""
             self.document.wrong(place, f"{layout.value} of {active}", f"{least} disks or more{even}{spare}, or another layout")
         return layout
 
@@ -184,7 +184,7 @@ class Reader:
         told = values.get("standby", as_it_is if most is None else min(as_it_is, most))
         if not isinstance(told, int) or isinstance(told, bool) or told < 0 or (most is not None and told > most):
             up_to = "on" if most is None else f"to {most}"
-            self.document.wrong((*path, "standby"), shown(told), f"a whole number from 0 {up_to}: units that only stand by")
+            self.document.wrong((*path, "standby"), shown(told), f"a whole number from 0 {up_to}: units on standby")
             return 0
         return told
 

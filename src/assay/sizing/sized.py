@@ -14,7 +14,9 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from assay import units
 from assay.sizing.chain import ChainLoad, ChainPart, Layout, PartChain, Price, Upgrade
+from assay.units import Unit
 
 PARITY: Mapping[Layout, int] = {Layout.RAID5: 1, Layout.RAID6: 2}
 """Disks' worth of parity."""
@@ -248,13 +250,13 @@ def _stage(part: ChainPart, load: ChainLoad) -> SizedPart:
 
 
 def _impossible(part: ChainPart, best: PartLimit) -> Iterator[str]:
-    for way, told, most in (
+    for way, rate, most in (
         ("read", part.measured.read_bytes_per_s, best.read_bytes_per_s),
         ("write", part.measured.write_bytes_per_s, best.write_bytes_per_s),
     ):
-        if told is not None and most and told > IMPOSSIBLE * most:
-            ratio = f"{told / most:.3g} times what it can carry ({most / 1e6:.4g} MB/s)"
-            yield f"{part.name}: a measured {way} of {told / 1e6:.4g} MB/s is {ratio}"
+        if rate is not None and most and rate > IMPOSSIBLE * most:
+            figure, most_text = (units.human(one, Unit.BYTES_PER_S, 4) for one in (rate, most))
+            yield f"{part.name}: measured {way} {figure}, {units.times(rate / most)} its limit ({most_text})"
 
 
 def _carries(parts: Sequence[ChainPart], load: ChainLoad, of: Callable[[ChainPart], PartLimit]) -> tuple[float, str]:
@@ -299,15 +301,15 @@ def _failure(chain: PartChain, part: ChainPart) -> Failure:
     degraded = [replace(one) for one in chain.parts]
     carries, _ = _carries(degraded, chain.load, lambda one: limit(one, 1 if one.name == part.name else 0))
     if part.speed.count == 1:
-        why = "there is one of it: all stands still"
+        why = "single point of failure: throughput 0"
     elif not survives(part, 1):
-        why = f"one of {part.speed.count} takes the data of all with it"
+        why = f"losing 1 of {part.speed.count} loses all data"
     elif part.speed.is_disk:
-        why = f"its data is read from the others until {'the spare' if part.standby else 'a new one'} is rebuilt"
+        why = f"the other disks serve its data until {'the spare' if part.standby else 'a replacement'} is rebuilt"
     elif part.standby:
-        why = "one that stood by takes its place"
+        why = "a standby unit takes over"
     else:
-        why = f"{part.speed.count - 1} of {part.speed.count} carry on"
+        why = f"{part.speed.count - 1} of {part.speed.count} units remain"
     return Failure(part=part.name, carries=carries if lives else 0.0, is_single=not lives, why=why)
 
 
