@@ -123,7 +123,11 @@ def upgrade_rows(sized: Sized) -> tuple[tuple[str, ...], ...]:
 
 
 def _bought(one: UpgradeGain) -> str:
-    return f"{_times(one.carries)} (no gain)" if one.gain < GAINED else f"{_times(one.carries)} ({units.digits(one.gain, trimmed=True)} x now)"
+    return (
+        f"{_times(one.carries)} (no gain)"
+        if one.gain < GAINED
+        else f"{_times(one.carries)} ({units.digits(one.gain, trimmed=True)} x now)"
+    )
 
 
 def failure_rows(sized: Sized) -> tuple[tuple[str, ...], ...]:

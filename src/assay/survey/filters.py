@@ -152,16 +152,14 @@ def _bytes(text: str) -> int | units.Refusal:
 def _owners(names: tuple[str, ...], uid_of: Callable[[str], int | None], mistakes: list[str]) -> list[int]:
     found = {name: int(name) if name.isascii() and name.isdigit() else uid_of(name) for name in names}
     mistakes.extend(
-        f"--owner: found {name!r}, whom this machine does not know; expected a user's name or number"
-        for name, uid in found.items()
-        if uid is None
+        f"--owner: found {name!r}, an unknown user; expected a user name or number" for name, uid in found.items() if uid is None
     )
     return [uid for uid in found.values() if uid is not None]
 
 
 def _patterns(globs: tuple[str, ...], mistakes: list[str]) -> tuple[str, ...]:
     mistakes.extend(
-        f"--pattern: found {glob!r}; expected a glob of a name, which has no `/` and is not empty"
+        f"--pattern: found {glob!r}; expected a glob of a file name: not empty, without `/`"
         for glob in globs
         if "/" in glob or not glob
     )

@@ -93,7 +93,7 @@ def toml_profile(survey: Survey) -> str:
     Raises RefusedError where there is no file: such a distribution could not be imitated.
     """
     if not survey.distribution.kept.files:
-        raise RefusedError("found no file that the filters keep; expected at least one for a profile")
+        raise RefusedError("no file matches the filters: a profile needs at least one")
     return "\n\n".join((_title(survey), _sizes(survey), _facts(survey))) + "\n"
 
 

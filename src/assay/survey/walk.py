@@ -71,9 +71,9 @@ def coarse_access_times(held: Iterable[MountEntry | None]) -> tuple[str, ...]:
     options = [one.options for one in held if one is not None]
     reasons = []
     if any("noatime" in one for one in options):
-        reasons.append("mounted noatime: a file that is read keeps its access time, so it seems older than it is")
+        reasons.append("mounted noatime: reads do not set access times, so files seem older")
     if any("relatime" in one for one in options):
-        reasons.append("mounted relatime: access times are up to a day late")
+        reasons.append("mounted relatime: access times are up to one day late")
     return tuple(reasons)
 
 
