@@ -87,7 +87,7 @@ def stat(place, *words, before=(), stdin=subprocess.DEVNULL):
     bench = Bench(place)
     told = place.parent / "told.json"
     streams = {"capture_output": False, "stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "stdin": stdin}
-    done = bench.run("stat", *before, "--json", told, "--", *words, timeout=60, errors="replace", **streams)
+    done = bench.run("stat", *before, f"--json={told}", "--", *words, timeout=60, errors="replace", **streams)
     assert done.returncode == 0, done.stderr
     return json.loads(told.read_text())
 

@@ -15,6 +15,7 @@ import pytest
 
 from assay_process import Bench, announced, kill, wait_until
 
+INTERRUPTED = "assay: interrupted. All changes of the machine are undone. Finished runs are in the notebook."
 POINTS = 20
 LATEST_S = 5.5
 """The random moments lie between the start and this: start, images, preparing, every phase, removal of several trials."""
@@ -185,7 +186,7 @@ def assert_ended_in_words(status, complaint, way, moment, told):
     early = moment < EARLY_S and status in (130, -way)
     assert status == 130 or early, told
     ours = [line for line in complaint.splitlines() if not line.startswith("assay: undone from a lab that was killed")]
-    assert early or ours == ["assay: interrupted; what was set up has been undone, what was measured is kept"], told
+    assert early or ours == [INTERRUPTED], told
 
 
 def assert_completed(bench, before):
@@ -274,6 +275,6 @@ def test_an_interrupt_on_a_terminal_clears_the_line_and_says_one(bench, way):
     os.close(main)
     assert lab.wait(10) == 130
     lines = [line.rsplit("\r", 1)[-1] for line in shown.decode().replace("\r\n", "\n").split("\n")]
-    assert lines == ["assay: interrupted; what was set up has been undone, what was measured is kept", ""], shown
+    assert lines == [INTERRUPTED, ""], shown
     assert "trial 1/1" in shown.decode()
     assert bench.traces() == []

@@ -34,6 +34,16 @@ def test_the_architecture_names_every_room_and_files_that_are_there():
         assert not [first for first in firsts if len(room) == 1 and not (SOURCE / room[0] / first).exists()], row
 
 
+def test_the_walks_of_the_architecture_name_as_many_files_as_they_count():
+    text = (ROOT / "ARCHITECTURE.md").read_text()
+    walks = re.findall(r"(?ms)^### [^\n]*: (\d+) files, limit \d+\n(.*?)(?=^##|\Z)", text)
+    assert len(walks) == 3
+    for count, walk in walks:
+        files = re.findall(r"`([\w/]+\.py)`", walk)
+        assert len(files) == int(count)
+        assert not [file for file in files if not (SOURCE / file).is_file()]
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_link_leads_somewhere(page):
     text = re.sub(r"(?ms)^```.*?^```", "", page.read_text())

@@ -149,6 +149,6 @@ def test_a_sitting_on_another_machine_after_a_reboot_comes_into_the_same_noteboo
             "sql", "SELECT DISTINCT value FROM facts WHERE key IN ('host.name', 'host.boot')", "--lab", "lab", "--json"
         ).stdout
     )
-    values = {row["value"] for row in answer}
+    values = {row["value"] for row in answer["rows"]}
     assert {platform.node(), "elsewhere"} < values
     assert len(values) == 4, "two boots"

@@ -9,7 +9,8 @@ from assay.answer import headlines, reasons
 from assay.answer.wording import comparison as sentence
 from assay.answer.wording.comparison import answer
 from assay.records import Comparison, Conclusion, Estimate, Observations, Severity, State, VerdictState
-from assay.report import forest, markdown, page
+from assay.report import markdown, page
+from assay.report.charts import forest
 from assay.report.charts import forest as comparisons
 from assay.report.inputs import Pictures
 from report import fixture
@@ -166,7 +167,7 @@ def test_a_doubtful_comparison_says_why():
     one = results.comparisons[0]
     verdict = results.comparison_verdicts[headlines.subject(one)]
     sample = next(f for judged in results.runs for v in judged.verdicts.values() for f in v.findings)
-    wide = replace(sample, rule="S02", name="wide-interval", state=State.FAIL, severity=Severity.QUALIFIES, bound=None)
+    wide = replace(sample, rule="S02", name="wide-interval", state=State.FAIL, severity=Severity.QUALIFIES, short="too few runs")
     said = reasons.why(results, one, replace(verdict, state=VerdictState.TAINTED, findings=(wide,)))
     assert said[0] == "too few runs (S02)"
     assert reasons.why(results, one, replace(verdict, state=VerdictState.SOUND)) == ()

@@ -104,7 +104,7 @@ def test_one_is_really_run_the_ordinary_way(tmp_path):
     done = bench.run("selftest", "--same", "1", "--json", env=bench.environment(TMPDIR=str(tmp_path)))
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
-    assert (found["schema"], found["compared"]) == (same_report.SCHEMA, 1)
+    assert (found["schema"], found["compared"]) == (f"assay.{same_report.VERB}/1", 1)
     (each,) = found["each"]
     assert [len(arm) for arm in each["arms"]] == [same.BLOCKS] * 2
     assert each["ratio"]["low"] <= each["ratio"]["value"] <= each["ratio"]["high"]

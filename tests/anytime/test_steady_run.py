@@ -47,7 +47,7 @@ def ran(tmp_path_factory):
         assert done.returncode == 0, done.stderr
         query = "SELECT levels->>'disk.variables.credit' AS credit, run FROM runs"
         found = json.loads(bench.run("sql", query, "--lab", lab, "--json").stdout)
-        runs = {row["credit"]: row["run"] for row in found}
+        runs = {row["credit"]: row["run"] for row in found["rows"]}
         told = {credit: course(bench, lab, run) for credit, run in runs.items()}
         if told["no"]["state"] != "not steady":
             break

@@ -31,7 +31,7 @@ def lab(path, rate=1000.0, *, levels=("ext4", "xfs"), blocks=5, machine="one", m
 
 
 def answer(capsys, *labs, gate=Gate.OFF):
-    status = across(*labs, as_json=True, gate=gate)
+    status = across(*labs, json_to="-", gate=gate)
     return status, json.loads(capsys.readouterr().out)
 
 
@@ -98,7 +98,7 @@ def test_what_only_one_has_is_left_out_and_named(tmp_path, capsys):
     assert f"xfs: only in {first}" in said
     assert f"btrfs: only in {second}" in said
     assert f"matters_share: 0.05 in {first}, 0.1 in {second}" in said
-    assert across(first, second, as_json=False, gate=Gate.OFF) == 0
+    assert across(first, second, json_to=None, gate=Gate.OFF) == 0
     assert "Not the same in both notebooks" in capsys.readouterr().out
 
 
@@ -115,9 +115,9 @@ def test_the_same_experiment_is_taken_from_a_notebook_of_several(tmp_path, capsy
 def test_nothing_in_common_and_one_notebook_twice_are_refused(tmp_path):
     first = lab(tmp_path / "a", levels=("ext4",))
     with pytest.raises(UsageError, match="found one experiment twice"):
-        across(first, f"{first}/", as_json=False, gate=Gate.OFF)
+        across(first, f"{first}/", json_to=None, gate=Gate.OFF)
     with pytest.raises(UsageError, match=r"found nothing in common \(.*btrfs: only in"):
-        across(first, lab(tmp_path / "b", levels=("btrfs",)), as_json=False, gate=Gate.OFF)
+        across(first, lab(tmp_path / "b", levels=("btrfs",)), json_to=None, gate=Gate.OFF)
 
 
 def test_what_is_required_and_not_measured_fails_the_gate(tmp_path, capsys):
@@ -142,7 +142,7 @@ def test_what_a_tainted_comparison_meets_is_tainted_too(tmp_path, capsys):
 
 def test_arms_that_stood_apart_are_not_called_drifting_and_trials_are_told_apart(tmp_path, capsys):
     first, second = lab(tmp_path / "a"), lab(tmp_path / "b")
-    across(first, second, as_json=False, gate=Gate.OFF)
+    across(first, second, json_to=None, gate=Gate.OFF)
     said = capsys.readouterr().out
     assert "not interleaved (S04)" in said
     assert "drifts" not in said

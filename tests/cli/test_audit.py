@@ -18,7 +18,7 @@ def test_runs_are_judged_anew_and_kept(tmp_path, capsys):
     lab = cli_notebook.lab(tmp_path / "lab", judged=False)
     folder = read.choose(lab, "a-mail")
     assert read.rulesets(folder) == ()
-    assert audit(lab, "a-mail", as_json=True, gate=Gate.ON) == 0
+    assert audit(lab, "a-mail", json_to="-", gate=Gate.ON) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["ruleset"] == judge.ruleset()
     kept = read.results(folder, judge.ruleset())
@@ -39,7 +39,7 @@ def test_the_evidence_of_a_run_is_read_once(tmp_path, monkeypatch):
 def test_raw_data_stays_as_it_was(tmp_path, capsys):
     lab = cli_notebook.lab(tmp_path / "lab", judged=False)
     raw = {path: path.read_bytes() for path in lab.glob("*/trials/**/*") if path.is_file()}
-    audit(lab, "a-mail", as_json=False, gate=Gate.OFF)
+    audit(lab, "a-mail", json_to=None, gate=Gate.OFF)
     assert {path: path.read_bytes() for path in lab.glob("*/trials/**/*") if path.is_file()} == raw
     first, *rest = capsys.readouterr().out.splitlines()
     assert first.startswith("spool create, operations per second: xfs is faster, 1.500 times the rate of ext4 (95 % interval")
@@ -50,7 +50,7 @@ def test_a_damaged_trial_is_named_and_the_rest_is_judged(tmp_path, capsys):
     lab = cli_notebook.lab(tmp_path / "lab")
     path = read.choose(lab, "a-mail") / "trials/0002/attempt-1/series.parquet"
     path.write_bytes(path.read_bytes()[:50])
-    assert audit(lab, "a-mail", as_json=False, gate=Gate.OFF) == 0
+    assert audit(lab, "a-mail", json_to=None, gate=Gate.OFF) == 0
     text = capsys.readouterr().out
     assert "DAMAGED trials/0002/attempt-1: found 50 bytes" in text
     assert "9 SOUND" in text
@@ -59,7 +59,7 @@ def test_a_damaged_trial_is_named_and_the_rest_is_judged(tmp_path, capsys):
 def test_while_a_run_writes_the_audit_waits_its_turn(tmp_path):
     lab = cli_notebook.lab(tmp_path / "lab")
     with Store.open(read.choose(lab, "a-mail")), pytest.raises(BusyError, match="process"):
-        audit(lab, "a-mail", as_json=False, gate=Gate.OFF)
+        audit(lab, "a-mail", json_to=None, gate=Gate.OFF)
 
 
 def test_verdicts_by_other_rules_are_named_with_the_rules_that_made_the_difference(tmp_path, capsys):
@@ -72,7 +72,7 @@ def test_verdicts_by_other_rules_are_named_with_the_rules_that_made_the_differen
     old = dataclasses.replace(verdict, state=VerdictState.INVALID, findings=(failed,))
     with Store.open(folder) as store:
         store.judge("0.0.9-0123456789ab", [old])
-    audit(lab, "a-mail", as_json=False, gate=Gate.OFF)
+    audit(lab, "a-mail", json_to=None, gate=Gate.OFF)
     said = capsys.readouterr().out
     assert f"Judged before by 0.0.9-0123456789ab, now by {judge.ruleset()}: 1 of 1 verdicts changed:" in said
     assert f"{first.id} {measure}: INVALID -> {verdict.state.value}" in said
@@ -80,5 +80,5 @@ def test_verdicts_by_other_rules_are_named_with_the_rules_that_made_the_differen
 
 def test_where_only_todays_rules_judged_nothing_is_said_of_others(tmp_path, capsys):
     lab = cli_notebook.lab(tmp_path / "lab")
-    audit(lab, "a-mail", as_json=False, gate=Gate.OFF)
+    audit(lab, "a-mail", json_to=None, gate=Gate.OFF)
     assert "Judged before" not in capsys.readouterr().out

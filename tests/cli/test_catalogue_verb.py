@@ -8,7 +8,7 @@ from assay.settings import profiles
 
 
 def test_every_entry_is_shown_with_its_help(capsys):
-    assert catalogue(as_json=False) == 0
+    assert catalogue(json_to=None) == 0
     text = capsys.readouterr().out
     for kind in plugs.CONSTANTS:
         assert f"\n{kind}\n" in f"\n{text}"
@@ -18,7 +18,7 @@ def test_every_entry_is_shown_with_its_help(capsys):
 
 
 def test_json_has_knobs_and_evidence(capsys):
-    catalogue(as_json=True)
+    catalogue(json_to="-")
     found = json.loads(capsys.readouterr().out)
     assert {knob["name"] for entry in found["targets"] for knob in entry["knobs"]} >= {"path", "filesystem"}
     assert "L9.flush" in next(entry for entry in found["observers"] if entry["name"] == "block")["gives"]

@@ -61,7 +61,7 @@ def test_the_verdict_leads_and_says_what_was_understood(bench):
     ],
 )
 def test_verdicts_of_published_claims(capsys, claim, verdict):
-    assert check([claim], as_json=False, gate=Gate.OFF) == 0
+    assert check([claim], json_to=None, gate=Gate.OFF) == 0
     lines = capsys.readouterr().out.splitlines()
     assert verdict in f"{lines[0]} {lines[1].strip()}"
     assert len(lines) <= MOST_LINES
@@ -124,7 +124,7 @@ SHOWN = re.findall(r'```\n\$ assay check "([^"\n]*)"\n(.*?)```', PAGE.read_text(
 
 @pytest.mark.parametrize(("claim", "output"), SHOWN, ids=[claim for claim, _ in SHOWN])
 def test_the_manual_shows_what_is_printed(capsys, claim, output):
-    assert check([claim], as_json=False, gate=Gate.OFF) == 0
+    assert check([claim], json_to=None, gate=Gate.OFF) == 0
     assert capsys.readouterr().out == output
 
 

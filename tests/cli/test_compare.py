@@ -5,7 +5,7 @@ import pytest
 
 import cli_notebook
 import mix_cases
-from assay.cli.compare import compare, plainly, shown, told, used
+from assay.cli.compare import as_plain, compare, group_as_plain, shown, used
 from assay.errors import UsageError
 from assay.laboratory.gate import Gate
 from assay.laboratory.results import current
@@ -21,11 +21,11 @@ def lab(tmp_path_factory):
 
 
 def test_the_answer_with_interval_and_conclusion(lab, capsys):
-    assert compare(lab, "a-mail", as_json=False, gate=Gate.ON) == 0
+    assert compare(lab, "a-mail", json_to=None, gate=Gate.ON) == 0
     text = capsys.readouterr().out
     assert "1.500  1.499 to 1.500  different and matters" in text
     assert text.count("met") == 2
-    compare(lab, "a-mail", as_json=True, gate=Gate.OFF)
+    compare(lab, "a-mail", json_to="-", gate=Gate.OFF)
     found = json.loads(capsys.readouterr().out)
     assert found["comparisons"][0]["conclusion"] == "different and matters"
     assert found["scaling"] == []
@@ -37,32 +37,32 @@ def test_how_it_scales_is_told_where_nothing_else_is_compared(lab):
     law = Scaling(kind=ScalingKind.LAW, measure="m", factor="clients", within={}, at=None, lowest=1, highest=8, statement=said)
     results = replace(current(notebook.choose(lab, "a-mail")), comparisons=(), scaling=(law,))
     assert said in shown(results)
-    assert told(results)["scaling"] == [{**to_plain(law), "kind": "law"}]
+    assert as_plain(results)["scaling"] == [{**to_plain(law), "kind": "law"}]
 
 
 def test_unjudged_runs_are_judged_in_memory_and_nothing_is_written(tmp_path, capsys):
     lab = cli_notebook.lab(tmp_path / "lab", judged=False)
     before = sorted(lab.rglob("*"))
-    assert compare(lab, "a-mail", as_json=False, gate=Gate.OFF) == 0
+    assert compare(lab, "a-mail", json_to=None, gate=Gate.OFF) == 0
     assert "different and matters" in capsys.readouterr().out
     assert sorted(lab.rglob("*")) == before
 
 
 def test_an_unmet_requirement_fails_the_gate(tmp_path, capsys):
     lab = cli_notebook.lab(tmp_path / "lab", difference=0.5)
-    assert compare(lab, "a-mail", as_json=False, gate=Gate.ON) == 4
-    assert compare(lab, "a-mail", as_json=False, gate=Gate.OFF) == 0
+    assert compare(lab, "a-mail", json_to=None, gate=Gate.ON) == 4
+    assert compare(lab, "a-mail", json_to=None, gate=Gate.OFF) == 0
     assert "not met" in capsys.readouterr().out
 
 
 def test_nothing_compared(lab):
     with pytest.raises(UsageError, match="found nothing compared in nothing-yet"):
-        compare(lab, "nothing", as_json=False, gate=Gate.OFF)
+        compare(lab, "nothing", json_to=None, gate=Gate.OFF)
 
 
 def test_how_the_arms_differ_is_said_also_where_they_differ_in_nothing(tmp_path, capsys):
     lab = cli_notebook.lab(tmp_path / "lab")
-    compare(lab, "a-mail", as_json=False, gate=Gate.OFF)
+    compare(lab, "a-mail", json_to=None, gate=Gate.OFF)
     said = capsys.readouterr().out
     assert "How the arms differ" in said
     assert "The arms differ in nothing besides the factor" in said
@@ -73,7 +73,7 @@ def test_what_an_operation_uses_is_told_in_words_and_in_numbers():
     text = used(found)
     assert text.startswith("What one operation uses")
     assert "What no more can be done of" in text
-    (told,) = json.loads(json.dumps([plainly(one) for one in found]))
+    (told,) = json.loads(json.dumps([group_as_plain(one) for one in found]))
     load = next(one for one in told["resources"] if one["resource"] == "load_cpu")
     assert load["operations"]["random_write"]["value"] == pytest.approx(90e-6, rel=0.01)
     assert load["background"] is None

@@ -29,14 +29,14 @@ def ledger(tmp_path, monkeypatch):
 
 
 def test_an_orphan_is_told_and_then_undone(ledger, capsys):
-    assert verb.doctor(as_json=False, fix=False) == 0
+    assert verb.doctor(json_to=None, fix=False) == 0
     assert ledger.exists()
     assert str(ledger) in capsys.readouterr().out
-    assert verb.doctor(as_json=True, fix=True) == 0
+    assert verb.doctor(json_to="-", fix=True) == 0
     told = json.loads(capsys.readouterr().out)
     assert [one["state"] for one in told["cleaned"]] == ["undone"]
     assert not ledger.exists()
-    assert verb.doctor(as_json=False, fix=True) == 0
+    assert verb.doctor(json_to=None, fix=True) == 0
     assert "Orphans: none." in capsys.readouterr().out
 
 
@@ -46,11 +46,11 @@ def test_what_cannot_be_undone_is_a_failure(ledger, capsys):
     HOST.run(["mount", "-t", "tmpfs", "none", str(ledger)])
     HOST.write(f"{ledger}/{marks.MARKER}", "m")
     try:
-        assert verb.doctor(as_json=False, fix=True) == 1
+        assert verb.doctor(json_to=None, fix=True) == 1
         assert "still mounted" in capsys.readouterr().out
     finally:
         HOST.run(["umount", str(ledger)])
-    assert verb.doctor(as_json=False, fix=True) == 0
+    assert verb.doctor(json_to=None, fix=True) == 0
 
 
 def test_abilities_are_what_this_machine_really_allows():
@@ -67,6 +67,6 @@ def test_a_bare_machine_is_told_what_it_lacks(tmp_path):
     assert "xfsprogs" in found["mkfs.xfs"].reason
     gaps = verb.gaps(bare)
     assert gaps, "observers say why they cannot look"
-    text = verb.told(verb.Health(host="bare", abilities=tuple(found.values()), gaps=gaps, orphans=(), cleaned=()))
+    text = verb.text(verb.Health(host="bare", abilities=tuple(found.values()), gaps=gaps, orphans=(), cleaned=()))
     assert "no  mkfs.xfs" in text
     assert "Evidence that will be missing:" in text

@@ -14,7 +14,7 @@ SECTIONS = ("what goes wrong", "how it is seen", "applies", "what else it could 
 @pytest.mark.parametrize("module", catalogue.names("rules"))
 def test_every_rule_is_explained(module, capsys):
     rule = catalogue.find("rules", module)
-    assert explain(rule.id.lower(), as_json=False) == 0
+    assert explain(rule.id.lower(), json_to=None) == 0
     text = capsys.readouterr().out
     assert text.startswith(f"{rule.id} {rule.name}\n")
     assert all(word in text for word in SECTIONS)
@@ -23,7 +23,7 @@ def test_every_rule_is_explained(module, capsys):
 
 
 def test_json_owns_its_stream(capsys):
-    explain("client-page-cache", as_json=True)
+    explain("client-page-cache", json_to="-")
     page = json.loads(capsys.readouterr().out)
     assert page["id"] == "T01"
     assert page["thresholds"]["hit_share"]["value"] == 0.01
@@ -31,4 +31,4 @@ def test_json_owns_its_stream(capsys):
 
 def test_unknown_rule_names_those_that_exist():
     with pytest.raises(UsageError, match="T01 client-page-cache"):
-        explain("X99", as_json=False)
+        explain("X99", json_to=None)

@@ -83,9 +83,9 @@ def test_heavy_libraries_are_not_imported_for_help():
 @pytest.mark.parametrize(
     ("place", "told"),
     [
-        ("/no/such/folder/page.html", "assay: found /no/such/folder/page.html: No such file or directory"),
-        ("/", "assay: found /: Is a directory"),
-        ("/dev/full", "assay: found No space left on device"),
+        ("/no/such/folder/page.html", "assay: /no/such/folder/page.html: No such file or directory"),
+        ("/", "assay: /: Is a directory"),
+        ("/dev/full", "assay: No space left on device"),
     ],
 )
 def test_what_the_system_refuses_is_told_in_words(place, told, capsys):

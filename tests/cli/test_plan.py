@@ -21,7 +21,7 @@ NO_LAB = Path("/no/such/lab")
 
 
 def test_the_plan_says_trials_schedule_and_effects(capsys: pytest.CaptureFixture[str]) -> None:
-    assert verb.plan(FOLDER / "filesystems.toml", NO_LAB, as_json=False) == 0
+    assert verb.plan(FOLDER / "filesystems.toml", NO_LAB, json_to=None) == 0
     shown = capsys.readouterr().out
     assert "15 = 3 target x 5 blocks" in shown
     assert "2 contrasts a measure (10 held together), paired arms; 10 % matters" in shown
@@ -30,7 +30,7 @@ def test_the_plan_says_trials_schedule_and_effects(capsys: pytest.CaptureFixture
 
 
 def test_json_is_the_same_with_the_schedule(capsys: pytest.CaptureFixture[str]) -> None:
-    verb.plan(FOLDER / "filesystems.toml", NO_LAB, as_json=True)
+    verb.plan(FOLDER / "filesystems.toml", NO_LAB, json_to="-")
     told = json.loads(capsys.readouterr().out)
     assert told["outlook"]["trials"] == len(told["plan"]["trials"]) == 15
     assert len(told["schedule"]) == 64
@@ -49,7 +49,7 @@ def test_mistakes_pass_through(tmp_path: Path) -> None:
     path = tmp_path / "x.toml"
     path.write_text("title = 1\n")
     with pytest.raises(InputErrors):
-        verb.plan(path, NO_LAB, as_json=False)
+        verb.plan(path, NO_LAB, json_to=None)
 
 
 def test_time_and_spread_come_from_the_notebook(tmp_path: Path) -> None:
@@ -95,7 +95,7 @@ def test_the_spread_is_pooled_over_cells_and_unknown_where_nothing_varies() -> N
 
 
 def test_a_design_is_told_with_what_it_cannot_tell_apart(capsys: pytest.CaptureFixture[str]) -> None:
-    verb.plan(FOLDER / "sensitivity.toml", NO_LAB, as_json=False)
+    verb.plan(FOLDER / "sensitivity.toml", NO_LAB, json_to=None)
     shown = capsys.readouterr().out
     assert "32 = 8 combinations x 4 blocks" in shown
     assert "design      fractional, resolution IV: 8 of 16 combinations of 4 factors in every block" in shown
@@ -103,7 +103,7 @@ def test_a_design_is_told_with_what_it_cannot_tell_apart(capsys: pytest.CaptureF
     assert "generator   D = ABC" in shown
     assert "aliases     AB = CD, AC = BD, AD = BC" in shown
     assert "estimates   7 effects a measure, held together by Holm; 10 % matters" in shown
-    verb.plan(FOLDER / "sensitivity.toml", NO_LAB, as_json=True)
+    verb.plan(FOLDER / "sensitivity.toml", NO_LAB, json_to="-")
     told = json.loads(capsys.readouterr().out)
     assert told["design"]["generators"] == ["D = ABC"]
     assert told["outlook"]["contrasts"] == 7
@@ -122,5 +122,5 @@ def test_the_limits_of_each_design_are_said(
 ) -> None:
     text = (FOLDER / "sensitivity.toml").read_text().replace('design = "fractional"  ', f'design = "{design}"\n{more}\n')
     (tmp_path / "x.toml").write_text(text)
-    verb.plan(tmp_path / "x.toml", NO_LAB, as_json=False)
+    verb.plan(tmp_path / "x.toml", NO_LAB, json_to=None)
     assert said in capsys.readouterr().out

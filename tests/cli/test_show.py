@@ -18,7 +18,7 @@ def lab(tmp_path_factory):
 
 
 def test_a_run_in_words(lab, capsys):
-    assert show(lab, "a-mail", "3/1", as_json=False) == 0
+    assert show(lab, "a-mail", "3/1", json_to=None) == 0
     text = capsys.readouterr().out
     assert text.startswith("run 0003/1: finished, ")
     assert "spool.create.ops_per_s  1,001/s" in text
@@ -29,19 +29,19 @@ def test_a_run_in_words(lab, capsys):
 def test_no_other_run_is_read_for_it(lab, capsys, monkeypatch):
     read = []
     monkeypatch.setattr(files, "check", lambda path, check=files.check: (read.append(path.parent.name), check(path)))
-    show(lab, "a-mail", "3/1", as_json=False)
+    show(lab, "a-mail", "3/1", json_to=None)
     assert set(read) == {"0003"}
 
 
 def test_an_interrupted_run_is_shown_with_its_error(lab, capsys):
-    show(lab, "a-mail", "0001/2", as_json=False)
+    show(lab, "a-mail", "0001/2", json_to=None)
     text = capsys.readouterr().out
     assert "interrupted" in text
     assert "error: the load failed" in text
 
 
 def test_json_owns_its_stream(lab, capsys):
-    show(lab, "a-mail", "0003/1", as_json=True)
+    show(lab, "a-mail", "0003/1", json_to="-")
     found = json.loads(capsys.readouterr().out)
     assert found["run"]["trial"]["id"] == 3
     assert found["verdicts"]["spool.create.ops_per_s"]["state"] == "SOUND"
@@ -52,12 +52,12 @@ def test_json_owns_its_stream(lab, capsys):
 @pytest.mark.parametrize(("run", "words"), [("0099/1", "expected one of: 0001/1"), ("seven", "expected trial and attempt")])
 def test_a_run_that_is_not_there(lab, run, words):
     with pytest.raises(UsageError, match=words):
-        show(lab, "a-mail", run, as_json=False)
+        show(lab, "a-mail", run, json_to=None)
 
 
 def test_no_run_is_none_to_choose_from(lab):
     with pytest.raises(UsageError, match="expected one that was kept: there is none yet"):
-        show(lab, "nothing-yet", "1/1", as_json=False)
+        show(lab, "nothing-yet", "1/1", json_to=None)
 
 
 def test_a_damaged_run_says_what_is_wrong_with_it(tmp_path):
@@ -65,7 +65,7 @@ def test_a_damaged_run_says_what_is_wrong_with_it(tmp_path):
     (kept,) = lab.glob("a-mail*/trials/0003/attempt-1/run.json")
     kept.write_bytes(kept.read_bytes()[:-1])
     with pytest.raises(DamagedError, match=r"run 0003/1 cannot be shown: found .* bytes in .*run.json.*--resume"):
-        show(lab, "a-mail", "3/1", as_json=False)
+        show(lab, "a-mail", "3/1", json_to=None)
 
 
 def test_how_a_figure_was_made_is_said(tmp_path, capsys):
@@ -76,8 +76,8 @@ def test_how_a_figure_was_made_is_said(tmp_path, capsys):
     with Store.create(tmp_path, claimed, made.plan(claimed), made.TEXT) as kept:
         drained = replace(made.phase(), drain_ns=10**9)
         kept.add(made.run(kept.plan.trials[0], phases=(drained,)), made.observations())
-    show(tmp_path, None, "1/1", as_json=False)
+    show(tmp_path, None, "1/1", json_to=None)
     line = f"{made.RATE}: the drain of 1 s is charged; without that 1,000/s"
     assert f"how it was counted:\n    {line}\n" in capsys.readouterr().out
-    show(tmp_path, None, "1/1", as_json=True)
+    show(tmp_path, None, "1/1", json_to="-")
     assert json.loads(capsys.readouterr().out)["treatments"] == {made.RATE: line.removeprefix(f"{made.RATE}: ")}

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 import cli_notebook
-from assay.cli.beside import beside
-from assay.cli.size import measured
+from assay.cli.size import beside, measured
 from assay.units import Refusal, Unit
 from assay_process import Bench
 

@@ -9,16 +9,16 @@ from hypothesis import strategies as st
 from assay import catalogue
 from assay.errors import InputErrors, UsageError
 from assay.experiment import single
-from assay.machine.found import DEVICE, DIRECTORY, FILE, NOTHING, Found
-from assay.machine.own_file import Whose
+from assay.machine.own_file import Ownership
+from assay.machine.path_state import DEVICE, DIRECTORY, FILE, NOTHING, PathState
 from assay.records import Claim, Durability, Tier
 
 MIB = 1 << 20
-FREE = Found(path="/d/F", kind=NOTHING)
-OTHERS = Found(path="/d/F", kind=FILE, size=8 * MIB)
-OURS = replace(OTHERS, whose=Whose.KEPT, whole=True)
-FOLDER = Found(path="/d", kind=DIRECTORY)
-DISK = Found(path="/dev/sda", kind=DEVICE)
+FREE = PathState(path="/d/F", kind=NOTHING)
+OTHERS = PathState(path="/d/F", kind=FILE, size=8 * MIB)
+OURS = replace(OTHERS, ownership=Ownership.KEPT, whole=True)
+FOLDER = PathState(path="/d", kind=DIRECTORY)
+DISK = PathState(path="/dev/sda", kind=DEVICE)
 READS = ("read", "random_read", "reread", "backward_read", "stride_read")
 WRITES = ("write", "rewrite", "random_write", "record_rewrite")
 
@@ -147,7 +147,7 @@ def test_a_directory_is_used_through_one_of_its_own():
         (FREE, ["operation=read", "file=/x"], "unknown key 'file'"),
         (FREE, ["operation=read", "operations=write"], "'operation' with 'operations'"),
         (replace(FREE, parent=False), ["operation=read"], "no directory for /d/F"),
-        (replace(OTHERS, whose=Whose.IN_USE), ["operation=read"], "on which another lab is at work"),
+        (replace(OTHERS, ownership=Ownership.IN_USE), ["operation=read"], "on which another lab is at work"),
         (replace(FREE, kind="fifo"), ["operation=read"], "a fifo at /d/F"),
     ],
 )

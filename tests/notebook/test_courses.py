@@ -44,12 +44,12 @@ def test_they_are_a_table(kept):
 
 def test_they_are_shown_each_sentence_once(kept, capsys):
     folder, judged = kept
-    show(folder.parent, None, judged.id, as_json=False)
+    show(folder.parent, None, judged.id, json_to=None)
     text = capsys.readouterr().out
     assert "\n\nover time:\n    " in text
     assert f"    {made.RATE}: not steady: falls by " in text
     assert f"    {LATENCY}: not steady: rises by " in text
-    show(folder.parent, None, judged.id, as_json=True)
+    show(folder.parent, None, judged.id, json_to="-")
     assert json.loads(capsys.readouterr().out)["courses"][made.RATE]["state"] == "not steady"
 
 
@@ -63,7 +63,7 @@ def test_where_an_older_version_judged_they_are_made_of_the_evidence(kept, capsy
     try:
         (old,) = read.results(folder, judge.ruleset()).runs
         assert (old.courses, old.verdicts) == ({}, judged.verdicts)
-        show(folder.parent, None, judged.id, as_json=False)
+        show(folder.parent, None, judged.id, json_to=None)
         assert "not steady: falls by " in capsys.readouterr().out
     finally:
         path.write_bytes(whole)

@@ -213,8 +213,12 @@ def test_the_verb_judges_by_todays_rules_and_names_what_is_damaged(tmp_path, cap
     lab = cli_notebook.lab(tmp_path / "lab", judged=False)
     broken = next(folder for folder in read.folders(lab) if list(folder.glob("trials/*")))
     (broken / "trials/0003/attempt-1/series.parquet").write_bytes(b"cut")
-    assert verb(lab, broken.name, "csv", tmp_path / "out", ("verdicts", "cells"), as_json=True) == 0
+    assert verb(lab, broken.name, "csv", tmp_path / "out", ("verdicts", "cells"), json_to="-") == 0
     told = capsys.readouterr()
-    assert json.loads(told.out) == {"folder": str(tmp_path / "out"), "rows": {"verdicts": 10, "cells": 2}}
+    assert json.loads(told.out) == {
+        "schema": "assay.export/1",
+        "folder": str(tmp_path / "out"),
+        "rows": {"verdicts": 10, "cells": 2},
+    }
     assert "trials/0003/attempt-1" in told.err
     assert not (broken / "derived").exists()

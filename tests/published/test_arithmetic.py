@@ -9,7 +9,7 @@ from assay.published import arithmetic, implied, reading
 from assay.published.finding import RULES, Case
 from assay.records import Severity, State
 
-THRESHOLDS = {rule: limits.thresholds(rule) for rule in RULES}
+THRESHOLDS = {rule.id: limits.thresholds(rule.id) for rule in RULES}
 
 
 def checked(text):

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from assay.errors import UsageError
 from assay.records import Factor, Observations
-from assay.report import forest, markdown, page, picture
-from assay.report.charts import cells, dots, latency, roles, theme
+from assay.report import markdown, page, picture
+from assay.report.charts import cells, dots, forest, latency, roles, theme
 from assay.report.charts.figure import end_labels
 from assay.report.inputs import Pictures
 from effect_cases import FULL, answered, planted

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from assay.records import EngineCost, Observations
-from assay.report import costs, page
+from assay.report import page, steady
 from assay.report.inputs import Pictures
 from report import fixture
 
@@ -24,7 +24,7 @@ def spending(results, spent):
 
 def table(spent):
     results = spending(fixture.one_run(), spent)
-    return costs.costs([(judged, Observations()) for judged in results.runs])
+    return steady.costs([(judged, Observations()) for judged in results.runs])
 
 
 def test_a_row_for_each_measured_phase_and_columns_of_what_is_known():

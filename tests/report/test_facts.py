@@ -3,7 +3,7 @@
 import dataclasses
 
 from assay.answer.headlines import subject
-from assay.records import Finding, Results, Severity, State
+from assay.records import Finding, Meaning, Results, Severity, State
 from assay.report.facts import arms
 from report import fixture
 
@@ -18,6 +18,7 @@ def judged(evidence: tuple[str, ...]) -> Results:
             subject=verdict.subject,
             phase=None,
             rule="C01",
+            meaning=Meaning.DIFFERENCES,
             name="fingerprint",
             state=State.PASS,
             severity=Severity.NOTES,

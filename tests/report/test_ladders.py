@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from assay.records import Direction
-from assay.report import ladders
+from assay.report import ladder
 from report import fixture
 
 
@@ -14,15 +14,15 @@ def observed(count):
 
 
 def test_one_run_stands_in_one_grid_and_several_by_phase():
-    (only,) = ladders.ladders(observed(1)).groups
+    (only,) = ladder.ladders(observed(1)).groups
     assert (only.phase, len(only.sketches) > 1) == ("", True)
-    several = ladders.ladders(observed(3)).groups
+    several = ladder.ladders(observed(3)).groups
     assert all(group.phase and len(group.sketches) == 3 for group in several)
 
 
 def test_metadata_that_hardly_reached_storage_is_folded():
     runs = [(judged, replace(seen, readings=())) for judged, seen in observed(2)]
-    found = ladders.ladders(runs)
+    found = ladder.ladders(runs)
     metadata = [
         phase.name for phase in runs[0][0].run.phases if phase.measured and Direction.METADATA in phase.directions.values()
     ]
@@ -32,4 +32,4 @@ def test_metadata_that_hardly_reached_storage_is_folded():
 
 
 def test_nothing_observed_is_no_section():
-    assert ladders.ladders([]) is None
+    assert ladder.ladders([]) is None

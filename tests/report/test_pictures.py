@@ -17,7 +17,7 @@ from assay.answer.wording import bottlenecks as words
 from assay.errors import UsageError
 from assay.measures import timelines
 from assay.records import Direction, Limit, Observations, Rung, Series, Span, State
-from assay.report import page, picture, schedule, selection
+from assay.report import page, picture, selection
 from assay.report.charts import blocks, forest, ladder, spread, theme
 from report import fixture
 
@@ -84,7 +84,7 @@ def test_an_unknown_name_lists_all_and_says_what_to_type(results, figures, tmp_p
 
 
 def test_every_run_is_a_bar_in_its_block_and_what_does_not_count_is_hollow_with_its_reason(results):
-    bars = schedule.bars_of(results)
+    bars = blocks.bars_of(results)
     assert sorted(bar.judged.id for bar in bars) == sorted(judged.id for judged in results.runs)
     assert all(bar.row == bar.judged.run.trial.block for bar in bars)
     assert {bar.judged.id for bar in bars if bar.is_hollow} == {"0009/1", "0023/1"}
@@ -102,7 +102,7 @@ def test_bars_of_a_block_do_not_overlap_and_a_night_between_two_runs_is_cut(resu
     moved = replace(late.run, started_utc="2026-11-22T10:05:00Z", ended_utc="2026-11-22T10:05:40Z")
     runs = tuple(replace(one, run=moved) if one is late else one for one in results.runs)
     for made in (results, replace(results, runs=runs)):
-        bars = schedule.bars_of(made)
+        bars = blocks.bars_of(made)
         for row in {bar.row for bar in bars}:
             here = [bar for bar in bars if bar.row == row]
             assert all(before.end <= after.start + 1e-9 for before, after in itertools.pairwise(here))
@@ -110,7 +110,7 @@ def test_bars_of_a_block_do_not_overlap_and_a_night_between_two_runs_is_cut(resu
 
 
 def test_blocks_of_one_run_stand_in_one_row_and_no_run_has_no_picture():
-    assert {bar.row for bar in schedule.bars_of(fixture.one_run())} == {0}
+    assert {bar.row for bar in blocks.bars_of(fixture.one_run())} == {0}
     assert blocks.figure(fixture.empty()) is None
 
 
@@ -236,7 +236,7 @@ def test_all_layers_stand_on_one_axis_from_the_application_down(results):
     assert found["throughput"] == ["application read", "vda read"]
     assert found["page cache"] == ["files cached", "dirty", "writeback"]
     assert found["network"] == ["eth0 received"]
-    assert list(layers(results, "spool.main")) == ["operations per second", "page cache", "devices", "processors"]
+    assert list(layers(results, "spool.main")) == ["operations per second", "page cache", "devices", "CPUs"]
 
 
 def test_a_device_that_hardly_moved_is_shown_in_the_direction_of_the_load_and_not_in_the_other(results):
@@ -321,7 +321,7 @@ def test_drawings_escape_what_users_wrote(results):
     bad = "<script>alert(1)</script>"
     compared = replace(results, comparisons=tuple(replace(one, baseline=bad, statement=bad) for one in results.comparisons))
     made = fixture.hostile(bad)
-    steps = page.ladders.ladders([(made.runs[0], fixture.loader(made)("0001/1"))])
+    steps = page.ladder.ladders([(made.runs[0], fixture.loader(made)("0001/1"))])
     for figure in (forest.figure(compared), ladder.figure(steps)):
         ET.fromstring(figure.drawn.element.replace("<svg ", f'<svg xmlns="{SVG[1:-1]}" ', 1))
         assert "&lt;script" in figure.drawn.element

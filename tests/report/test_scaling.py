@@ -17,8 +17,7 @@ from assay.analysis.scaling.picture import pictured
 from assay.records import Ceiling, Factor, Requirement, RequirementKind, Results
 from assay.report import picture
 from assay.report.charts import theme
-from assay.report.charts.scaling import figures, limit
-from assay.report.charts.scaling_layers import roof
+from assay.report.charts.scaling import figures, limit, roof
 from assay.report.inputs import Pictures
 from closed_system import DEVICE, KNEE, LATENCY, NUMBERS, RATE, system, throughput
 

@@ -7,7 +7,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from assay.errors import MissingError, UsageError
-from assay.report import size_distribution
+from assay.report import drawn as page
 from assay.report.charts import matrix as drawn
 from assay.report.charts.figure import Table
 from assay.report.charts.matrix import Matrix, Share
@@ -37,7 +37,7 @@ def matrix(**more):
     return Matrix(**given)
 
 
-PAGE = size_distribution.Page(
+PAGE = page.MatrixPage(
     total="In all 2 files.",
     tables=(("By age", Table(head=("age", "files"), rows=(("<1 day", "2"),))),),
     remarks=("Could not be read: <x>",),
@@ -76,7 +76,7 @@ def test_no_files_at_all_can_be_drawn():
 
 def test_the_page_escapes_and_loads_nothing(tmp_path):
     path = tmp_path / "p.html"
-    size_distribution.write(matrix(title="<script>alert(1)</script>"), PAGE, path)
+    page.write(page.of_matrix(matrix(title="<script>alert(1)</script>"), PAGE), path)
     text = path.read_text()
     assert "<script" not in text
     assert "Could not be read: &lt;x&gt;" in text
@@ -93,13 +93,13 @@ def test_a_picture_alone(tmp_path, ending, start):
     if ending == "png":
         pytest.importorskip("vl_convert")
     path = tmp_path / f"p.{ending}"
-    size_distribution.write(matrix(), PAGE, path)
+    page.write(page.of_matrix(matrix(), PAGE), path)
     assert path.read_bytes().startswith(start)
 
 
 def test_other_endings_are_refused(tmp_path):
     with pytest.raises(UsageError, match=r"expected one of: \.html, \.svg, \.png"):
-        size_distribution.check(tmp_path / "p.gif")
+        page.check(tmp_path / "p.gif")
 
 
 def test_only_png_needs_the_library(tmp_path, monkeypatch):
@@ -107,6 +107,6 @@ def test_only_png_needs_the_library(tmp_path, monkeypatch):
         raise ImportError(name)
 
     monkeypatch.setattr(importlib, "import_module", missing)
-    size_distribution.check(tmp_path / "p.svg")
+    page.check(tmp_path / "p.svg")
     with pytest.raises(MissingError, match=r"assay-lab\[picture\]"):
-        size_distribution.check(tmp_path / "p.png")
+        page.check(tmp_path / "p.png")

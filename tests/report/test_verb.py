@@ -6,8 +6,8 @@ import pytest
 
 from assay.analysis.curves import Curve
 from assay.cli import report as verb
-from assay.errors import UsageError
 from assay.records import Direction, OperationTotal
+from assay_process import Bench
 from report import fixture
 
 
@@ -47,5 +47,6 @@ def test_bulk_operations_have_no_objects(run):
 
 
 def test_an_unknown_format_is_refused_with_those_that_are_there(tmp_path):
-    with pytest.raises(UsageError, match="html, md"):
-        verb.report(tmp_path, None, None, "pdf")
+    done = Bench(tmp_path).run("report", "--format", "pdf")
+    assert done.returncode == 2
+    assert "'html', 'md'" in done.stderr

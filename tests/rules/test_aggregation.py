@@ -24,7 +24,7 @@ def case(*, rate, amount=None, seconds=None, starts=(0.0,), ends=(1.0,), figure=
 def test_programs_that_ran_together_add_up():
     finding = RULE.check(case(rate=400e6, amount=400e6, seconds=1.0, starts=(0.0,) * 4, ends=(1.0, 1.01, 1.0, 1.02)))
     assert finding.state is State.PASS
-    assert finding.statement == "400 MB/s is told; 400 MB in 1 s are 400 MB/s."
+    assert finding.statement == "Reported 400 MB/s; 400 MB in 1 s are 400 MB/s."
 
 
 def test_programs_one_after_the_other_do_not():
@@ -67,11 +67,11 @@ def test_rates_alone_cannot_be_added_up():
     assert RULE.applies(several) is None
     finding = RULE.check(several)
     assert finding.state is State.UNVERIFIED
-    assert "print their bytes" in finding.statement
+    assert "print bytes or operations" in finding.statement
 
 
 def test_it_is_about_rates_that_external_programs_tell():
-    assert "tells its rate alone" in RULE.applies(case(rate=1e6, figure="ops_per_s"))
+    assert "reports a rate alone" in RULE.applies(case(rate=1e6, figure="ops_per_s"))
     assert "E05" in RULE.applies(case(rate=1e6, amount=10, seconds=1.0))
     assert RULE.applies(case_of(Made(figure="latency_p99_ns"), "S01")) == "no rate"
     assert "load engine" in RULE.applies(case_of(Made(starts=(0.0, 0.0)), "S01"))

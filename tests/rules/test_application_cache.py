@@ -60,4 +60,4 @@ def test_it_is_asked_of_reads_that_are_repeated_and_not_of_the_repetition():
     assert RULE.applies(served("T10", claim=DEVICE, operation="write")) == "neither a read nor a search"
     one = case(2.0)
     one = replace(one, measure=replace(one.measure, workload="same"))
-    assert RULE.applies(one) == "it is itself the repetition with one key"
+    assert RULE.applies(one) == "the repetition with one key itself"

@@ -39,7 +39,7 @@ def test_much_of_others_switches_to_the_account_of_the_processes():
 def test_without_another_account_it_is_not_known():
     found = judged(READS, before_bytes=40 * MIB, storage_bytes=None)
     assert found.state is State.UNVERIFIED
-    assert "Nothing else counts" in found.statement
+    assert "no account of its own" in found.statement
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ def wandering(correlation, spread=0.05, seed=1):
 def test_independent_runs_pass():
     finding = RULE.check(case("S07", wandering(0.0), blocks=20))
     assert finding.state is State.PASS
-    assert "by chance" in finding.statement
+    assert "within chance" in finding.statement
 
 
 def test_an_arm_that_wanders_qualifies_with_the_interval_that_it_bears():

@@ -35,7 +35,7 @@ def test_a_steady_rate_on_credit_is_a_burst():
 def test_the_credit_of_a_rate_of_bytes_is_told_in_bytes():
     found = RULE.check(case(levels((200, 6), (50, 8), noise=0.0), figure="bytes_per_s"))
     assert (found.state, found.severity, found.relabel) == (State.FAIL, Severity.NOTES, None)
-    assert "after 4.92 MB, 3.69 MB more than" in found.statement
+    assert "credit of 3.69 MB used up after 4.92 MB" in found.statement
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_noise_is_no_credit():
 def test_what_is_not_judged():
     amounts = levels((200, 6), (50, 8))
     assert RULE.applies(case(amounts)) is None
-    assert "is what is claimed" in (RULE.applies(case(amounts, regime=Regime.BURST)) or "")
+    assert "is claimed" in (RULE.applies(case(amounts, regime=Regime.BURST)) or "")
     assert "no rate" in (RULE.applies(case(amounts, figure="latency_p99_ns")) or "")
     one = case(amounts)
     load = LoadTotal(late=0, unstarted=0, backlog_max_ns=0)

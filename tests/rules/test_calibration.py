@@ -36,14 +36,14 @@ def measured(found):
 
 
 def test_comparisons_without_a_model_are_none_of_its_business():
-    assert "no run is that of a model" in RULE.applies(saying())
+    assert "no run of a model" in RULE.applies(saying())
     assert RULE.applies(saying(fitted=lambda t: "a")) is None
 
 
 def test_a_model_tested_on_its_own_data_is_a_fit():
     finding = RULE.check(saying(fitted=lambda t: "hour-1, hour-2", data=lambda t: f"hour-{t.block}"))
     assert (finding.state, finding.severity) == (State.FAIL, Severity.INVALIDATES)
-    assert "2 of 6 tests (hour-1, hour-2)" in finding.statement
+    assert "2 of 6 tests use data that the model was fitted on (hour-1, hour-2)" in finding.statement
     assert finding.relabel == "a fit, not a prediction"
     assert finding.observed == {"tests": 6, "tests_on_fitted_data": 2}
 

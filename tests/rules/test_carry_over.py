@@ -66,10 +66,10 @@ def test_a_quiet_cold_start_passes():
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        ({"dirty": 5 * MIB}, "dirty or being written"),
-        ({"writeback": 5 * MIB}, "dirty or being written"),
+        ({"dirty": 5 * MIB}, "dirty or in write-back"),
+        ({"writeback": 5 * MIB}, "dirty or in write-back"),
         ({"before": 2 * MIB}, "by something else"),
-        ({"share": 1.0, "proved": CacheState.WARM}, "100 % of the data files was in memory, though cold"),
+        ({"share": 1.0, "proved": CacheState.WARM}, "100 % of the data files in memory (cold caches claimed)"),
         ({"share": 0.4, "proved": None}, "40 % of the data files"),
     ],
 )
@@ -141,7 +141,7 @@ def test_phases_that_are_not_measured_are_not_judged():
 def test_what_touches_no_storage_is_not_judged():
     case = case_of(Made(), "W07")
     idle = replace(case, phase=replace(case.phase, directions={}))
-    assert RULE.applies(idle) == "a phase that touches no storage"
+    assert RULE.applies(idle) == "no storage in this phase"
     external = replace(idle, phase=replace(idle.phase, values={"command.elapsed_ns": 1.0}))
     assert RULE.applies(external) is None, "what a command moves is not known"
 

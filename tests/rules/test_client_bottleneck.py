@@ -40,7 +40,7 @@ def case(made=DEVICE, *, cpu_s=0.0, busiest_s=None, ready_s=None, host=None, som
 
 def test_a_thread_that_waits_for_its_target_passes():
     found = RULE.check(case(cpu_s=3.0, busiest_s=3.0, ready_s=0.5))
-    assert (found.state, found.statement) == (State.PASS, "The load's busiest thread used 30 % of a processor.")
+    assert (found.state, found.statement) == (State.PASS, "The load's busiest thread used 30 % of a CPU (limit 90 %).")
 
 
 @pytest.mark.parametrize(("seconds", "state"), [(8.9, State.PASS), (9.0, State.FAIL)])
@@ -68,7 +68,7 @@ def test_two_workers_share_the_time_and_one_of_them_may_be_busy():
 def test_time_that_others_took_is_taken_off():
     found = RULE.check(case(cpu_s=6.0, ready_s=3.5))
     assert found.state is State.FAIL
-    assert "used 92.3 % of the processor time that others left it" in found.statement
+    assert "used 92.3 % of the CPU time available to it" in found.statement
     assert RULE.check(case(cpu_s=6.0, ready_s=3.2)).state is State.PASS
 
 

@@ -119,7 +119,7 @@ def test_direct_reads_are_not_called_reads_of_the_page_cache():
     finding = RULE.check(case_of(Made(claim=DEVICE, knobs={"direct": True}, seen=Seen(storage_bytes=0)), "T01"))
     assert finding.state is State.FAIL
     assert "page-cache" not in finding.relabel
-    assert finding.statement.startswith("Direct reads pass the client's page cache by, yet of 268 MB asked")
+    assert finding.statement.startswith("Direct reads bypass the client's page cache, yet storage read")
 
 
 @pytest.mark.parametrize(("resident", "state"), [(0.0, State.PASS), (0.6, State.FAIL)])

@@ -30,7 +30,7 @@ def test_more_below_than_asked_is_other_peoples_traffic():
 def test_less_at_the_device_than_storage_was_made_to_read():
     finding = judged(but(READ, lower_bytes=100 * MIB))
     assert (finding.state, finding.severity) == (State.FAIL, Severity.INVALIDATES)
-    assert finding.statement == "The process made storage read 268 MB, but vda delivered 105 MB."
+    assert finding.statement == "The process read 268 MB from storage, but vda delivered 105 MB."
 
 
 def test_requests_that_were_tried_again_count_once():
@@ -71,7 +71,7 @@ def test_calls_of_io_uring_and_mappings_are_not_counted(path, state):
 
 
 def test_untimed_operations():
-    assert "were timed" in judged(but(READ, timed=200)).statement
+    assert " timed." in judged(but(READ, timed=200)).statement
 
 
 TOLD = but(READ, values={"read.bytes": 256.0 * MIB}, call_bytes=256 * MIB)
@@ -84,7 +84,7 @@ def test_one_record_that_is_not_what_was_written_there_is_enough():
     phase = replace(case.phase, clients=(replace(client, errors=(wrong,)),))
     finding = RULE.check(replace(case, phase=phase))
     assert (finding.state, finding.severity) == (State.FAIL, Severity.INVALIDATES)
-    assert "1 of the records that were read are not what was written there" in finding.statement
+    assert "Records with wrong data: 1." in finding.statement
     assert finding.relabel == "what was read is not what was written"
     other = replace(phase, clients=(replace(client, errors=(replace(wrong, operation="reread"),)),))
     assert RULE.check(replace(case, phase=other)).state is State.PASS
@@ -94,7 +94,7 @@ def test_a_command_that_says_more_than_its_calls_and_its_storage_moved():
     finding = judged(but(TOLD, call_bytes=128 * MIB, storage_bytes=64 * MIB))
     assert (finding.state, finding.severity) == (State.FAIL, Severity.INVALIDATES)
     assert finding.statement == (
-        "The command says it moved 268 MB, its system calls and its storage moved no more than 134 MB."
+        "The command reports 268 MB, its system calls and storage moved 134 MB at most."
         " The ratio 2 is that of both directions added up, or sectors of 512 bytes taken for KiB."
     )
 

@@ -54,7 +54,7 @@ def test_what_a_stall_left_out_is_counted():
     found = RULE.check(case(count=1000, seconds=1.0, latencies_ns=latencies))
     assert found.observed["interval_ns"] == MS
     assert found.observed["missing_share"] == pytest.approx(0.499)
-    assert "one was begun every 1 ms; 49.9 % more would have waited" in found.statement
+    assert "One operation every 1 ms in each place; 49.9 % more would have waited" in found.statement
 
 
 def test_workers_that_each_take_as_long_as_their_interval_left_nothing_out():

@@ -27,7 +27,7 @@ def case(before=None, after=None, *, claim=DEVICE, figure="bytes_per_s", interfa
 
 def test_errors_of_the_past_are_none_of_this_trial():
     found = RULE.check(case())
-    assert (found.state, found.statement) == (State.PASS, "No counter of errors rose, of 1 on the way to the disk.")
+    assert (found.state, found.statement) == (State.PASS, "No I/O error (error counters on the path to the disk: 1).")
 
 
 @pytest.mark.parametrize(
@@ -43,15 +43,15 @@ def test_errors_of_the_past_are_none_of_this_trial():
 def test_an_error_invalidates_what_rests_on_the_path(claim, severity):
     found = RULE.check(case(after={"health.errors.0.ext4": "5"}, claim=claim))
     assert (found.state, found.severity, found.bound) == (State.FAIL, severity, None)
-    assert found.statement == "Errors were counted during the trial: 3 on sda1 (ext4)."
+    assert found.statement == "I/O errors during the trial: 3 on sda1 (ext4)."
     assert (found.relabel is None) == (severity is Severity.NOTES)
 
 
 @pytest.mark.parametrize(
     ("facts", "words"),
     [
-        ({"health.device.0.degraded": "1"}, "the array sda1 lacks 1 of its members"),
-        ({"health.device.0.sync_action": "check"}, "the array sda1 was at work on itself (check)"),
+        ({"health.device.0.degraded": "1"}, "array sda1 lacks 1 of its members"),
+        ({"health.device.0.sync_action": "check"}, "array sda1 was rebuilding or checking (check)"),
     ],
 )
 @pytest.mark.parametrize("when", ["before", "after"])
@@ -60,7 +60,7 @@ def test_an_array_that_is_not_whole_bounds_the_figure(facts, words, when):
     one = case(facts, resting) if when == "before" else case(resting, facts)
     found = RULE.check(one)
     assert (found.state, found.severity, found.bound.low) == (State.FAIL, Severity.QUALIFIES, one.value)
-    assert found.statement == f"The way to the disk was not whole: {words}."
+    assert found.statement == f"Path to the disk degraded: {words}."
     assert RULE.check(case(resting)).state is State.PASS
 
 
@@ -76,7 +76,7 @@ LINK = {"health.device.0.current_link_speed": "8.0 GT/s PCIe", "health.device.0.
 def test_a_slow_link_is_this_machines_slot():
     found = RULE.check(case(LINK))
     assert (found.state, found.severity) == (State.FAIL, Severity.NOTES)
-    assert "the link of sda1 has the speed 8.0 GT/s PCIe of 16.0 GT/s PCIe" in found.statement
+    assert "link of sda1 at speed 8.0 GT/s PCIe of 16.0 GT/s PCIe" in found.statement
     assert RULE.check(case({**LINK, "health.device.0.current_link_speed": "16.0 GT/s PCIe"})).state is State.PASS
     assert RULE.check(case({**LINK, "health.device.0.max_link_speed": "Unknown"})).state is State.PASS
 
@@ -93,4 +93,4 @@ def test_where_nothing_counts_errors_nothing_is_known():
     one = case()
     bare = replace(one, observations=Observations())
     found = RULE.check(bare)
-    assert (found.state, "the kernel's log" in found.statement) == (State.UNVERIFIED, True)
+    assert (found.state, "kernel log" in found.statement) == (State.UNVERIFIED, True)

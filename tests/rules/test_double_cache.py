@@ -60,7 +60,7 @@ def test_unknown_bytes_are_unverified():
 
 
 def test_does_not_apply_to_a_single_device():
-    assert "nothing is stacked" in RULE.applies(case_of(Made(), "T03"))
+    assert "no device below the file system's device" in RULE.applies(case_of(Made(), "T03"))
     assert RULE.applies(case_of(Made(operation="stat", devices=LOOP), "T03")) == "neither a read nor a write of data"
 
 

@@ -65,8 +65,8 @@ MEDIA = Claim(durability=Durability.STABLE_MEDIA)
 def test_one_failed_flush_is_enough_where_the_claim_rests_on_it(claim):
     found = RULE.check(case(operation="write", claim=claim, failed_flushes=1))
     assert (found.state, found.severity) == (State.FAIL, Severity.INVALIDATES)
-    assert found.statement == "1 flush failed: what was written before may never arrive."
-    assert found.relabel == "writes whose flush failed"
+    assert found.statement == "1 flush failed: earlier writes may never arrive."
+    assert found.relabel == "writes with a failed flush"
 
 
 def test_a_failed_flush_is_nothing_to_a_read_nor_without_the_claim():
@@ -80,7 +80,7 @@ def test_the_flushes_themselves_are_judged_by_their_share():
 
 
 def test_where_failures_are_the_figure_it_is_not_asked():
-    assert RULE.applies(case(figure="errors")) == "the failures are the figure itself"
+    assert RULE.applies(case(figure="errors")) == "failures are the figure itself"
     assert RULE.applies(case()) is None
 
 

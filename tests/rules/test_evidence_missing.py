@@ -40,5 +40,5 @@ def test_a_figure_of_busy_time_that_cannot_be_says_why():
     assert RULE.check(case).state is State.PASS
     finding = RULE.check(replace(case, value=None))
     assert finding.state is State.UNVERIFIED
-    assert "latencies are no busy time" in finding.statement
-    assert "nothing was completed" in RULE.check(replace(case_of(Made(count=0), "E01"), value=None)).statement
+    assert "no busy time with several requests in flight" in finding.statement
+    assert "no operation completed" in RULE.check(replace(case_of(Made(count=0), "E01"), value=None)).statement

@@ -52,8 +52,8 @@ def test_of_several_the_growing_one_is_named():
 
 def test_it_speaks_of_counts_and_rates_only():
     assert RULE.applies(case(GROWING)) is None
-    assert "counted" in RULE.applies(case(GROWING, path="spool.record_size"))
-    assert "no rate" in RULE.applies(case(GROWING, measure="spool.create.latency_p99_ns"))
+    assert "no factor counts" in RULE.applies(case(GROWING, path="spool.record_size"))
+    assert "no common rate" in RULE.applies(case(GROWING, measure="spool.create.latency_p99_ns"))
 
 
 def test_without_figures_it_is_unverified():

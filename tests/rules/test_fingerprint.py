@@ -48,7 +48,7 @@ def test_equal_facts_noise_and_identity_are_not_shown():
 def test_the_targets_own_mount_follows_from_the_target_but_not_from_the_clients():
     left, right = [arm(fact("mount.target.fstype", "ext4"))], [arm(fact("mount.target.fstype", "xfs"))]
     assert judged(left, right).state is State.PASS
-    assert "1 further facts differ because the factor target differs" in judged(left, right).statement
+    assert "Facts that follow from the factor target: 1." in judged(left, right).statement
     assert judged(left, right, Factor(path="disk.filesystem", levels=("a", "b"))).state is State.PASS
     assert judged(left, right, CLIENTS).state is State.FAIL
 
@@ -103,7 +103,7 @@ def test_what_the_file_declares_follows_from_the_factor_and_nothing_else_does():
         (State.PASS, 0, 2),
         (State.FAIL, 2, 0),
     ]
-    assert "2 of them as the experiment file declares" in said["network.*", "sysctl.vm.dirty_ratio"].statement
+    assert "2 declared in the file" in said["network.*", "sysctl.vm.dirty_ratio"].statement
 
 
 def test_drift_during_a_run_qualifies():

@@ -49,7 +49,7 @@ def judged(*more, rate=49e6, limits=(), factors=(), figure="bytes_per_s"):
 def test_an_undeclared_rule_that_was_reached_is_what_was_measured():
     finding = judged(RULED)
     assert (finding.state, finding.severity) == (State.FAIL, Severity.QUALIFIES)
-    assert "write limit of 5e+07 B/s on loop0 (98 % of it used)" in finding.statement
+    assert "write limit of 5e+07 B/s on loop0 (98 % used)" in finding.statement
     assert finding.evidence[0].startswith("cgroup:/x/io.max")
     assert (finding.bound.low, finding.bound.high) == (50e6, None)
 

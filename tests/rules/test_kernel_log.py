@@ -32,7 +32,7 @@ def judged(*messages, claim=DEVICE, devices=("loop0", "vda"), phase="write", los
 def test_a_kernel_that_keeps_still_passes():
     assert judged().state is State.PASS
     talk = judged("<6> EXT4-fs (loop0): mounted filesystem r/w with ordered data mode. Quota mode: none.", "<6> loop1: detected")
-    assert (talk.state, talk.statement) == (State.PASS, "The kernel logged 2 messages, none of an error.")
+    assert (talk.state, talk.statement) == (State.PASS, "2 kernel messages, no error.")
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_an_error_of_another_disk_is_a_note(text):
 
 def test_an_error_that_names_no_disk_may_be_ours():
     found = judged("<3> ata1.00: failed command: READ FPDMA QUEUED")
-    assert (found.severity, found.relabel) == (Severity.QUALIFIES, "while the kernel told of an error of storage")
+    assert (found.severity, found.relabel) == (Severity.QUALIFIES, "with kernel messages about a storage error")
     assert judged("<3> ata1.00: failed command: READ FPDMA QUEUED", devices=()).severity is Severity.NOTES
 
 

@@ -56,7 +56,7 @@ def test_what_is_not_known_is_unverified(lacking):
 
 
 def test_neither_flash_nor_metadata_is_its_business():
-    assert RULE.applies(case(rotational="0")) == "the device says that it has no moving parts"
+    assert RULE.applies(case(rotational="0")) == "the device has no moving parts"
     assert RULE.applies(case(operation="stat")) == "neither a read nor a write of data"
     assert RULE.applies(case()) is None
 

@@ -25,7 +25,7 @@ def case(*, waited=(0.0, 0.0), swapped=(0.0, 0.0), killed=0.0, memory=None, miss
 
 def test_a_quiet_host_passes():
     found = RULE.check(case())
-    assert (found.state, found.statement) == (State.PASS, "All waited for memory for 0 % of the time; nothing was swapped.")
+    assert (found.state, found.statement) == (State.PASS, "All tasks waited for memory for 0 % of the time; nothing swapped.")
 
 
 @pytest.mark.parametrize(
@@ -46,15 +46,14 @@ def test_each_sign_has_its_threshold(seen, state):
 
 
 def test_a_few_pages_are_told():
-    assert RULE.check(case(swapped=(3, 4))).statement.endswith("7 pages were swapped.")
+    assert RULE.check(case(swapped=(3, 4))).statement.endswith("7 pages swapped.")
 
 
 def test_waiting_and_killing_together_leave_no_figure():
     found = RULE.check(case(waited=(0.0, 1.0), killed=2))
     assert found.severity is Severity.INVALIDATES
     assert found.statement == (
-        "The host was short of memory: for 10 % of the time all that could have run waited for memory;"
-        " the kernel killed 2 programs for want of memory."
+        "Memory pressure on the host: all tasks waited for memory for 10 % of the time; 2 programs killed for lack of memory."
     )
 
 

@@ -35,8 +35,8 @@ def case(reads, writes, *, kind="bulk_io", values=None, profile=None, **knobs):
 
 
 def test_phases_of_one_direction_and_mixes_nobody_asked_for_are_not_judged():
-    assert "no mix" in (RULE.applies(case_of(Made(), "G08")) or "")
-    assert "no share" in (RULE.applies(case(10, 10)) or "")
+    assert "not a mix" in (RULE.applies(case_of(Made(), "G08")) or "")
+    assert "no requested share" in (RULE.applies(case(10, 10)) or "")
     assert RULE.applies(case(10, 10, read_share=0.5)) is None
 
 

@@ -33,7 +33,7 @@ def test_two_groups_of_an_arm_qualify_with_modes_and_shares(blocks, which):
     assert finding.observed[f"{which}_upper_share"] == 0.5
     assert finding.observed[f"{which}_low"] == pytest.approx(100, rel=0.02)
     assert finding.observed[f"{which}_high"] == pytest.approx(100 * math.exp(0.4), rel=0.02)
-    assert f"the {blocks} runs of xfs are in two groups, {blocks // 2} near" in finding.statement
+    assert f"the {blocks} runs of xfs form two groups, {blocks // 2} near" in finding.statement
     assert "xfs" in finding.statement
     assert finding.bound.low == pytest.approx(1, rel=0.02)
     assert finding.bound.high == pytest.approx(math.exp(0.4), rel=0.02)

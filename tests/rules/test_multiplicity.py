@@ -31,7 +31,7 @@ def case(asked, blocks=5, which=0, **noise):
 def test_one_contrast_over_its_whole_schedule_passes():
     finding = RULE.check(case(made.experiment()))
     assert finding.state is State.PASS
-    assert finding.statement == "One contrast was looked at."
+    assert finding.statement == "One comparison tested."
 
 
 def test_a_difference_that_stands_among_all_passes():
@@ -54,7 +54,7 @@ def test_a_difference_that_is_none_among_all_qualifies():
     assert found.comparison.conclusion is not Conclusion.MATTERS
     assert not found.comparison.ratio.low <= 1 <= found.comparison.ratio.high
     assert finding.bound.low <= 1 <= finding.bound.high
-    assert "3 contrasts" in finding.statement
+    assert "(3 tests)" in finding.statement
 
 
 def test_every_measure_and_condition_is_a_contrast():
@@ -68,7 +68,7 @@ def test_a_schedule_that_was_left_qualifies_with_the_interval_over_the_looks():
     found = case(replace(made.experiment(), repeats=12), blocks=12, begun=7)
     finding = RULE.check(found)
     assert (finding.state, finding.severity) == (State.FAIL, Severity.QUALIFIES)
-    assert "12 blocks and ends in block 7" in finding.statement
+    assert "7 of 12 planned blocks" in finding.statement
     assert finding.bound.low < found.comparison.ratio.low < found.comparison.ratio.high < finding.bound.high
 
 

@@ -38,7 +38,7 @@ def test_what_was_removed_before_it_was_written_never_reached_a_device(claim, se
     made = but(WRITTEN, claim=claim)
     finding = judged(made, 192.0)
     assert (finding.state, finding.severity) == (State.FAIL, severity)
-    assert "75 % was removed before it was written" in finding.statement
+    assert "75 % of 268 MB written was removed before write-back" in finding.statement
     assert finding.bound.high == pytest.approx(case_of(made, "D06").value / 4)
 
 

@@ -44,7 +44,7 @@ def test_flushes_of_others_hide_a_few_of_ours_but_not_many():
 def test_device_of_our_own_above_a_busy_one_tells_ours():
     finding = judged(but(SYNCED, before_flushes=10))
     assert finding.state is State.PASS
-    assert "those of loop0 are ours" in finding.statement
+    assert "loop0 only the load's" in finding.statement
 
 
 def test_write_through_needs_none():

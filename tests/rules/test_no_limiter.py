@@ -32,7 +32,7 @@ def case(*, cpu_s=0.5, ready_s=0.0, device_s=1.0, parts=(100,) * 10, rules=None,
 def test_where_nothing_was_busy_it_is_noted():
     found = RULE.check(case())
     assert (found.state, found.severity, found.bound, found.relabel) == (State.FAIL, Severity.NOTES, None, None)
-    assert "a thread of the load was at work for 5 % of the time, vda for 10 %" in found.statement
+    assert "a thread of the load was busy for 5 % of the time, vda for 10 %" in found.statement
 
 
 @pytest.mark.parametrize(
@@ -92,8 +92,8 @@ def test_a_server_and_the_way_to_it_are_watched_too(seen, state):
 
 def test_a_known_limit_is_told_by_others():
     limit = Limit(device="vda", direction=Direction.READ, ops_per_s=400, declared_by="target disk")
-    assert RULE.applies(case(limits=(limit,))) == "a limit is known (L04, L06)"
-    assert RULE.applies(case(rules="limit_read_ops_per_s")) == "a limit is known (L04, L06)"
+    assert RULE.applies(case(limits=(limit,))) == "a known limit (L04, L06)"
+    assert RULE.applies(case(rules="limit_read_ops_per_s")) == "a known limit (L04, L06)"
     assert RULE.applies(case()) is None
 
 

@@ -36,7 +36,7 @@ def test_a_program_beside_the_phase_counts_from_edge_to_edge_and_is_named():
     finding = judged(looks((-0.1, 0), (10.1, 0)), looks((-0.1, 40 * MS), (10.1, 540 * MS), subject="observer:tracepoints"))
     assert finding.state is State.FAIL
     assert "5 %" in finding.statement
-    assert "tracepoints beside it" in finding.statement
+    assert "tracepoints included" in finding.statement
 
 
 def test_without_an_account_it_is_not_known():

@@ -24,7 +24,7 @@ def case(*, count=1000, unstarted=0, waited_s=0.001, late=None, seconds=10.0, cl
 
 
 def test_a_closed_loop_is_promised_no_rate():
-    assert RULE.applies(case_of(Made(), "G02")) == "a closed load: nobody promised a rate"
+    assert RULE.applies(case_of(Made(), "G02")) == "a closed load: no offered rate"
     assert RULE.applies(case()) is None
 
 
@@ -62,7 +62,7 @@ def test_a_stall_at_the_end_leaves_the_latencies_too_low(figure):
     one = case(unstarted=21, late=40, figure=figure)
     found = RULE.check(one)
     assert (found.state, found.severity) == (State.FAIL, Severity.QUALIFIES)
-    assert "a stall shortly before the end" in found.statement
+    assert "a stall before the end" in found.statement
     assert (found.bound.low, found.bound.high) == (one.value, None)
     assert RULE.check(case(unstarted=21, late=40, figure="cpu_ns_per_op")).severity is Severity.NOTES
 

@@ -38,7 +38,7 @@ def of_its_own(levels_of_each):
 def test_arms_of_one_boot_pass():
     finding = RULE.check(saying(built(), host__boot=lambda t: "one"))
     assert finding.state is State.PASS
-    assert finding.statement == "What the runs stand on, by arm: boot 1 and 1, in common."
+    assert finding.statement == "Set-ups by arm: boot 1 and 1, in common."
 
 
 @pytest.mark.parametrize(("boots", "state"), [(1, State.FAIL), (2, State.FAIL), (3, State.PASS), (6, State.PASS)])
@@ -85,8 +85,8 @@ def test_one_run_of_each_arm_repeats_nothing():
 
 
 def test_runs_that_tell_nothing_are_not_judged():
-    assert "nothing tells" in RULE.applies(built())
-    assert "no run of one arm" in RULE.applies(replace(built(), candidate=()))
+    assert "unknown" in RULE.applies(built())
+    assert "no valid run" in RULE.applies(replace(built(), candidate=()))
 
 
 def test_a_run_that_does_not_tell_leaves_its_level_out():

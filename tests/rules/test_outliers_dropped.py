@@ -33,7 +33,7 @@ def test_a_whole_schedule_passes(change):
     asked, plan, runs = stage(change=change)
     finding = check(asked, plan, runs.values())
     assert finding.state is State.PASS
-    assert finding.statement == "All 12 trials that were due count."
+    assert finding.statement == "All 12 due trials count."
 
 
 def test_runs_that_were_killed_for_being_slow_are_missed():
@@ -53,7 +53,7 @@ def test_a_trial_that_was_removed_from_the_notebook_is_missed():
     del runs[gone]
     finding = check(asked, plan, runs.values())
     assert finding.state is State.FAIL
-    assert f"trial {gone} (is in the schedule and not in the notebook)" in finding.statement
+    assert f"trial {gone} (in the schedule, not in the notebook)" in finding.statement
 
 
 def test_what_was_not_reached_yet_is_not_missed():
@@ -92,7 +92,7 @@ def test_runs_that_are_no_measure_of_the_claim_are_rightly_left_out():
     finding = check(asked, plan, runs.values())
     assert finding.state is State.PASS
     assert finding.observed["counted"] == 10  # its partner has none either
-    assert finding.statement.startswith("10 of 12 trials")
+    assert finding.statement.startswith("10 of 12 due trials")
 
 
 def test_runs_repeated_until_they_are_quiet_make_the_answer():
@@ -110,7 +110,7 @@ def test_runs_repeated_until_they_are_quiet_make_the_answer():
     assert finding.bound is not None
     assert finding.bound.low < 0.73
     assert finding.bound.high > 1
-    assert "before noise" in finding.statement
+    assert "that noise excluded" in finding.statement
 
 
 def test_one_repeated_run_that_changes_nothing_passes():
@@ -121,7 +121,7 @@ def test_one_repeated_run_that_changes_nothing_passes():
     rest = [run for other, run in runs.items() if other != number]
     finding = check(asked, plan, [*rest, noisy, again])
     assert finding.state is State.PASS
-    assert "with what noise set aside it is the same" in finding.statement
+    assert "with the runs that noise excluded the answer is the same" in finding.statement
 
 
 def test_a_far_value_is_kept_and_named():
@@ -149,5 +149,5 @@ def test_an_answer_of_other_means_than_the_comparison_has_is_said_to_be_of_those
     far = ids(plan, "xfs")[3]
     runs[far] = made.judged(runs[far].run, {made.RATE: 140.0})
     finding = check(asked, plan, runs.values())
-    assert f"far from the others, and kept: trial {far} (without: " in finding.statement
+    assert f"outliers kept: trial {far} (without: " in finding.statement
     assert said in finding.statement

@@ -32,8 +32,8 @@ def test_of_a_hundred_the_fourth_longest_bounds_the_p99_from_below():
     """P(binomial(100, 0.99) >= 98) is 0.921, >= 97 is 0.982."""
     found = RULE.check(case(100))
     assert (found.bound.low, found.bound.high) == (1096, None)
-    assert found.relabel == "p99 of no more than 100 operations"
-    assert found.statement.endswith("none of them bounds it from above. With 95 % confidence it is at least 1.10 µs.")
+    assert found.relabel == "p99 of only 100 operations"
+    assert found.statement.endswith("no upper bound. It is at least 1.10 µs (95 % confidence).")
 
 
 def test_of_two_nothing_is_certain_of_a_median():
@@ -60,7 +60,7 @@ def test_operations_of_all_clients_count_together():
 
 @pytest.mark.parametrize("figure", ["latency_max_ns", "latency_mean_ns", "ops_per_s"])
 def test_other_figures_are_no_percentiles(figure):
-    assert RULE.applies(case(9, figure=figure)) == "no percentile"
+    assert RULE.applies(case(9, figure=figure)) == "not a percentile"
 
 
 def test_a_steady_percentile_is_left_to_another_rule():

@@ -62,7 +62,7 @@ def test_under_no_such_claim_it_is_a_note_without_a_label():
 def test_ten_periods_are_enough_and_a_small_swing_is_worth_no_note():
     assert RULE.check(case(swinging(45, low=95))).state is State.PASS
     found = RULE.check(case(swinging(110)))
-    assert (found.state, "every 1 s" in found.statement) == (State.PASS, True)
+    assert (found.state, "Period 1 s" in found.statement) == (State.PASS, True)
 
 
 def test_a_rate_that_stays_has_no_period():

@@ -31,7 +31,7 @@ def case(*threads, flushes=0, **made):
 
 
 def test_without_a_ring_it_is_not_asked():
-    assert RULE.applies(case(None, None)) == "no request went through io_uring"
+    assert RULE.applies(case(None, None)) == "no io_uring requests"
     assert RULE.applies(case(0)) is None
     assert RULE.applies(case(None, 0)) is None
 
@@ -45,14 +45,14 @@ def test_threads_of_any_client_qualify_and_bound_the_rate_from_below():
     one = case(0, 3)
     found = RULE.check(one)
     assert (found.state, found.severity) == (State.FAIL, Severity.QUALIFIES)
-    assert found.statement.startswith("3 threads of the kernel")
+    assert found.statement.startswith("io_uring requests were offloaded to 3 kernel worker threads")
     assert (found.bound.low, found.bound.high) == (one.value, None)
 
 
 def test_a_latency_is_bounded_from_above():
     one = case(1, figure="latency_mean_ns")
     found = RULE.check(one)
-    assert found.statement.startswith("A thread of the kernel")
+    assert found.statement.startswith("io_uring requests were offloaded to 1 kernel worker thread ")
     assert (found.bound.low, found.bound.high) == (None, one.value)
 
 
@@ -60,7 +60,7 @@ def test_a_latency_is_bounded_from_above():
 def test_what_is_said_to_be_of_no_layer_is_only_noted(claim):
     found = RULE.check(case(1, claim=claim))
     assert (found.state, found.severity) == (State.FAIL, Severity.NOTES)
-    assert found.relabel == "by threads of the kernel (iou-wrk)"
+    assert found.relabel == "by kernel worker threads (io-wq)"
 
 
 def test_beside_flushes_in_the_ring_nothing_can_be_told_of_the_writes():

@@ -39,14 +39,14 @@ def test_what_was_just_written_and_never_dropped_is_memory(claim, part):
     finding = judged(but(READ, claim=claim))
     assert (finding.state, finding.severity, finding.part) == (State.FAIL, Severity.INVALIDATES, part)
     assert "phase w.before" in finding.statement
-    assert finding.relabel == "read 268 MB/s of what the same client had just written"
+    assert finding.relabel == "read 268 MB/s of data that the same client had just written"
     assert finding.bound.high == 0
 
 
 def test_a_phase_that_was_to_be_cold_and_was_not_is_told_so():
     one = case(READ)
     one = replace(one, phase=replace(one.phase, cache_asked=CacheState.COLD))
-    assert "though the phase was to be cold" in RULE.check(one).statement
+    assert "although cold was requested" in RULE.check(one).statement
 
 
 def test_what_was_dropped_in_between_passes():
@@ -89,5 +89,5 @@ def test_other_claims_writes_and_direct_reads_are_not_asked():
     assert RULE.applies(case(READ)) is None
     assert RULE.applies(case(but(READ, claim=Claim(tier=Tier.CLIENT_CACHE))))
     assert RULE.applies(case(but(READ, claim=Claim(durability=Durability.ACKED))))
-    assert RULE.applies(case(but(READ, knobs={"direct": True}))) == "direct reads pass the client's page cache by"
+    assert RULE.applies(case(but(READ, knobs={"direct": True}))) == "direct reads bypass the client's page cache"
     assert RULE.applies(case_of(Made(operation="write", claim=DEVICE), "T11")) == "not a read"

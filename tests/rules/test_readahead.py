@@ -1,4 +1,4 @@
-"""T08: 256 MiB of random reads, and what storage was made to read for them."""
+"""T08: 256 MiB of random reads, and what Bytes read from storage unknown for them."""
 
 from dataclasses import replace
 
@@ -30,7 +30,7 @@ def test_hits_in_memory_are_no_reading_ahead():
 def test_more_than_was_asked_is_a_note_under_every_claim(claim):
     finding = judged(but(AHEAD, claim=claim))
     assert (finding.state, finding.severity, finding.bound) == (State.FAIL, Severity.NOTES, None)
-    assert finding.relabel == "storage read 8.0 bytes for each byte asked"
+    assert finding.relabel == "storage read 8.0 bytes per byte requested"
 
 
 def test_the_read_ahead_of_the_devices_is_told():
@@ -46,17 +46,17 @@ def test_what_came_into_memory_stands_in_for_the_counter():
 
 
 def test_missing_evidence_is_said():
-    assert "storage was made to read" in judged(but(PLAIN, storage_bytes=None)).statement
-    assert "asked for" in judged(but(PLAIN, count=0)).statement
+    assert "Bytes read from storage unknown" in judged(but(PLAIN, storage_bytes=None)).statement
+    assert "Requested bytes unknown" in judged(but(PLAIN, count=0)).statement
     assert judged(but(PLAIN, record_bytes=512)).state is State.UNVERIFIED
 
 
 @pytest.mark.parametrize(
     ("made", "why"),
     [
-        (Made(), "not a random read: reading ahead is meant"),
+        (Made(), "not a random read: read-ahead is intended"),
         (Made(operation="random_write"), "not a read"),
-        (but(PLAIN, knobs={"direct": True}), "direct reads are not read ahead"),
+        (but(PLAIN, knobs={"direct": True}), "direct reads have no read-ahead"),
         (PLAIN, None),
     ],
 )

@@ -20,12 +20,12 @@ def reading(pattern, figure="spool.create.count", **knobs):
 def test_a_figure_with_a_unit_says_on_what_it_stands():
     finding = RULE.check(case("S12", lambda t: 100.0 + t.id, measure=made.RATE, blocks=3))
     assert finding.state is State.PASS
-    assert finding.statement == "The ratio stands on 102/s to 106/s of ext4 (3 runs); 101/s to 105/s of xfs (3 runs)."
+    assert finding.statement == "Absolute values: 102/s to 106/s of ext4 (3 runs); 101/s to 105/s of xfs (3 runs)."
 
 
 def test_equal_runs_have_one_value():
     finding = RULE.check(case("S12", lambda t: 5e6, measure=made.LATENCY, blocks=1))
-    assert finding.statement == "The ratio stands on 5 ms of ext4 (1 run); 5 ms of xfs (1 run)."
+    assert finding.statement == "Absolute values: 5 ms of ext4 (1 run); 5 ms of xfs (1 run)."
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ def test_equal_runs_have_one_value():
 def test_a_number_that_is_relative_already_is_a_note(pattern):
     finding = RULE.check(reading(pattern))
     assert (finding.state, finding.severity) == (State.FAIL, Severity.NOTES)
-    assert "relative already" in finding.statement
+    assert "reads a relative number" in finding.statement
 
 
 @pytest.mark.parametrize(
@@ -57,4 +57,4 @@ def test_a_figure_that_nobody_knows_has_no_unit():
 
 
 def test_an_arm_without_runs_is_not_judged():
-    assert "no run" in RULE.applies(replace(case("S12", lambda t: 1.0, blocks=3), candidate=()))
+    assert "no valid run" in RULE.applies(replace(case("S12", lambda t: 1.0, blocks=3), candidate=()))

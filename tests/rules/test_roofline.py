@@ -71,4 +71,4 @@ def test_a_declared_rate_or_link_of_the_device_is_held_against_the_figure(text, 
 
 
 def test_no_limit_is_not_its_business():
-    assert "no limit" in RULE.applies(case_of(Made(), "L04"))
+    assert "no declared limit" in RULE.applies(case_of(Made(), "L04"))

@@ -127,7 +127,7 @@ def test_flushes_that_did_not_come_down_to_a_volatile_cache():
 def test_what_is_declared_does_not_count():
     finding = judged(promising(), promising(**{OPTIONS: "rw,barrier=0"}), ("semantics.durability",))
     assert finding.state is State.PASS
-    assert "1 more differ, as the file declares" in finding.statement
+    assert "1 more differ, as declared" in finding.statement
 
 
 def test_only_what_both_arms_tell_is_compared_and_nothing_known_leaves_it_open():

@@ -21,7 +21,7 @@ def judged(given, dirty, told=64 * MIB, claim=STABLE, operation="write"):
 def test_answers_from_memory_are_invalid_as_stable_ones():
     found = judged(64 * MIB, 64 * MIB)
     assert (found.state, found.severity) == (State.FAIL, Severity.INVALIDATES)
-    assert found.relabel.endswith("100 % on no storage yet")
+    assert found.relabel.endswith("100 % not stored yet")
 
 
 def test_what_the_server_kept_in_its_own_memory_counts_too():
@@ -62,5 +62,5 @@ def test_unknown_pages_or_writes_are_unverified():
 
 def test_it_needs_a_server_and_writes():
     assert RULE.applies(case_of(Made(operation="write"), "D04")) == "the target names no server"
-    assert RULE.applies(served("D04", operation="read")) == "nothing is written"
+    assert RULE.applies(served("D04", operation="read")) == "no writes"
     assert RULE.applies(served("D04", operation="create")) is None

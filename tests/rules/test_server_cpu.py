@@ -18,7 +18,7 @@ def judged(ran, busiest, cpus=4, seconds=1.0, **made):
 def test_all_processors_busy_qualify_a_claim_of_the_device():
     found = judged(3.8, 0.94)
     assert (found.state, found.severity) == (State.FAIL, Severity.QUALIFIES)
-    assert found.relabel == "limited by the processors of the server"
+    assert found.relabel == "limited by the CPUs of the server"
     assert found.bound.low is not None
     assert found.bound.high is None
 

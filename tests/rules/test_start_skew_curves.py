@@ -125,4 +125,4 @@ def test_single_clients_and_missing_curves_are_not_its_business():
     alone = (run_of(made), observations_of(made))
     assert RULE.applies(case(alone, alone))
     two = Made(operation="create", figure="ops_per_s", starts=(0.0, 0.0))
-    assert RULE.applies(case((run_of(two), observations_of(two)), arm(flat))) == "no curve was kept"
+    assert RULE.applies(case((run_of(two), observations_of(two)), arm(flat))) == "no curve"

@@ -66,7 +66,7 @@ def test_one_tick_of_steal_in_a_short_phase_is_within_the_uncertainty():
 def test_waiting_threads_count_unless_they_are_more_than_the_processors():
     waits = judged(lambda at: 0.0, waited=0.2)
     assert waits.state is State.FAIL
-    assert "stood ready" in waits.statement
+    assert "waited for a CPU" in waits.statement
     crowded = judged(lambda at: 0.0, waited=0.2, workers=3)
     assert (crowded.state, crowded.observed["run_delay_share"]) == (State.PASS, None)
 

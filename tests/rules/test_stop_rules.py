@@ -39,7 +39,7 @@ def test_arms_that_end_alike_pass(how):
 def test_time_against_work_is_no_comparison(measure, severity):
     found = judged(lambda t: ("time", "time") if t.levels["target"] == "xfs" else ("work", "work"), measure)
     assert (found.state, found.severity) == (State.FAIL, severity)
-    assert "of ext4 12 when their work was done; of xfs 12 when their time was over" in found.statement
+    assert "ext4: 12 by work; xfs: 12 by time" in found.statement
     assert found.observed["candidate_time"] == 12
 
 
@@ -52,7 +52,7 @@ def test_one_run_that_ended_otherwise_is_enough(odd):
 def test_phases_that_were_to_be_steady_end_alike_however_long_it_took():
     stopped = lambda t: ("stop", "time") if t.id % 2 else ("time", "stop")  # noqa: E731
     found = judged(stopped, stop=StopRule.STEADY)
-    assert (found.state, "when they were steady" in found.statement) == (State.PASS, True)
+    assert (found.state, "by steady state" in found.statement) == (State.PASS, True)
 
 
 def test_a_long_tail_is_told():

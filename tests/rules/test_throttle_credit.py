@@ -46,7 +46,7 @@ def test_the_rate_is_bounded_by_what_it_would_have_been_without_credit():
     finding = judged(passed(3000))
     assert finding.severity is Severity.QUALIFIES
     assert (finding.bound.low, finding.bound.high) == (pytest.approx(2000 / 3), pytest.approx(2000))
-    assert "on credit" in finding.statement
+    assert "burst credit" in finding.statement
 
 
 def test_a_latency_has_no_bound():

@@ -33,7 +33,7 @@ def test_two_versions_are_a_note_and_named_with_both():
     finding = judged([made_with()], [made_with(versions={"assay": "0.2.0", "assay-engine": "0.1.0"})])
     assert (finding.state, finding.severity) == (State.FAIL, Severity.NOTES)
     assert "assay: 0.1.0 against 0.2.0" in finding.statement
-    assert "All else: assay-engine 0.1.0" in finding.statement
+    assert "Equal: assay-engine 0.1.0" in finding.statement
 
 
 def test_a_version_that_changed_within_both_arms_is_named_too():
@@ -55,6 +55,6 @@ def test_the_file_of_a_command_and_what_a_target_tells_count():
 
 
 def test_a_run_that_does_not_say_its_kernel_or_lab_leaves_it_open():
-    assert "version of kernel" in judged([made_with(kernel=None)], [made_with()]).statement
+    assert "Versions of kernel" in judged([made_with(kernel=None)], [made_with()]).statement
     assert judged([made_with()], [made_with(versions={"assay-engine": "1"})]).state is State.UNVERIFIED
     assert judged([], [made_with()]).state is State.UNVERIFIED

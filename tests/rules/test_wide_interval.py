@@ -22,7 +22,7 @@ def test_a_median_of_five_pairs_is_not_said_to_be_one_of_fewer_than_three():
     statement = RULE.check(replace(found, comparison=replace(found.comparison, ratio=bare))).statement
     assert statement == "5 pairs of runs, fewer than 6 give no interval: the ratio may be noise."
     nothing = RULE.check(replace(found, comparison=replace(found.comparison, ratio=None)))
-    assert nothing.statement == "No runs of both arms count: no ratio."
+    assert nothing.statement == "No ratio: one arm has no valid runs."
 
 
 def test_a_narrow_interval_of_enough_runs_passes():
@@ -49,7 +49,7 @@ def test_a_wide_interval_that_answers_all_the_same_passes(times):
     finding = RULE.check(decided)
     assert finding.observed["half_width_share"] > finding.threshold["half_width_share"]
     assert (finding.state, finding.bound) == (State.PASS, None)
-    assert finding.statement.endswith("it answers: different and matters.")
+    assert finding.statement.endswith("It decides all the same: different and matters.")
 
 
 def test_an_answer_of_few_runs_is_still_of_few_runs():

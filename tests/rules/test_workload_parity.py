@@ -39,7 +39,7 @@ def test_the_same_work_passes_and_says_on_how_many_seeds():
     arms = [[ran({"write": 1000, "file": 10}, seed=seed) for seed in (1, 2, 3)] for _ in range(2)]
     finding = judged(*arms)
     assert finding.state is State.PASS
-    assert "3 seeds that both arms had" in finding.statement
+    assert "3 common seeds" in finding.statement
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_another_draw_of_the_same_data_is_told_from_other_data_by_the_ranges():
     assert judged(left, [ran({"write": 1300}, seed=seed) for seed in (10, 11, 12)]).state is State.FAIL
     few = judged(left[:1], [ran({"write": 1300}, seed=10)])
     assert few.state is State.UNVERIFIED
-    assert "only another draw" in few.statement
+    assert "another draw" in few.statement
 
 
 def test_a_external_command_is_judged_by_what_it_tells():

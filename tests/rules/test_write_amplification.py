@@ -26,7 +26,7 @@ def test_a_byte_for_a_byte_passes():
 def test_twice_the_bytes_are_a_note_under_every_claim(claim):
     finding = judged(but(DOUBLE, claim=claim))
     assert (finding.state, finding.severity) == (State.FAIL, Severity.NOTES)
-    assert finding.relabel == "storage wrote 2.0 bytes for each byte written"
+    assert finding.relabel == "storage wrote 2.0 bytes per byte written"
     assert finding.bound is None
 
 
@@ -39,13 +39,13 @@ def test_half_as_much_again_is_still_a_journal():
 @pytest.mark.parametrize("devices", [("vda",), ("dm-0", "vda")])
 def test_what_a_shared_disk_took_may_be_others(devices):
     finding = judged(but(DOUBLE, devices=devices))
-    assert (finding.state, "2.03 bytes for each byte" in finding.statement) == (State.UNVERIFIED, True)
+    assert (finding.state, "2.03 bytes per byte" in finding.statement) == (State.UNVERIFIED, True)
 
 
 def test_the_device_of_the_target_alone_is_asked_where_others_write_below():
     busy = but(PLAIN, devices=STACK, lower_bytes=900 * MIB)
     quiet_above, double_above = judged(but(busy, upper_bytes=200 * MIB)), judged(but(busy, upper_bytes=460 * MIB))
-    assert (quiet_above.state, "may be others'" in quiet_above.statement) == (State.PASS, True)
+    assert (quiet_above.state, "may be other processes' I/O" in quiet_above.statement) == (State.PASS, True)
     assert (double_above.state, double_above.statement.startswith("loop0 took")) == (State.FAIL, True)
 
 

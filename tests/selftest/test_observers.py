@@ -41,9 +41,9 @@ def test_two_pairs_at_the_least_have_an_interval_and_three_are_asked_for():
 
 def test_pairs_are_really_run_and_said(capsys, monkeypatch):
     monkeypatch.setattr(paired, "LOADS", SHORT)
-    assert paired.measure_observers(paired.Request(names="cpu,pressure", pairs=3, as_json=True)) == 0
+    assert paired.measure_observers(paired.Request(names="cpu,pressure", pairs=3, json_to="-")) == 0
     told = json.loads(capsys.readouterr().out)
-    assert (told["schema"], told["observers"], told["margin"]) == (paired.SCHEMA, ["cpu", "pressure"], 0.02)
+    assert (told["schema"], told["observers"], told["margin"]) == ("assay.selftest-observers/1", ["cpu", "pressure"], 0.02)
     assert [one["figure"] for one in told["loads"]] == ["operations a second", "processor time an operation"]
     load = told["loads"][0]
     assert load["low"] <= load["ratio"] <= load["high"]

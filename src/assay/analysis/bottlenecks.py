@@ -13,10 +13,9 @@ from enum import StrEnum
 from assay import measures
 from assay.evidence import ladder
 from assay.measures.timelines import value_at
-from assay.records import Direction, Finding, Judged, Limit, Measure, Observations, Phase, State, Value
+from assay.records import Direction, Finding, Judged, Limit, Meaning, Measure, Observations, Phase, State, Value
 from assay.units import Unit
 
-ROOFLINE = "L04"
 NEAR = 0.5
 """From which share on a part is said to be near its limit: where all have more than half left, none of them is."""
 SEEN = 0.005
@@ -137,7 +136,7 @@ def _shares(limit: Limit, step: ladder.Step, seconds: float) -> Iterator[Link]:
 
 def _held(one: Finding) -> Link | None:
     """What L04 held a measure against; None for another rule, and where it could not."""
-    seen = one.observed if one.rule == ROOFLINE and one.state in (State.PASS, State.FAIL) else {}
+    seen = one.observed if one.meaning is Meaning.LINK_LIMIT and one.state in (State.PASS, State.FAIL) else {}
     used, limit, name, unit = (seen.get(key) for key in ("ratio", "limit", "limited", "unit"))
     if not isinstance(used, int | float) or not isinstance(limit, int | float):
         return None

@@ -45,8 +45,6 @@ SENTENCE = re.compile(r"\. (?=[A-Z])")
 """Between two sentences."""
 COUNTED_IN = "with the INVALID runs counted in"
 """How the note begins that the table has, too."""
-CARRY_OVER = "W07"
-"""Disturbed by what an earlier trial left, or by others."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -179,7 +177,7 @@ def _unmasked(results: Results, measure: Measure, cells: Sequence[Cell], where: 
 def accuses(finding: Finding) -> bool:
     """Whether a finding says that the number is not what it is called; noise of the platform only disturbed it."""
     failed = (finding.state, finding.severity) == (State.FAIL, Severity.INVALIDATES)
-    return failed and finding.part != "noise" and finding.rule != CARRY_OVER
+    return failed and not finding.is_disturbance
 
 
 def _really(lies: Sequence[Verdict]) -> str:

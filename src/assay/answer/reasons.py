@@ -3,58 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from assay.records import Comparison, Finding, Judged, Results, Severity, State, Verdict, VerdictState
 
-SHORT: Mapping[str, str] = {
-    "C02": "the arms promise unlike things",
-    "C03": "one arm was tuned, the other was not",
-    "C04": "the arms did different work",
-    "C05": "the arms ran on different machines",
-    "C06": "the arms were loaded unlike",
-    "D01": "dirty when the clock stopped",
-    "D02": "not flushed",
-    "E01": "evidence missing",
-    "E05": "evidence contradicts",
-    "G01": "closed loop called open",
-    "G03": "too few operations for the percentile",
-    "G04": "operations failed",
-    "G06": "data not what was written",
-    "G09": "connections used unlike",
-    "L01": "client at its limit",
-    "L04": "above the link's limit",
-    "L06": "throttled",
-    "L07": "workers idle",
-    "L08": "counts disagree",
-    "L10": "errors on the way to the disk",
-    "N02": "processor taken by others",
-    "N05": "host short of memory",
-    "S01": "rates added that were not together",
-    "S02": "interval too wide",
-    "S03": "runs in two groups",
-    "S04": "drifts with the order of runs",
-    "S05": "depends on the run before",
-    "S06": "one difference among many looks",
-    "S07": "runs that follow each other",
-    "S08": "runs left out",
-    "S09": "equality not shown",
-    "S10": "set up too few times",
-    "T01": "answered from memory",
-    "T03": "cached below",
-    "T05": "fits in memory",
-    "T06": "holes read",
-    "T12": "tier of metadata not known",
-    "W01": "too short",
-    "W04": "clients not together",
-    "W04c": "clients not together",
-    "W05": "fixed time against fixed work",
-    "W06": "too few periods",
-    "W07": "device busy before the start",
-    "W08": "clock changed or set",
-    "W11": "on the throttle's credit",
-}
-"""Rule -> what it found, where its name does not say so."""
 MOST = 3
 
 
@@ -75,15 +27,7 @@ def matters(finding: Finding, state: VerdictState) -> bool:
 
 def short(finding: Finding) -> str:
     """`interval too wide (S02)`."""
-    if finding.rule == "C01" and finding.state is State.FAIL:
-        differing = finding.observed.get("differing")
-        words = "more than the factor differs" if differing else "a setting changed during a run"
-    else:
-        words = SHORT.get(finding.rule, finding.name.replace("-", " "))
-    if finding.rule == "S04" and "drift_p" not in finding.observed:
-        words = "not interleaved"
-    if finding.rule == "S02" and finding.bound is None:
-        words = "too few runs"
+    words = finding.short or finding.name.replace("-", " ")
     return f"{words} ({finding.rule})"
 
 

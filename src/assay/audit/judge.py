@@ -17,6 +17,7 @@ from assay.records import (
     Experiment,
     Finding,
     Judged,
+    Meaning,
     Measure,
     Observations,
     Outcome,
@@ -134,7 +135,8 @@ def corrected(phase: Phase, figure: Figure | None, findings: Sequence[Finding], 
         return None
     if figure.raw is not None and figure.raw != figure.value and phase.drain_ns is not None:
         return figure.value
-    from_cache = [f.bound.high for f in failures(findings) if f.rule in ("T01", "T03") and f.bound and f.bound.high is not None]
+    cached = (f.bound for f in failures(findings) if f.meaning in (Meaning.PAGE_CACHE, Meaning.LOWER_CACHE))
+    from_cache = [bound.high for bound in cached if bound and bound.high is not None]
     return min(from_cache, default=None) if direction is Direction.READ else None
 
 

@@ -9,13 +9,23 @@ from assay.audit.verdicts import failures, notes, unverified
 from assay.catalogue import TrialCase
 from assay.evidence import ladder
 from assay.measures import Figure
-from assay.records import Direction, Durability, Finding, Label, Nature, Phase, Regime, Run, State, Tier, Verdict, VerdictState
+from assay.records import (
+    Direction,
+    Durability,
+    Finding,
+    Label,
+    Meaning,
+    Nature,
+    Phase,
+    Regime,
+    Run,
+    State,
+    Tier,
+    Verdict,
+    VerdictState,
+)
 from assay.rulekit.soundness import required_rules
 
-LIMITERS = ("L04", "L06")
-"""Rules that name a limiter when they pass."""
-CARRY_OVER = "W07"
-PAGE_CACHE, HOLES = "T01", "T06"
 NAMED = (Regime.COLD, Regime.WARM, Regime.STEADY)
 """Regimes that belong to the name of an operation's figure."""
 WORTH_SAYING = 0.05
@@ -27,9 +37,9 @@ MOST = 2
 def label(case: TrialCase, figure: Figure | None, findings: Sequence[Finding]) -> Label:
     """The label of a verdict: what failed findings make of the number, else what the claim turned out to be."""
     operation, failed = case.measure.operation, failures(findings)
-    disturbed = [finding.rule for finding in failed if from_outside(finding)]
+    disturbed = [finding.rule for finding in failed if finding.is_disturbance]
     if len(failed) > len(disturbed):
-        because = [finding.rule for finding in explained([one for one in failed if not from_outside(one)])]
+        because = [finding.rule for finding in explained([one for one in failed if not one.is_disturbance])]
         return Label(nature=Nature.OTHER, operation=operation, because=tuple(because[:MOST]))
     regime = case.claim.regime if case.claim.regime in NAMED else None
     disturbed_by = next(iter(disturbed), None)
@@ -63,15 +73,10 @@ WRITTEN = (Nature.STABLE_MEDIA, Nature.DEVICE_WRITE)
 """What has a flush."""
 
 
-def from_outside(finding: Finding) -> bool:
-    """Whether a finding speaks of the platform (rules N, and what an earlier trial left): that leaves what the number is."""
-    return finding.part == "noise" or finding.rule == CARRY_OVER
-
-
 def explained(findings: Sequence[Finding]) -> list[Finding]:
     """Without hits in memory where the files have holes: reads of zeros ask no device, and no cache answers them."""
-    zeros = any(finding.rule == HOLES for finding in findings)
-    return [finding for finding in findings if not (zeros and finding.rule == PAGE_CACHE)]
+    zeros = any(finding.meaning is Meaning.HOLES for finding in findings)
+    return [finding for finding in findings if not (zeros and finding.meaning is Meaning.PAGE_CACHE)]
 
 
 def required(case: TrialCase) -> tuple[str, ...]:
@@ -116,7 +121,8 @@ def flush(phase: Phase, figure: Figure | None) -> tuple[bool, float | None, floa
 
 def limiter(findings: Iterable[Finding]) -> str | None:
     """The rule that names a limiter by passing."""
-    return next((one.rule for one in findings if one.rule in LIMITERS and one.state is State.PASS and one.relabel), None)
+    named = (one.rule for one in findings if one.meaning and one.meaning.is_limiter and one.state is State.PASS and one.relabel)
+    return next(named, None)
 
 
 def of_no_phase(run: Run, operation: str) -> Label:

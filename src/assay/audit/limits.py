@@ -45,12 +45,6 @@ def applies_text(rule: str) -> str:
     return str(tables().get(rule, {}).get("applies", "always"))
 
 
-def wrong_text(rule: str) -> str:
-    """What goes wrong where the rule fails, as a story; empty where none is told."""
-    text = (ROOT / "rules" / "wrong.toml").read_text(encoding="utf-8")
-    return " ".join(str(parse_toml(text)[0].get(rule, "")).split())
-
-
 def outside(rule: str, claim: Claim) -> str | None:
     """Why a claim is none of those that the rule is for (`only` in limits.toml); None where it is one."""
     only = tables().get(rule, {}).get("only", {})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from assay.records import Bound, Finding, Severity, State, VerdictState
+from assay.records import Bound, Finding, Meaning, Severity, State, VerdictState
 
 
 def state_of(findings: Sequence[Finding], required: Iterable[str]) -> VerdictState:
@@ -22,10 +22,6 @@ def state_of(findings: Sequence[Finding], required: Iterable[str]) -> VerdictSta
     return VerdictState.BOUNDED if failed else VerdictState.SOUND
 
 
-EXPLAINING = ("E01", "T06", "T07", "T01", "T11", "T09", "T02", "T03", "T12", "D06", "D02", "D01", "D04")
-"""Rules that say what a number is instead of what it is called; they speak before those that only refuse it."""
-
-
 def failures(findings: Iterable[Finding]) -> list[Finding]:
     """The failed findings that count: the worst first, among equals those that explain."""
     counted = (f for f in findings if f.state is State.FAIL and f.severity is not Severity.NOTES)
@@ -33,7 +29,8 @@ def failures(findings: Iterable[Finding]) -> list[Finding]:
 
 
 def _rank(finding: Finding) -> tuple[int, int]:
-    explains = EXPLAINING.index(finding.rule) if finding.rule in EXPLAINING else len(EXPLAINING)
+    meaning = finding.meaning
+    explains = list(Meaning).index(meaning) if meaning is not None and meaning.explains else len(Meaning)
     return list(Severity).index(finding.severity), explains
 
 

@@ -15,6 +15,7 @@ from assay.records import (
     EndpointKind,
     Fact,
     Finding,
+    Meaning,
     PhasePlan,
     Place,
     Reading,
@@ -193,9 +194,17 @@ class Rule:
     check: Callable[[Case], Finding]
     reads: tuple[str, ...] = ()
     """Evidence keys that it looks at where they are there, whether it needs them or not: its findings name their sources."""
+    short: str = ""
+    """What its failure is in a list of causes (`interval too wide`); empty = its name."""
+    meaning: Meaning | None = None
+    """What the stages after the audit do with its findings beside counting them."""
+    wrong: str = ""
+    """The mistake that it finds, as a story for its page."""
     alternatives: tuple[str, ...] = ()
     """What else could cause the same signal, and how to tell."""
     advice: str = ""
+    ask: str = ""
+    """What to ask whoever published a figure (`assay check`), where arithmetic alone can apply the rule."""
     sources: tuple[str, ...] = ()
 
 

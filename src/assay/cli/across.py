@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
 from assay.analysis.across import Joined, Names, join, of_candidate, unanswered
-from assay.cli.compare import shown, told
+from assay.cli.compare import as_plain, shown
 from assay.errors import UsageError
 from assay.laboratory.gate import UNMET, Gate, status
 from assay.laboratory.results import answered, current
@@ -15,9 +14,10 @@ from assay.notebook import layout
 from assay.notebook import read as notebook
 from assay.records import Observations, Results
 from assay.rulekit.pairs import NOTEBOOK
+from assay.terminal.output import deliver
 
 
-def across(baseline: str, candidate: str, *, as_json: bool, gate: Gate) -> int:
+def across(baseline: str, candidate: str, *, json_to: str | None, gate: Gate) -> int:
     """Show the second notebook against the first; nothing is written.
 
     Each is a notebook, of which the experiment written to last is taken (of the second the same as of the first, where it
@@ -30,10 +30,12 @@ def across(baseline: str, candidate: str, *, as_json: bool, gate: Gate) -> int:
     joined, missing = join(first, second, names), unanswered(first, second, names)
     results = compared(joined, folders, names)
     results = replace(results, requirements=(*results.requirements, *missing))
-    if as_json:
-        print(json.dumps(told(results) | {"notebooks": [str(folder) for folder in folders], "unlike": joined.unlike}))
-    else:
-        print("\n\n".join(part for part in (shown(results), numbered(joined, names), beside(joined)) if part))
+    deliver(
+        json_to,
+        "compare",
+        lambda: as_plain(results) | {"notebooks": [str(folder) for folder in folders], "unlike": joined.unlike},
+        lambda: "\n\n".join(part for part in (shown(results), renumbered(joined, names), differences(joined)) if part),
+    )
     return status(results, gate) or (UNMET if missing and gate is not Gate.OFF else 0)
 
 
@@ -73,7 +75,7 @@ def compared(joined: Joined, folders: tuple[Path, Path], names: Names) -> Result
     return replace(results, requirements=of_candidate(results.requirements, names))
 
 
-def numbered(joined: Joined, names: Names) -> str:
+def renumbered(joined: Joined, names: Names) -> str:
     """How the trials of the second notebook are counted, which a reason may name; empty where it has no run."""
     places = [(trial(run), trial(own)) for run, (side, own) in joined.origin.items() if side]
     here, own = min(places, default=(0, 0))
@@ -85,6 +87,6 @@ def trial(run: str) -> int:
     return int(run.partition("/")[0])
 
 
-def beside(joined: Joined) -> str:
+def differences(joined: Joined) -> str:
     """What was left out, and how the experiments differ; empty where they are the same."""
     return "\n".join(("Not the same in both notebooks", *(f"    {one}" for one in joined.unlike))) if joined.unlike else ""

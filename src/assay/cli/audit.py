@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 from assay.answer.levels import readable
@@ -14,13 +13,13 @@ from assay.notebook import read as notebook
 from assay.notebook.store import Store
 from assay.plain import to_plain
 from assay.records import Results, Verdict
-from assay.terminal.fold import say
+from assay.terminal.output import deliver
 
 MOST_NAMED = 20
 """So many changed verdicts are named."""
 
 
-def audit(lab: Path, which: str | None, *, as_json: bool, gate: Gate) -> int:
+def audit(lab: Path, which: str | None, *, json_to: str | None, gate: Gate) -> int:
     """Judge an experiment anew, keep what comes out under today's ruleset, show it. Raises BusyError while a run writes."""
     folder = notebook.choose(lab, which)
     with Store.open(folder) as store:
@@ -30,12 +29,14 @@ def audit(lab: Path, which: str | None, *, as_json: bool, gate: Gate) -> int:
         verdicts = [verdict for judged in results.runs for verdict in judged.verdicts.values()]
         store.judge(results.ruleset, verdicts, {judged.id: judged.courses for judged in results.runs})
         store.derive(results.ruleset, results)
-    if as_json:
-        print(json.dumps(to_plain(results), sort_keys=True))
-    else:
-        said = (summary(readable(results)), changed(former, results) if former else "")
-        say("\n\n".join(part for part in said if part))
+    deliver(json_to, "audit", lambda: to_plain(results), lambda: text(former, results))
     return status(results, gate)
+
+
+def text(former: Results | None, now: Results) -> str:
+    """Return the answer, then the verdicts that differ from those of former rules."""
+    parts = (summary(readable(now)), changed(former, now) if former else "")
+    return "\n\n".join(part for part in parts if part)
 
 
 def changed(former: Results, now: Results) -> str:

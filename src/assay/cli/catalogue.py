@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import json
-
 from assay import catalogue as plugs
 from assay.catalogue import CONSTANTS, Kind, Knob, Observer, Plug, Rule, Target, Workload
 from assay.settings import profiles
+from assay.terminal.output import deliver
 
 
-def catalogue(as_json: bool) -> int:
+def catalogue(json_to: str | None) -> int:
     """Print all targets, workloads, observers, rules and parsers, and the profiles that are shipped."""
     found: dict[str, list[dict[str, object]]] = {kind: entries(kind) for kind in CONSTANTS}
     found["profiles"] = [{"name": name, "help": profiles.read(name).summary} for name in profiles.shipped()]
-    print(json.dumps(found, indent=2) if as_json else text(found))
+    deliver(json_to, "catalogue", lambda: found, lambda: text(found))
     return 0
 
 

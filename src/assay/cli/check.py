@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import textwrap
 from collections.abc import Iterator, Sequence
@@ -16,8 +15,8 @@ from assay.published import arithmetic, implied, reading
 from assay.published.finding import RULES, Case, label
 from assay.published.statement import Leftover, PrintedFigure, Statement
 from assay.records import Experiment, Finding, Severity, State, VerdictState
+from assay.terminal.output import deliver
 
-SCHEMA = "assay.check/1"
 WIDTH = 120
 TITLE_WIDTH = 16
 MOST_LETTERS = 4000
@@ -26,7 +25,7 @@ UNIT_BEHIND = re.compile(r"(?<=[0-9]) (?=[%A-Za-z])")
 EXAMPLE = '"1 GB/s read, 512 MB in 0.6 s, 12 GB RAM, 2 x 2GFC"'
 
 
-def check(words: Sequence[str], *, as_json: bool, gate: Gate) -> int:
+def check(words: Sequence[str], *, json_to: str | None, gate: Gate) -> int:
     """Read the claim, judge it, tell it; the exit status. Raises UsageError where it has no figure that is understood."""
     text = " ".join(words)
     if len(text) > MOST_LETTERS:
@@ -34,13 +33,10 @@ def check(words: Sequence[str], *, as_json: bool, gate: Gate) -> int:
     statement = reading.read(text)
     if not statement.figures:
         raise UsageError("\n".join([f"found no figure in {text!r}; expected a claim such as {EXAMPLE}", *quoted(statement)]))
-    thresholds = {rule: limits.thresholds(rule) for rule in RULES}
+    thresholds = {rule.id: limits.thresholds(rule.id) for rule in RULES}
     findings = arithmetic.check(Case(statement=statement, thresholds=thresholds, matters=Experiment.matters_share))
     state = judged(findings)
-    if as_json:
-        print(json.dumps(as_plain(statement, findings, state), indent=2))
-    else:
-        print("\n".join(told(statement, findings, state)))
+    deliver(json_to, "check", lambda: as_plain(statement, findings, state), lambda: "\n".join(lines(statement, findings, state)))
     return gated(state, gate)
 
 
@@ -64,7 +60,7 @@ def gated(state: VerdictState, gate: Gate) -> int:
 # --------------------------------------------------------------------------------------------------- for people
 
 
-def told(statement: Statement, findings: Sequence[Finding], state: VerdictState) -> Iterator[str]:
+def lines(statement: Statement, findings: Sequence[Finding], state: VerdictState) -> Iterator[str]:
     """The verdict, what was understood and what was not, then each finding; failures first."""
     yield from wrapped(f"{state}: {summary(statement, findings)}", "", "  ")
     yield from titled("understood", ", ".join(understood(statement)))
@@ -119,7 +115,6 @@ def wrapped(text: str, first: str, further: str) -> list[str]:
 def as_plain(statement: Statement, findings: Sequence[Finding], state: VerdictState) -> dict[str, object]:
     """Everything as one object; numbers in base units, null where an interval has no end."""
     return {
-        "schema": SCHEMA,
         "claim": statement.text,
         "state": str(state),
         "label": summary(statement, findings),

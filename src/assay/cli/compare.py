@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -19,11 +18,11 @@ from assay.prediction.demand_groups import DemandGroup, groups
 from assay.prediction.wording import linear
 from assay.records import Results
 from assay.report.facts import arms
-from assay.terminal.fold import say
+from assay.terminal.output import deliver
 from assay.terminal.table import Row, table
 
 
-def compare(lab: Path, which: str | None, *, as_json: bool, gate: Gate) -> int:
+def compare(lab: Path, which: str | None, *, json_to: str | None, gate: Gate) -> int:
     """Show what an experiment compares. Raises UsageError where it compares nothing."""
     folder = notebook.choose(lab, which)
     results = current(folder)
@@ -32,14 +31,16 @@ def compare(lab: Path, which: str | None, *, as_json: bool, gate: Gate) -> int:
         raise UsageError(
             f"found nothing compared in {folder.name}; expected `compare` or `design` in the file and runs of two levels"
         )
-    if as_json:
-        print(json.dumps({**told(results), "demands": [plainly(one) for one in found]}, sort_keys=True))
-    else:
-        say("\n\n".join(part for part in (shown(results), used(found)) if part))
+    deliver(
+        json_to,
+        "compare",
+        lambda: {**as_plain(results), "demands": [group_as_plain(one) for one in found]},
+        lambda: "\n\n".join(part for part in (shown(results), used(found)) if part),
+    )
     return status(results, gate)
 
 
-def told(results: Results) -> dict[str, object]:
+def as_plain(results: Results) -> dict[str, object]:
     """The answer as plain values."""
     return {
         "comparisons": to_plain(results.comparisons),
@@ -74,7 +75,7 @@ def used(found: Sequence[DemandGroup]) -> str:
     )
 
 
-def plainly(group: DemandGroup) -> dict[str, object]:
+def group_as_plain(group: DemandGroup) -> dict[str, object]:
     """One arm's demands as plain values."""
     return {
         "factor": group.factor,

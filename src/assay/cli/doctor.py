@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ from assay.hosts.local import Local
 from assay.machine import cgroups, throttle, tools
 from assay.machine.filesystems import FILESYSTEMS
 from assay.plain import to_plain
-from assay.terminal.fold import say
+from assay.terminal.output import deliver
 from assay.undo.ledger import Cleaned, Ledger, Orphan
 
 FREE_TOOLS = ("losetup", "mount", "umount", "setpriv", "filefrag", "fio")
@@ -51,17 +50,14 @@ class Health:
     cleaned: tuple[Cleaned, ...]
 
 
-def doctor(as_json: bool, fix: bool) -> int:
+def doctor(json_to: str | None, fix: bool) -> int:
     """Print what was found; with `fix`, undo what orphans left. 0, or 1 where something of ours could not be undone."""
     host = Local()
     ledger = Ledger()
     orphans = ledger.orphans(host)
     cleaned = ledger.clean(host) if fix else ()
     health = Health(host=host.name, abilities=abilities(host), gaps=gaps(host), orphans=orphans, cleaned=cleaned)
-    if as_json:
-        print(json.dumps(to_plain(health), indent=2))
-    else:
-        say(told(health).removesuffix("\n"))
+    deliver(json_to, "doctor", lambda: to_plain(health), lambda: text(health))
     return 1 if any(one.state == "left" for one in cleaned) else 0
 
 
@@ -146,15 +142,15 @@ CHECKS: tuple[tuple[str, str, Callable[[Host], str | None]], ...] = (
 )
 
 
-def told(health: Health) -> str:
+def text(health: Health) -> str:
     """For people: what is allowed, what is missing, what was cleaned."""
     width = max(len(one.name) for one in health.abilities)
     lines = [f"{'yes' if one.allowed else 'no ':4}{one.name:{width}}  {one.reason or one.serves}" for one in health.abilities]
-    lines += ["", *_told_gaps(health.gaps), "", *_told_orphans(health)]
-    return "\n".join(lines) + "\n"
+    lines += ["", *_gap_lines(health.gaps), "", *_orphan_lines(health)]
+    return "\n".join(lines)
 
 
-def _told_gaps(missing: tuple[Gap, ...]) -> list[str]:
+def _gap_lines(missing: tuple[Gap, ...]) -> list[str]:
     if not missing:
         return ["Evidence: every observer can look at this machine."]
     return [
@@ -163,7 +159,7 @@ def _told_gaps(missing: tuple[Gap, ...]) -> list[str]:
     ]
 
 
-def _told_orphans(health: Health) -> list[str]:
+def _orphan_lines(health: Health) -> list[str]:
     if not health.orphans:
         return ["Orphans: none."]
     if not health.cleaned:

@@ -2,88 +2,44 @@
 
 from __future__ import annotations
 
-import inspect
-import json
-
-from assay.audit import limits
-from assay.catalogue import Rule, rule_named
-from assay.evidence import sources
-from assay.rulekit.soundness import ROWS
+from assay.catalogue import rule_named
+from assay.laboratory import rule_pages
+from assay.laboratory.rule_pages import Page
+from assay.terminal.output import deliver
 
 
-def explain(rule: str, as_json: bool) -> int:
+def explain(rule: str, json_to: str | None) -> int:
     """Print one rule by its id (`T01`) or name (`client-page-cache`). Raises UsageError naming the rules that exist."""
-    module, found = rule_named(rule)
-    page = described(module, found)
-    print(json.dumps(page, indent=2) if as_json else text(page))
+    page = rule_pages.page(*rule_named(rule))
+    deliver(json_to, "explain", lambda: dict(page), lambda: text(page))
     return 0
 
 
-def described(module: str, rule: Rule) -> dict[str, object]:
-    """Everything that is known about a rule, as plain values."""
-    import importlib
-
-    words = inspect.getdoc(importlib.import_module(f"assay.rules.{module}")) or ""
-    summary, _, rest = words.partition("\n")
-    return {
-        "id": rule.id,
-        "name": rule.name,
-        "summary": summary,
-        "wrong": limits.wrong_text(rule.id),
-        "how": " ".join(rest.split()),
-        "judges": f"the {rule.part} of a claim, for each {'measure of a run' if rule.scope == 'trial' else rule.scope}",
-        "applies": limits.applies_text(rule.id),
-        "severity": rule.severity.value,
-        "needs": list(rule.needs),
-        "reads": [{"key": key, "source": sources.words(key), "way": sources.of(key).way} for key in looked_at(rule)],
-        "needed_by": [f"{row.part} = {row.value} ({row.work})" for row in ROWS if rule.id in row.rules],
-        "thresholds": {name: {"value": value, "source": why} for name, (value, why) in limits.sourced(rule.id).items()},
-        "alternatives": list(rule.alternatives),
-        "advice": rule.advice,
-        "sources": list(rule.sources),
-    }
-
-
-def looked_at(rule: Rule) -> tuple[str, ...]:
-    """The evidence keys that a rule looks at: those that it takes where they are there, and those that it needs."""
-    return tuple(dict.fromkeys((*rule.reads, *rule.needs)))
-
-
-def text(page: dict[str, object]) -> str:
+def text(page: Page) -> str:
     """The page for people."""
-    lines = [f"{page['id']} {page['name']}", str(page["summary"]), ""]
-    lines += [*labelled("what goes wrong", [str(page["wrong"])]), *labelled("how it is seen", [str(page["how"])])]
-    for title in ("judges", "applies", "severity"):
-        lines += labelled(title, [str(page[title])])
-    lines += labelled("evidence, as far as it is there, and what a machine must have for it", evidence(page))
-    for title, key in (("needs", "needs"), ("SOUND needs it for", "needed_by")):
-        lines += labelled(title, [", ".join(strings(page[key]))] if strings(page[key]) else [])
-    lines += labelled("thresholds", thresholds(page))
-    lines += labelled("what else it could be", strings(page["alternatives"]))
-    lines += labelled("what to do", [str(page["advice"])])
-    lines += labelled("sources", strings(page["sources"]))
+    lines = [f"{page['id']} {page['name']}", page["summary"], ""]
+    lines += labelled("what goes wrong", [page["wrong"]])
+    lines += labelled("how it is seen", list(rule_pages.blocks(page["how"])))
+    lines += [*labelled("judges", [page["judges"]]), *labelled("applies", [page["applies"]])]
+    lines += labelled("severity", [page["severity"]])
+    lines += labelled("evidence, and what a machine must have for it", evidence(page))
+    for title, entries in (("needs", page["needs"]), ("SOUND needs it for", page["needed_by"])):
+        lines += labelled(title, [", ".join(entries)] if entries else [])
+    lines += labelled(
+        "thresholds", [f"{name} = {one['value']:,.10g}: {one['source']}" for name, one in page["thresholds"].items()]
+    )
+    lines += labelled("what else it could be", page["alternatives"])
+    lines += labelled("what to do", [page["advice"]])
+    lines += labelled("sources", page["sources"])
     return "\n".join(lines).rstrip()
 
 
-def strings(value: object) -> list[str]:
-    """A list of texts out of a plain value."""
-    return [str(item) for item in value] if isinstance(value, list) else []
-
-
-def evidence(page: dict[str, object]) -> list[str]:
+def evidence(page: Page) -> list[str]:
     """The sources in words, those together that want the same."""
-    rows, by_way = page["reads"], dict[str, dict[str, None]]()
-    assert isinstance(rows, list)
-    for row in rows:
+    by_way = dict[str, dict[str, None]]()
+    for row in page["reads"]:
         by_way.setdefault(row["way"], {})[row["source"]] = None
     return [f"{', '.join(names)}: {way}" for way, names in by_way.items()]
-
-
-def thresholds(page: dict[str, object]) -> list[str]:
-    """Each threshold with its value and its source."""
-    table = page["thresholds"]
-    assert isinstance(table, dict)
-    return [f"{name} = {entry['value']:g}: {entry['source']}" for name, entry in table.items()]
 
 
 def labelled(title: str, entries: list[str]) -> list[str]:
@@ -92,7 +48,9 @@ def labelled(title: str, entries: list[str]) -> list[str]:
 
 
 def wrapped(words: str, indent: str = "") -> list[str]:
-    """Lines of at most 100 characters."""
+    """Lines of at most 100 characters; examples as they are."""
     import textwrap
 
+    if words.startswith("```"):
+        return [indent + line for line in words.splitlines()]
     return textwrap.wrap(words, width=100, initial_indent=indent, subsequent_indent=indent + ("  " if indent else ""))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from assay.errors import AssayError
 from assay.notebook import index
 from assay.notebook import read as notebook
 from assay.records import Outcome, VerdictState
-from assay.terminal.fold import say
+from assay.terminal.output import deliver
 from assay.terminal.table import Row, table
 
 
@@ -29,12 +29,15 @@ class Entry:
     damaged: str | None = None
 
 
-def list_experiments(lab: Path, *, as_json: bool) -> int:
+def list_experiments(lab: Path, *, json_to: str | None) -> int:
     """Show every experiment of a lab, the newest last; from its index where that is whole, else from its files."""
     entries = [entry(folder) for folder in notebook.folders(lab)]
-    if as_json:
-        print(json.dumps([asdict(one) for one in entries], sort_keys=True))
-        return 0
+    deliver(json_to, "list", lambda: {"experiments": [asdict(one) for one in entries]}, lambda: text(lab, entries))
+    return 0
+
+
+def text(lab: Path, entries: Sequence[Entry]) -> str:
+    """Return the list as a table."""
     rows = [
         Row(
             cells=(
@@ -48,16 +51,12 @@ def list_experiments(lab: Path, *, as_json: bool) -> int:
         )
         for one in entries
     ]
-    say(
-        table(("verdict", "experiment", "runs/trials", "last run (UTC)", "verdicts"), rows)
-        if rows
-        else f"no experiments in {lab}"
-    )
-    return 0
+    header = ("verdict", "experiment", "runs/trials", "last run (UTC)", "verdicts")
+    return table(header, rows) if rows else f"no experiments in {lab}"
 
 
 def entry(folder: Path) -> Entry:
-    """What the list says of one experiment; a damaged plan is named."""
+    """Return the entry of one experiment; name a damaged plan."""
     try:
         experiment, plan = notebook.read_plan(folder)
     except AssayError as error:
@@ -68,7 +67,7 @@ def entry(folder: Path) -> Entry:
     seen = index.overview(folder, known[-1] if known else "")
     cut = notebook.cut(folder)
     if cut or seen is None or sum(seen.outcomes.values()) != len(notebook.attempts(folder)):
-        seen = looked_at(folder)
+        seen = overview_of_files(folder)
     return Entry(
         experiment=folder.name,
         title=experiment.title,
@@ -81,8 +80,8 @@ def entry(folder: Path) -> Entry:
     )
 
 
-def looked_at(folder: Path) -> index.Overview:
-    """The overview from the files themselves."""
+def overview_of_files(folder: Path) -> index.Overview:
+    """Return the overview from the files themselves."""
     results = notebook.results(folder)
     outcomes = [judged.run.outcome.value for judged in results.runs]
     return index.Overview(

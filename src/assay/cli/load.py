@@ -8,18 +8,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from assay.cli.claims import claimed
-from assay.errors import UsageError
 from assay.experiment import single
 from assay.hosts.local import Local
 from assay.laboratory.gate import Gate, status
 from assay.laboratory.session import clean_quietly
 from assay.laboratory.single_run import conduct
 from assay.machine import own_file
-from assay.machine.found import NOTHING, look
+from assay.machine.path_state import NOTHING, path_state
 from assay.records import Experiment, Judged, Observations, Outcome, Plan, Results, Run
+from assay.terminal.output import STANDARD_OUTPUT, deliver
 from assay.terminal.progress import ProgressMode
 
-STANDARD_OUTPUT = "-"
 FAILED = 1
 
 
@@ -44,7 +43,7 @@ def load(request: Request) -> int:
     if request.claim is not None:
         asked = replace(asked, claim=claimed(asked.document, request.claim))
     check_output(asked, request.json_to)
-    found = look(host, asked.path) if asked.path is not None else None
+    found = path_state(host, asked.path) if asked.path is not None else None
     experiment = single.experiment(asked, found)
     plan = single.plan(experiment)
     run, observations = conduct(experiment, plan, host, request.progress)
@@ -73,23 +72,9 @@ def conclude(request: Request, experiment: Experiment, plan: Plan, what: tuple[R
     verdicts = judge.judge_run(experiment, run, observations) if finished else ()
     whole = sums.whole(run, observations, experiment.measures)
     told = shown.Told(experiment=experiment, run=run, whole=whole, verdicts=verdicts)
+    deliver(request.json_to, "load", lambda: shown.as_plain(told), (lambda: shown.text(told)) if finished else None)
     if not finished:
         print(f"assay: the load {run.outcome}: {run.error}", file=sys.stderr)
-    elif request.json_to != STANDARD_OUTPUT:
-        print(shown.text(told))
-    if request.json_to == STANDARD_OUTPUT:
-        print(shown.as_json(told))
-    elif request.json_to is not None:
-        write(Path(request.json_to), shown.as_json(told) + "\n")
-    if not finished:
         return FAILED
     judged = Judged(run=run, verdicts={verdict.measure: verdict for verdict in verdicts})
     return status(Results(experiment=experiment, plan=plan, runs=(judged,)), request.gate)
-
-
-def write(path: Path, text: str) -> None:
-    """Write a file. Raises UsageError where that cannot be."""
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"found that {path} cannot be written ({error.strerror}); expected a file that we may write") from error

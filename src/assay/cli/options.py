@@ -1,8 +1,8 @@
-"""What the verbs of the command line share: their options, and how each of them ends.
+"""The options that verbs share, and the exit status of each verb.
 
-Exit status: 0 done, whatever the verdict; 1 failed, also where a trial did not finish; 2 wrong usage; 3 with --gate when a
-verdict is TAINTED or INVALID (--gate strict: UNVERIFIED too); 4 with --gate when a requirement is not met (strict: undecided
-too); 130 interrupted.
+Exit status: 0 done, whatever the verdict; 1 failed, also where a trial did not finish; 2 wrong usage; 3 with --gate for a
+TAINTED or INVALID verdict (--gate=strict: UNVERIFIED too); 4 with --gate for an unmet requirement (strict: undecided too);
+130 interrupted.
 """
 
 from __future__ import annotations
@@ -17,22 +17,52 @@ import typer
 from assay.errors import AssayError
 from assay.laboratory.gate import Gate
 from assay.terminal.fold import say
+from assay.terminal.output import STANDARD_OUTPUT
 from assay.terminal.progress import ProgressMode
 
 INTERRUPTED = 130
+LAB = "--lab"
+ALONE = {"--gate": "--gate=on", "--json": f"--json={STANDARD_OUTPUT}"}
+"""Options whose value may be left out, and what they mean then."""
 
-LabOption = Annotated[Path, typer.Option("--lab", envvar="ASSAY_LAB", help="The notebook.")]
-JsonOption = Annotated[bool, typer.Option("--json", help="JSON on standard output, nothing else.")]
-GateOption = Annotated[Gate, typer.Option("--gate", help="Exit 3 on a bad verdict, 4 on an unmet requirement.")]
-ProgressOption = Annotated[ProgressMode, typer.Option("--progress", help="How progress is told on standard error.")]
-FileArgument = Annotated[Path, typer.Argument(help="The experiment file.")]
-WhichArgument = Annotated[str | None, typer.Argument(help="Which experiment of the notebook (default: the newest).")]
+
+def json_file(path: str | None) -> str | None:
+    """Return the path where JSON goes. Raises BadParameter where its directory does not exist."""
+    if path not in (None, STANDARD_OUTPUT) and not (parent := Path(path).absolute().parent).is_dir():
+        raise typer.BadParameter(f"{parent} is no directory. Name a file in an existing directory.")
+    return path
+
+
+JSON = typer.Option("--json", metavar="[=FILE]", callback=json_file, help="Write JSON: alone to standard output, else to FILE.")
+JsonOption = Annotated[str | None, JSON]
+LabOption = Annotated[Path, typer.Option(LAB, metavar="DIR", envvar="ASSAY_LAB", help="The notebook.")]
+GateOption = Annotated[
+    Gate, typer.Option("--gate", metavar="[=strict]", help="Exit 3 on a bad verdict, 4 on an unmet requirement.")
+]
+ProgressOption = Annotated[ProgressMode, typer.Option("--progress", help="Progress on standard error; json: one object a line.")]
+FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="The experiment file.")]
+WhichArgument = Annotated[str | None, typer.Argument(metavar="[EXPERIMENT]", help="Default: the newest of the notebook.")]
+
+
+def arranged(words: list[str]) -> list[str]:
+    """Return the words of a call in their usual order: `--lab` in front of the verb goes behind it."""
+    leading: list[str] = []
+    while (words[:1] == [LAB] and len(words) > 1) or (words and words[0].startswith(f"{LAB}=")):
+        taken = 2 if words[0] == LAB else 1
+        leading, words = [*leading, *words[:taken]], words[taken:]
+    return [*words[:1], *leading, *words[1:]]
+
+
+def completed(words: list[str]) -> list[str]:
+    """Return the words with a value for each option that stands alone, as far as `--`."""
+    end = words.index("--") if "--" in words else len(words)
+    return [*(ALONE.get(word, word) for word in words[:end]), *words[end:]]
 
 
 def finish(call: Callable[[], int]) -> NoReturn:
-    """End with the status of a verb; every known error is told in words, and what the system refused (a full disk).
+    """Exit with the status of a verb; print every known error, and every refusal of the system, as a sentence.
 
-    A reader that has enough, a broken pipe, is left to the library that reads the words of the call.
+    A broken pipe, a reader that has enough, is left to the library that reads the words of the call.
     """
     try:
         status = call()
@@ -43,7 +73,7 @@ def finish(call: Callable[[], int]) -> NoReturn:
         raise
     except OSError as error:
         where = "" if error.filename is None else f"{error.filename}: "
-        say(f"assay: found {where}{error.strerror or error}; expected permission and room there", sys.stderr)
+        say(f"assay: {where}{error.strerror or error}. Check permissions and free space.", sys.stderr)
         status = AssayError.exit_status
     except KeyboardInterrupt:
         status = INTERRUPTED

@@ -20,7 +20,7 @@ from assay.hosts.local import Local
 from assay.laboratory.history import history
 from assay.plain import to_plain
 from assay.records import Experiment, Plan, Precision
-from assay.terminal.fold import say
+from assay.terminal.output import deliver
 from assay.trial import placement
 from assay.units import Unit, human
 
@@ -54,14 +54,11 @@ class Preview:
     """Rules whose evidence nobody can give here."""
 
 
-def plan(file: Path, lab: Path, as_json: bool) -> int:
+def plan(file: Path, lab: Path, json_to: str | None) -> int:
     """Print the plan of an experiment file for this machine, with what the lab knows of it. Raises InputErrors, UsageError."""
     experiment = read(file)
     preview = preview_of(experiment, Local(), history(lab, experiment))
-    if as_json:
-        print(json.dumps(told(preview), indent=2))
-    else:
-        say(text(experiment, preview))
+    deliver(json_to, "plan", lambda: to_plain(preview), lambda: text(experiment, preview))
     return 0
 
 
@@ -118,12 +115,6 @@ def blind_rules(missing: tuple[Missing, ...], given: tuple[str, ...]) -> tuple[s
 
 def _among(key: str, patterns: tuple[str, ...] | list[str]) -> bool:
     return any(fnmatchcase(key, pattern) for pattern in patterns)
-
-
-def told(preview: Preview) -> dict[str, object]:
-    """The preview as plain values, the schedule with it."""
-    values: dict[str, object] = to_plain(preview)
-    return values
 
 
 def text(experiment: Experiment, preview: Preview) -> str:

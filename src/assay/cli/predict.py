@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
 from assay.analysis import quantities
-from assay.cli.beside import beside
-from assay.cli.size import finite
+from assay.cli.size import beside, finite
 from assay.errors import AssayError
 from assay.laboratory.results import current
 from assay.notebook import read as notebook
@@ -21,16 +19,15 @@ from assay.prediction.predict import Prediction, ResourceUse, predict
 from assay.prediction.question import Holdout, Platform
 from assay.prediction.values import Selection
 from assay.records import Estimate
+from assay.terminal.output import deliver
 from assay.terminal.table import Row, table
 from assay.units import Refusal
 
-SCHEMA = "assay.predict/1"
 
-
-def run(file: Path, *, as_json: bool) -> int:
+def run(file: Path, *, json_to: str | None) -> int:
     """Predict what the file asks and print the answer. Gives 0. Raises UsageError, InputErrors with every mistake of the file."""
     found = predict(predict_file.read(file, laboratory(file)))
-    print(json.dumps(document(found), indent=2) if as_json else text(found))
+    deliver(json_to, "predict", lambda: document(found), lambda: text(found))
     return 0
 
 
@@ -107,7 +104,6 @@ def document(found: Prediction) -> dict[str, object]:
     """The answer and what it stands on, for programs; what has no bound is null."""
     question = found.question
     told: dict[str, object] = {
-        "schema": SCHEMA,
         "title": question.title,
         "answer": wording.answer(found),
         "utilisation": interval(found.utilisation),

@@ -23,10 +23,10 @@ SPARE_FACTOR = 8
 LONGEST_NAME = 40
 
 
-def quick(directories: Sequence[Path], lab: Path, *, as_json: bool, gate: Gate, progress: ProgressMode) -> int:
+def quick(directories: Sequence[Path], lab: Path, *, json_to: str | None, gate: Gate, progress: ProgressMode) -> int:
     """Run `controls/quick.toml` on the directories. Raises UsageError, RefusedError."""
     text = experiment_text(directories)
-    request = Request(file=Path("quick.toml"), lab=lab, resume=False, sitting=None, as_json=as_json, gate=gate, progress=progress)
+    request = Request(file=Path("quick.toml"), lab=lab, json_to=json_to, gate=gate, progress=progress, verb="quick")
     return carry_out(request, reading.parse(text, "quick.toml"), text, fresh=True)
 
 

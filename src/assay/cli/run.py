@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from assay.cli.conclude import show
+from assay.answer.levels import readable
 from assay.cli.terminal import tables
+from assay.cli.terminal.summary import summary
 from assay.errors import UsageError
 from assay.experiment import plan as planning
 from assay.experiment import read as reading
@@ -18,7 +19,9 @@ from assay.laboratory.session import clean_quietly
 from assay.notebook import layout
 from assay.notebook import read as notebook
 from assay.notebook.store import Store
-from assay.records import Change, Experiment, Outcome, Plan
+from assay.plain import to_plain
+from assay.records import Change, Experiment, Outcome, Plan, Results
+from assay.terminal.output import STANDARD_OUTPUT, deliver
 from assay.terminal.progress import Progress, ProgressMode
 
 NOT_ALL_MEASURED = 1
@@ -30,11 +33,12 @@ class Request:
 
     file: Path
     lab: Path
-    resume: bool
-    sitting: str | None
-    as_json: bool
+    resume: bool = False
+    sitting: str | None = None
+    json_to: str | None
     gate: Gate
     progress: ProgressMode
+    verb: str = "run"
 
 
 def run(request: Request) -> int:
@@ -54,8 +58,18 @@ def carry_out(request: Request, experiment: Experiment, text: str, *, fresh: boo
             store.withdraw()
             raise
         results = conclude(store)
-    show(results, store.folder, as_json=request.as_json)
+    show(request, results, store.folder)
     return NOT_ALL_MEASURED if tables.failed(results.runs) else status(results, request.gate)
+
+
+def show(request: Request, results: Results, folder: Path) -> None:
+    """Print the answer, then write the report: where the report cannot be written, the answer is printed all the same."""
+    deliver(request.json_to, request.verb, lambda: to_plain(results), lambda: summary(readable(results)))
+    from assay.laboratory import pages  # the drawing libraries, only now
+
+    path = pages.write(folder, readable(results))
+    if request.json_to != STANDARD_OUTPUT:
+        print(f"report: {path}")
 
 
 def conduct_rest(request: Request, store: Store) -> None:

@@ -19,7 +19,7 @@ class Request:
     sound: int | None = None
     observers: str | None = None
     same: int | None = None
-    as_json: bool = False
+    json_to: str | None = None
     gate: Gate = Gate.OFF
     progress: ProgressMode = ProgressMode.AUTO
 
@@ -38,7 +38,7 @@ def selftest(request: Request) -> int:
         asked = audit.Request(
             rules=request.rules,
             times=1 if request.times is None else request.times,
-            as_json=request.as_json,
+            json_to=request.json_to,
             gate=request.gate,
             progress=request.progress,
         )
@@ -47,7 +47,7 @@ def selftest(request: Request) -> int:
         raise UsageError(f"found {words} without --audit; expected `assay selftest --audit {words} ...`")
     from assay.selftest.overhead import measure_overhead
 
-    return measure_overhead(as_json=request.as_json)
+    return measure_overhead(json_to=request.json_to)
 
 
 def typed(request: Request) -> str:
@@ -68,7 +68,7 @@ def of_sound_trials(request: Request, trials: int) -> int:
         raise UsageError(f"found {chosen} with --sound; expected the number of trials alone: they are of all kinds")
     from assay.selftest import sound
 
-    asked = sound.Request(trials=trials, as_json=request.as_json, gate=request.gate, progress=request.progress)
+    asked = sound.Request(trials=trials, json_to=request.json_to, gate=request.gate, progress=request.progress)
     return sound.run_sound_trials(asked)
 
 
@@ -80,7 +80,7 @@ def of_observers(request: Request, names: str) -> int:
     from assay.selftest import observers as paired
 
     pairs = paired.PAIRS if request.times is None else request.times
-    return paired.measure_observers(paired.Request(names=names, pairs=pairs, as_json=request.as_json, gate=request.gate))
+    return paired.measure_observers(paired.Request(names=names, pairs=pairs, json_to=request.json_to, gate=request.gate))
 
 
 def of_the_same(request: Request, comparisons: int) -> int:
@@ -94,5 +94,5 @@ def of_the_same(request: Request, comparisons: int) -> int:
         )
     from assay.selftest import same
 
-    asked = same.Request(comparisons=comparisons, as_json=request.as_json, gate=request.gate, progress=request.progress)
+    asked = same.Request(comparisons=comparisons, json_to=request.json_to, gate=request.gate, progress=request.progress)
     return same.compare_same(asked)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -21,26 +20,23 @@ from assay.notebook import layout
 from assay.notebook import read as notebook
 from assay.plain import to_plain
 from assay.records import Experiment, Finding, Judged, Observations, Outcome, Phase, State, Verdict
-from assay.terminal.fold import say
+from assay.terminal.output import deliver
 from assay.terminal.table import Row, table
 from assay.units import Unit
 
 
-def show(lab: Path, which: str | None, run_id: str, *, as_json: bool) -> int:
+def show(lab: Path, which: str | None, run_id: str, *, json_to: str | None) -> int:
     """Show a run of an experiment by today's rules. Raises UsageError naming the runs that there are, DamagedError."""
     folder = notebook.choose(lab, which)
     judged = find(folder, layout.run_id(*layout.split_run_id(run_id)))
     experiment = notebook.read_plan(folder)[0]
     treated = treatments(experiment, judged, notebook.observations(folder, judged.id))
     levels = quantities.telling(experiment)
-    if as_json:
-        print(json.dumps(plainly(judged, treated), sort_keys=True))
-    else:
-        say(told(readable.judged(judged, levels), treated))
+    deliver(json_to, "show", lambda: as_plain(judged, treated), lambda: text(readable.judged(judged, levels), treated))
     return 0
 
 
-def plainly(judged: Judged, treated: Mapping[str, str]) -> dict[str, object]:
+def as_plain(judged: Judged, treated: Mapping[str, str]) -> dict[str, object]:
     """A run with its verdicts, how figures were made, and what the load itself used in each phase (`measures.costs`)."""
     costs = {phase.name: measures.costs(phase) for phase in judged.run.phases}
     return {**to_plain(judged), "treatments": dict(treated), "costs": costs}
@@ -82,7 +78,7 @@ def whole(folder: Path, experiment: Experiment, judged: Judged) -> Judged:
     return replace(judged, courses=steady_state.courses(experiment, judged.run, seen))
 
 
-def told(judged: Judged, treated: Mapping[str, str]) -> str:
+def text(judged: Judged, treated: Mapping[str, str]) -> str:
     """A run in words."""
     run = judged.run
     started = run.started_utc[:19].replace("T", " ")

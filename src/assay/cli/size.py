@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import dataclass
 from pathlib import Path
 
-from assay.cli.beside import beside
 from assay.errors import AssayError, RefusedError
 from assay.notebook import read as notebook
 from assay.plain import to_plain
-from assay.report import chain as picture
+from assay.report import drawn as picture
 from assay.report.charts.chain import Bar, Drawing
 from assay.report.charts.figure import Table
 from assay.sizing import read, wording
 from assay.sizing.sized import Sized, size
+from assay.terminal.output import deliver
 from assay.terminal.table import Row, table
 from assay.units import Refusal, Unit
-
-SCHEMA = "assay.size/1"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,7 +24,7 @@ class Request:
     """The words of one call."""
 
     file: Path
-    as_json: bool = False
+    json_to: str | None = None
     picture: Path | None = None
 
 
@@ -41,10 +38,15 @@ def run(request: Request) -> int:
     sized = size(read.read(request.file, lambda lab, measure, unit: measured(beside(request.file, lab), measure, unit)))
     if request.picture is not None:
         draw(sized, request.picture)
-    print(json.dumps(document(sized), indent=2) if request.as_json else text(sized))
-    if request.picture is not None and not request.as_json:
-        print(f"\n{request.picture}")
+    written = f"\n\n{request.picture}" if request.picture is not None else ""
+    deliver(request.json_to, "size", lambda: document(sized), lambda: text(sized) + written)
     return 0
+
+
+def beside(file: Path, named: str) -> Path:
+    """Return where a relative path of a file lies: beside the file, else in the current directory, if only there."""
+    there, here = file.parent / named, Path(named)
+    return here if here.exists() and not there.exists() else there
 
 
 def measured(lab: Path, measure: str, unit: Unit) -> float | Refusal:
@@ -98,7 +100,7 @@ def _table(heading: str, head: tuple[str, ...], rows: tuple[tuple[str, ...], ...
 
 def document(sized: Sized) -> dict[str, object]:
     """The answer and everything behind it, for programs."""
-    told = {"schema": SCHEMA, "answer": wording.answer(sized), "remarks": [*wording.remarks(sized)], **to_plain(sized)}
+    told = {"answer": wording.answer(sized), "remarks": [*wording.remarks(sized)], **to_plain(sized)}
     return {key: finite(each) for key, each in told.items()}
 
 
@@ -125,12 +127,12 @@ def draw(sized: Sized, path: Path) -> None:
     )
     drawing = Drawing(title=sized.chain.title, sentence=wording.answer(sized), bars=bars)
     price = wording.costs(sized)
-    page = picture.Page(
+    page = picture.ChainPage(
         question=sized.chain.question,
         tables=tuple((heading, Table(head=head, rows=rows)) for heading, head, rows in tables(sized)),
         remarks=(*((price,) if price else ()), *wording.how(sized), *wording.remarks(sized)),
     )
     try:
-        picture.write(drawing, page, path)
+        picture.write(picture.of_chain(drawing, page), path)
     except OSError as error:
         raise RefusedError(f"found that {path} cannot be written ({error.strerror}); expected room and permission") from error

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import pwd
 import sys
@@ -15,7 +14,7 @@ from pathlib import Path
 
 from assay.errors import RefusedError, UsageError
 from assay.plain import to_plain
-from assay.report import size_distribution as picture
+from assay.report import drawn as picture
 from assay.report.charts.figure import Table
 from assay.report.charts.matrix import Matrix, Share
 from assay.survey import result, wording
@@ -23,7 +22,8 @@ from assay.survey.filters import Clock, Filters, Words, keeper, printable, resol
 from assay.survey.result import FileSum, Survey
 from assay.survey.size_distribution import Counting, reaching
 from assay.survey.walk import Inode, See, Walk, begin, coarse_access_times, mount_of, mount_table
-from assay.terminal.progress import SECOND_NS, ProgressMode
+from assay.terminal.output import STANDARD_OUTPUT, deliver
+from assay.terminal.progress import SECOND_NS, ProgressLine, ProgressMode
 from assay.terminal.table import Row, table
 
 
@@ -31,7 +31,6 @@ class Out(Enum):
     """What goes to standard output."""
 
     TABLE = "table"
-    JSON = "json"
     LINES = "lines"
     NUL = "nul"
 
@@ -49,17 +48,16 @@ class Request:
     clock: Clock
     cross: bool
     out: Out
+    json_to: str | None = None
     picture: Path | None = None
     profile: Path | None = None
     progress: ProgressMode = ProgressMode.AUTO
 
 
-def out_of(*, as_json: bool, listing: bool, print0: bool) -> Out:
-    """What the options ask for on standard output. Raises UsageError where they contradict each other."""
-    if as_json and (listing or print0):
-        raise UsageError("found --json with --list or --print0; expected one of them: each owns standard output")
-    if as_json:
-        return Out.JSON
+def out_of(*, json_to: str | None, listing: bool, print0: bool) -> Out:
+    """Return what goes to standard output. Raises UsageError where two options want it."""
+    if json_to == STANDARD_OUTPUT and (listing or print0):
+        raise UsageError("found --json with --list or --print0; expected one of them, or --json=FILE")
     return Out.NUL if print0 else Out.LINES if listing else Out.TABLE
 
 
@@ -73,7 +71,7 @@ def survey(request: Request, now_ns: int) -> int:
     try:
         found = walked(request, filters, inodes, now_ns, progress)
         progress.close()
-        tell(request.out, found, [*_written(request, found)])
+        show(request, found, [*_written(request, found)])
         sys.stdout.flush()
     except OSError as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -174,7 +172,8 @@ def write_picture(found: Survey, path: Path) -> None:
         ("By size", wording.SIZE_HEAD, wording.size_rows(found)),
     )
     numbers = tuple((heading, Table(head=head, rows=rows)) for heading, head, rows in texts)
-    picture.write(matrix(found), picture.Page(total=wording.total(found), tables=numbers, remarks=wording.remarks(found)), path)
+    page = picture.MatrixPage(total=wording.total(found), tables=numbers, remarks=wording.remarks(found))
+    picture.write(picture.of_matrix(matrix(found), page), path)
 
 
 def matrix(found: Survey) -> Matrix:
@@ -205,14 +204,12 @@ def matrix(found: Survey) -> Matrix:
     )
 
 
-def tell(out: Out, found: Survey, written: list[Path]) -> None:
-    """The result on standard output; beside a list only what is missing from it, on standard error."""
-    if out is Out.JSON:
-        print(json.dumps({"answer": wording.answer(found), **to_plain(found)}, indent=2))
-    elif out is Out.TABLE:
-        print(text(found))
-        print("".join(f"\n{printable(str(path))}" for path in written), end="\n" if written else "")
-    else:
+def show(request: Request, found: Survey, written: list[Path]) -> None:
+    """Print the result; beside a list of paths only what is missing from it, on standard error."""
+    files = "".join(f"\n{printable(str(path))}" for path in written)
+    words = (lambda: text(found) + ("\n" + files if files else "")) if request.out is Out.TABLE else None
+    deliver(request.json_to, "survey", lambda: {"answer": wording.answer(found), **to_plain(found)}, words)
+    if request.out in LISTS:
         for one in wording.missing(found):
             print(f"assay: {one}", file=sys.stderr)
 
@@ -230,33 +227,18 @@ def _table(head: tuple[str, ...], rows: tuple[tuple[str, ...], ...]) -> str:
 
 
 class Progress:
-    """Tells the number of files and their rate once a second: a line on a terminal, NDJSON where asked, nothing in a pipe."""
+    """The number of files and their rate; silent where a list of paths scrolls by on the same terminal."""
 
     def __init__(self, request: Request) -> None:
-        listed = request.out in LISTS and sys.stdout.isatty()
-        quiet = request.progress is ProgressMode.AUTO and (listed or not sys.stderr.isatty())
-        self._mode = ProgressMode.NONE if quiet else request.progress
-        self._started_ns = self._told_ns = time.monotonic_ns()
-        self._width = 0
+        listed = request.out in LISTS and sys.stdout.isatty() and request.progress is ProgressMode.AUTO
+        self._line = ProgressLine(ProgressMode.NONE if listed else request.progress)
 
     def __call__(self, files: int) -> None:
         """Take the number of files so far."""
-        now_ns = time.monotonic_ns()
-        if self._mode is ProgressMode.NONE or now_ns - self._told_ns < SECOND_NS:
-            return
-        self._told_ns = now_ns
-        rate = files * SECOND_NS / (now_ns - self._started_ns)
-        if self._mode is ProgressMode.JSON:
-            line = json.dumps({"files": files, "files_per_s": round(rate)}) + "\n"
-        else:
-            words = f"{files:,} files, {rate:,.0f}/s"
-            line, self._width = "\r" + words.ljust(self._width), len(words)
-        sys.stderr.write(line)
-        sys.stderr.flush()
+        if self._line.is_due():
+            rate = files * SECOND_NS / (time.monotonic_ns() - self._line.started_ns)
+            self._line.write(f"{files:,} files, {rate:,.0f}/s", {"files": files, "files_per_s": round(rate)})
 
     def close(self) -> None:
-        """Take the line away."""
-        if self._width:
-            sys.stderr.write("\r" + " " * self._width + "\r")
-            sys.stderr.flush()
-            self._width = 0
+        """Erase the line on a terminal."""
+        self._line.close()

@@ -1,40 +1,419 @@
-"""The list of the verbs, in the order in which `assay --help` tells them."""
+"""Every verb with its options, in the order of `assay --help`; each verb imports what it needs when it is called."""
 
 from __future__ import annotations
 
+import time
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
 import typer
 
-from assay.cli import looking, measuring
-from assay.cli.options import INTERRUPTED
+from assay.cli.options import FileArgument, GateOption, JsonOption, LabOption, ProgressOption, WhichArgument, finish
+from assay.laboratory.gate import Gate
+from assay.survey.filters import Clock, Words
+from assay.terminal.progress import ProgressMode
 
-__all__ = ["INTERRUPTED", "app"]
+LAB = Path("lab")
+
+
+class ReportFormat(StrEnum):
+    """The format of a report."""
+
+    HTML = "html"
+    MARKDOWN = "md"
+
+
+class ExportFormat(StrEnum):
+    """The format of an export."""
+
+    CSV = "csv"
+    PARQUET = "parquet"
+    SQLITE = "sqlite"
+
 
 app = typer.Typer(
     name="assay",
-    help="Benchmarks that say what their numbers really are.",
+    help="Measure storage, network and directory performance, and audit every number.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-app.command()(measuring.quick)
-app.command()(looking.plan)
-app.command()(measuring.run)
-app.command(context_settings={"help_option_names": []})(measuring.load)
-app.command(context_settings={"help_option_names": [], "ignore_unknown_options": True})(measuring.stat)
-app.command()(looking.check)
-app.command()(looking.audit)
-app.command()(looking.compare)
-app.command()(looking.report)
-app.command()(looking.show)
-app.command(name="list")(looking.list_)
-app.command()(looking.sql)
-app.command()(looking.export)
-app.command()(looking.size)
-app.command()(looking.predict)
-app.command()(looking.survey)
-app.command()(looking.explain)
-app.command()(looking.catalogue)
-app.command()(looking.doctor)
-app.command()(measuring.selftest)
+
+def version(asked: bool) -> None:
+    """Print the version and exit, where it is asked for."""
+    if asked:
+        from importlib import metadata
+
+        print(f"assay {metadata.version('assay-lab')}")
+        raise typer.Exit
+
+
+@app.callback()
+def assay(
+    _: Annotated[bool, typer.Option("--version", callback=version, is_eager=True, help="Print the version and exit.")] = False,
+) -> None:
+    """Measure storage, network and directory performance, and audit every number.
+
+    `--lab DIR` names the notebook of any verb, before or after the verb."""
+
+
+@app.command()
+def quick(
+    directories: Annotated[
+        list[Path] | None, typer.Argument(metavar="[DIR] [DIR]", help="One directory to measure, or two to compare.")
+    ] = None,
+    lab: LabOption = LAB,
+    json_to: JsonOption = None,
+    gate: GateOption = Gate.OFF,
+    progress: ProgressOption = ProgressMode.AUTO,
+) -> None:
+    """Measure the storage of a directory, or compare two.
+
+    Takes about a minute, audits every number and writes the report."""
+    from assay.cli.quick import quick as verb
+
+    finish(lambda: verb(directories or [Path()], lab, json_to=json_to, gate=gate, progress=progress))
+
+
+@app.command()
+def plan(file: FileArgument, lab: LabOption = LAB, json_to: JsonOption = None) -> None:
+    """Show the schedule, the duration and the detectable effects.
+
+    Also shows the evidence that will be missing. Uses the variation and the duration of earlier runs in the notebook."""
+    from assay.cli.plan import plan as verb
+
+    finish(lambda: verb(file, lab, json_to))
+
+
+@app.command()
+def run(
+    file: FileArgument,
+    lab: LabOption = LAB,
+    resume: Annotated[bool, typer.Option("--resume", help="Complete the schedule of an earlier call.")] = False,
+    sitting: Annotated[str | None, typer.Option("--sitting", help="Run all trials of this level of the manual factor.")] = None,
+    json_to: JsonOption = None,
+    gate: GateOption = Gate.OFF,
+    progress: ProgressOption = ProgressMode.AUTO,
+) -> None:
+    """Run an experiment: measure, audit, compare, report."""
+    from assay.cli.run import Request
+    from assay.cli.run import run as verb
+
+    request = Request(file=file, lab=lab, resume=resume, sitting=sitting, json_to=json_to, gate=gate, progress=progress)
+    finish(lambda: verb(request))
+
+
+@app.command(context_settings={"help_option_names": [], "ignore_unknown_options": True})
+def load(
+    context: typer.Context,
+    kind: Annotated[str | None, typer.Argument(metavar="KIND", help="The workload: bulk_io, metadata, null, ...")] = None,
+    words: Annotated[list[str] | None, typer.Argument(metavar="KEY=VALUE ...", help="Its settings: path=F size=1GiB ...")] = None,
+    json_to: Annotated[
+        str | None, typer.Option("--json", metavar="[=FILE]", help="Write JSON: alone to standard output, else to FILE.")
+    ] = None,
+    claim: Annotated[
+        str | None, typer.Option("--claim", metavar="PART=VALUE,...", help="The claim to audit: tier=device,...")
+    ] = None,
+    keep: Annotated[bool, typer.Option("--keep", help="Keep the test file for another call.")] = False,
+    gate: GateOption = Gate.OFF,
+    progress: ProgressOption = ProgressMode.AUTO,
+    asks_help: Annotated[bool, typer.Option("-h", "--help", help="Show this, or the keys of a workload.")] = False,
+) -> None:
+    """Run one workload once, and audit its figures.
+
+    Needs no experiment file and no notebook. Shows the figures, the cost of the load itself, and the audit in one line."""
+    if kind is None or not words or asks_help:
+        from assay.cli.terminal.load import keys_text, kinds_text
+
+        finish(lambda: print(f"{context.get_help()}\n\n{kinds_text()}" if kind is None else keys_text(kind)) or 0)
+    from assay.cli.load import Request
+    from assay.cli.load import load as verb
+
+    request = Request(kind=kind, words=words, json_to=json_to, claim=claim, keep=keep, gate=gate, progress=progress)
+    finish(lambda: verb(request))
+
+
+@app.command(context_settings={"help_option_names": [], "ignore_unknown_options": True})
+def stat(words: Annotated[list[str] | None, typer.Argument(metavar="[OPTIONS] -- COMMAND...")] = None) -> None:
+    """Run any command, and audit the figures that it reports.
+
+    `main` dispatches this verb itself: this function is its line in the list of verbs."""
+    from assay.cli.stat.verb import stat as verb
+
+    finish(lambda: verb(words or []))
+
+
+@app.command()
+def check(
+    words: Annotated[list[str], typer.Argument(metavar="CLAIM", help='"1 GB/s read, 512 MB in 0.6 s, 12 GB RAM, 2 x 2GFC"')],
+    json_to: JsonOption = None,
+    gate: GateOption = Gate.OFF,
+) -> None:
+    """Check a published figure by arithmetic, without a run."""
+    from assay.cli.check import check as verb
+
+    finish(lambda: verb(words, json_to=json_to, gate=gate))
+
+
+@app.command()
+def audit(which: WhichArgument = None, lab: LabOption = LAB, json_to: JsonOption = None, gate: GateOption = Gate.OFF) -> None:
+    """Audit all runs again, from the raw data by the current rules."""
+    from assay.cli.audit import audit as verb
+
+    finish(lambda: verb(lab, which, json_to=json_to, gate=gate))
+
+
+@app.command()
+def compare(
+    which: Annotated[
+        str | None, typer.Argument(metavar="[EXPERIMENT]", help="Default: the newest of the notebook; or a notebook.")
+    ] = None,
+    other: Annotated[
+        str | None, typer.Argument(metavar="[NOTEBOOK]", help="Compare this notebook with the first one, the baseline.")
+    ] = None,
+    lab: LabOption = LAB,
+    json_to: JsonOption = None,
+    gate: GateOption = Gate.OFF,
+) -> None:
+    """Show the comparisons with interval and conclusion.
+
+    `assay compare LAB_A LAB_B` compares two notebooks, or two directories of experiments; the first is the baseline."""
+    if which is not None and other is not None:
+        from assay.cli.across import across
+
+        baseline, candidate = which, other
+        finish(lambda: across(baseline, candidate, json_to=json_to, gate=gate))
+    from assay.cli.compare import compare as verb
+
+    finish(lambda: verb(lab, which, json_to=json_to, gate=gate))
+
+
+@app.command()
+def report(
+    which: WhichArgument = None,
+    lab: LabOption = LAB,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="FILE", help="Default: beside the experiment; - for standard output.")
+    ] = None,
+    form: Annotated[ReportFormat, typer.Option("--format", help="The format of the report.")] = ReportFormat.HTML,
+    chart: Annotated[
+        str | None, typer.Option("--chart", metavar="NAME", help="Write one chart to --out (.svg, .png; - is SVG).")
+    ] = None,
+    show_it: Annotated[bool, typer.Option("--open", help="Open the report in the browser.")] = False,
+    json_to: JsonOption = None,
+) -> None:
+    """Write the report of an experiment."""
+    from assay.cli.report import Request
+    from assay.cli.report import report as verb
+
+    request = Request(lab=lab, which=which, out=out, form=form.value, open=show_it, chart=chart, json_to=json_to)
+    finish(lambda: verb(request))
+
+
+@app.command()
+def show(
+    run_id: Annotated[str, typer.Argument(metavar="RUN", help="Trial and attempt: 0007/1.")],
+    which: WhichArgument = None,
+    lab: LabOption = LAB,
+    json_to: JsonOption = None,
+) -> None:
+    """Show one run: measures, verdicts and findings."""
+    from assay.cli.show import show as verb
+
+    finish(lambda: verb(lab, which, run_id, json_to=json_to))
+
+
+@app.command(name="list")
+def list_(lab: LabOption = LAB, json_to: JsonOption = None) -> None:
+    """List the experiments of a notebook with their verdicts."""
+    from assay.cli.list import list_experiments as verb
+
+    finish(lambda: verb(lab, json_to=json_to))
+
+
+@app.command()
+def sql(
+    query: Annotated[str, typer.Argument(help="A SELECT over runs, phases, readings, series, findings, verdicts, ...")],
+    lab: LabOption = LAB,
+    json_to: JsonOption = None,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Write CSV to standard output.")] = False,
+) -> None:
+    """Query the notebook in SQL."""
+    from assay.cli.export import sql as verb
+
+    finish(lambda: verb(lab, query, json_to=json_to, as_csv=as_csv))
+
+
+@app.command()
+def export(
+    which: Annotated[str | None, typer.Argument(metavar="[EXPERIMENT]", help="Default: all of the notebook.")] = None,
+    lab: LabOption = LAB,
+    form: Annotated[ExportFormat, typer.Option("--format", help="The format of the files.")] = ExportFormat.CSV,
+    to: Annotated[
+        Path, typer.Option("--to", metavar="DIR", help="A new directory, or the directory of an earlier export.")
+    ] = Path("export"),
+    table: Annotated[list[str] | None, typer.Option("--table", help="Export this table; repeatable. Default: all.")] = None,
+    json_to: JsonOption = None,
+) -> None:
+    """Export the tables of the notebook for other programs.
+
+    Runs, measures, verdicts, findings, series, percentiles, comparisons, requirements and more, by the current rules."""
+    from assay.cli.export import export as verb
+
+    finish(lambda: verb(lab, which, form.value, to, tuple(table or ()), json_to=json_to))
+
+
+@app.command()
+def size(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A chain of parts and its requirements (TOML).")],
+    picture: Annotated[Path | None, typer.Option("--picture", help="Draw the chain (.html, .svg or .png).")] = None,
+    json_to: JsonOption = None,
+) -> None:
+    """Find the part of a chain that saturates first.
+
+    Names parts as their users do ("2 x 2GFC", "6 x SATA 7200"). Shows the capacity of each part, the gain of an upgrade, the
+    throughput after a failure, and the price."""
+    from assay.cli.size import Request, run
+
+    finish(lambda: run(Request(file=file, json_to=json_to, picture=picture)))
+
+
+@app.command()
+def predict(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A production load and another machine (TOML).")],
+    json_to: JsonOption = None,
+) -> None:
+    """Predict how a production load utilises another machine.
+
+    Uses service demands measured in notebooks, or a multiplier. Shows utilisation with its interval, response times, the
+    number of machines, and the error for a mix that the fit did not use."""
+    from assay.cli.predict import run
+
+    finish(lambda: run(file, json_to=json_to))
+
+
+@app.command()
+def survey(
+    directories: Annotated[list[str], typer.Argument(metavar="DIR...", help="The directory trees.")],
+    owner: Annotated[list[str] | None, typer.Option("--owner", help="Only files of this user, name or number.")] = None,
+    pattern: Annotated[list[str] | None, typer.Option("--pattern", help="Only names that match this glob.")] = None,
+    newer: Annotated[str | None, typer.Option("--newer", metavar="AGE", help="Only files younger than AGE.")] = None,
+    older: Annotated[
+        str | None, typer.Option("--older", metavar="AGE", help='Only files of at least AGE: "year", "90 d".')
+    ] = None,
+    by: Annotated[Clock, typer.Option("--by", help="The time from which ages count.")] = Clock.MODIFIED,
+    least: Annotated[str | None, typer.Option("--least", metavar="SIZE", help='Only files of at least SIZE: "1 MiB".')] = None,
+    most: Annotated[str | None, typer.Option("--most", metavar="SIZE", help="Only files of at most SIZE.")] = None,
+    cross: Annotated[bool, typer.Option("--cross", help="Include other file systems mounted below.")] = False,
+    picture: Annotated[Path | None, typer.Option("--picture", help="Draw age against size (.html, .svg or .png).")] = None,
+    profile: Annotated[
+        Path | None, typer.Option("--profile", help="Write the size distribution for workload metadata (TOML).")
+    ] = None,
+    listing: Annotated[bool, typer.Option("--list", help="Print the paths of the selected files only.")] = False,
+    print0: Annotated[bool, typer.Option("--print0", help="As --list, each path ended by NUL.")] = False,
+    json_to: JsonOption = None,
+    progress: ProgressOption = ProgressMode.AUTO,
+) -> None:
+    """Count the files of directory trees by age and size.
+
+    Shows the size of a second, cheaper tier; with filters, of a tier for the selected files. Reads no file content and changes
+    nothing. --owner and --pattern are repeatable: a file must match one of each."""
+    from assay.cli.survey import Request, out_of
+    from assay.cli.survey import survey as verb
+
+    words = Words(owners=tuple(owner or ()), patterns=tuple(pattern or ()), newer=newer, older=older, least=least, most=most)
+    finish(
+        lambda: verb(
+            Request(
+                directories=tuple(directories),
+                words=words,
+                clock=by,
+                cross=cross,
+                out=out_of(json_to=json_to, listing=listing, print0=print0),
+                json_to=json_to,
+                picture=picture,
+                profile=profile,
+                progress=progress,
+            ),
+            time.time_ns(),
+        )
+    )
+
+
+@app.command()
+def explain(
+    rule: Annotated[str, typer.Argument(help="The id or the name of a rule: T01, client-page-cache.")], json_to: JsonOption = None
+) -> None:
+    """Explain a rule: evidence, thresholds, causes and remedies."""
+    from assay.cli.explain import explain as verb
+
+    finish(lambda: verb(rule, json_to))
+
+
+@app.command()
+def catalogue(json_to: JsonOption = None) -> None:
+    """List targets, workloads, observers, rules and parsers."""
+    from assay.cli.catalogue import catalogue as verb
+
+    finish(lambda: verb(json_to))
+
+
+@app.command()
+def doctor(
+    json_to: JsonOption = None,
+    fix: Annotated[bool, typer.Option("--fix/--no-fix", help="Clean up after killed labs.")] = True,
+) -> None:
+    """Check what this machine supports; clean up after killed labs.
+
+    Lists the evidence that will be missing, the reason, and the remedy."""
+    from assay.cli.doctor import doctor as verb
+
+    finish(lambda: verb(json_to, fix))
+
+
+@app.command()
+def selftest(
+    audit: Annotated[bool, typer.Option("--audit", help="Run planted lies and their sound twins through the rules.")] = False,
+    rules: Annotated[str | None, typer.Option("--rules", metavar="T01,D02", help="With --audit: only these rules.")] = None,
+    times: Annotated[
+        int | None, typer.Option("--times", metavar="N", help="With --audit: runs of each control. With --observers: pairs.")
+    ] = None,
+    sound: Annotated[
+        int | None, typer.Option("--sound", metavar="N", help="With --audit: run N sound trials; count false alarms.")
+    ] = None,
+    observers: Annotated[
+        str | None, typer.Option("--observers", metavar="all|NAMES", help="Run a load in pairs, with and without observers.")
+    ] = None,
+    same: Annotated[
+        int | None, typer.Option("--same", metavar="N", help="Compare a directory with itself N times; count false alarms.")
+    ] = None,
+    json_to: JsonOption = None,
+    gate: Annotated[
+        Gate,
+        typer.Option("--gate", metavar="[=strict]", help="Exit 3 on a missed lie, an accused twin, too many false alarms."),
+    ] = Gate.OFF,
+    progress: ProgressOption = ProgressMode.AUTO,
+) -> None:
+    """Measure the cost of the lab and the errors of its rules.
+
+    Without options it takes some seconds: CPU time of each observer, of the engine's empty loop, of the start of 16 clients.
+    --audit takes about eight minutes for each round, and skips what this user or machine cannot run."""
+    from assay.cli.selftest import Request
+    from assay.cli.selftest import selftest as verb
+
+    request = Request(
+        audit=audit,
+        rules=rules,
+        times=times,
+        sound=sound,
+        observers=observers,
+        same=same,
+        json_to=json_to,
+        gate=gate,
+        progress=progress,
+    )
+    finish(lambda: verb(request))

@@ -10,7 +10,18 @@ from assay import units
 from assay.links import Link
 from assay.published import finding, implied, statement
 from assay.published.digits import Interval
-from assay.published.finding import Case, claim_finding, mistaken_unit
+from assay.published.finding import (
+    CONTRADICTION,
+    CROSS_METRIC,
+    LITTLE,
+    ROOFLINE,
+    TOO_SHORT,
+    WIDE_INTERVAL,
+    WORKING_SET,
+    Case,
+    claim_finding,
+    mistaken_unit,
+)
 from assay.published.implied import Quantity, judged_rates, printed
 from assay.published.statement import ClaimComparison, Wire
 from assay.published.vocabulary import QuantityKind, Role
@@ -80,14 +91,14 @@ def _goes_both_ways(rate: Quantity) -> bool:
 
 def _against(case: Case, one: LinkRate) -> Finding:
     """Within what the link carries, certainly above it, or above it unless it was rounded up."""
-    allowed = one.capacity * case.limit("L04", "above_share")
+    allowed = one.capacity * case.limit(ROOFLINE, "above_share")
     if one.rate.value <= allowed or one.rate.is_upper_limit:
         return _within(case, one)
     if one.rate.interval.low > allowed:
         return _above(case, one, allowed)
     low = one.rate.interval.low
     return claim_finding(
-        "L04",
+        ROOFLINE,
         State.FAIL,
         f"{one.comparison}, but it may have been rounded up from {finding.quantity(low, QuantityKind.RATE)}.",
         severity=Severity.QUALIFIES,
@@ -105,14 +116,14 @@ def _above(case: Case, one: LinkRate, allowed: Fraction) -> Finding:
         words = f"possible only in frames of 9000 bytes ({finding.capacity(jumbo.payload_bytes_per_s * one.ways)})"
         advice = "ask for the size of the frames (MTU)"
         return claim_finding(
-            "L04", State.FAIL, f"{one.comparison}: {words}.", severity=Severity.QUALIFIES, relabel=words, advice=advice
+            ROOFLINE, State.FAIL, f"{one.comparison}: {words}.", severity=Severity.QUALIFIES, relabel=words, advice=advice
         )
     at_least = finding.times(least / one.capacity).removesuffix(" of")
     even = f" ({at_least} at the least that prints so)" if least < value * Fraction(9, 10) else ""
-    mistake = mistaken_unit(value / one.capacity, case.limit("L04", "unit_share"), coded=one.wire.is_coded)
+    mistake = mistaken_unit(value / one.capacity, case.limit(ROOFLINE, "unit_share"), coded=one.wire.is_coded)
     hint = mistake if value >= LEAST_EXCESS * one.capacity else ""
     return claim_finding(
-        "L04",
+        ROOFLINE,
         State.FAIL,
         f"{one.comparison}{even}, {one.of_nominal}: more than the link can carry.{hint}",
         observed={"rate": float(value)},
@@ -125,13 +136,13 @@ def _within(case: Case, one: LinkRate) -> Finding:
     """What the link carries, with the shares that it is of other ways to count."""
     value, nominal = float(one.rate.value), one.wire.nominal_bytes_per_s
     share = units.percent(value / float(one.capacity))
-    limits = value >= float(one.capacity * case.limit("L04", "at_limit_share")) and not one.rate.is_upper_limit
+    limits = value >= float(one.capacity * case.limit(ROOFLINE, "at_limit_share")) and not one.rate.is_upper_limit
     limiter = ": the link is the limit" if limits else ""
     both = units.percent(value / (2 * one.link.payload_bytes_per_s))
     nominal_both = f"{units.percent(value / (2 * nominal))} of the nominal rate of both ways ({finding.capacity(2 * nominal)})"
     also = f"{both} of both ways; {one.of_nominal}, {nominal_both}" if one.ways == 1 and one.wire.is_duplex else one.of_nominal
     return claim_finding(
-        "L04",
+        ROOFLINE,
         State.PASS,
         f"{one.comparison}{limiter}; {also}.",
         relabel=f"limited by {one.wire.name}" if limits else f"{share} of what {one.wire.name} carries",
@@ -141,16 +152,16 @@ def _within(case: Case, one: LinkRate) -> Finding:
 def _share(case: Case, rate: Quantity, wire: Wire) -> Finding:
     """A claimed share of a link: of what it is that share."""
     share = case.statement.of(QuantityKind.SHARE)[0]
-    tolerance = case.limit("L04", "unit_share")
+    tolerance = case.limit(ROOFLINE, "unit_share")
     full = dict(_denominators(wire))
     fitting = [words for words, value in full.items() if rate.interval.scaled(1 / value).meets(share.interval, tolerance)]
     right = next(iter(full))
     true = units.percent(float(rate.value / full[right]))
     if right in fitting:
-        return claim_finding("E05", State.PASS, f"{share.text} is {rate.text} over {right}.")
+        return claim_finding(CONTRADICTION, State.PASS, f"{share.text} is {rate.text} over {right}.")
     of = f"fits only {' or '.join(fitting)}" if fitting else f"fits no capacity of {wire.name}"
     return claim_finding(
-        "E05",
+        CONTRADICTION,
         State.FAIL,
         f"{share.text} {of}; {rate.text} is {true} of {right}.",
         severity=Severity.QUALIFIES,
@@ -216,7 +227,7 @@ def ratio_of(one: ClaimComparison) -> FigureRatio | None:
 def _width(case: Case, ratio: FigureRatio) -> Finding:
     """Whether the printed digits leave the difference open by more than matters."""
     low, high = ratio.interval.low, ratio.interval.high
-    allowed = case.limit("S02", "half_width_of_matters") * Fraction(str(case.matters))
+    allowed = case.limit(WIDE_INTERVAL, "half_width_of_matters") * Fraction(str(case.matters))
     anything = spread(ratio.interval)
     if ratio.value is None:
         statement, rounded = f"{ratio.text} is {anything}", ""
@@ -226,9 +237,9 @@ def _width(case: Case, ratio: FigureRatio) -> Finding:
         rounded = f" by the printed digits ({difference(ratio.value)} from the rounded figures)"
     if high is not None and (high - low) / 2 <= allowed:
         relabel = f"{ratio.text} is {anything if ratio.value is None else difference(ratio.value)}; {NO_SPREAD}"
-        return claim_finding("S02", State.PASS, f"{statement}; {NO_SPREAD}.", relabel=relabel)
+        return claim_finding(WIDE_INTERVAL, State.PASS, f"{statement}; {NO_SPREAD}.", relabel=relabel)
     return claim_finding(
-        "S02",
+        WIDE_INTERVAL,
         State.FAIL,
         f"{statement}.",
         severity=Severity.QUALIFIES,
@@ -279,12 +290,12 @@ def _ends(low: Fraction, high: Fraction) -> tuple[str, str, str]:
 def _claimed(case: Case, ratio: FigureRatio) -> Finding:
     """A claimed share against all that it is usually made of: the difference by either base, the ratio, the scale-up."""
     share = case.statement.of(QuantityKind.SHARE)[0]
-    tolerance = case.limit("E05", "disagreement_share")
+    tolerance = case.limit(CONTRADICTION, "disagreement_share")
     fits = [words for words, one in _readings(ratio) if one.meets(share.interval, tolerance)]
     if fits:
-        return claim_finding("E05", State.PASS, f"{share.text} is {fits[0]}.")
+        return claim_finding(CONTRADICTION, State.PASS, f"{share.text} is {fits[0]}.")
     return claim_finding(
-        "E05",
+        CONTRADICTION,
         State.FAIL,
         f"{ratio.text} is {spread(ratio.interval)}, by the other base {spread(ratio.inverse)}: not {share.text}.",
         severity=Severity.QUALIFIES,
@@ -325,21 +336,23 @@ def fits_memory(case: Case) -> Iterator[Finding]:
         return
     text = " and ".join(memory.text for memory in memories)
     memory = sum((memory.value for memory in memories), Fraction(0))
-    multiple, least = data.value / memory if memory else None, case.limit("T05", "memory_multiple")
+    multiple, least = data.value / memory if memory else None, case.limit(WORKING_SET, "memory_multiple")
     if multiple is None:
         return
     if multiple >= least:
-        yield claim_finding("T05", State.PASS, f"{data.text} is {units.times(float(multiple))} the memory ({text}).")
+        yield claim_finding(WORKING_SET, State.PASS, f"{data.text} is {units.times(float(multiple))} the memory ({text}).")
         return
     fits = f"fits {_whole(1 / multiple)} into" if multiple <= 1 else f"is {units.times(float(multiple))}"
     room = f"{fits} {text} of memory"
     least_text = finding.quantity(least * memory, QuantityKind.AMOUNT)
     words = f"{data.text} {room}; required: at least {float(least):g} times the memory, {least_text}"
     if Role.DIRECT in statement.roles:
-        yield claim_finding("T05", State.PASS, f"{words}; direct I/O bypasses the client's cache, not the caches behind it.")
+        yield claim_finding(
+            WORKING_SET, State.PASS, f"{words}; direct I/O bypasses the client's cache, not the caches behind it."
+        )
         return
     yield claim_finding(
-        "T05",
+        WORKING_SET,
         State.FAIL,
         f"{words}.",
         observed={"multiple": float(multiple)},
@@ -358,21 +371,21 @@ def too_short(case: Case) -> Iterator[Finding]:
     lasted = implied.duration(case.statement)
     if lasted is None or lasted.is_upper_limit or case.statement.of(QuantityKind.LATENCY):
         return
-    least, steady, never = (case.limit("W01", name) for name in ("published_s", "seconds", "invalid_seconds"))
+    least, steady, never = (case.limit(TOO_SHORT, name) for name in ("published_s", "seconds", "invalid_seconds"))
     time = finding.seconds(float(lasted.value))
     how = f"the test lasts {lasted.text}" if case.statement.of(QuantityKind.TIME) else f"{lasted.text} takes {time}"
     relabel = f"lasts only {time}"
     if lasted.value >= steady:
-        yield claim_finding("W01", State.PASS, f"{how}.")
+        yield claim_finding(TOO_SHORT, State.PASS, f"{how}.")
     elif Role.STEADY in case.statement.roles:
         severity = Severity.INVALIDATES if lasted.value < never else Severity.QUALIFIES
         words = f"{how}; a sustained rate needs at least {float(steady):g} s."
-        yield claim_finding("W01", State.FAIL, words, severity=severity, relabel=relabel)
+        yield claim_finding(TOO_SHORT, State.FAIL, words, severity=severity, relabel=relabel)
     elif lasted.value < least:
-        yield claim_finding("W01", State.FAIL, f"{how} (at least {float(least):g} s).", relabel=relabel)
+        yield claim_finding(TOO_SHORT, State.FAIL, f"{how} (at least {float(least):g} s).", relabel=relabel)
     else:
         words = f"{how}: a burst; a steady rate needs at least {float(steady):g} s."
-        yield claim_finding("W01", State.FAIL, words, severity=Severity.NOTES, relabel=relabel)
+        yield claim_finding(TOO_SHORT, State.FAIL, words, severity=Severity.NOTES, relabel=relabel)
 
 
 def parts_agree(case: Case) -> Iterator[Finding]:
@@ -385,18 +398,18 @@ def parts_agree(case: Case) -> Iterator[Finding]:
 
 
 def _agree(case: Case, computed: Quantity, stated: Quantity) -> Finding:
-    tolerance = case.limit("E05", "disagreement_share")
+    tolerance = case.limit(CONTRADICTION, "disagreement_share")
     amounts = finding.quantity(computed.value, computed.kind)
     words = f"{computed.text} is {amounts}{finding.rounding(computed.interval, computed.kind, ' by the printed digits')}"
     if computed.interval.meets(stated.interval, tolerance):
         rounded = finding.rounding(stated.interval, stated.kind)
-        return claim_finding("E05", State.PASS, f"{words}, consistent with {stated.text}{rounded}.")
+        return claim_finding(CONTRADICTION, State.PASS, f"{words}, consistent with {stated.text}{rounded}.")
     off = stated.value / computed.value if computed.value else None
-    hint = mistaken_unit(off, case.limit("L04", "unit_share")) if off else ""
+    hint = mistaken_unit(off, case.limit(ROOFLINE, "unit_share")) if off else ""
     by = f", {finding.times(off)} that" if off is not None and off >= 2 else ""
     unless = "" if computed.is_joined else " Possible only if a part was moved in this time, or some data more than once."
     return claim_finding(
-        "E05",
+        CONTRADICTION,
         State.FAIL,
         f"{words}, not {stated.text}{by}.{hint}{unless}",
         severity=Severity.INVALIDATES if computed.is_joined else Severity.QUALIFIES,
@@ -414,12 +427,12 @@ def in_flight(case: Case) -> Iterator[Finding]:
         return
     flying = implied.product(printed(rate), printed(latency), QuantityKind.COUNT, "")
     words = f"{rate.text} of {latency.text} each keep {units.digits(float(flying.value), trimmed=True)} requests in flight"
-    most_allowed = (most.interval.high or most.value) * (1 + case.limit("L07", "gap_share"))
+    most_allowed = (most.interval.high or most.value) * (1 + case.limit(LITTLE, "gap_share"))
     if flying.interval.low > most_allowed:
         relabel = f"{rate.text} and {latency.text} cannot both be right with {most.text} in flight"
-        yield claim_finding("L07", State.FAIL, f"{words}, more than {most.text}.", relabel=relabel)
+        yield claim_finding(LITTLE, State.FAIL, f"{words}, more than {most.text}.", relabel=relabel)
     else:
-        yield claim_finding("L07", State.PASS, f"{words} (limit {most.text}).")
+        yield claim_finding(LITTLE, State.PASS, f"{words} (limit {most.text}).")
 
 
 def orders(case: Case) -> Iterator[Finding]:
@@ -427,14 +440,14 @@ def orders(case: Case) -> Iterator[Finding]:
     rates = [printed(figure) for figure in case.statement.of(QuantityKind.RATE)]
     random = [rate for rate in rates if Role.RANDOM in rate.roles and Role.SEQUENTIAL not in rate.roles]
     in_order = [rate for rate in rates if Role.SEQUENTIAL in rate.roles and Role.RANDOM not in rate.roles]
-    tolerance = case.limit("L08", "tolerance_share")
+    tolerance = case.limit(CROSS_METRIC, "tolerance_share")
     for one in random:
         for other in in_order:
             ways = {Role.READ, Role.WRITE}
             if one.roles & ways == other.roles & ways and other.interval.below(one.interval, tolerance):
                 words = f"random {one.text} is more than sequential {other.text}"
                 yield claim_finding(
-                    "L08", State.FAIL, f"{words}: a cache answered, or more requests were in flight.", relabel=words
+                    CROSS_METRIC, State.FAIL, f"{words}: a cache answered, or more requests were in flight.", relabel=words
                 )
 
 

@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import TypedDict, Unpack
 
 from assay import links, units
+from assay.catalogue import Rule, find
 from assay.published.digits import Interval
 from assay.published.statement import Statement
 from assay.published.vocabulary import BASES, QuantityKind
@@ -73,6 +74,11 @@ def two_digits(share: Fraction | float) -> str:
 
 
 SUBJECT = "claim"
+ROOFLINE, WORKING_SET, TOO_SHORT, CONTRADICTION, WIDE_INTERVAL, LITTLE, CROSS_METRIC = RULES = tuple(
+    find("rules", name)
+    for name in ("roofline", "working_set", "too_short", "contradiction", "wide_interval", "little", "cross_metric")
+)
+"""The rules that arithmetic can apply."""
 Thresholds = Mapping[str, Mapping[str, float]]
 """By rule and name, as rules/limits.toml has them."""
 
@@ -86,65 +92,9 @@ class Case:
     matters: float
     """The smallest share that would change a decision."""
 
-    def limit(self, rule: str, name: str) -> Fraction:
+    def limit(self, rule: Rule, name: str) -> Fraction:
         """A threshold, exactly as it is printed."""
-        return Fraction(str(self.thresholds[rule][name]))
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Rule:
-    name: str
-    part: str
-    severity: Severity
-    advice: str
-
-
-RULES: Mapping[str, _Rule] = {
-    "L04": _Rule(
-        name="roofline",
-        part="tier",
-        severity=Severity.INVALIDATES,
-        advice="find the cache or the other path; check the units (MB is 10^6 bytes, Mbit an eighth of that);"
-        " ask how parallel parts were summed",
-    ),
-    "T05": _Rule(
-        name="working-set",
-        part="tier",
-        severity=Severity.QUALIFIES,
-        advice="ask for data of at least twice the memory of all caches in the path, or for direct I/O with proof",
-    ),
-    "W01": _Rule(
-        name="too-short",
-        part="regime",
-        severity=Severity.QUALIFIES,
-        advice="ask for a run of a minute or more",
-    ),
-    "E05": _Rule(
-        name="contradiction",
-        part="evidence",
-        severity=Severity.INVALIDATES,
-        advice="ask which figure was measured, and from what the other one was computed",
-    ),
-    "S02": _Rule(
-        name="wide-interval",
-        part="statistics",
-        severity=Severity.QUALIFIES,
-        advice="ask for more digits, and for the spread of repeated runs",
-    ),
-    "L07": _Rule(
-        name="little",
-        part="load",
-        severity=Severity.INVALIDATES,
-        advice="ask how the latency was averaged, and how many requests really were in flight",
-    ),
-    "L08": _Rule(
-        name="cross-metric",
-        part="tier",
-        severity=Severity.QUALIFIES,
-        advice="ask which of the two was served from memory, and how many requests were in flight in each",
-    ),
-}
-"""The rules that arithmetic can apply; they are those of rules/, and `assay explain` has their pages."""
+        return Fraction(str(self.thresholds[rule.id][name]))
 
 
 class ClaimDetails(TypedDict, total=False):
@@ -158,23 +108,24 @@ class ClaimDetails(TypedDict, total=False):
     advice: str
 
 
-def claim_finding(rule: str, state: State, statement: str, **details: Unpack[ClaimDetails]) -> Finding:
+def claim_finding(rule: Rule, state: State, statement: str, **details: Unpack[ClaimDetails]) -> Finding:
     """One finding about the claim; only a failure carries what to do."""
-    about = RULES[rule]
     return Finding(
         subject=SUBJECT,
         phase=None,
-        rule=rule,
-        name=about.name,
+        rule=rule.id,
+        name=rule.name,
         state=state,
-        severity=details.get("severity", about.severity),
-        part=about.part,
+        severity=details.get("severity", rule.severity),
+        part=rule.part,
         statement=statement,
         observed=details.get("observed", {}),
         threshold=details.get("threshold", {}),
         bound=details.get("bound"),
         relabel=details.get("relabel"),
-        advice=details.get("advice", about.advice) if state is State.FAIL else None,
+        advice=details.get("advice", rule.ask) if state is State.FAIL else None,
+        short=rule.short,
+        meaning=rule.meaning,
     )
 
 
@@ -197,10 +148,10 @@ def label(findings: Sequence[Finding], in_other_words: Sequence[str]) -> str:
     """The worst failures in their own words; else that nothing is wrong, and what the figures come to."""
     failed = [one for one in findings if one.state is State.FAIL and one.severity is not Severity.NOTES]
     if not failed:
-        compared_first = sorted(findings, key=lambda one: one.rule != "S02")
+        compared_first = sorted(findings, key=lambda one: one.rule != WIDE_INTERVAL.id)
         known = list(dict.fromkeys(one.relabel for one in compared_first if one.state is State.PASS and one.relabel))
         return "; ".join([NOTHING_WRONG, *known[:1]] if findings else [*in_other_words, NOTHING_TO_CHECK])
     worst_first = sorted(failed, key=lambda one: list(Severity).index(one.severity))
     words = list(dict.fromkeys(one.relabel or one.statement for one in worst_first))[:MOST]
-    in_memory = any(one.rule == "T05" for one in failed)
+    in_memory = any(one.rule == WORKING_SET.id for one in failed)
     return f"{MEMORY_TEST}: {'; '.join(words)}" if in_memory else "; ".join(words)

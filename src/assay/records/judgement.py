@@ -36,6 +36,42 @@ class Severity(StrEnum):
     NOTES = "notes"
 
 
+class Meaning(StrEnum):
+    """What a finding tells the stages after the audit; explanations of a figure come first, in the order in which they speak."""
+
+    UNFINISHED = "unfinished"
+    HOLES = "holes"
+    REDUCED = "reduced"
+    """Compressed, deduplicated or zeros."""
+    PAGE_CACHE = "page cache"
+    OWN_WRITES = "own writes"
+    CLIENT_CACHE = "client cache"
+    SERVER_CACHE = "server cache"
+    LOWER_CACHE = "lower cache"
+    METADATA_CACHE = "metadata cache"
+    NEVER_WRITTEN = "never written"
+    NOT_FLUSHED = "not flushed"
+    DIRTY = "dirty"
+    EARLY_REPLY = "early reply"
+    LINK_LIMIT = "link limit"
+    """A declared limit or a link, reached where the rule passes."""
+    QUOTA = "quota"
+    CARRY_OVER = "carry-over"
+    """Work of an earlier trial was still going on."""
+    DIFFERENCES = "differences"
+    """What differs between two arms besides the factor."""
+
+    @property
+    def explains(self) -> bool:
+        """Whether it says what a figure really is."""
+        return self not in (Meaning.LINK_LIMIT, Meaning.QUOTA, Meaning.CARRY_OVER, Meaning.DIFFERENCES)
+
+    @property
+    def is_limiter(self) -> bool:
+        """Whether it names what limits the figure."""
+        return self in (Meaning.LINK_LIMIT, Meaning.QUOTA)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Bound:
     """Between which values the true figure lies, where a rule can say so."""
@@ -69,6 +105,14 @@ class Finding:
     evidence: tuple[str, ...] = ()
     alternatives: tuple[str, ...] = ()
     advice: str | None = None
+    short: str = ""
+    """`interval too wide`: what it found, for lists of causes."""
+    meaning: Meaning | None = None
+
+    @property
+    def is_disturbance(self) -> bool:
+        """Whether it is about the platform and leaves what the figure is: noise, or work of an earlier trial."""
+        return self.part == "noise" or self.meaning is Meaning.CARRY_OVER
 
 
 class VerdictState(StrEnum):

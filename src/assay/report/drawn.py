@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from assay.errors import UsageError
 from assay.report import picture
+from assay.report.charts import chain, matrix
+from assay.report.charts.figure import Table
 
 HERE = Path(__file__).parent
 ENDINGS = (".html", ".svg", ".png")
@@ -59,3 +61,43 @@ def render(drawn: Drawn) -> str:
         drawing=Markup(drawn.drawing()),  # noqa: S704 - its texts are escaped
     )
     return text
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChainPage:
+    """What the page of a sized chain shows besides the drawing."""
+
+    question: str
+    tables: tuple[tuple[str, Table], ...]
+    """Heading and table."""
+    remarks: tuple[str, ...]
+
+
+def of_chain(drawing: chain.Drawing, page: ChainPage) -> Drawn:
+    """A sized chain with its page."""
+    return Drawn(
+        template="chain.html.j2",
+        shown={"chain": drawing, "page": page},
+        drawing=lambda: chain.drawing(drawing),
+        picture=lambda: chain.picture(drawing),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class MatrixPage:
+    """What the page of files by age and size shows besides the matrix."""
+
+    total: str
+    tables: tuple[tuple[str, Table], ...]
+    """Heading and table."""
+    remarks: Sequence[str]
+
+
+def of_matrix(drawing: matrix.Matrix, page: MatrixPage) -> Drawn:
+    """The files of a tree by age and size with their page."""
+    return Drawn(
+        template="size_distribution.html.j2",
+        shown={"matrix": drawing, "page": page},
+        drawing=lambda: matrix.drawing(drawing),
+        picture=lambda: matrix.picture(drawing),
+    )

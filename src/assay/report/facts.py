@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from assay.answer import marks
 from assay.answer.headlines import subject
-from assay.records import Comparison, Finding, Judged, Observations, Results, Verdict, When
+from assay.records import Comparison, Finding, Judged, Meaning, Observations, Results, Verdict, When
 
 FIRST = (
     "kernel.release",
@@ -73,7 +73,9 @@ def arms(results: Results) -> tuple[Arms, ...]:
 
 def _fingerprint(verdict: Verdict | None) -> Sequence[Finding]:
     """What C01 said, where it could compare."""
-    return [one for one in verdict.findings if one.rule == "C01" and "differing" in one.observed] if verdict else []
+    return (
+        [one for one in verdict.findings if one.meaning is Meaning.DIFFERENCES and "differing" in one.observed] if verdict else []
+    )
 
 
 def _arms(one: Comparison, finding: Finding) -> Arms:

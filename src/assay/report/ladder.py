@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from assay.answer import marks
 from assay.answer.scales import share, show
-from assay.evidence import ladder
+from assay.evidence import ladder as evidence
 from assay.records import (
     Direction,
     Finding,
@@ -100,7 +100,7 @@ class _Rung:
     late: float
 
 
-def ladders(judged: Judged, observations: Observations) -> tuple[Ladder, ...]:
+def of_run(judged: Judged, observations: Observations) -> tuple[Ladder, ...]:
     """One ladder for each measured phase and direction in which the application moved bytes, or operations.
 
     Beside operations that move bytes those that do not have none: no device tells whose requests it served.
@@ -108,7 +108,7 @@ def ladders(judged: Judged, observations: Observations) -> tuple[Ladder, ...]:
     made = []
     for phase in judged.run.phases:
         ways = list(dict.fromkeys(phase.directions.values())) if phase.measured else []
-        moved = any(ladder.asked_bytes(phase, observations, way) for way in ways if way is not Direction.METADATA)
+        moved = any(evidence.asked_bytes(phase, observations, way) for way in ways if way is not Direction.METADATA)
         for direction in (way for way in ways if not (moved and way is Direction.METADATA)):
             one = _ladder(judged, phase, direction, observations)
             if one is not None:
@@ -118,7 +118,7 @@ def ladders(judged: Judged, observations: Observations) -> tuple[Ladder, ...]:
 
 def _ladder(judged: Judged, phase: Phase, direction: Direction, seen: Observations) -> Ladder | None:
     metadata = direction is Direction.METADATA
-    total = ladder.done_operations(phase, direction) if metadata else ladder.asked_bytes(phase, seen, direction)
+    total = evidence.done_operations(phase, direction) if metadata else evidence.asked_bytes(phase, seen, direction)
     if not total:
         return None
     below = _below(seen, phase, direction, _rungs(judged, phase, direction))
@@ -168,8 +168,8 @@ def _below(seen: Observations, phase: Phase, asked: Direction, wanted: Sequence[
         subjects = dict.fromkeys(one.subject for one in readings) if rung in _DEVICES else {"": None}
         for subject in subjects:
             own = replace(seen, readings=tuple(one for one in readings if subject in ("", one.subject)))
-            clock = [step for way in directions if (step := ladder.passed(phase, own, rung, way))]
-            drain = [step for way in directions if (step := ladder.passed(phase, own, rung, way, Span.DRAIN))]
+            clock = [step for way in directions if (step := evidence.passed(phase, own, rung, way))]
+            drain = [step for way in directions if (step := evidence.passed(phase, own, rung, way, Span.DRAIN))]
             if clock:
                 late = _sum(drain, operations=metadata) if rung in _DEVICES else 0.0
                 name = subject.partition(":")[2]
@@ -177,7 +177,7 @@ def _below(seen: Observations, phase: Phase, asked: Direction, wanted: Sequence[
     return found
 
 
-def _sum(steps: Sequence[ladder.Step], *, operations: bool) -> float:
+def _sum(steps: Sequence[evidence.Step], *, operations: bool) -> float:
     return sum(step.operations if operations else step.bytes for step in steps)
 
 
@@ -262,3 +262,145 @@ def _verdict(judged: Judged, phase: Phase, operations: Sequence[str]) -> Verdict
     order = list(VerdictState)
     here = [verdict for measure, verdict in judged.verdicts.items() if measure.startswith(names)]
     return min(here, key=lambda verdict: order.index(verdict.state), default=None)
+
+
+TEXT = 25
+REMARK = 19
+SHORE = 25
+"""Pixels of the line between memory and storage."""
+BAR = 13
+WIDE = 1000.0
+"""Units across; the picture is stretched to its place, so that only heights are pixels."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Placed:
+    """One rung: where its text and its bar begin, how far the bar and its late part reach."""
+
+    step: Step
+    shore: int | None
+    remark: int
+    text: int
+    bar: int
+    width: float
+    late: float
+    known: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sketch:
+    """A ladder with its geometry; `streams` are the points of the polygons between the bars."""
+
+    ladder: Ladder
+    placed: tuple[Placed, ...]
+    streams: tuple[str, ...]
+    whole: float
+    """Where all that the application moved ends."""
+    height: int
+    first: int
+
+
+def sketch(ladder: Ladder) -> Sketch:
+    """Place every rung below the other."""
+    top = 0
+    whole = WIDE / ladder.full
+    width = whole
+    placed: list[Placed] = []
+    streams: list[str] = []
+    for step in ladder.steps:
+        begun = top
+        shore = top if step.first_device and placed else None
+        top += SHORE if shore is not None else 0
+        remark = top
+        top += REMARK if step.remark else 0
+        bar = top + TEXT
+        new = width if step.width is None else step.width * whole
+        if placed:
+            streams.append(f"0,{begun} {width:.1f},{begun} {new:.1f},{bar} 0,{bar}")
+        placed.append(
+            Placed(
+                step=step,
+                shore=shore,
+                remark=remark,
+                text=top,
+                bar=bar,
+                width=round(max(new, 1.5 if step.width else 0.0), 1),
+                late=round(step.late * whole, 1),
+                known=step.width is not None,
+            )
+        )
+        width = new
+        top = bar + BAR
+    return Sketch(
+        ladder=ladder, placed=tuple(placed), streams=tuple(streams), whole=round(whole, 1), height=top + 2, first=placed[0].bar
+    )
+
+
+QUIET = 0.05
+"""Operations of which fewer than this share became requests under the clock were answered from memory."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Group:
+    """The ladders of one phase in one direction, or of all phases where each has only one."""
+
+    phase: str
+    operation: str
+    sketches: tuple[Sketch, ...]
+    said: str = ""
+    """For folded groups: what there is to see in them."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ladders:
+    """The section: what is drawn at once, what is folded into a line each."""
+
+    groups: tuple[Group, ...]
+    folded: tuple[Group, ...]
+
+
+def ladders(observed: Sequence[tuple[Judged, Observations]]) -> Ladders | None:
+    """The ladders of all runs; None where nothing was moved or counted."""
+    drawn = [one for judged, seen in observed for one in of_run(judged, seen)]
+    if not drawn:
+        return None
+    places = dict.fromkeys((one.phase, one.direction) for one in drawn)
+    found = [[one for one in drawn if (one.phase, one.direction) == place] for place in places]
+    loud = [same for same in found if not all(is_quiet(one) for one in same)]
+    if len(loud) > 1 and all(len(same) == 1 for same in loud):
+        groups: tuple[Group, ...] = (Group(phase="", operation="", sketches=tuple(sketch(same[0]) for same in loud)),)
+    else:
+        groups = tuple(_group(same) for same in loud)
+    return Ladders(groups=groups, folded=tuple(_group(same) for same in found if same not in loud))
+
+
+def is_quiet(one: Ladder) -> bool:
+    """Whether operations, not bytes, are counted, and hardly any of them reached a device under the clock."""
+    return one.direction == OPERATIONS and all((step.width or 0) < QUIET for step in one.steps if step.device)
+
+
+def _group(same: Sequence[Ladder]) -> Group:
+    first = same[0]
+    return Group(
+        phase=first.phase,
+        operation=first.operation,
+        sketches=tuple(sketch(one) for one in same),
+        said="; ".join((f"{first.total:,.0f} operations answered from memory", *_storage(same))),
+    )
+
+
+def _storage(same: Sequence[Ladder]) -> Iterable[str]:
+    """What the lowest device saw, for each run."""
+    seen = [(one, next((step for step in reversed(one.steps) if step.device), None)) for one in same]
+    said = [
+        f"{one.levels} {requests(one.total * (step.width or 0), one.total * step.late)}".strip()
+        for one, step in seen
+        if step is not None
+    ]
+    if said:
+        yield f"requests to storage: {', '.join(said)}"
+
+
+def requests(under: float, late: float) -> str:
+    """`113 (+ 405 after the clock)`."""
+    return f"{round(under):,}" + (f" (+ {round(late):,} after the clock)" if round(late) else "")

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from assay.answer import doubts, first_line, headlines, marks
 from assay.answer.scales import show, show_range, times
 from assay.records import CourseState, Results, VerdictState
-from assay.report import forest, listing, steady
-from assay.report.charts import tornado
+from assay.report import listing, steady
+from assay.report.charts import forest, tornado
 
 MEANS = re.compile(
     r"[\\`*|~]"

@@ -13,8 +13,8 @@ from assay.answer import doubts as answer
 from assay.answer import first_line, headlines, marks
 from assay.answer.scales import NARROW, number, show, show_range, times
 from assay.records import Bound, Estimate, Observations, Results, Severity, State
-from assay.report import bundle, costs, facts, forest, galleries, ladders, listing, selection, steady
-from assay.report.charts import blocks, theme
+from assay.report import bundle, facts, galleries, ladder, listing, selection, steady
+from assay.report.charts import blocks, forest, theme
 from assay.report.charts import forest as comparisons
 from assay.report.charts import ladder as rungs
 from assay.report.charts.figure import Drawn, Figure
@@ -53,7 +53,7 @@ def render(results: Results, load: Load, pictures: Pictures) -> str:
         "drawn": drawn,
         "bundle": _safe(bundle.read()) if drawn else "",
         "boot": _safe((HERE / "templates" / "boot.js").read_text(encoding="utf-8")),
-        "ladders": (steps := ladders.ladders(observed)),
+        "ladders": (steps := ladder.ladders(observed)),
         "rungs": rungs.figure(steps),
         "forest": comparisons.figure(results),
         "measures": measures,
@@ -64,7 +64,7 @@ def render(results: Results, load: Load, pictures: Pictures) -> str:
         "schedule": ran,
         **facts.facts(observed),
         "arms": facts.arms(results),
-        **costs.costs(observed),
+        **steady.costs(observed),
         **opening(results),
         **listing.verdicts(results),
         "again": listing.again(results, pictures.command),
@@ -111,7 +111,7 @@ def figures(results: Results, load: Load, pictures: Pictures) -> tuple[Figure, .
     measured = [one.figure for one in listing.measures(results)]
     kinds = galleries.galleries(results, remembered, found, pictures)
     answers, others = ([one for kind in kinds if kind.answers is first for one in kind.figures] for first in (True, False))
-    steps = rungs.figure(ladders.ladders(observed))
+    steps = rungs.figure(ladder.ladders(observed))
     whole = (comparisons.figure(results), *answers, steps, *measured, *others, blocks.figure(results))
     return tuple(one for one in whole if one is not None)
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from assay import measures
 from assay.answer import marks
-from assay.records import Course, CourseState, Judged, Results
+from assay.answer.scales import show
+from assay.measures.cost import UNITS
+from assay.records import Course, CourseState, Judged, Observations, Phase, Results
 
 LISTED = 40
 """Most runs of a measure that are listed; where there are more, those that were not steady come first."""
@@ -62,3 +65,49 @@ def row(judged: Judged, course: Course) -> SteadyRow:
     """A run's line; its state stands before the sentence, so it is not said twice."""
     said = course.statement.removeprefix(f"{course.state.value}: ")
     return SteadyRow(run=judged.id, levels=marks.levels(judged.run.trial.levels), state=course.state, statement=said)
+
+
+COLUMNS = {
+    "user_instructions_per_op": "user instructions",
+    "kernel_instructions_per_op": "kernel instructions",
+    "user_cycles_per_op": "user cycles",
+    "kernel_cycles_per_op": "kernel cycles",
+    "cpu_ns_per_op": "processor time",
+    "voluntary_switches": "voluntary switches",
+    "involuntary_switches": "involuntary switches",
+    "faults": "page faults",
+}
+"""Figure -> head of its column; the first five are per operation."""
+UNKNOWN = "not known"
+
+
+@dataclass(frozen=True, kw_only=True)
+class CostRow:
+    """One phase of one run, its figures in the order of COLUMNS."""
+
+    run: str
+    levels: str
+    phase: str
+    figures: tuple[str, ...]
+
+
+def costs(observed: Sequence[tuple[Judged, Observations]]) -> dict[str, object]:
+    """The rows and heads of the table, without the columns of which nothing is known, and what those are called."""
+    phases = [(judged, phase) for judged, _ in observed for phase in judged.run.phases if phase.measured]
+    known = [name for name in COLUMNS if any(measures.costs(phase)[name] is not None for _, phase in phases)]
+    return {
+        "costs": tuple(_rows(phases, known)),
+        "cost_columns": tuple(COLUMNS[name] for name in known),
+        "cost_unknown": ", ".join(COLUMNS[name] for name in COLUMNS if name not in known),
+    }
+
+
+def _rows(phases: Sequence[tuple[Judged, Phase]], known: Sequence[str]) -> Iterator[CostRow]:
+    for judged, phase in phases if known else ():
+        found = measures.costs(phase)
+        yield CostRow(
+            run=judged.id,
+            levels=marks.levels(judged.run.trial.levels),
+            phase=phase.name,
+            figures=tuple(UNKNOWN if (value := found[name]) is None else show(value, UNITS[name]) for name in known),
+        )

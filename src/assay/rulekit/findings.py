@@ -34,6 +34,7 @@ class Details(TypedDict, total=False):
     """Evidence keys that would tell, where they are others than those that the rule reads."""
     advice: str
     """What to do in this very case, where that is other than what the rule advises."""
+    short: str
 
 
 MOST_LETTERS = 60
@@ -63,6 +64,8 @@ def found(rule: Rule, case: Case, state: State, statement: str, **details: Unpac
         advice=details.get("advice", rule.advice)
         if failed
         else to_get(case, state, details.get("lacking") or rule.reads or rule.needs),
+        short=details.get("short") or rule.short or rule.name.replace("-", " "),
+        meaning=rule.meaning,
     )
 
 

@@ -1,7 +1,17 @@
-"""Finds rates of external programs that are sums or means of rates, and not what was done over the time it took.
+"""Finds rates of external programs that add up or average rates instead of dividing all work by the whole time.
 
-Evidence: the operations or bytes that the programs tell, the longest time that one of them tells, and when each of them started
-and ended. Rates of programs that ran one after the other do not add up; a tool's own rate must be its work over its time.
+The rule recomputes the rate as work over time. It reads the work, time and rate that each program reports, and the start and
+end of each program.
+- A rate above work over time by more than `apart_share` (several programs: `several_share`) fails and is bounded.
+- Programs that overlapped for less than `overlap_share` of the time have no common rate: the sum is invalid.
+- Programs that report a rate alone leave the rule unverified.
+
+The digits of rate, work and time, and the time of a program outside its own measurement, are allowed for.
+A rate below work over time passes: it overstates nothing.
+Assay's own engines count operations in one window, so the rule covers external programs only.
+E05 checks bytes, time and rate of a single program.
+Of 20 tools with recorded output one fails, rightly: smallfile adds the rates of its threads (105,074/s reported, 62,000/s by
+work over time).
 """
 
 from __future__ import annotations
@@ -19,14 +29,6 @@ PRINTED_S = 0.001
 """Tools tell their times in whole milliseconds, and slower than that no two of their clocks agree."""
 PRINTED = {"ops_per_s": 1.0, "bytes_per_s": float(1 << 20)}
 """And their work in whole operations or MiB, often cut off."""
-ALTERNATIVES = (
-    "A tool whose rate is of a part of its time (after a warm-up, until the first thread was done): its own pages say so.",
-    "Programs of unequal work by design: then the time in which all of them run is what their rates are of (W04).",
-)
-ADVICE = (
-    "Report what was done over the time from the first start to the last end; start the programs together and give them the same "
-    "time instead of the same work. Have a tool print its bytes or operations and its time, not a rate alone."
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,12 +46,12 @@ def applies(case: Case) -> str | None:
     if case.measure.figure not in measures.AMOUNTS:
         return "no rate"
     if f"{case.measure.operation}.{case.measure.figure}" not in case.phase.values:
-        return "the rate is what was done over one window, counted by the load engine"
+        return "a rate of the load engine: work over one window"
     if len(case.phase.clients) > 1:
         return None
     if case.measure.figure == "bytes_per_s":
-        return "one program's bytes, time and rate are held against each other by E05"
-    return None if sum_of(case) is not None else "one program tells its rate alone, and nothing was added to it"
+        return "bytes, time and rate of one program are E05's subject"
+    return None if sum_of(case) is not None else "one program reports a rate alone: nothing was added"
 
 
 def check(case: Case) -> Finding:
@@ -57,9 +59,7 @@ def check(case: Case) -> Finding:
     assert isinstance(case, TrialCase)
     told = sum_of(case)
     if told is None:
-        said = (
-            "The programs tell their rate alone: it cannot be recomputed. Have them print their bytes or operations and the time."
-        )
+        said = "The programs report a rate alone, so it cannot be recomputed. Let them print bytes or operations, and the time."
         return found(RULE, case, State.UNVERIFIED, said)
     seconds, overlap = together(case, told)
     rate = told.amount / seconds
@@ -68,26 +68,28 @@ def check(case: Case) -> Finding:
     observed = {"told": told.rate, "recomputed": rate, "overlap_share": overlap, "seconds": seconds}
     threshold = {"apart_share": allowed}
     if told.rate <= rate * (1 + allowed):
-        said = f"{in_unit(case, told.rate)} is told; {amount_of(case, told.amount)} in {seconds:.3g} s are {in_unit(case, rate)}."
+        said = (
+            f"Reported {in_unit(case, told.rate)}; {amount_of(case, told.amount)} in {seconds:.3g} s are {in_unit(case, rate)}."
+        )
         return found(RULE, case, State.PASS, said, observed=observed, threshold=threshold)
     apart = clients > 1 and overlap < case.thresholds["overlap_share"]
     unit = measures.FIGURES[case.measure.figure].unit
     bound = Bound(low=rate, high=None if apart else told.rate, unit=unit)
     bound = Bound(low=told.amount / whole_s(case), high=rate, unit=unit) if apart else bound
-    what = f"The rates of {clients} programs add up to" if clients > 1 else "The program tells"
-    also = f" They ran together for {measures.percent(overlap)} of the time." if clients > 1 else ""
+    what = f"The rates of {clients} programs add up to" if clients > 1 else "The program reports"
+    also = f" They overlapped for {measures.percent(overlap)} of the time." if clients > 1 else ""
     return found(
         RULE,
         case,
         State.FAIL,
         f"{what} {in_unit(case, told.rate)}, but {amount_of(case, told.amount)} in {seconds:.3g} s are {in_unit(case, rate)}."
-        f"{also} What was done in a second is {in_words(bound)}.",
+        f"{also} The rate is {in_words(bound)}.",
         severity=Severity.INVALIDATES if apart else Severity.QUALIFIES,
         observed=observed,
         threshold=threshold,
         bound=bound,
-        relabel="rates added that were not at the same time" if clients > 1 else "a mean of rates, not work over time",
-        evidence=("what the programs told", "first and last moment of each program"),
+        relabel="sum of rates at different times" if clients > 1 else "a mean of rates, not work over time",
+        evidence=("reports of the programs", "start and end of each program"),
     )
 
 
@@ -145,11 +147,19 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.INVALIDATES,
     part="statistics",
+    short="rates added wrongly",
     needs=(),
     applies=applies,
     check=check,
-    alternatives=ALTERNATIVES,
-    advice=ADVICE,
+    wrong="Four programs report 100 MB/s each, and the report says 400 MB/s, although they ran one after the other. A tool "
+    "adds the rates of its threads, each over its own time, or prints the mean of the rates of its passes. 100 MB at 200 MB/s "
+    "and 100 MB at 50 MB/s are 80 MB/s, not 125.",
+    alternatives=(
+        "The tool's rate covers a part of its time (after a warm-up, until the first thread ended). Check its manual.",
+        "The programs have unequal work by design. Then use the rate of the window in which all of them run (W04).",
+    ),
+    advice="Report all work over the time from the first start to the last end. Start the programs together and give them the "
+    "same time instead of the same work. Let a tool print its bytes or operations and its time, not a rate alone.",
     sources=(
         "Fleming and Wallace, CACM 29 (1986) 218: How not to lie with statistics: the correct way to summarize benchmark results",
         "Smith, CACM 31 (1988) 1202: Characterizing computer performance with a single number",

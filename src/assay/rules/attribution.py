@@ -1,8 +1,17 @@
-"""Says whose the bytes are that the lowest device counted, and what is believed where too many of them are others'.
+"""Separates the load's own bytes from other processes' I/O in the counters of the lowest device.
 
-A device counts everybody's traffic. What it moved in the idle baselines before this phase, and before the next one, is taken for
-what others would have moved meanwhile. Where that is little it is taken off; where it is much the device's counters only say what
-the load did at most, and what it did is taken from the account of its processes, or of the control group of its own.
+A device counts the I/O of every process. The lab measures the device in an idle baseline before each phase, and scales that
+rate to the phase.
+The idle baseline before the next phase counts too, if there is one.
+- Other processes' I/O up to `baseline_share` of the load, or below `least_bytes`, is subtracted: pass.
+- More than that, and the load has an account of its own: that account is used instead, and the finding names it (a note).
+- More than that without such an account: unverified.
+
+The account is the trial's control group, else the processes' own counters for reads, direct writes and flushed writes.
+The kernel writes buffered data later, so no process is charged for them at that time.
+The rule changes no verdict by itself. Rules that compare layers (T01, T03, D02, D06, E05) treat device counters as an upper
+limit.
+Processes that start after the idle baseline are found by N03. The last phase of a run has no baseline after it.
 """
 
 from __future__ import annotations
@@ -32,8 +41,8 @@ def applies(case: Case) -> str | None:
     """Claims that rest on what a device counted."""
     assert isinstance(case, TrialCase)
     if case.claim.tier is not Tier.DEVICE and case.claim.durability is not Durability.STABLE_MEDIA:
-        return "nothing is claimed of a device"
-    return None if any(place.devices for place in case.run.places) else "there is no block device below"
+        return "no claim about a device"
+    return None if any(place.devices for place in case.run.places) else "no block device below"
 
 
 def check(case: Case) -> Finding:
@@ -41,29 +50,29 @@ def check(case: Case) -> Finding:
     assert isinstance(case, TrialCase)
     steps = [step for way in ways(case) if (step := ladder.lowest_device(case.phase, case.observations, way)) is not None]
     if not steps or not any(baselines(case)):
-        said = "What others did to the device is not known: it was not watched in an idle baseline before the clock."
+        said = "Other processes' I/O is unknown: the device has no idle baseline."
         return found(RULE, case, State.UNVERIFIED, said, threshold={**case.thresholds})
     own, others = sum(step.bytes for step in steps), sum(step.other_processes_bytes for step in steps)
     share = others / max(own, 1.0)
     observed: dict[str, float | str | None] = {"own_bytes": own, "other_processes_bytes": others, "baseline_share": share}
     device, theirs = steps[0].device, measures.with_unit(others, Unit.BYTES)
     if others <= case.thresholds["least_bytes"] or share <= case.thresholds["baseline_share"]:
-        said = f"By the idle baselines others would have moved {theirs} through {device} meanwhile; that is taken off."
+        said = f"Other processes' I/O on {device}: {theirs} by the idle baseline ({measures.percent(share)}), subtracted."
         return found(RULE, case, State.PASS, said, observed=observed, threshold={**case.thresholds})
     account = by_group(case) or by_process(case)
     drowned = (
-        f"Others use {device}: in the idle baselines they moved so much that {theirs} of the"
-        f" {measures.with_unit(sum(step.raw_bytes for step in steps), Unit.BYTES)} that it counted may be theirs."
+        f"Up to {theirs} of {device}'s {measures.with_unit(sum(step.raw_bytes for step in steps), Unit.BYTES)} may be"
+        " other processes' I/O (rate in the idle baseline)."
     )
     if account is None:
-        said = f"{drowned} Nothing else counts what this load did to it."
+        said = f"{drowned} The load has no account of its own."
         return found(RULE, case, State.UNVERIFIED, said, observed=observed, threshold={**case.thresholds})
     believed = measures.with_unit(account.bytes, Unit.BYTES)
     return found(
         RULE,
         case,
         State.FAIL,
-        f"{drowned} What this load did is taken from {account.source}: {believed}.",
+        f"{drowned} The load's own bytes come from {account.source}: {believed}.",
         observed={**observed, "account_bytes": account.bytes, "account": account.source},
         threshold={**case.thresholds},
         evidence=(f"{steps[0].source}, spans before and clock", account.source),
@@ -111,12 +120,17 @@ RULE = Rule(
     needs=(),
     applies=applies,
     check=check,
+    wrong="A block device counts the I/O of every process. A test that read 8 MB saw its disk read 33 MB. Taking the "
+    "device counter for the test's own I/O confirms a wrong figure, or finds a cache that does not exist.",
     alternatives=(
-        "The load's own former phase, or the file system behind it, was still at work in the idle baseline: wait longer.",
-        "What others did before the clock need not be what they did meanwhile: N03 tells that by their own account.",
+        (
+            "The previous phase, or the file system behind it, was still writing during the idle baseline. Wait longer before "
+            "the phase."
+        ),
+        "The I/O before the clock differs from the I/O during the clock. N03 shows the other processes' own counters.",
     ),
-    advice="Use a device that nobody else uses, or stop what uses it (N03 names it). Run as root, so that processes and control"
-    " groups can be asked what they moved.",
+    advice="Use a device without other users, or stop the processes that N03 names. Run as root, so that processes and control "
+    "groups can be read.",
     sources=(
         "Linux: admin-guide/iostats.rst: the counters are of the whole device",
         "Traeger et al., ACM Transactions on Storage 2008: a nine year study of file system and storage benchmarking",

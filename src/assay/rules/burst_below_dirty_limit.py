@@ -1,9 +1,17 @@
-"""Finds steady write rates of runs that fit below the write-back threshold: memory took the burst, the device had not to begin.
+"""Finds steady write rates of runs that stayed below the write-back threshold: memory absorbed the burst.
 
-The kernel begins to write dirty pages when they are more than dirty_background_bytes (or dirty_background_ratio of the
-available memory), or older than dirty_expire_centisecs. A run that dirties less in less time measures how fast memory absorbs,
-which goes on until the limit is reached and no longer. What can be dirty at once is no more than was written, and no more than
-the files hold. Where the device took most of it while the clock ran (a mount with `sync`), it was no burst.
+The kernel starts write-back at dirty_background_bytes (or dirty_background_ratio of the available memory), or when data are
+older than dirty_expire_centisecs.
+The rule compares the data that can be dirty at once with that threshold: the bytes written, and no more than the files hold.
+- Less than the threshold, and the device took less than `taken_share` during the clock: a steady claim qualifies.
+- More than the threshold, or the device took most of it during the clock (a mount with `sync`): pass.
+- Kernel settings, memory or device counters missing, or too much I/O of other processes: unverified.
+- No steady claim, a flush inside the clock, O_DSYNC, O_DIRECT or metadata: n/a.
+
+A steady rate is at most, a latency at least what memory delivered.
+With tracepoints (`observers = ["*", "tracepoints"]`) the finding also counts how often the kernel paused the load
+(`dirty_pauses`).
+The rule does not see the device's own memory (W02 shows its end in long runs) or lower limits of a version 2 control group.
 """
 
 from __future__ import annotations
@@ -24,7 +32,7 @@ def applies(case: Case) -> str | None:
     if case.phase.directions.get(case.measure.operation) is not Direction.WRITE:
         return "not a write of data"
     if case.phase.flush_in_clock or knob(case, "sync") == "dsync":
-        return "the flush is inside the clock"
+        return "flushed inside the clock"
     return "direct writes are not held in memory" if knob(case, "direct") is True else None
 
 
@@ -33,9 +41,9 @@ def check(case: Case) -> Finding:
     assert isinstance(case, TrialCase)
     dirtied, threshold = dirtied_at_once(case), background_bytes(case)
     if not dirtied or threshold is None:
-        lacking = "how many bytes were written" if not dirtied else "from how many dirty bytes on this kernel writes"
+        lacking = "Written bytes" if not dirtied else "The kernel's write-back threshold"
         way = " (observers environment and memory)" if dirtied else ""
-        return found(RULE, case, State.UNVERIFIED, f"It is not known {lacking}{way}.")
+        return found(RULE, case, State.UNVERIFIED, f"{lacking} unknown{way}.")
     step = ladder.reached(case.phase, case.observations, Span.CLOCK)
     observed = {
         "dirtied_bytes": dirtied,
@@ -46,18 +54,20 @@ def check(case: Case) -> Finding:
         "dirty_pauses": traced.counted(case.phase, case.observations, "dirty_pauses"),
     }
     if dirtied >= threshold:
-        said = f"{in_bytes(dirtied)} were dirtied, more than the {in_bytes(threshold)} from which on the kernel writes."
+        said = f"{in_bytes(dirtied)} dirtied (write-back starts at {in_bytes(threshold)})."
         return found(RULE, case, State.PASS, said, observed=observed)
     if step is None:
-        said = f"Only {in_bytes(dirtied)} were dirtied; what the device took while the clock ran, nobody counted."
+        said = (
+            f"{in_bytes(dirtied)} dirtied (write-back starts at {in_bytes(threshold)}); device writes during the clock unknown."
+        )
         return found(RULE, case, State.UNVERIFIED, said, observed=observed)
     least = case.thresholds["taken_share"] * dirtied
     if step.raw_bytes < least:
         return absorbed(case, step, observed)
     if step.bytes < least:
-        said = f"Others wrote so much to {step.device} that it is not known whether it took these writes while the clock ran."
+        said = f"{step.device}: too much I/O of other processes to see this load's writes during the clock."
         return found(RULE, case, State.UNVERIFIED, said, observed=observed)
-    said = f"{step.device} took {in_bytes(step.raw_bytes)} of the {in_bytes(dirtied)} dirtied while the clock ran."
+    said = f"{step.device} took {in_bytes(step.raw_bytes)} of {in_bytes(dirtied)} dirtied during the clock."
     return found(RULE, case, State.PASS, said, observed=observed)
 
 
@@ -101,14 +111,13 @@ def absorbed(case: TrialCase, step: ladder.Step, observed: dict[str, float | Non
     """The failure: the run was over before the device had to do anything."""
     dirtied, threshold, expire = (observed[name] or 0.0 for name in ("dirtied_bytes", "background_bytes", "expire_s"))
     ran = seconds(case)
-    soon = f" and {ran:.3g} s are less than the {expire:.3g} s after which it does" if ran < expire else ""
+    soon = f" and after {expire:.3g} s" if ran < expire else ""
     return found(
         RULE,
         case,
         State.FAIL,
-        f"A steady figure is claimed, but {in_bytes(dirtied)} are less than the {in_bytes(threshold)} of dirty data from which on"
-        f" the kernel writes{soon}: {step.device} took only {measures.percent(step.raw_bytes / dirtied)} while the clock ran."
-        " Memory absorbs a burst at this rate, and no longer than until the limit is reached.",
+        f"{in_bytes(dirtied)} dirtied in {ran:.3g} s; write-back starts at {in_bytes(threshold)}{soon}."
+        f" {step.device} took {measures.percent(step.raw_bytes / dirtied)} during the clock: memory absorbed the burst.",
         observed={**observed},
         threshold={**case.thresholds},
         bound=bound(case),
@@ -144,12 +153,17 @@ RULE = Rule(
         "L9.write",
         "tracepoints.dirty_pauses",
     ),
+    wrong="256 MB on a machine with 24 GB are written before the kernel starts write-back. The rate is real for a second or "
+    "two. Then the limit is reached, and the writers wait for the device.",
     alternatives=(
-        "A burst is what was meant, such as the saving of a file: then claim regime = burst.",
-        "A lower limit of the device itself (bdi max_ratio, strict_limit) made the kernel write earlier: the device took it.",
+        "A burst is the subject, such as saving a file. Claim regime = burst.",
+        (
+            "A lower limit of the device itself (bdi max_ratio, strict_limit) started write-back earlier, so the device took the "
+            "data."
+        ),
     ),
-    advice="Write at least three times the dirty limit (vm.dirty_ratio of the memory that is available), or flush inside the"
-    " clock (flush_every, flush = end), or write with direct = true; or claim regime = burst.",
+    advice="Write at least three times the dirty limit (vm.dirty_ratio of the available memory), flush inside the clock "
+    "(flush_every, flush = end), or write with direct = true. Or claim regime = burst.",
     sources=(
         "Linux: Documentation/admin-guide/sysctl/vm.rst (dirty_background_ratio, dirty_expire_centisecs)",
         "SNIA SSS PTS: steady state is measured after the device has been filled, not in the first seconds",

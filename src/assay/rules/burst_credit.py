@@ -1,8 +1,12 @@
-"""Finds rates that began on credit and went on without: a token bucket, a fast cache inside a disk, a fresh disk.
+"""Finds rates that began on credit and then fell: a token bucket, a fast cache inside a disk, a fresh disk.
 
-What a cloud's bucket, an SLC cache or a fresh flash disk gives at first it does not give for long. Evidence: the operations in
-equal parts of the window fall once, from one level to a lower one, and stay there. What was moved above the lower level until
-then is the credit.
+The rule divides the window into up to 60 equal parts, as far as the engine's checkpoints allow, and looks for one lasting fall
+of the rate.
+The first level must be `ratio` times the last. A share of `kept_share` of the parts must lie on the right side of the middle,
+so drifts and rates that come and go pass.
+Each level must hold for at least five parts (none of 6,000 series of plain noise failed).
+The finding gives the size of the bucket: the amount moved before the fall, and the amount above the lower level.
+A steady claim is invalid and bounded by the two levels. A burst claim makes the rule n/a; any other claim gets a note.
 """
 
 from __future__ import annotations
@@ -49,9 +53,9 @@ def applies(case: Case) -> str | None:
     if case.measure.figure not in METRICS:
         return "the figure is no rate"
     if case.claim.regime is Regime.BURST:
-        return "a burst is what is claimed"
+        return "a burst is claimed"
     is_open = any(client.load is not None for client in case.phase.clients)
-    return "an open load: its rate is that of the schedule" if is_open else None
+    return "an open load: its rate follows the schedule" if is_open else None
 
 
 def check(case: Case) -> Finding:
@@ -60,10 +64,10 @@ def check(case: Case) -> Finding:
     window = measures.common_window(case.phase, case.observations, case.measure.operation)
     values = course(case, window) if window is not None and window.seconds > 0 else ()
     if window is None or len(values) < LEAST_PARTS:
-        return found(RULE, case, State.UNVERIFIED, "How the rate went over time is known at too few points.")
+        return found(RULE, case, State.UNVERIFIED, "Too few points of the rate over time.")
     fall, limits = fall_of(values), case.thresholds
     if fall is None or fall.ratio <= limits["ratio"] or fall.kept_share < limits["kept_share"]:
-        said = f"Over {window.seconds:.3g} s the rate did not fall once from one level to a lower one."
+        said = f"No lasting fall of the rate in {window.seconds:.3g} s."
         return found(RULE, case, State.PASS, said, observed={"ratio": fall.ratio} if fall else {})
     return on_credit(case, fall, window)
 
@@ -113,8 +117,7 @@ def on_credit(case: TrialCase, fall: Fall, window: Window) -> Finding:
         RULE,
         case,
         State.FAIL,
-        f"For {seconds:.3g} s it gave {first}, then {last}, as where something is used up: after {moved}, {credit} more than at"
-        " the rate that it kept up.",
+        f"{first} for {seconds:.3g} s, then {last}: credit of {credit} used up after {moved}.",
         severity=Severity.INVALIDATES if steady else Severity.NOTES,
         observed={"ratio": fall.ratio, "first_level": fall.before, "last_level": fall.after, "at_s": seconds},
         threshold={**case.thresholds},
@@ -133,13 +136,18 @@ RULE = Rule(
     needs=(),
     applies=applies,
     check=check,
+    wrong="A cloud disk or network grants tokens that were saved up, a flash disk writes into its fast cells first, a fresh "
+    "flash disk has no garbage to collect. Ten seconds of that are a true figure of ten seconds and a false one of the day.",
     alternatives=(
-        "Buffered writes filled the memory that may be dirty: D01 and D05 tell, and O_DIRECT shows no such fall.",
-        "A throttle was put on, a neighbour came, the processor grew hot: look at L06, N02 and N01 at that time.",
-        "A bucket falls after the same amount in each repetition and is full again after a rest; where it does not, it is none.",
+        "Buffered writes filled the memory allowed for dirty data. Check D01 and D05; O_DIRECT shows no such fall.",
+        "A throttle was set, a neighbour started, or the CPU grew hot. Check L06, N02 and N01 at that time.",
+        (
+            "A bucket falls after the same amount in each repetition and refills after a rest. A fall without that pattern has "
+            "another cause."
+        ),
     ),
-    advice="Write twice the capacity first, or drain the bucket, and measure what comes after the fall; or claim the burst, and"
-    " say how much of it there is. Repeat after a rest: what returns was credit.",
+    advice="Write twice the capacity first, or drain the bucket, and measure after the fall. Or claim the burst and report its "
+    "size. Repeat after a rest: a rate that returns was credit.",
     sources=(
         "SNIA SSS PTS 2.0.1: purge, then precondition with twice the capacity",
         "Uta et al., NSDI 2020: Is big data performance reproducible in modern cloud networks? (token buckets)",

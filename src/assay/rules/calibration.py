@@ -1,8 +1,24 @@
-"""Finds models that are tested on what they were fitted to: their error there says nothing of any other load.
+"""Finds models that are tested on the data they were fitted to: the error there says nothing about other loads.
 
-Evidence: what a run of a model says it was fitted on (`fitted_on = 3 7 hour-12` among the facts of its target: trials of the
-experiment by number, or names of data), and which data each run of the other arm is (its own number, `data = hour-12`). A model
-is held against the run of its own block; where the arms are not in pairs, against every run of the other arm.
+A target of kind `commands` gives the data of its model and of each run among its facts:
+
+```toml
+[targets.model]
+facts = ["echo", "fitted_on = hour-1 hour-2 hour-3"]
+
+[targets.server]
+facts = ["echo", "data = hour-6"]
+```
+
+Digits are trial numbers of this experiment. The rule compares a model with the run of its own block, so leave-one-block-out is
+correct.
+If a person changes the level, the rule compares the model with every run of the other arm.
+- A model is compared with data it was fitted on: invalid ("a fit, not a prediction").
+- No run names fitted data: n/a.
+
+The rule compares names only. It does not see data that shaped the model in other ways, such as terms chosen after a look at the
+test data.
+`assay predict` refuses a `holdout` with fitted trials for the same reason.
 """
 
 from __future__ import annotations
@@ -17,14 +33,6 @@ from assay.rulekit.findings import found
 FITTED, DATA = "target.fitted_on", "target.data"
 """What `facts` of a target prints, as it stands among the facts of a run."""
 MOST_NAMED = 6
-ALTERNATIVES = (
-    "What is claimed is that the model can describe these data at all (a fit, not a prediction): then call it that.",
-    "The same names were given to different data: a trial number of another experiment, an hour of another week.",
-)
-ADVICE = (
-    "Hold data out: fit on some mixes, sizes or hours, and test on others that no parameter, choice of terms or threshold has "
-    "seen. Where there are few, leave each block out in turn and predict it from the rest; `assay predict` does so by `holdout`."
-)
 Seen = tuple[Run, Observations]
 
 
@@ -42,7 +50,7 @@ def applies(case: Case) -> str | None:
     if not isinstance(case, ComparisonCase):
         return "it judges comparisons"
     said = any(seen.fact(FITTED) is not None for _, seen in (*case.baseline, *case.candidate))
-    return None if said else "no run is that of a model: none says what it was fitted on (a fact `fitted_on` of its target)"
+    return None if said else "no run of a model: no target has a fact `fitted_on`"
 
 
 def check(case: Case) -> Finding:
@@ -50,13 +58,13 @@ def check(case: Case) -> Finding:
     assert isinstance(case, ComparisonCase)
     every = tuple(tests(case))
     if not every:
-        return found(RULE, case, State.UNVERIFIED, "A model says what it was fitted on, and no run is held against it.")
+        return found(RULE, case, State.UNVERIFIED, "A model names its fitted data, and no run is compared with it.")
     same = [test for test in every if test.shared]
     allowed = case.thresholds["shared_share"]
     observed = {"tests": float(len(every)), "tests_on_fitted_data": float(len(same))}
     threshold = {"share_of_tests": allowed}
     if len(same) <= allowed * len(every):
-        said = f"None of the {len(every)} runs that a model is held against is among what it was fitted on."
+        said = f"0 of {len(every)} tests use data that the model was fitted on."
         return found(RULE, case, State.PASS, said, observed=observed, threshold=threshold)
     shared = list(dict.fromkeys(name for test in same for name in test.shared))
     more = f" and {len(shared) - MOST_NAMED} more" if len(shared) > MOST_NAMED else ""
@@ -64,8 +72,8 @@ def check(case: Case) -> Finding:
         RULE,
         case,
         State.FAIL,
-        f"The model was fitted on what it is tested on, in {len(same)} of {len(every)} tests"
-        f" ({', '.join(shared[:MOST_NAMED])}{more}): how near it comes there says nothing of what it predicts.",
+        f"{len(same)} of {len(every)} tests use data that the model was fitted on"
+        f" ({', '.join(shared[:MOST_NAMED])}{more}): the error there predicts nothing.",
         observed=observed,
         threshold=threshold,
         relabel="a fit, not a prediction",
@@ -115,8 +123,15 @@ RULE = Rule(
     needs=(),
     applies=applies,
     check=check,
-    alternatives=ALTERNATIVES,
-    advice=ADVICE,
+    wrong="A model (a regression, a queueing network, a simulator with parameters) is fitted to some trials and shown beside "
+    "the same trials: it is within 2 %. With as many parameters as trials it would be exact, even if it is nonsense. Its error "
+    "for an unseen load is another number, and the model is made for that load.",
+    alternatives=(
+        "The claim is that the model can describe these data at all. Then call it a fit, not a prediction.",
+        "The same names were given to different data: a trial number of another experiment, an hour of another week.",
+    ),
+    advice="Hold data out: fit on some mixes, sizes or hours, and test on data that no parameter, choice of terms or threshold "
+    "has seen. If data are few, leave each block out in turn; `assay predict` does that with `holdout`.",
     sources=(
         "Heiser: Systems benchmarking crimes, on the same dataset for calibration and validation",
         "Hastie, Tibshirani and Friedman: The elements of statistical learning, 2nd ed. 2009, 7.2 and 7.10",

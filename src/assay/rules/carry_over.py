@@ -1,7 +1,15 @@
-"""Finds what the former phase, trial or neighbour left behind: dirty pages, a busy device, caches in another state than claimed.
+"""Finds leftovers of the previous phase, trial or neighbour: dirty pages, a busy device, a wrong cache state.
 
-Three looks just before the clock starts: what is dirty or being written on the whole host (/proc/meminfo), the rate at which
-the lowest device was written in the idle baseline, and the share of the data files that was resident (cachestat).
+The rule checks three readings just before the clock:
+- dirty and write-back bytes of the host (/proc/meminfo) above `dirty_share` of the bytes moved and above `least_dirty_bytes`,
+- the write rate of the lowest device in the idle baseline above `write_rate_share` of the phase's own rate and above
+  `least_written_bytes`,
+- for reads, the share of resident pages (cachestat) against the claimed regime.
+
+Each of them qualifies. Missing readings leave the rule unverified. A phase without storage is n/a.
+The lab flushes the target before each phase and waits until dirty pages and devices are quiet, for 30 s at most and 2 s without
+progress.
+The knob `quiesce` shortens that wait; `quiesce = "0 s"` is for controls.
 """
 
 from __future__ import annotations
@@ -11,7 +19,7 @@ from dataclasses import dataclass
 from assay import measures
 from assay.catalogue import Case, Rule, TrialCase
 from assay.evidence import ladder
-from assay.records import CacheState, Direction, Finding, Phase, Regime, Rung, Scope, Severity, Span, State
+from assay.records import CacheState, Direction, Finding, Meaning, Phase, Regime, Rung, Scope, Severity, Span, State
 from assay.rulekit.findings import found
 from assay.units import Unit
 
@@ -32,8 +40,8 @@ def applies(case: Case) -> str | None:
     """Every measured phase that moves something; what an external command moves is not known."""
     assert isinstance(case, TrialCase)
     if not case.phase.directions and not case.phase.values:
-        return "a phase that touches no storage"
-    return None if case.phase.measured else "a phase that is not measured"
+        return "no storage in this phase"
+    return None if case.phase.measured else "not a measured phase"
 
 
 def check(case: Case) -> Finding:
@@ -47,11 +55,11 @@ def check(case: Case) -> Finding:
     unknown = [look.unknown for look in looks if look.unknown]
     evidence = ("memory.dirty_bytes", "L9.write", "page_cache.cached_bytes")
     if wrong:
-        said = f"When the clock started, {'; '.join(wrong)}."
+        said = f"Before the clock: {'; '.join(wrong)}."
         return found(RULE, case, State.FAIL, said, observed=observed, threshold=dict(case.thresholds), evidence=evidence)
     if unknown:
-        return found(RULE, case, State.UNVERIFIED, f"Not known: {'; '.join(unknown)}.", observed=observed)
-    said = f"Nothing was left over when the clock started, after {case.phase.quiesce_ns / 1e9:.1f} s of waiting."
+        return found(RULE, case, State.UNVERIFIED, f"Unknown before the clock: {'; '.join(unknown)}.", observed=observed)
+    said = f"No leftovers before the clock, after a wait of {case.phase.quiesce_ns / 1e9:.1f} s."
     return found(RULE, case, State.PASS, said, observed=observed, evidence=evidence)
 
 
@@ -61,13 +69,13 @@ def dirt(case: TrialCase) -> Left:
     series += ladder.gauges(case.phase, case.observations, "memory", "writeback_bytes")
     dirty = ladder.at_arming(case.phase, series)
     if dirty is None:
-        return Left(observed={}, unknown="how much was dirty before the start")
+        return Left(observed={}, unknown="dirty data")
     allowed = max(case.thresholds["dirty_share"] * moved_bytes(case), case.thresholds["least_dirty_bytes"])
     wrong = None
     if dirty > allowed:
         wrong = (
-            f"{measures.with_unit(dirty, Unit.BYTES)} were dirty or being written on this host "
-            f"({measures.with_unit(allowed, Unit.BYTES)} are allowed)"
+            f"{measures.with_unit(dirty, Unit.BYTES)} dirty or in write-back on this host "
+            f"(limit {measures.with_unit(allowed, Unit.BYTES)})"
         )
     return Left(observed={"dirty_bytes": dirty, "dirty_allowed_bytes": allowed}, wrong=wrong)
 
@@ -79,7 +87,7 @@ def writing(case: TrialCase) -> Left:
     before = [*case.observations.rung(case.phase.name, Rung.LOWEST_DEVICE, Direction.WRITE, Span.BEFORE)]
     seconds = max(((reading.to_ns - reading.from_ns) / 1e9 for reading in before), default=0.0)
     if seconds <= 0.0:
-        return Left(observed={}, unknown="what was written to the lowest device before the start")
+        return Left(observed={}, unknown="writes to the lowest device")
     written = sum(reading.bytes or 0 for reading in before)
     others, own = written / seconds, own_rate(case)
     observed: dict[str, float | str | None] = {"written_before_bytes": written, "written_before_bytes_per_s": others}
@@ -90,7 +98,7 @@ def writing(case: TrialCase) -> Left:
         observed=observed,
         wrong=(
             f"the device was being written at {measures.with_unit(others, Unit.BYTES_PER_S)} by something else "
-            f"(the phase itself moved {measures.with_unit(own, Unit.BYTES_PER_S)})"
+            f"(the phase itself {measures.with_unit(own, Unit.BYTES_PER_S)})"
         ),
     )
 
@@ -103,11 +111,11 @@ def caches(case: TrialCase) -> Left:
     if claimed is None or case.phase.directions.get(case.measure.operation) is not Direction.READ:
         return Left(observed=observed)
     if share is None:
-        return Left(observed=observed, unknown="how much of the data files was in memory before the start")
+        return Left(observed=observed, unknown="resident share of the data files")
     if case.phase.cache_proved is claimed:
         return Left(observed=observed)
     part = measures.percent(share)
-    return Left(observed=observed, wrong=f"{part} of the data files was in memory, though {claimed} caches are claimed")
+    return Left(observed=observed, wrong=f"{part} of the data files in memory ({claimed} caches claimed)")
 
 
 def moved_bytes(case: TrialCase) -> float:
@@ -134,15 +142,20 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.QUALIFIES,
     part="window",
+    short="device busy before the start",
+    meaning=Meaning.CARRY_OVER,
     needs=("memory.dirty_bytes",),
     applies=applies,
     check=check,
+    wrong="A trial that starts during the write-back of the previous one pays for work that is not its own. In a fixed order B "
+    'then looks slower than A because it ran second. A "cold" read of files in memory is the same mistake in the other '
+    "direction.",
     alternatives=(
-        "Another program on this host was writing: dirty pages count for the whole host, bytes for the whole device.",
-        "The file system was still doing work of its own, such as a journal commit or lazy initialisation.",
+        "Another program on this host was writing. Dirty pages count for the whole host, bytes for the whole device.",
+        "The file system was doing its own work, such as a journal commit or lazy initialisation.",
     ),
-    advice="Leave the lab its wait for quiet (do not set `quiesce`), stop what else writes to this device, and state the cache"
-    " that the phase starts from (cache = cold or warm) as the claim has it.",
+    advice="Keep the lab's wait for quiet (do not set `quiesce`). Stop other writers to this device. Set the initial cache "
+    "state of the phase (cache = cold or warm) to match the claim.",
     sources=(
         "Duplyakin et al., ATC 2023: the ordering trap",
         "Heiser, systems benchmarking crimes: quiescence before timing",

@@ -1,10 +1,16 @@
-"""Finds loads whose own processors were the limit: what was measured is then the client, and the target can do at least as much.
+"""Finds loads limited by their own CPU: the result measures the client, and the target can do at least as much.
 
-Evidence: the processor time of the load's threads by its own account (getrusage) and by the kernel's (/proc/PID/task), and how
-long they stood ready for a processor, over the time that they worked, the drain included where it is charged: time in which a
-thread stood ready is taken off, for others took it. Then the host's busy time, where at least half of it is the load's; and how
-long tasks stood without a processor (pressure), where the load has more workers than there are processors. Reads that are
-answered from memory are always the processor's work: where tier = client-cache is claimed, that is what was measured.
+The rule takes the larger of two shares of a client's busiest thread: CPU time by getrusage, and by the kernel's count per
+thread.
+The time is the thread's working time, with the drain if it is charged, less the time it waited for a CPU.
+- The thread used `thread_share` or more, and ran for at least `ran_share` of the time: the client was the limit.
+- The host's CPUs were busy for `host_share`, at least `own_share` of it by the load: the client was the limit.
+- More workers than CPUs, and some worker waited for a CPU for `pressure_share` of the time: the client was the limit.
+
+A claim of a layer below is bounded: a rate is at least, a latency at most the measured value. Without a claim it is a note.
+Reads from memory under tier = client-cache, and paced loads (`rate`, `schedule`, `think`), are n/a.
+The number of threads of an external command is unknown: from `thread_share` CPUs on it is unverified.
+Phases shorter than `seconds` are too short for the kernel's ticks of 10 ms.
 """
 
 from __future__ import annotations
@@ -44,9 +50,9 @@ def applies(case: Case) -> str | None:
     """Figures of closed loops of which something below the client is claimed, or nothing."""
     assert isinstance(case, TrialCase)
     if case.claim.tier is Tier.CLIENT_CACHE:
-        return "reads from memory are the processor's work: that is what is claimed"
+        return "reads from memory are CPU work, as claimed"
     paced = any(client.load is not None for client in case.phase.clients) or knob(case, "think")
-    return "a paced load: its workers wait by the clock, and G02 says whether they were in time" if paced else None
+    return "a paced load: workers wait by the clock (G02 judges that)" if paced else None
 
 
 def check(case: Case) -> Finding:
@@ -64,12 +70,13 @@ def check(case: Case) -> Finding:
     if over:
         return limited(case, over, observed)
     if use.thread is None:
-        said = "How much processor time the load's threads used is not known: it ran for too short, or nobody counted it."
+        said = "CPU time of the load's threads unknown: phase too short, or no counter."
         return found(RULE, case, State.UNVERIFIED, said, observed=observed, threshold={**limits})
     if case.phase.values and use.thread >= limits["thread_share"]:
-        said = f"The command used {use.thread:.3g} processors; whether one thread was at its limit is not known."
+        said = f"The command used {use.thread:.3g} CPUs; its number of threads is unknown."
         return found(RULE, case, State.UNVERIFIED, said, observed=observed, threshold={**limits})
-    said = f"The load's busiest thread used {measures.percent(use.ran or 0.0)} of a processor."
+    limit = measures.percent(limits["thread_share"])
+    said = f"The load's busiest thread used {measures.percent(use.ran or 0.0)} of a CPU (limit {limit})."
     return found(RULE, case, State.PASS, said, observed=observed, threshold={**limits})
 
 
@@ -79,12 +86,12 @@ def reached(use: Use, case: TrialCase) -> list[str]:
     found_here = []
     mostly = use.ran is not None and use.ran >= limits["ran_share"] and not case.phase.values
     if use.thread is not None and use.ran is not None and use.thread >= limits["thread_share"] and mostly:
-        left = " that others left it" if use.ran < limits["thread_share"] else ""
-        found_here.append(f"a thread of the load used {measures.percent(use.thread)} of the processor time{left}")
+        left = " available to it" if use.ran < limits["thread_share"] else ""
+        found_here.append(f"a thread of the load used {measures.percent(use.thread)} of the CPU time{left}")
     if ours and use.host is not None and use.host >= limits["host_share"]:
-        found_here.append(f"the host's processors were busy for {measures.percent(use.host)}, mostly with the load")
+        found_here.append(f"the host's CPUs were {measures.percent(use.host)} busy, mostly with the load")
     if ours and use.crowded and use.pressure is not None and use.pressure >= limits["pressure_share"]:
-        found_here.append(f"for {measures.percent(use.pressure)} of the time a worker stood without a processor")
+        found_here.append(f"a worker waited for a CPU for {measures.percent(use.pressure)} of the time")
     return found_here
 
 
@@ -97,12 +104,12 @@ def limited(case: TrialCase, over: list[str], observed: dict[str, float | None])
         RULE,
         case,
         State.FAIL,
-        f"The client was the limit: {'; '.join(over)}. What is below it may be faster.",
+        f"Client CPU at its limit: {'; '.join(over)}. The target may be faster.",
         severity=Severity.QUALIFIES if claimed and timed else Severity.NOTES,
         observed={**observed},
         threshold={**case.thresholds},
         bound=held_back(case) if claimed and timed else None,
-        relabel="limited by the client's processors" if claimed else None,
+        relabel="limited by the client's CPUs" if claimed else None,
         evidence=(
             "L0 engine: getrusage of each client",
             "cpu:/proc/PID/task/*/stat",
@@ -165,15 +172,18 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.QUALIFIES,
     part="load",
+    short="client CPU at its limit",
     needs=(),
     applies=applies,
     check=check,
+    wrong="A thread that is never idle does not wait for its target. Two disks, one twice as fast as the other, then look "
+    "alike. The figure describes system calls, copies and data generation on this CPU.",
     alternatives=(
-        "A client that polls (an own ring, DPDK) uses its processor whole and waits all the same: add a client and see.",
-        "The time is the target's own where it runs in the kernel of this host (a compressing file system, RAM as a disk).",
+        "A client that polls (io_uring with polling, DPDK) uses its whole CPU although it waits. Add a client and compare.",
+        "The CPU time is the target's own if the target runs in the kernel of this host (a compressing file system, a RAM disk).",
     ),
-    advice="Add a client or a worker: where the rate rises by a tenth or more, the client was the limit. Use larger records, or"
-    " claim what was measured: tier = client-cache for reads from memory.",
+    advice="Add a client or a worker: if the rate rises by a tenth or more, the client was the limit. Use larger records or "
+    "cheaper data (`data`). Or claim the measured tier: tier = client-cache for reads from memory.",
     sources=(
         "Gregg, checklist for benchmarks: why not double?",
         "SPECstorage, TPC: the load generator must not be the limit",

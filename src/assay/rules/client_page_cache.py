@@ -1,7 +1,28 @@
-"""Finds reads that were served from the client's page cache, and cache claims that were served from below it.
+"""Finds reads answered by the client's page cache, and cache claims that storage answered.
 
-The share of hits is 1 - min(1, read_bytes / bytes that the application asked). `rchar` is no evidence: it is 0 for
-io_uring, libaio and mmap. Read-ahead may make read_bytes larger than what was asked, so the share is clamped.
+Hit share = 1 - min(1, bytes that the process read from storage / bytes that the load requested).
+The numerator is `read_bytes` of /proc/PID/io over all clients, the denominator the load generator's own count.
+`rchar` is 0 for io_uring, libaio and mmap, so it is no evidence. Without process counters the bytes of the file system's device
+stand in.
+
+- tier = device or server-cache, or regime = cold: more hits than `hit_share` invalidate; the label bounds the device rate by X
+  (1 - hits).
+- tier = client-cache or regime = warm: bytes from storage qualify, and invalidate if nearly all came from storage.
+- Any other claim: a note.
+
+**Small files.** Whole pages, read-ahead and metadata make storage read more than requested.
+If it did, and more than `resident_share` of the data was in memory before the clock, hits may hide in the excess: a device or
+cold claim is unverified.
+
+**External commands.** A command that reports no bytes is compared with its system calls (`rchar`).
+Calls below `least_bytes` are its own libraries. mmap, io_uring and pipes leave it unverified.
+
+**With tracepoints** (`observers = ["*", "tracepoints"]`) the pages that came into memory bound the buffered reads of the lab's
+own engines.
+
+**With a server** the bytes that the server sent (L4) replace the client's storage counters.
+
+The rule does not see caches below the client: a loop device's image (T03), a server (T02), a hypervisor, the disk.
 """
 
 from __future__ import annotations
@@ -9,7 +30,7 @@ from __future__ import annotations
 from assay import measures
 from assay.catalogue import Case, Rule, TrialCase
 from assay.evidence import ladder, served, traced
-from assay.records import Direction, Finding, Regime, Scope, Severity, State, Tier
+from assay.records import Direction, Finding, Meaning, Regime, Scope, Severity, State, Tier
 from assay.rulekit.applicability import reads_only
 from assay.rulekit.findings import at_most, found, in_words, knob, told_rate
 from assay.units import Unit
@@ -26,11 +47,11 @@ def check(case: Case) -> Finding:
     if read is None and case.claim.regime in (Regime.COLD, Regime.WARM) and case.phase.cached_share_before is not None:
         return by_residence(case, case.phase.cached_share_before)
     if not asked or read is None:
-        lacking = "how many bytes the load asked for" if not asked else "what storage was made to read"
-        return found(RULE, case, State.UNVERIFIED, f"It is not known {lacking}, so hits in memory cannot be told from reads.")
+        lacking = "Requested bytes" if not asked else "Bytes read from storage"
+        return found(RULE, case, State.UNVERIFIED, f"{lacking} unknown, so cache hits cannot be separated from reads.")
     limit = case.thresholds["hit_share"]
     if read.raw_bytes >= (1 - limit) * asked and read.other_processes_bytes > limit * asked:
-        statement = f"Others read so much from {read.device} that hits in memory cannot be told from reads."
+        statement = f"{read.device}: too much I/O of other processes to separate cache hits from reads."
         return found(RULE, case, State.UNVERIFIED, statement, observed={"other_processes_bytes": read.other_processes_bytes})
     hits = hit_share(case, read.raw_bytes, asked)
     if is_guess(case) and (unsure := uncounted(case, hits, asked)) is not None:
@@ -51,13 +72,13 @@ def may_hide_hits(case: TrialCase, read: float, asked: float) -> bool:
 def by_residence(case: TrialCase, resident: float) -> Finding:
     """Nobody counted reads, but cachestat(2) saw the pages before the clock: enough to judge a regime, not a tier."""
     limit = case.thresholds["resident_share"]
-    said = f"{measures.percent(resident)} of the data was in memory before the clock"
+    said = f"{measures.percent(resident)} of the data in memory before the clock"
     observed = {"resident_share_before": resident}
     if case.claim.tier in (*BELOW_CACHE, Tier.CLIENT_CACHE):
-        return found(RULE, case, State.UNVERIFIED, f"{said}; which tier answered, nobody counted.", observed=observed)
+        return found(RULE, case, State.UNVERIFIED, f"{said}; no counter for the answering tier.", observed=observed)
     if resident <= limit if case.claim.regime is Regime.COLD else resident >= 1 - limit:
         return found(RULE, case, State.PASS, f"{said}, as claimed.", part="regime", observed=observed)
-    statement = f"{said}, but {case.claim.regime} is claimed."
+    statement = f"{said} ({case.claim.regime} claimed)."
     return found(
         *(RULE, case, State.FAIL, statement),
         part="regime",
@@ -82,10 +103,10 @@ def hit_share(case: TrialCase, read: float, asked: float) -> float:
 def uncounted(case: TrialCase, hits: float, asked: float) -> str | None:
     """Why the calls of a command that tells no bytes say nothing of what it asked for; None where they do."""
     if knob(case, "calls") == "uncounted":
-        return "What the command asked for is not known (mmap, io_uring or pipes), so hits in memory cannot be told from reads."
+        return "Requested bytes unknown (mmap, io_uring or pipes), so cache hits cannot be separated from reads."
     if hits <= case.thresholds["hit_share"] or asked >= case.thresholds["least_bytes"]:
         return None
-    return f"A command that tells no bytes made calls for {measures.with_unit(asked, Unit.BYTES)}: its own libraries."
+    return f"System calls for {measures.with_unit(asked, Unit.BYTES)} by a command without a report: its own libraries."
 
 
 def counted(case: TrialCase) -> ladder.Step | None:
@@ -100,7 +121,7 @@ def counted(case: TrialCase) -> ladder.Step | None:
 def words(asked: float, hits: float) -> str:
     """How much of what was asked went where."""
     total, below = (measures.with_unit(count, Unit.BYTES) for count in (asked, asked * (1 - hits)))
-    return f"of {total} asked, storage was made to read {below} ({measures.percent(1 - hits)})"
+    return f"storage read {below} of {total} requested ({measures.percent(1 - hits)})"
 
 
 def figures(case: TrialCase, hits: float, asked: float) -> dict[str, float | str | None]:
@@ -114,11 +135,11 @@ def served_from_cache(case: TrialCase, hits: float, asked: float) -> Finding:
     bound = at_most(case, 1 - hits)
     rate = f"; device rate {in_words(bound)}" if bound else ""
     device = f"device share {measures.percent(1 - hits)}{rate}" if hits < 1 else "nothing came from the device"
-    answered = f"The client's page cache answered: {words(asked, hits)}."
+    answered = f"Answered by the client's page cache: {words(asked, hits)}."
     label = f"warm read{told_rate(case)}: page-cache bandwidth; {device}"
     if knob(case, "direct") is True:
-        answered = f"Direct reads pass the client's page cache by, yet {words(asked, hits)}."
-        label = f"direct read{told_rate(case)} that storage did not answer; {device}"
+        answered = f"Direct reads bypass the client's page cache, yet {words(asked, hits)}."
+        label = f"direct read{told_rate(case)} without storage I/O; {device}"
     elif hits < MOSTLY:
         label = mixture(case, hits) + rate
     return found(
@@ -139,13 +160,13 @@ def from_memory(case: TrialCase, hits: float, asked: float) -> Finding:
     """A claim of the cache or of warmth: fails where storage was asked for more than noise."""
     limit = case.thresholds["hit_share"]
     if 1 - hits <= limit:
-        statement = f"The client's page cache answered, as claimed: {words(asked, hits)}."
+        statement = f"Answered by the client's page cache, as claimed: {words(asked, hits)}."
         return found(RULE, case, State.PASS, statement, observed=figures(case, hits, asked))
     return found(
         RULE,
         case,
         State.FAIL,
-        f"Not all of it came from memory, as is claimed: {words(asked, hits)}.",
+        f"Not all from memory, as claimed: {words(asked, hits)}.",
         severity=Severity.INVALIDATES if hits <= limit else Severity.QUALIFIES,
         observed=figures(case, hits, asked),
         threshold={"miss_share": limit},
@@ -161,13 +182,13 @@ def mixture(case: TrialCase, hits: float) -> str:
 def from_below(case: TrialCase, read: float, asked: float) -> Finding:
     """No hits: a pass, unless some may hide in what was read beyond what was asked; what was resident beforehand is said."""
     hits, resident = hit_share(case, read, asked), case.phase.cached_share_before
-    before = "" if resident is None else f"; {measures.percent(resident)} of the data was in memory before the clock"
+    before = "" if resident is None else f"; {measures.percent(resident)} of the data in memory before the clock"
     if may_hide_hits(case, read, asked):
         got, wanted = (measures.with_unit(count, Unit.BYTES) for count in (read, asked))
-        hidden = "what memory answered may hide behind whole pages of small files and what was read ahead."
-        statement = f"Storage read {got} for {wanted} asked{before}: {hidden}"
+        hidden = "cache hits may hide behind whole pages of small files and read-ahead."
+        statement = f"Storage read {got} for {wanted} requested{before}: {hidden}"
         return found(RULE, case, State.UNVERIFIED, statement, observed=figures(case, hits, asked))
-    statement = f"The client's page cache answered nothing: {words(asked, hits)}{before}."
+    statement = f"No hit in the client's page cache: {words(asked, hits)}{before}."
     return found(RULE, case, State.PASS, statement, observed=figures(case, hits, asked))
 
 
@@ -177,17 +198,20 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.INVALIDATES,
     part="tier",
+    short="answered from memory",
+    meaning=Meaning.PAGE_CACHE,
     needs=(),
     applies=reads_only,
     check=check,
     reads=("L0.read", "L4.write", "L2.read", "tracepoints.added_bytes", "L8.read", "L9.read", "page_cache.cached_bytes"),
+    wrong="A file that was just written or read is still in memory. Reading it again measures memory, not the disk.",
     alternatives=(
-        "The reads were charged to another process (a server's threads, a kernel client): look at the rungs below.",
-        "The file system stores the data compressed, so fewer bytes are read though nothing was cached: look at the extents.",
-        "The file has holes or unwritten extents, which no device is asked for: see T06.",
+        "The reads were charged to another process (a server's threads, a kernel client). Check the layers below.",
+        "The file system stores the data compressed, so storage reads fewer bytes without any cache. Check the extents (T07).",
+        "The file has holes or unwritten extents, which no device is asked for (T06).",
     ),
-    advice="Drop the file's pages before the clock (phase knob cache = cold), remount, read with O_DIRECT, or read from another"
-    " client than the one that wrote; a data set of twice the memory also helps.",
+    advice="Drop the file's pages before the clock (cache = cold), remount, read with O_DIRECT, or read from another client "
+    "than the writer. A data set of twice the memory also helps.",
     sources=(
         "Traeger, Zadok, Joukov, Wright: A nine year study of file system and storage benchmarking, ACM TOS 4(2), 2008",
         "Tarasov, Bhanage, Zadok, Seltzer: Benchmarking file system benchmarking, HotOS 2011",

@@ -1,8 +1,12 @@
-"""Finds times that were taken with a clock that changed, was set, ticks too slowly, or is not that of the other hosts.
+"""Finds times taken with a clock that changed, was set, is slow, or disagrees with the clocks of other hosts.
 
-Evidence: the kernel's clock source before and after the trial; the time of booting, which moves only when somebody sets the wall
-clock; the error of each host's clock against the others. Our own engines take durations from one host's monotonic clock, so a
-wall clock that is set touches only external tools that read it. Of one host it makes no difference whether NTP keeps it right.
+- The kernel's clock source changed during the trial: every rate and time qualifies.
+- The wall clock was set (the boot time moved by `step_s` or more). An external tool's figure is invalid if the step exceeds
+  `error_share` of the time. The lab's own engines use the monotonic clock, so their figures get a note.
+- The clocks of several hosts agree only within `error_share` of the phase: qualified; above `invalid_error_share`: invalid.
+- A slow source (hpet, acpi_pm, jiffies): a note; G07 gives the cost of a stamp.
+
+NTP makes no difference to durations on one host. Between hosts, only the lab's own exchange of clocks counts.
 """
 
 from __future__ import annotations
@@ -35,7 +39,7 @@ def applies(case: Case) -> str | None:
     """Rates and times."""
     assert isinstance(case, TrialCase)
     kind = measures.figure_kind(case.measure.figure)
-    return None if kind is not None and kind.unit in TIMED else "no time is in the figure"
+    return None if kind is not None and kind.unit in TIMED else "a figure without time"
 
 
 def check(case: Case) -> Finding:
@@ -52,11 +56,11 @@ def check(case: Case) -> Finding:
     if faults:
         return failed(case, faults, observed)
     if before is None and not booted:
-        said = "Neither the clock source of the host nor the time of its booting was read, so nothing is known of its clock."
+        said = "Clock source and boot time of the host unknown."
         return found(RULE, case, State.UNVERIFIED, said, observed=observed)
-    known = f"the clock source was {before} throughout" if before else "the clock source is not known"
-    kept = "nobody set the wall clock" if booted else "whether somebody set the wall clock is not known"
-    return found(RULE, case, State.PASS, f"{known[:1].upper()}{known[1:]}, and {kept}.", observed=observed)
+    known = f"clock source {before} throughout" if before else "clock source unknown"
+    kept = "wall clock not set" if booted else "wall clock unknown"
+    return found(RULE, case, State.PASS, f"{known[:1].upper()}{known[1:]}; {kept}.", observed=observed)
 
 
 def failed(case: TrialCase, faults: list[Fault], observed: dict[str, str | float | None]) -> Finding:
@@ -79,7 +83,7 @@ def changed(case: TrialCase) -> Iterator[Fault]:
     before, after = case.observations.fact(SOURCE), case.observations.fact(SOURCE, When.AFTER)
     if before is not None and after is not None and before != after:
         yield Fault(
-            text=f"The kernel's clock source changed during the trial, from {before} to {after}: one of the two was wrong.",
+            text=f"Clock source changed during the trial from {before} to {after}: one of them was wrong.",
             severity=Severity.QUALIFIES,
             label=f"timed by a clock that changed from {before} to {after}",
         )
@@ -97,12 +101,12 @@ def stepped(case: TrialCase, booted: list[float]) -> Iterator[Fault]:
     if step < case.thresholds["step_s"]:
         return
     seconds = (case.phase.end_ns - case.phase.start_ns) / 1e9
-    text = f"Somebody set the wall clock by {step:g} s while the phase of {seconds:.3g} s ran"
+    text = f"Wall clock set by {step:g} s during the phase of {seconds:.3g} s"
     if not case.phase.values:
-        yield Fault(text=f"{text}; our own durations come from the monotonic clock.", severity=Severity.NOTES)
+        yield Fault(text=f"{text}; the lab's own durations use the monotonic clock.", severity=Severity.NOTES)
     elif step > case.thresholds["error_share"] * seconds:
         label = "timed while the wall clock was set"
-        yield Fault(text=f"{text}: a tool that reads it is wrong by so much.", severity=Severity.INVALIDATES, label=label)
+        yield Fault(text=f"{text}: a tool that reads it is wrong by that amount.", severity=Severity.INVALIDATES, label=label)
 
 
 def error_share(case: TrialCase) -> float | None:
@@ -120,17 +124,17 @@ def skewed(case: TrialCase) -> Iterator[Fault]:
         return
     much = share > case.thresholds["invalid_error_share"]
     yield Fault(
-        text=f"The clocks of the hosts agree within {measures.percent(share)} of the phase's time, and no better is known when"
-        " all of them were at work.",
+        text=f"Clocks of the hosts agree within {measures.percent(share)} of the phase (limit"
+        f" {measures.percent(case.thresholds['error_share'])}), so the common window is uncertain.",
         severity=Severity.INVALIDATES if much else Severity.QUALIFIES,
-        label="of hosts whose clocks do not agree",
+        label="of hosts with disagreeing clocks",
     )
 
 
 def slow(source: str | None) -> Iterator[Fault]:
     """A clock source that is dear or coarse."""
     if source in SLOW:
-        text = f"The kernel's clock source is {source}: each stamp takes about a microsecond or more, or it ticks coarsely (G07)."
+        text = f"Clock source {source}: about a microsecond or more per stamp, or coarse ticks (G07)."
         yield Fault(text=text, severity=Severity.NOTES)
 
 
@@ -140,16 +144,20 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.QUALIFIES,
     part="window",
+    short="clock changed or set",
     needs=(),
     applies=applies,
     check=check,
     reads=("clock.boot_time_s", "fact:clock.source"),
+    wrong="A virtual machine moves, the kernel finds its cycle counter unstable and switches the source. NTP or a person sets "
+    "the wall clock while a tool reads it. One of ten hosts is half a second late, and the common window of all hosts is "
+    "unknown.",
     alternatives=(
-        "An administrator chose another clock source by hand: choose it before the trial.",
-        "A virtual machine was moved or suspended: the kernel's log and steal (N02) tell.",
+        "An administrator selected another clock source during the trial. Select it before the trial.",
+        "A virtual machine was migrated or suspended. Check the kernel log and steal (N02).",
     ),
-    advice="Let NTP or the hypervisor keep the clock, without steps, and repeat; the kernel's log says why it left a clock source"
-    " (`clocksource: ... unstable`). Take durations from one host's CLOCK_MONOTONIC, never from two hosts' wall clocks.",
+    advice="Let NTP or the hypervisor keep the clock without steps, and repeat. The kernel log gives the reason for a changed "
+    "source (`clocksource: ... unstable`). Take durations from CLOCK_MONOTONIC of one host, never from two wall clocks.",
     sources=(
         "Becker, Rabenseifner, Wolf, EuroPVM/MPI 2008: implications of non-constant clock drifts for the timestamps of traces",
         "Hoefler and Belli, SC 2015: report the timer and its resolution",

@@ -1,8 +1,12 @@
-"""Refuses comparisons of commands of which one arm opened connections inside the clock that the other one had, or kept.
+"""Refuses comparisons of commands if one arm opened its connections inside the clock and the other did not.
 
-A connection, a bind, a handshake cost more than many a request. Evidence: the connections that the server's network namespace
-accepted (PassiveOpens of TCP) where the target names its server, else those that this one opened (ActiveOpens), under the
-clock, less those of the idle baseline before, for each operation, or for each run of a command that tells of none.
+A connection, bind or handshake costs more than many requests.
+The rule counts accepted connections in the server's network namespace (PassiveOpens) if the target names its server, else
+opened connections of the lab's namespace (ActiveOpens).
+The rate of the idle baseline is subtracted. The result is divided by operations, or by runs of a command that reports none.
+Arms that differ by more than `apart_share`, and by `least_connections` or more in a run, are not comparable: invalid.
+If the factor is a knob of the workload itself, the difference is a note.
+The rule does not see binds and handshakes on an open connection, local sockets, UDP, or clients in other namespaces.
 """
 
 from __future__ import annotations
@@ -45,8 +49,8 @@ def applies(case: Case) -> str | None:
     runs = counting(case, (*case.baseline, *case.candidate))
     if is_command(case) or any(any(seen.over_time(phase.name, *SERVER)) for run, seen in runs for phase in run.phases):
         counted = runs and all(opened(run, seen, case) for run, seen in runs)
-        return None if counted else "nobody counted the connections"
-    return "what our own engines do to files without a server opens no connection"
+        return None if counted else "connections not counted"
+    return "the lab's own engines open no connection without a server"
 
 
 def is_command(case: ComparisonCase) -> bool:
@@ -59,7 +63,7 @@ def check(case: Case) -> Finding:
     assert isinstance(case, ComparisonCase)
     arms = [told(case, runs) for runs in (case.baseline, case.candidate)]
     if not all(arms):
-        return found(RULE, case, State.UNVERIFIED, "How connections were used is not known: one arm has no run that counts.")
+        return found(RULE, case, State.UNVERIFIED, "Use of connections unknown: one arm has no valid run.")
     first, second = (median(one.each for one in arm) for arm in arms)
     limits, least = case.thresholds, min(one.operations for arm in arms for one in arm)
     more = max(first, second)
@@ -72,17 +76,17 @@ def check(case: Case) -> Finding:
     }
     said = f"{in_words(first)} in {case.comparison.baseline}, {in_words(second)} in {case.comparison.candidate}"
     if abs(first - second) * least < limits["least_connections"] or apart <= limits["apart_share"]:
-        return found(RULE, case, State.PASS, f"Connections were used alike: {said}.", observed=observed)
+        return found(RULE, case, State.PASS, f"Equal use of connections: {said}.", observed=observed)
     mine = case.comparison.factor.partition(".")[0] == case.measure.workload
     return found(
         RULE,
         case,
         State.FAIL,
-        f"Connections were not used alike: {said}. One arm's figure has them inside the clock, the other's has not.",
+        f"Different use of connections: {said}. Only one arm's clock includes them.",
         severity=Severity.NOTES if mine else Severity.INVALIDATES,
         observed=observed,
         threshold={**limits},
-        relabel="comparison of unlike connections",
+        relabel="comparison with different use of connections",
         evidence=("server.accepted_connections: /proc/PID/net/snmp", "network.tcp_active_opens: /proc/net/snmp"),
     )
 
@@ -145,16 +149,20 @@ RULE = Rule(
     scope=Scope.COMPARISON,
     severity=Severity.INVALIDATES,
     part="comparability",
+    short="different use of connections",
     needs=(),
     applies=applies,
     check=check,
     reads=("server.accepted_connections", "network.tcp_active_opens"),
+    wrong="One search per connection, with a bind for each, differs from a hundred searches over one connection: the result "
+    'changes tenfold, with encryption more. The setting hides in a client library, a proxy or a server limit ("at most 100 '
+    'requests a connection").',
     alternatives=(
-        "Other programs of this host opened connections just then: the idle baseline before shows the usual ones only.",
-        "A server closed connections that the client meant to keep (its limit of requests or of idle time): the server did it.",
-        "How connections are used is what is compared: make it the factor, as a variable of the workload.",
+        "Other programs of this host opened connections during the phase. The idle baseline shows only the usual ones.",
+        "A server closed connections that the client wanted to keep (a limit on requests or idle time).",
+        "The use of connections is the subject. Make it the factor, as a variable of the workload.",
     ),
-    advice="Open, bind and shake hands before the clock in both arms, or for each request in both; keep the settings of"
-    " keep-alive and of encryption alike, and say which it was.",
+    advice="Open, bind and shake hands before the clock in both arms, or for each request in both. Keep keep-alive and "
+    "encryption settings alike, and report them.",
     sources=("RFC 4022: tcpActiveOpens", "RFC 9112, 9.3: what persistent connections spare"),
 )

@@ -1,6 +1,24 @@
-"""Finds readings that cannot all be true: bytes that a lower rung never saw, operations that were never timed.
+"""Finds readings that cannot all be true: bytes that a lower layer never saw, operations that were never timed.
 
-Counters below the application hold everybody's traffic, so only too little below is a contradiction, never too much.
+Counters below the application include every process, so only a count that is too low is a contradiction. The rule checks:
+- the engine's own bytes against its system calls (not for io_uring and mmap, which make none),
+- an external command's bytes against its system calls and its storage I/O,
+- an external command's rate against its own bytes and time, beyond `disagreement_share` and `least_s`,
+- the process's storage reads against the bytes that the device delivered, and direct reads against storage reads,
+- distinct bytes that were written and drained against the bytes that the device took,
+- counted operations against timed operations,
+- records that hold other data than written (`verify`): one is enough.
+
+**A rate for a part of the time.** A rate reported alone must fit all bytes of the calls.
+A tool that also reports its bytes must account for `unseen_share` of the command's time; else the claim is unverified and
+bounded.
+
+**A rate of almost nothing.** Under a device or stable-media claim, a rate at which all I/O lasts less than `least_s` was not
+measured.
+
+Compressed files, random overwrites and phases below `least_bytes` are left out. Busy devices make the kernel charge io_uring
+retries, so no more than the requested bytes count.
+A ratio near 8, 1.0486, 1.25 or 2 is named as a mistaken unit. Failed operations are G04's subject.
 """
 
 from __future__ import annotations
@@ -35,7 +53,7 @@ def check(case: Case) -> Finding:
         return found(RULE, case, State.FAIL, " ".join(failed), threshold=limits(case), relabel=label)
     for statement, share in unproved(case):
         return found(RULE, case, State.UNVERIFIED, statement, threshold=limits(case), bound=at_least(case, share))
-    return found(RULE, case, State.PASS, "What was counted at neighbouring rungs agrees.")
+    return found(RULE, case, State.PASS, "Neighbouring layers agree.")
 
 
 def limits(case: TrialCase) -> dict[str, float | str | None]:
@@ -48,7 +66,7 @@ def contradictions(case: TrialCase) -> Iterator[str]:
     yield from untimed(case)
     wrong = failures.mismatched(case.phase, case.measure.operation)
     if wrong:
-        yield f"{wrong:,} of the records that were read are not what was written there."
+        yield f"Records with wrong data: {wrong:,}."
     direction = case.phase.directions.get(case.measure.operation)
     if direction not in (Direction.READ, Direction.WRITE):
         return
@@ -75,7 +93,7 @@ def untimed(case: TrialCase) -> Iterator[str]:
     timed = sum(count for _, count in buckets)
     done = sum(total.count for _, total in measures.client_operations(case.phase, case.measure.operation))
     if timed and abs(timed - done) > case.thresholds["disagreement_share"] * max(timed, done):
-        yield f"{done:,} operations were counted, {timed:,} were timed."
+        yield f"{done:,} operations counted, {timed:,} timed."
 
 
 def unasked_calls(case: TrialCase, direction: Direction, asked: float) -> Iterator[str]:
@@ -83,7 +101,7 @@ def unasked_calls(case: TrialCase, direction: Direction, asked: float) -> Iterat
     calls = ladder.passed(case.phase, case.observations, Rung.SYSCALL, direction)
     counted = not case.phase.values and knob(case, "ioengine") not in ("io_uring", "mmap")
     if counted and calls is not None and short(case, calls.bytes, asked):
-        yield f"The load says it moved {said(asked)}, its system calls moved {said(calls.bytes)}."
+        yield f"The load reports {said(asked)}, its system calls moved {said(calls.bytes)}."
 
 
 def overstated(case: TrialCase, direction: Direction, asked: float) -> Iterator[str]:
@@ -99,7 +117,7 @@ def overstated(case: TrialCase, direction: Direction, asked: float) -> Iterator[
     most = max(calls.bytes, own.bytes if own else 0.0)
     if short(case, most, asked):
         unit = external.mistaken(asked / most, case.thresholds["unit_share"])
-        yield f"The command says it moved {said(asked)}, its system calls and its storage moved no more than {said(most)}.{unit}"
+        yield f"The command reports {said(asked)}, its system calls and storage moved {said(most)} at most.{unit}"
 
 
 def unread(case: TrialCase, asked: float) -> Iterator[str]:
@@ -117,9 +135,9 @@ def unread(case: TrialCase, asked: float) -> Iterator[str]:
     )  # an external program's lie on another device perhaps
     sure = min(own.bytes, asked) - own.uncertainty_bytes - libraries
     if device is not None and sure >= case.thresholds["least_bytes"] and short(case, device.raw_bytes, sure):
-        yield f"The process made storage read {said(own.bytes)}, but {device.device} delivered {said(device.raw_bytes)}."
+        yield f"The process read {said(own.bytes)} from storage, but {device.device} delivered {said(device.raw_bytes)}."
     if knob(case, "direct") is True and not ladder.has_holes(case.phase, case.observations) and short(case, own.bytes, asked):
-        yield f"Direct reads asked for {said(asked)}, but storage was made to read only {said(own.bytes)}."
+        yield f"Direct reads requested {said(asked)}, but storage read only {said(own.bytes)}."
 
 
 def unwritten(case: TrialCase, asked: float) -> Iterator[str]:
@@ -130,7 +148,7 @@ def unwritten(case: TrialCase, asked: float) -> Iterator[str]:
     drain = ladder.highest_device(case.phase, case.observations, Direction.WRITE, Span.DRAIN)
     taken = ladder.both(clock, drain)
     if taken is not None and drain is not None and short(case, taken.raw_bytes, asked):
-        yield f"{said(asked)} were written and drained, but {taken.device} took only {said(taken.raw_bytes)}."
+        yield f"{said(asked)} written and drained, but {taken.device} took only {said(taken.raw_bytes)}."
 
 
 def unproved(case: TrialCase) -> Iterator[tuple[str, float]]:
@@ -185,14 +203,18 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.INVALIDATES,
     part="evidence",
+    short="contradictory evidence",
     needs=(),
     applies=applies,
     check=check,
+    wrong="A tool reports 4 GB/s, and its own bytes over its own time are 400 MB/s. Or a command reports a rate at which the "
+    "disk would have had to move ten times its bytes. One of the two figures is wrong, and the printed one is believed.",
     alternatives=(
-        "A counter has another unit or counts headers too: calibrate with a transfer of known size.",
-        "The file was removed or truncated before it was written, or is stored compressed.",
-        "The device stack is not the one that was watched (a bind mount, another disk below).",
+        "A counter has another unit, or includes headers. Calibrate with a transfer of known size.",
+        "The file was removed or truncated before write-back, or is stored compressed.",
+        "The observed device stack is not the one in use (a bind mount, another disk below).",
     ),
-    advice="Find the first rung where bytes vanish (`assay show RUN` draws the ladder) before using any of the figures.",
+    advice="Find the first layer at which bytes vanish (`assay show RUN` draws the ladder) before using any of the figures.",
+    ask="ask which of the figures was measured, and which was computed from what",
     sources=("Conservation of bytes between neighbouring rungs; MLPerf's 2 % for `materially different`",),
 )

@@ -1,8 +1,14 @@
-"""Finds trials whose way to the disk counted errors, or was not whole: an array without a member, a link below its own speed.
+"""Finds trials with I/O errors or a degraded path: an array without a member, a link below its own speed.
 
-Evidence: what devices and the file system on them count of errors, before and after the trial; the state of arrays; the links of
-NVMe devices; errors and duplex of network interfaces, under the claim of a wire. Errors are often repaired by another try, which
-shows in no figure but the time. A run has one way to the disk, so an error in any of its phases counts for all.
+The observer `health` reads error counters before and after the trial: SCSI devices, ext4, btrfs.
+It also reads the state of md arrays, and speed and width of the links of NVMe devices.
+Under a wire claim, errors and half duplex of the network interfaces count too. An error in any phase counts for the whole run.
+- Claims of the device, stable media or a wire: an error invalidates; a degraded array qualifies, and the figure is a lower
+  bound.
+- Other claims: both are notes. A slow link is always a note.
+
+Retries inside a device are invisible to the kernel (smartctl shows some). xfs and virtual disks count no errors; without any
+counter the rule is unverified. Multipath devices are not read.
 """
 
 from __future__ import annotations
@@ -30,13 +36,13 @@ def check(case: Case) -> Finding:
     if errors or states:
         return failed(case, errors, states)
     if slow:
-        said = f"The way to the disk could be faster: {'; '.join(slow)}."
+        said = f"Path below its possible speed: {'; '.join(slow)}."
         return found(RULE, case, State.FAIL, said, severity=Severity.NOTES, observed=dict.fromkeys(slow, 1.0))
     keys = sorted({fact.key for fact in case.observations.facts if fact.key.startswith(ERRORS)})
     if not keys:
-        said = "Neither the devices nor the file system count errors here; look for them in the kernel's log of that time."
+        said = "No error counters of devices or file system here. Check the kernel log of that time."
         return found(RULE, case, State.UNVERIFIED, said)
-    said = f"No counter of errors rose, of {len(keys)} on the way to the disk."
+    said = f"No I/O error (error counters on the path to the disk: {len(keys)})."
     return found(RULE, case, State.PASS, said, observed={"counters": float(len(keys))}, evidence=tuple(keys))
 
 
@@ -45,8 +51,8 @@ def failed(case: TrialCase, errors: list[str], states: list[str]) -> Finding:
     severity = Severity.NOTES
     if rests_on_path(case.claim):
         severity = Severity.INVALIDATES if errors else Severity.QUALIFIES
-    said = [f"Errors were counted during the trial: {'; '.join(errors)}."] if errors else []
-    said += [f"The way to the disk was not whole: {'; '.join(states)}."] if states else []
+    said = [f"I/O errors during the trial: {'; '.join(errors)}."] if errors else []
+    said += [f"Path to the disk degraded: {'; '.join(states)}."] if states else []
     return found(
         RULE,
         case,
@@ -55,7 +61,7 @@ def failed(case: TrialCase, errors: list[str], states: list[str]) -> Finding:
         severity=severity,
         observed=dict.fromkeys((*errors, *states), 1.0),
         bound=bound(case) if severity is Severity.QUALIFIES else None,
-        relabel=None if severity is Severity.NOTES else f"on a path {'with errors' if errors else 'that was not whole'}",
+        relabel=None if severity is Severity.NOTES else f"on a path {'with errors' if errors else 'in a degraded state'}",
         evidence=("health: facts before and after the trial", "network:/proc/net/dev"),
     )
 
@@ -88,11 +94,11 @@ def degraded(case: TrialCase) -> Iterator[str]:
         kind, _, rest = key.partition(".")
         where, _, what = rest.partition(".")
         if what == "degraded" and value not in ("", "0"):
-            yield f"the array {name(case, where)} lacks {value} of its members"
+            yield f"array {name(case, where)} lacks {value} of its members"
         if what == "sync_action" and value not in RESTING:
-            yield f"the array {name(case, where)} was at work on itself ({value})"
+            yield f"array {name(case, where)} was rebuilding or checking ({value})"
         if (kind, what, value, case.claim.path) == ("network", "duplex", "half", Path.WIRE):
-            yield f"the interface {where} runs at half duplex"
+            yield f"interface {where} at half duplex"
 
 
 def slow_links(case: TrialCase) -> Iterator[str]:
@@ -103,7 +109,7 @@ def slow_links(case: TrialCase) -> Iterator[str]:
         now, could = leading(value), leading(most)
         if ".current_link_" in key and now is not None and could is not None and now < could:
             place, _, what = key.removeprefix("device.").partition(".")
-            yield f"the link of {name(case, place)} has the {what.rpartition('_')[2]} {value} of {most}"
+            yield f"link of {name(case, place)} at {what.rpartition('_')[2]} {value} of {most}"
 
 
 def states(case: TrialCase) -> Iterator[tuple[str, str]]:
@@ -138,15 +144,18 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.INVALIDATES,
     part="noise",
+    short="I/O errors on the path",
     needs=(),
     applies=runs_only,
     check=check,
+    wrong="A disk reads a sector at the fifth attempt, an array computes the data of a missing member, a cable loses every "
+    "hundredth packet. All of them answer correctly, and late. The figure describes the fault.",
     alternatives=(
-        "Somebody else's work met the error: counters of a device or a file system are of everybody.",
-        "A slot with fewer lanes, or an older one, than the device could use is what this machine has.",
+        "Another process met the error: counters of a device or a file system include all processes.",
+        "A slot with fewer or older lanes than the device could use is a property of this machine.",
     ),
-    advice="Find the part (the kernel's log, smartctl, /proc/mdstat, ethtool -S), mend or replace it, wait until the array is"
-    " whole, and repeat.",
+    advice="Find the faulty part (kernel log, smartctl, /proc/mdstat, ethtool -S) and replace it. Wait until the array is "
+    "complete, and repeat.",
     sources=(
         "Linux: admin-guide/md.rst (degraded, sync_action)",
         "Gunawi et al., FAST 2018: fail-slow at scale",

@@ -1,7 +1,15 @@
 """Finds bytes that were acknowledged but still in memory when the clock stopped.
 
-Then the figure is one of memory, unless the time of the drain (syncfs right after the last operation) is charged:
-W / (T + drain). The durable rate lies between (W - dirty) / T and W / (T + drain).
+The rule reads dirty and write-back pages of the data and image files (cachestat) right after the last operation, less those at
+arming, over the bytes written.
+Then the lab times a syncfs: the drain. The durable rate lies between (W - dirty) / T and W / (T + drain).
+- A claim of stable media, or of the device for a write, is charged the drain: the figure is W / (T + drain), and dirty data are
+  a note.
+- The same claim without a timed drain is invalid if more than `dirty_share` was dirty.
+- Other claims: a note with the share in memory.
+
+Without page counters the charged drain stands in. Data that were removed before write-back are D06's subject.
+The rule does not see memory below the lowest visible device.
 """
 
 from __future__ import annotations
@@ -9,7 +17,7 @@ from __future__ import annotations
 from assay import measures
 from assay.catalogue import Case, Rule, TrialCase
 from assay.evidence import ladder
-from assay.records import Bound, Direction, Durability, Finding, Phase, Scope, Severity, State, Tier
+from assay.records import Bound, Direction, Durability, Finding, Meaning, Phase, Scope, Severity, State, Tier
 from assay.rulekit.applicability import kept_only
 from assay.rulekit.findings import found, in_words, rate_of, told_rate
 from assay.units import Unit
@@ -33,7 +41,8 @@ def check(case: Case) -> Finding:
     if share > case.thresholds["dirty_share"]:
         return still_dirty(case, share, observed)
     total = measures.with_unit(written, Unit.BYTES)
-    statement = f"Of {total} written, {measures.percent(share)} was still in memory when the clock stopped."
+    limit = measures.percent(case.thresholds["dirty_share"])
+    statement = f"{measures.percent(share)} of {total} written was dirty when the clock stopped (limit {limit})."
     return found(RULE, case, State.PASS, statement, observed=observed)
 
 
@@ -67,11 +76,11 @@ def drain(phase: Phase) -> float | None:
 def unseen(case: TrialCase) -> Finding:
     """Nobody watched the pages: the timed drain stands in, since after it nothing of this file system was dirty."""
     if case.phase.drain_ns is None:
-        statement = "Neither the dirty pages at the stop nor the time to drain them are known."
+        statement = "Dirty pages at the stop and drain time unknown."
         return found(RULE, case, State.UNVERIFIED, statement)
     took = measures.with_unit(case.phase.drain_ns, Unit.NANOSECONDS)
-    charged = "and is charged" if claimed(case) else "and is not charged, since no claim asks for it"
-    statement = f"The drain right after the last operation took {took} {charged}; after it nothing was left in memory."
+    charged = "and is charged" if claimed(case) else "and is not charged (no such claim)"
+    statement = f"The drain after the last operation took {took} {charged}; nothing was left in memory."
     return found(RULE, case, State.PASS, statement, observed={"drain_ns": drain(case.phase)}, evidence=("drain: syncfs",))
 
 
@@ -79,19 +88,19 @@ def still_dirty(case: TrialCase, share: float, observed: dict[str, float | None]
     """The clock stopped too early: invalid without a drain to charge, a note where the drain is charged or nothing claimed."""
     took = case.phase.drain_ns
     total = measures.with_unit(observed["written_bytes"] or 0, Unit.BYTES)
-    statement = f"When the clock stopped, {measures.percent(share)} of the {total} written was still in memory"
+    statement = f"{measures.percent(share)} of {total} written was dirty when the clock stopped"
     if not claimed(case):
-        tail = "." if took is None else f"; draining it took {measures.with_unit(took, Unit.NANOSECONDS)} more."
-        label = f"write{told_rate(case)} into memory: {measures.percent(share)} of it not yet written when the clock stopped"
+        tail = "." if took is None else f"; the drain took {measures.with_unit(took, Unit.NANOSECONDS)} more."
+        label = f"write{told_rate(case)} into memory: {measures.percent(share)} dirty when the clock stopped"
         severity, end = Severity.NOTES, tail
     elif took is None:
-        label = f"write{told_rate(case)} into memory: {measures.percent(share)} of it not yet written, and no drain was timed"
-        severity, end = Severity.INVALIDATES, ", and how long it took to drain was not measured."
+        label = f"write{told_rate(case)} into memory: {measures.percent(share)} dirty, and no drain timed"
+        severity, end = Severity.INVALIDATES, ", and the drain was not timed."
     else:
         label = f"writes on stable media with the drain of {measures.with_unit(took, Unit.NANOSECONDS)} charged"
         severity, end = Severity.NOTES, f"; the drain of {measures.with_unit(took, Unit.NANOSECONDS)} is charged to the figure."
     bound = durable_bound(case, share)
-    known = f" The durable rate is {in_words(bound)}." if bound else ""
+    known = f" Durable rate: {in_words(bound)}." if bound else ""
     return found(
         RULE,
         case,
@@ -128,16 +137,19 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.INVALIDATES,
     part="durability",
+    short="dirty when the clock stopped",
+    meaning=Meaning.DIRTY,
     needs=(),
     applies=kept_only,
     check=check,
     reads=("L0.write", "page_cache.dirty_bytes", "page_cache.writeback_bytes"),
+    wrong='134 MB "written" in 0.108 s are 1244 MB/s, and every page of them was dirty.',
     alternatives=(
-        "Another process dirtied the same files: only pages of the trial's own data and image files are counted.",
-        "The files were removed before they were written (D06), or the file system bypasses the page cache (dax).",
+        "Another process dirtied the same files. Only pages of the trial's own data and image files are counted.",
+        "The files were removed before write-back (D06), or the file system bypasses the page cache (dax).",
     ),
-    advice="Put the flush inside the clock (flush = end, fio end_fsync=1), or let the drain be timed and claim"
-    " durability = stable-media, so that it is charged.",
+    advice="Put the flush inside the clock (flush = end, fio end_fsync=1). Or let the lab time the drain and claim durability "
+    "= stable-media, so that it is charged.",
     sources=(
         "IO500 rule 6",
         "fio HOWTO: end_fsync is off by default",

@@ -1,9 +1,13 @@
-"""Finds figures with failed operations among them, and writes whose flush failed.
+"""Finds figures that include failed operations, and writes whose flush failed.
 
-An operation that fails is often much faster or much slower than one that succeeds, and what it was to do was not done. The
-engines count completed and failed operations apart; a short transfer is gone on with, so what ends inside a record has failed.
-Of an external tool the parser says how many failed, where the tool does. A record that was read and is not what was written there
-is a contradiction (E05), no failure. Under a claim of the device or of stable media one failed flush is enough.
+The engines count completed and failed operations apart; rates and latencies cover completed ones only.
+Short transfers are continued, and a file that ends inside a record is a failure.
+An external tool's parser gives its failures; without that number the rule is n/a and exit status 0 counts.
+- Failed operations above `noted_error_share` qualify; above `error_share` the figure is invalid.
+- Under a device or stable-media claim one failed flush invalidates: the kernel reports a failed buffered write only there, and
+  only once.
+
+A record with wrong data is a contradiction (E05), not a failure.
 """
 
 from __future__ import annotations
@@ -25,9 +29,9 @@ def applies(case: Case) -> str | None:
     """Figures of operations; an external tool must tell what failed."""
     assert isinstance(case, TrialCase)
     if case.measure.figure == "errors":
-        return "the failures are the figure itself"
+        return "failures are the figure itself"
     if case.phase.values and failures.told_share(case.phase, case.measure.operation) is None:
-        return "an external tool that does not tell what failed: its exit status 0 stands for it"
+        return "an external tool without a count of failures: exit status 0 counts"
     return None
 
 
@@ -42,15 +46,14 @@ def check(case: Case) -> Finding:
         few = f"{measures.percent(share)} of the operations failed" if share else "No operation failed"
         return found(RULE, case, State.PASS, f"{few}{kinds(case)}.", observed=observed, threshold={**limits})
     many = share > limits["error_share"]
-    said = [
-        f"{measures.percent(share)} of the operations failed{kinds(case)}{': the figure is one of failures' if many else ''}."
-    ]
+    limit = measures.percent(limits["error_share" if many else "noted_error_share"])
+    said = [f"{measures.percent(share)} of the operations failed (limit {limit}){kinds(case)}."]
     flushes = "1 flush" if lost == 1 else f"{lost:,} flushes"
     return found(
         RULE,
         case,
         State.FAIL,
-        " ".join([*(said if share else ()), *([f"{flushes} failed: what was written before may never arrive."] if lost else ())]),
+        " ".join([*(said if share else ()), *([f"{flushes} failed: earlier writes may never arrive."] if lost else ())]),
         severity=Severity.INVALIDATES if many or lost else Severity.QUALIFIES,
         observed=observed,
         threshold={**limits},
@@ -63,7 +66,7 @@ def relabel(share: float, lost: int, *, many: bool) -> str:
     """What the number is, in a few words."""
     if many:
         return "a figure of failed operations"
-    return "writes whose flush failed" if lost else f"{measures.percent(share)} failed operations among them"
+    return "writes with a failed flush" if lost else f"{measures.percent(share)} failed operations included"
 
 
 def kinds(case: TrialCase) -> str:
@@ -97,15 +100,18 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.INVALIDATES,
     part="load",
+    short="operations failed",
     needs=(),
     applies=applies,
     check=check,
+    wrong="A lookup that fails at once is faster than one that reads an inode; a read that fails after retries takes seconds. "
+    "A figure of both describes neither. Tools that continue after errors seldom print them beside their result.",
     alternatives=(
-        "Failures that are meant (a name that is not there): measure them as an operation of their own, or as `errors`.",
-        "Something else removed, moved or filled what the load was working on.",
+        "The failures are intended (a missing name). Measure them as an operation of their own, or as `errors`.",
+        "Another process removed, moved or filled the load's files.",
     ),
-    advice="See which call failed and where (the finding names the error and a path) and repeat without failures; tell the"
-    " latency of what failed apart from that of what succeeded.",
+    advice="Find the failing call and its path in the finding, and repeat without failures. Report the latency of failed and "
+    "successful operations apart.",
     sources=(
         "Gregg, checklist for benchmarks: did it error?",
         "IO500: a result with errors is invalid",

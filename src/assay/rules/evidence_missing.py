@@ -1,6 +1,8 @@
-"""Says which evidence a claim needs and does not have; what nobody saw is UNVERIFIED, never sound.
+"""Names the evidence that a claim needs and does not have: unobserved is UNVERIFIED, never sound.
 
-A run that was not finished, or lost a client, has no figure of what was asked.
+The table in [concepts](../concepts.md) lists the evidence for each part of a claim.
+A key without a reading, a series or a fact is missing; the finding repeats the observers' reasons.
+An unfinished run, or one that lost a client, is invalid. A measure without a value is unverified.
 """
 
 from __future__ import annotations
@@ -8,7 +10,7 @@ from __future__ import annotations
 from assay import measures
 from assay.catalogue import Case, Rule, TrialCase
 from assay.evidence import ladder
-from assay.records import Finding, Outcome, Scope, Severity, State
+from assay.records import Finding, Meaning, Outcome, Scope, Severity, State
 from assay.rulekit.findings import found
 from assay.rulekit.soundness import Row, rows_for
 
@@ -21,8 +23,8 @@ def applies(_case: Case) -> str | None:
 def no_figure(case: TrialCase) -> str:
     """Why there is no figure."""
     if case.measure.figure == "busy_ops_per_s" and measures.client_operations(case.phase, case.measure.operation):
-        return "with several requests in flight, or a rate to keep, latencies are no busy time"
-    return "nothing was completed, or nobody counted it"
+        return "no busy time with several requests in flight or an offered rate"
+    return "no operation completed, or none counted"
 
 
 def check(case: Case) -> Finding:
@@ -30,17 +32,15 @@ def check(case: Case) -> Finding:
     assert isinstance(case, TrialCase)
     if case.run.outcome is not Outcome.FINISHED:
         reason = f": {case.run.error}" if case.run.error else ""
-        statement = f"The run is {case.run.outcome}{reason}. What is left of it is not what was asked."
+        statement = f"The run is {case.run.outcome}{reason}. Its rest does not measure the experiment."
         return found(
             RULE, case, State.FAIL, statement, severity=Severity.INVALIDATES, relabel=f"part of a {case.run.outcome} run"
         )
     if case.value is None:
-        return found(
-            RULE, case, State.UNVERIFIED, f"There is no {case.measure.figure} of {case.measure.operation}: {no_figure(case)}."
-        )
+        return found(RULE, case, State.UNVERIFIED, f"No {case.measure.figure} of {case.measure.operation}: {no_figure(case)}.")
     lacking = [row for row in rows_for(case.claim, case.phase.directions.get(case.measure.operation)) if lacks(case, row)]
     if not lacking:
-        return found(RULE, case, State.PASS, "All evidence that the claim needs was gathered.")
+        return found(RULE, case, State.PASS, "All evidence for the claim is present.")
     keys = tuple(dict.fromkeys(key for row in lacking for key in absent(case, row)))
     return found(
         RULE,
@@ -69,7 +69,7 @@ def in_words(case: TrialCase, row: Row) -> str:
     reasons = dict.fromkeys(case.observations.missing[key] for key in missing if key in case.observations.missing)
     why = f" ({'; '.join(reasons)})" if reasons else ""
     needed = f"{row.least} of {', '.join(row.evidence)}" if row.least < len(row.evidence) else " and ".join(row.evidence)
-    return f"{row.part} = {row.value} needs {needed}; not there: {', '.join(missing)}{why}."
+    return f"{row.part} = {row.value} needs {needed}; missing: {', '.join(missing)}{why}."
 
 
 RULE = Rule(
@@ -78,10 +78,14 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.INVALIDATES,
     part="evidence",
+    short="evidence missing",
+    meaning=Meaning.UNFINISHED,
     needs=(),
     applies=applies,
     check=check,
-    alternatives=("The observer was switched off in the experiment file: see `observers`.",),
-    advice="`assay doctor` says which evidence this machine allows and how to get the rest (often: run as root).",
+    wrong="A check without evidence says nothing, and its silence is read as approval. A figure whose I/O nobody observed is "
+    "then as good as one that was followed down to the disk.",
+    alternatives=("The observer was switched off in the experiment file: check `observers`.",),
+    advice="Run `assay doctor`: it lists the evidence that this machine allows, and how to get the rest (often: run as root).",
     sources=("An absent reading proves nothing: the audit's first rule",),
 )

@@ -1,7 +1,9 @@
-"""Finds curves over a number of clients that still grow where they end: nothing they show speaks of more clients.
+"""Finds curves over a number of clients that still grow at their end: they say nothing about more clients.
 
-The slope of the last step, d ln X / d ln N, of the geometric means of the rates at the two largest numbers measured. As long
-as it grows neither the capacity nor a peak nor a break-even beyond is in the measured range.
+The rule takes the slope of the last step, d ln X / d ln N, from the geometric means at the two largest numbers, for each rate
+of all clients together.
+From `flat_exponent` on the curve still grows. The note names it; the highest rate is a lower bound of the capacity.
+The analysis itself claims no peak, break-even or saturation outside the measured numbers.
 """
 
 from __future__ import annotations
@@ -48,9 +50,9 @@ def applies(case: Case) -> str | None:
     if not isinstance(case, ExperimentCase):
         return "it judges the whole experiment"
     if not counted(case):
-        return "nothing that works at the same time is counted by a factor"
+        return "no factor counts clients, workers or requests"
     rates = any(measure.figure in AMOUNTS for measure in case.experiment.measures)
-    return None if rates else "no rate of all together is measured"
+    return None if rates else "no common rate is measured"
 
 
 def ends(case: ExperimentCase) -> Iterator[End]:
@@ -87,20 +89,18 @@ def check(case: Case) -> Finding:
     assert isinstance(case, ExperimentCase)
     every = list(ends(case))
     if not every:
-        return found(RULE, case, State.UNVERIFIED, "No curve has figures at two numbers.")
+        return found(RULE, case, State.UNVERIFIED, "No curve with figures at two numbers.")
     flat = case.thresholds["flat_exponent"]
     growing = [end for end in every if end.slope >= flat]
     observed = {str(end): end.slope for end in every}
     if not growing:
-        return found(
-            RULE, case, State.PASS, "Every curve has stopped growing within the numbers that were measured.", observed=observed
-        )
+        return found(RULE, case, State.PASS, "Every curve stops growing within the measured numbers.", observed=observed)
     return found(
         RULE,
         case,
         State.FAIL,
-        f"Still growing where the measurement ends: {'; '.join(map(str, growing))}. The capacity is at least what was measured "
-        "there; of more, of a peak and of who would be better then, nothing is known.",
+        f"Still growing at the end: {'; '.join(map(str, growing))}. The capacity is at least the highest measured rate;"
+        " a peak, or the order beyond it, is unknown.",
         observed=observed,
         threshold={"flat_exponent": flat},
         bound=bound(growing),
@@ -121,12 +121,15 @@ RULE = Rule(
     needs=(),
     applies=applies,
     check=check,
+    wrong="Eight clients were measured and the purchase is for thirty. The curve rose all the way, so it is extended by eye or "
+    "by a fitted law. The data do not contain the point at which it flattens or peaks. With points up to 8 and a true peak at "
+    "21.8, the 90 % interval of the fitted peak was 12.6 to infinity (simulated).",
     alternatives=(
-        "The limit is known from elsewhere, as that of a link or of a throttle: then report it, and that it was not reached.",
-        "The production load has no more clients than were measured: then nothing more has to be known.",
+        "The limit is known from another source (a link, a throttle). Report it, and that it was not reached.",
+        "Production has no more clients than were measured. Then nothing is missing.",
     ),
-    advice="Measure with more, up to one and a half times the number at which it stops growing; until then call the figure "
-    "a lower bound of the capacity.",
+    advice="Measure up to one and a half times the number at which the rate stops growing. Until then report the figure as a "
+    "lower bound of the capacity.",
     sources=(
         "Gunther: Guerrilla Capacity Planning, 2007, ch. 5: too few points before the peak fix nothing",
         "Simulated: with points up to 8 clients and a true peak at 21.8, the 90 % interval of the peak is 12.6 to infinity",

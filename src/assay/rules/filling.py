@@ -1,6 +1,7 @@
-"""Finds file systems that were nearly empty or nearly full when the trial began: new files lie otherwise than after years of use.
+"""Finds file systems that were nearly empty or nearly full when the trial began: new files lie unlike aged ones.
 
-The share of the space that was taken before the trial's own files were made, from statvfs(3), as an ordinary user sees it.
+The rule reads the used share of the space before the trial's own files were made (statvfs, as an ordinary user sees it).
+Below `least_share` or above `most_share` it is a note, which changes no verdict: only a fresh file system can be reproduced.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ def applies(case: Case) -> str | None:
     """None where the load works in a directory."""
     assert isinstance(case, TrialCase)
     in_directory = any(place.kind is EndpointKind.DIRECTORY for place in case.run.places)
-    return None if in_directory else "the load does not work in a directory"
+    return None if in_directory else "no directory"
 
 
 def check(case: Case) -> Finding:
@@ -24,14 +25,14 @@ def check(case: Case) -> Finding:
     assert isinstance(case, TrialCase)
     share = filling.taken(case.observations)
     if share is None:
-        return found(RULE, case, State.UNVERIFIED, "How full the file system was when the trial began is not known.")
-    said = f"The file system was {measures.percent(share)} full when the trial began"
+        return found(RULE, case, State.UNVERIFIED, "Used space before the trial unknown.")
+    said = f"File system {measures.percent(share)} full when the trial began"
     observed = {"taken_share": share}
     if share < case.thresholds["least_share"]:
-        words = "new files lie in one piece, and lists of free space are short; on one in use for years they are not"
+        words = "new files lie in one piece and free space in long runs, unlike after years of use"
         return _note(case, f"{said}: {words}.", observed, "least_share")
     if share > case.thresholds["most_share"]:
-        words = "the last gaps are filled, which costs searching and gives files of many pieces"
+        words = "the last gaps are filled, with long searches and fragmented files"
         return _note(case, f"{said}: {words}.", observed, "most_share")
     return found(RULE, case, State.PASS, f"{said}.", observed=observed)
 
@@ -50,12 +51,15 @@ RULE = Rule(
     reads=(f"fact:{filling.FREE}",),
     applies=applies,
     check=check,
+    wrong="On a new file system a file lies in one piece and free space is one long run. After years of writing and deleting "
+    "both are fragmented. Figures can be lower by tens of per cent, and even the order of two file systems can change. A "
+    "nearly full one searches long for free space.",
     alternatives=(
-        "A new, empty file system is what a comparison can be repeated on: then it is the question, and this note says which.",
-        "The share that is taken says little of age: one that was filled and emptied for years is old at 30 %.",
+        "A new, empty file system is reproducible and may be the intended subject. This note names the state.",
+        "The used share says little about age: a file system that was filled and emptied for years is old at 30 %.",
     ),
-    advice="Measure in two states, fresh and aged: fill the file system as production has it (`assay survey` shows that), "
-    "delete and write again.",
+    advice="Measure two states, fresh and aged. Fill the file system as in production (`assay survey` gives the size "
+    "distribution), delete and write again.",
     sources=(
         "Smith, Seltzer: File system aging, SIGMETRICS 1997",
         "Kadekodi, Nagarajan, Ganger: Geriatrix: aging what you see and what you don't see, ATC 2018",

@@ -1,6 +1,6 @@
 """Finds arms whose file systems were not equally full when their trials began.
 
-The medians over the runs of each arm of the share that was taken, from statvfs(3).
+The rule compares the medians of the used share over the runs of each arm (statvfs). More than `points_share` apart qualifies.
 """
 
 from __future__ import annotations
@@ -30,19 +30,17 @@ def check(case: Case) -> Finding:
     shares = [taken(runs) for runs in (case.baseline, case.candidate)]
     one, two = shares
     if one is None or two is None:
-        return found(RULE, case, State.UNVERIFIED, "How full the file systems were is not known of every run.")
+        return found(RULE, case, State.UNVERIFIED, "Used space unknown for some runs.")
     gap, most = abs(one - two), case.thresholds["points_share"]
     observed = {"baseline_share": one, "candidate_share": two}
-    both = f"{measures.percent(one)} full in the baseline, {measures.percent(two)} in the candidate"
+    both = f"{measures.percent(one)} full in the baseline, {measures.percent(two)} in the candidate (limit {most * 100:g} points)"
     if gap <= most:
-        return found(
-            RULE, case, State.PASS, f"The file systems were equally full when the trials began: {both}.", observed=observed
-        )
+        return found(RULE, case, State.PASS, f"File systems equally full: {both}.", observed=observed)
     return found(
         RULE,
         case,
         State.FAIL,
-        f"The file systems were not equally full when the trials began: {both}. A fuller one searches longer and tears files.",
+        f"File systems not equally full: {both}. A fuller one searches longer and fragments files.",
         observed=observed,
         threshold={"points_share": most},
     )
@@ -64,7 +62,9 @@ RULE = Rule(
     needs=(),
     applies=applies,
     check=check,
-    alternatives=('Where the filling itself is the factor it has to differ: declare `implied = ["filesystem.free_share"]`.',),
+    wrong="The new system is measured on an empty disk and the old one in its current state. The comparison is one of a fresh "
+    "and an aged file system.",
+    alternatives=('The filling itself is the factor. Declare `implied = ["filesystem.free_share"]`.',),
     advice="Fill both file systems alike before the trials, or give each arm a fresh one of the same size.",
     sources=(
         "Smith, Seltzer: File system aging, SIGMETRICS 1997",

@@ -1,7 +1,24 @@
-"""Finds what differs between the arms of a comparison besides the factor: kernel, settings, mounts, devices, versions.
+"""Finds differences between the arms besides the factor: kernel, settings, mounts, devices, versions.
 
-Evidence: the facts of every run, before its first phase. Facts of the class performance count; identity and noise do not,
-and facts that are the same in both arms are not shown. What follows from the factor, by itself or as the file says, is implied.
+The rule compares the performance facts of all runs before their first phase, the versions of the tools, external programs and
+the files that knobs name.
+A fact differs if its sets of values in the arms differ; a missing fact counts as `not there`. Facts of identity and noise do
+not count.
+Performance facts are read again after the last phase, and changes during a run are named.
+- A fact differs that does not follow from the factor: invalid; for two notebooks (`assay compare LAB_A LAB_B`) it qualifies.
+- A fact changed during a run: qualified.
+- The factor is changed by hand, or is the hosts: pass as a "comparison of bundles" with all differences listed.
+- A run has no facts: unverified.
+
+`target.*`, `mount.*`, `filesystem.*`, `mkfs.*`, `semantics.*` and ext4's facts of the first device follow from a target or its
+knobs.
+`device.*` and `limit.*` follow only if the arms use different device stacks. Declare other consequences of the factor by key:
+
+```toml
+implied = ["sysctl.vm.dirty_ratio", "network.*"]
+```
+
+Declare only differences that cannot be removed. With `network.*` the comparison says nothing about the network cards.
 """
 
 from __future__ import annotations
@@ -11,7 +28,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from assay.catalogue import Case, ComparisonCase, Rule
-from assay.records import Change, FactClass, Finding, Observations, Run, Scope, Severity, State, When
+from assay.records import Change, FactClass, Finding, Meaning, Observations, Run, Scope, Severity, State, When
 from assay.rulekit.applicability import comparisons_only
 from assay.rulekit.findings import change, found, shortened
 from assay.rulekit.pairs import NOTEBOOK
@@ -23,15 +40,6 @@ OF_THE_STACK = ("device.", "limit.")
 MOST_SHOWN = 12
 COUNTED = ("differing", "implied", "drifted", "compared")
 NOT_THERE = "not there"
-ALTERNATIVES = (
-    "A fact that follows of itself from the factor (a driver, a path): what also differs between two runs of one arm is noise.",
-    "A setting that a daemon changes by itself (governor, read-ahead rules of udev): it changes within one arm too.",
-)
-ADVICE = (
-    "Make the named facts equal and run again, or declare what belongs together: as one factor (a target for each bundle), or, "
-    "where a fact can only follow from the factor, by its key in the file (`implied = [...]`). Until then the comparison says "
-    "which bundle is better, not which part of it made the difference."
-)
 Runs = Sequence[tuple[Run, Observations]]
 
 
@@ -69,17 +77,18 @@ def check(case: Case) -> Finding:
     assert isinstance(case, ComparisonCase)
     every = (*case.baseline, *case.candidate)
     if not (case.baseline and case.candidate and all(observations.facts for _, observations in every)):
-        statement = "Whether the arms ran in the same environment is not known: not every run has its facts."
+        statement = "Environment of the arms unknown: not every run has facts."
         return found(RULE, case, State.UNVERIFIED, statement)
     of_all = list(differences(case.baseline, case.candidate))
     implied, alien = ([one for one in of_all if is_implied(case, one.key) is wanted] for wanted in (True, False))
     drifted = sorted({one for _, observations in every for one in drift(observations)})
     bundle = is_bundle(case)
+    failed = bool(drifted or (alien and not bundle))
     held = Severity.QUALIFIES if case.comparison.factor == NOTEBOOK else Severity.INVALIDATES  # of what it comes is open
     return found(
         RULE,
         case,
-        State.FAIL if drifted or (alien and not bundle) else State.PASS,
+        State.FAIL if failed else State.PASS,
         said(case, alien, implied, drifted),
         severity=held if alien and not bundle else Severity.QUALIFIES if drifted else RULE.severity,
         observed=dict(zip(COUNTED, (len(alien), len(implied), len(drifted), len(values_of(every))), strict=True))
@@ -87,6 +96,7 @@ def check(case: Case) -> Finding:
         | {f"{one.key} during a run": f"{one.was} -> {one.now}" for one in drifted},
         threshold={"differing": 0},
         relabel="comparison of bundles: the arms differ in more than the factor" if alien else None,
+        short=("more than the factor differs" if alien else "a setting changed during a run") if failed else RULE.short,
         evidence=(
             *map(str, alien),
             *(f"changed during a run: {one}" for one in drifted),
@@ -99,16 +109,16 @@ def said(case: ComparisonCase, alien: list[Difference], implied: list[Difference
     """The finding in words."""
     factor = case.comparison.factor
     declared = sum(case.experiment.implies(bare(one.key)) for one in implied)
-    by_file = f", {declared} of them as the experiment file declares" if declared else ""
-    follow = f" {len(implied)} further facts differ because the factor {factor} differs{by_file}." if implied else ""
-    changed = f" During a run these changed: {', '.join(map(str, drifted[:MOST_SHOWN]))}." if drifted else ""
+    by_file = f", {declared} declared in the file" if declared else ""
+    follow = f" Facts that follow from the factor {factor}: {len(implied)}{by_file}." if implied else ""
+    changed = f" Changed during a run: {', '.join(map(str, drifted[:MOST_SHOWN]))}." if drifted else ""
     if not alien:
-        return f"No fact that matters differs between the arms besides the factor {factor}.{changed}{follow}"
+        return f"No relevant fact differs besides the factor {factor}.{changed}{follow}"
     more = f"; and {len(alien) - MOST_SHOWN} more" if len(alien) > MOST_SHOWN else ""
     listed = "; ".join(map(str, alien[:MOST_SHOWN])) + more
     if is_bundle(case):
-        return f"The factor {factor} stands for whole machines or systems; with it these differ: {listed}.{changed}{follow}"
-    things = "1 thing" if len(alien) == 1 else f"{len(alien)} things"
+        return f"The factor {factor} stands for whole machines or systems, which differ in: {listed}.{changed}{follow}"
+    things = "1 fact" if len(alien) == 1 else f"{len(alien)} facts"
     return f"The arms differ in {things} besides the factor {factor}: {listed}.{changed}{follow}"
 
 
@@ -183,11 +193,22 @@ RULE = Rule(
     scope=Scope.COMPARISON,
     severity=Severity.INVALIDATES,
     part="comparability",
+    meaning=Meaning.DIFFERENCES,
     needs=("fact:*",),
     applies=comparisons_only,
     check=check,
-    alternatives=ALTERNATIVES,
-    advice=ADVICE,
+    wrong="A and B were measured in different environments: another kernel, another `dirty_ratio`, another read-ahead. The "
+    "difference may be right, and its cause is unknown.",
+    alternatives=(
+        (
+            "A fact that follows from the factor by itself (a driver, a path). A fact that also differs between two runs of one "
+            "arm is noise."
+        ),
+        "A setting that a daemon changes (governor, read-ahead rules of udev). It changes within one arm too.",
+    ),
+    advice="Make the named facts equal and run again. Or declare the bundle: as one factor (a target for each bundle), or by "
+    "key if a fact can only follow from the factor (`implied = [...]`). Until then the comparison ranks bundles, not their "
+    "parts.",
     sources=(
         "Mytkowicz et al., ASPLOS 2009: Producing wrong data without doing anything obviously wrong",
         "Hoefler and Belli, SC 2015, rule 9: document all varying factors",

@@ -1,8 +1,18 @@
-"""Finds trials beside which other programs were at work: on the processors, or on the device that is measured.
+"""Finds trials disturbed by other programs: on the CPUs, or on the measured device.
 
-Evidence: what every process of the machine that is not the lab's own used under the clock, by its own account. Threads of the
-kernel work for whoever asked and are not counted as theirs. Time is counted without what rounding leaves open, bytes only as far
-as the lowest device moved more than the load itself asked storage for, so that both are at least what others took.
+The observer `processes` reads every process just before the clock and just after the last operation.
+The lab's own processes and kernel threads do not count; exited children count for their parents. Both figures are lower bounds,
+so a failure is reliable.
+- CPU time of other programs above `cpu_share` with the CPUs more than `busy_share` busy, or above `idle_cpu_share`: qualified.
+- CPU time above `cpu_share` with idle CPUs: a note.
+- Other programs' bytes above `bytes_share` of the device's bytes, and `least_bytes` or more: qualified.
+- Above `bytes_share_invalid` under a device or stable-media claim: invalid; the run is repeated, at most twice.
+- Behind fuse, nfs, smb or 9p the program may be the server: a note.
+
+CPU time alone never invalidates; N02 measures the waiting of the load's threads.
+Bytes of a program count only up to the device's bytes beyond the load's own I/O.
+Programs in other containers and other machines on the same disk are invisible. Without root the bytes of other users' programs
+are unknown.
 """
 
 from __future__ import annotations
@@ -48,7 +58,7 @@ def check(case: Case) -> Finding:
             RULE,
             case,
             State.FAIL,
-            f"Other programs were at work: {'; '.join(use.words for use in over)}.",
+            f"Other programs: {'; '.join(use.words for use in over)}.",
             severity=Severity.NOTES if served(case) else over[0].severity or Severity.NOTES,
             observed=observed,
             threshold={**case.thresholds},
@@ -57,18 +67,18 @@ def check(case: Case) -> Finding:
     for doubt in doubts(case, uses):
         return found(RULE, case, State.UNVERIFIED, doubt, observed=observed, threshold={**case.thresholds})
     known = [use.words for use in uses.values() if use is not None]
-    return found(RULE, case, State.PASS, f"Of others: {'; '.join(known)}.", observed=observed, threshold={**case.thresholds})
+    return found(RULE, case, State.PASS, f"Other programs: {'; '.join(known)}.", observed=observed, threshold={**case.thresholds})
 
 
 def doubts(case: TrialCase, uses: Mapping[str, Use | None]) -> Iterator[str]:
     """Why nothing can be passed, one reason after the other."""
     if uses["cpu_share"] is None:
-        yield "How much processor time others had is not known: the host's own was not seen (observer cpu)."
+        yield "CPU time of other programs unknown: no counters of the host (observer cpu)."
     if uses["bytes_share"] is None and moved(case):
         reason = case.observations.missing.get("other_processes.read_bytes", "nobody looked at the other processes")
-        yield f"How much of the device others used is not known: {reason}."
+        yield f"Other programs' use of the device unknown: {reason}."
     if (share := unseen(case)) is not None and share > case.thresholds["unseen_share"]:
-        yield f"{measures.percent(share)} of the processor time went to nobody who is seen from here, such as another container."
+        yield f"{measures.percent(share)} of the CPU time belongs to no visible process (another container?)."
 
 
 def unseen(case: TrialCase) -> float | None:
@@ -98,7 +108,7 @@ def processors(case: TrialCase) -> Use | None:
     if severity is None and share > limits["cpu_share"]:
         severity = Severity.NOTES
     who = by_whom(case, "cpu_ns")
-    words = f"{measures.percent(share)} of the processor time{who}, with the processors {measures.percent(busy)} busy"
+    words = f"{measures.percent(share)} of the CPU time{who}, with the CPUs {measures.percent(busy)} busy"
     return Use(share=share, words=words, severity=severity)
 
 
@@ -181,13 +191,15 @@ RULE = Rule(
     needs=("other_processes.cpu_ns",),
     applies=runs_only,
     check=check,
+    wrong="A backup, a build or a neighbour's benchmark takes CPU, memory bandwidth and disk time from the trial, in one arm "
+    "of a comparison and not in the other.",
     alternatives=(
-        "The program is the server behind what was measured, as a service of this machine: then its work is the target's own.",
-        "It read and wrote another disk: a process's bytes do not say of which.",
-        "Programs in other containers are seen only where the lab sees their processes.",
+        "The program is the server behind the target, as a service of this machine. Then its work belongs to the target.",
+        "The program used another disk: a process's byte counters name no disk.",
+        "Programs in other containers are visible only if the lab sees their processes.",
     ),
-    advice="Stop what is named and repeat, run at a time when the machine is quiet, or use a machine and a disk of its own;"
-    " as root the bytes of other users' programs are known too.",
+    advice="Stop the named programs and repeat, run on an idle machine, or use a machine and disk of its own. As root the "
+    "bytes of other users' programs are known too.",
     sources=(
         "Uta et al., NSDI 2020: variability of cloud performance",
         "Linux: filesystems/proc.rst, /proc/PID/io and /proc/PID/stat",

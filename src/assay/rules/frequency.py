@@ -1,9 +1,17 @@
-"""Finds trials whose processors changed their speed meanwhile: slowed down for heat, by a governor, or by a neighbour.
+"""Finds trials during which the CPU speed changed: throttled for heat, by a governor, or by a neighbour.
 
-Evidence: a fixed piece of work timed before and after the trial, in processor time, so that waiting for a processor (N02) is not
-in it; the kernel's counters of throttling. A processor that is slower by a tenth makes a load that computes for a tenth of its
-time slower by a hundredth: the change counts as far as the load was on a processor at all. Two looks of ten milliseconds say that
-the speed changes, not what it was in between: what is only timed is a note, what the kernel counted qualifies.
+The observer `cpu_speed` times a fixed piece of work before and after the trial, in CPU time, so waiting for a CPU (N02)
+is excluded.
+A change counts in proportion to the load's time on a CPU: 10 % slower changes a load that computes for 10 % of its time by 1 %.
+- An effect above `effect_share`: a note.
+- A rising counter of thermal throttling: qualified.
+- A governor other than `performance`: a note.
+- No timing at both ends: unverified.
+
+Two samples of ten milliseconds show that the speed changes, not its course, so a timed change only is a note.
+On a quiet virtual machine the samples were up to 30 % apart around four of five blocks of `assay quick`. The interval over
+repeats covers that spread.
+A change in the middle of a trial that ends before its end is missed. N01c compares the arms.
 """
 
 from __future__ import annotations
@@ -50,23 +58,23 @@ def check(case: Case) -> Finding:
         observed |= {"changed_share": change.share, "on_cpu_share": change.on_cpu, "effect_share": change.effect}
     felt = change is not None and change.effect > case.thresholds["effect_share"]
     if hot or (felt and change is not None):
-        said = [f"the processors were slowed down for heat ({'; '.join(hot)})"] if hot else []
+        said = [f"thermal throttling ({'; '.join(hot)})"] if hot else []
         said += [in_words(change)] if felt and change is not None else []
         return found(
             RULE,
             case,
             State.FAIL,
-            f"The processors did not keep their speed: {'; '.join(said)}.",
+            f"CPU speed changed: {'; '.join(said)}.",
             severity=Severity.QUALIFIES if hot else Severity.NOTES,
             observed=observed,
             threshold={**case.thresholds},
-            evidence=("processor_speed: facts before and after the trial",),
+            evidence=("cpu_speed: facts before and after the trial",),
         )
     if change is None:
-        said_not = "How fast the processors were is not known: nobody timed them before and after the trial."
+        said_not = "CPU speed unknown: not timed before and after the trial."
         return found(RULE, case, State.UNVERIFIED, said_not, observed=observed)
     if slow := governors(case):
-        text = f"The clock rate follows the load (governor {slow}): a load that waits much runs on slower processors than others."
+        text = f"The clock rate follows the load (governor {slow}): a load that waits much runs on slower CPUs."
         return found(RULE, case, State.FAIL, text, severity=Severity.NOTES, observed=observed)
     return found(RULE, case, State.PASS, f"T{in_words(change)[1:]}.", observed=observed, threshold={**case.thresholds})
 
@@ -75,9 +83,9 @@ def in_words(change: Change) -> str:
     """What was timed, and what of it the load felt at most."""
     before, after = (measures.with_unit(time, Unit.NANOSECONDS) for time in (change.before_ns, change.after_ns))
     return (
-        f"the same work took {before} before the trial, {after} after it ({measures.percent(change.share)} apart); the load was"
-        f" on a processor for {measures.percent(change.on_cpu)} of its time, so it is {measures.percent(change.effect)} of the"
-        " figure at most"
+        f"the same work took {before} before the trial and {after} after it ({measures.percent(change.share)} apart);"
+        f" with the load on a CPU for {measures.percent(change.on_cpu)} of its time, the effect is"
+        f" {measures.percent(change.effect)} at most"
     )
 
 
@@ -118,12 +126,15 @@ RULE = Rule(
     needs=(),
     applies=runs_only,
     check=check,
+    wrong="Heat, the governor and busy neighbours change the CPU speed. The first run had a cool CPU; a load that waits much "
+    "runs on a CPU that was clocked down; in a cloud another tenant uses half of the core. The difference between A and B then "
+    "is a difference of clock rates.",
     alternatives=(
-        "Fewer busy processors may run faster than many (turbo): then the speed is real, and belongs to this number of clients.",
-        "In a virtual machine a neighbour on the other half of the core slows it down: the clock is the same, the work is not.",
+        "Fewer busy CPUs may run faster than many (turbo). Then the speed is real and belongs to this number of clients.",
+        "In a virtual machine a neighbour on the other half of the core slows the work at the same clock rate.",
     ),
-    advice="For a comparison fix the clock rate (governor performance, turbo off), let the machine cool, and interleave the arms;"
-    " for capacity leave it free and say so. In a cloud take an instance with cores of its own.",
+    advice="Fix the clock rate for a comparison (governor performance, turbo off), let the machine cool, and interleave the "
+    "arms. For capacity leave it free and report it. In a cloud use an instance with dedicated cores.",
     sources=(
         "Georges et al., OOPSLA 2007: statistically rigorous performance evaluation",
         "pyperf, `system tune`: turbo, governor, affinity",

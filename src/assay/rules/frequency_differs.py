@@ -1,8 +1,15 @@
-"""Finds arms whose processors ran at different speeds: then the ratio is one of clock rates as well as of what is compared.
+"""Finds arms whose CPUs ran at different speeds: the ratio then includes a ratio of clock rates.
 
-Evidence, of each run: the cycles of the load over its processor time, where the machine counts them; else a fixed piece of work
-that was timed before and after the trial. A speed that comes and goes meets both arms and stands in the interval of the ratio;
-only one that differs between the arms by more than chance is told, as far as the load was on a processor to feel it.
+The speed of a run is its cycles over its CPU time if the machine counts cycles, else the mean of the timed piece of work before
+and after the trial.
+The speeds are compared like the figures: in pairs of one block, or as two groups if a person changes the level.
+- The ratio of speeds differs from 1 at p below `p`, and the effect exceeds `effect_share`: qualified.
+- Smaller or by chance: pass, with the size.
+- Missing speeds, or fewer than three pairs: unverified.
+
+A speed that comes and goes affects both arms of a mixed schedule and is part of the interval already. Only a difference between
+the arms can pass for merit.
+The bound extends the interval to the ratio at equal speeds.
 """
 
 from __future__ import annotations
@@ -51,29 +58,27 @@ def check(case: Case) -> Finding:
     assert isinstance(case, ComparisonCase)
     phases = {run.trial.id: measures.phase_of(run, case.measure) for run, _ in (*case.baseline, *case.candidate)}
     known = {trial: phase for trial, phase in phases.items() if phase is not None}
-    speeds = seen(case, known, counted, "cycles of the load over its processor time") or seen(
-        case, known, timed, "a piece of work"
-    )
+    speeds = seen(case, known, counted, "cycles of the load over its CPU time") or seen(case, known, timed, "a piece of work")
     if speeds is None:
-        said = "How fast the processors were is not known of enough runs: no cycles, and no piece of work timed before and after."
+        said = "CPU speed unknown for too many runs: no cycles, and no timed piece of work."
         return found(RULE, case, State.UNVERIFIED, said)
     low, high = (math.expm1(end) for end in interval(speeds.contrast, 0.95))
     apart, p = math.expm1(speeds.contrast.difference), p_value(speeds.contrast)
     observed = {"faster_share": apart, "p": p, "on_cpu_share": speeds.on_cpu, "effect_share": speeds.effect}
     told = (
-        f"the candidate's processors were {measures.percent(abs(apart))} {'faster' if apart > 0 else 'slower'} than the"
-        f" baseline's ({measures.percent(low)} to {measures.percent(high)}, by {speeds.by}), and the load was on one for"
+        f"the candidate's CPUs were {measures.percent(abs(apart))} {'faster' if apart > 0 else 'slower'} than the"
+        f" baseline's ({measures.percent(low)} to {measures.percent(high)}, by {speeds.by}), with the load on a CPU for"
         f" {measures.percent(speeds.on_cpu)} of its time"
     )
     if p >= case.thresholds["p"]:
-        return found(RULE, case, State.PASS, f"No speed of its own shows in either arm: {told}.", observed=observed)
+        return found(RULE, case, State.PASS, f"No difference of CPU speed beyond chance: {told}.", observed=observed)
     if speeds.effect <= case.thresholds["effect_share"]:
-        return found(RULE, case, State.PASS, f"The figures hardly felt it: {told}.", observed=observed)
+        return found(RULE, case, State.PASS, f"Negligible effect of CPU speed: {told}.", observed=observed)
     return found(
         RULE,
         case,
         State.FAIL,
-        f"The arms ran at different speeds: {told}, so it is up to {measures.percent(speeds.effect)} of the ratio.",
+        f"Different CPU speeds: {told}. Effect: up to {measures.percent(speeds.effect)} of the ratio.",
         observed=observed,
         threshold={**case.thresholds},
         bound=bound(case, speeds),
@@ -131,13 +136,15 @@ RULE = Rule(
     needs=(),
     applies=applies,
     check=check,
+    wrong="The second arm runs on CPUs that the first one heated, under another governor, on another machine of the same kind, "
+    "or with fewer clients and more turbo. The reported difference between A and B is one of clock rates.",
     alternatives=(
-        "Fewer busy processors may run faster than many (turbo): then the speed is real and belongs to the number of clients.",
-        "One arm heats the processor, or uses instructions at which it slows down: its figures pay for it, and that is the arm.",
+        "Fewer busy CPUs may run faster than many (turbo). Then the speed is real and belongs to the number of clients.",
+        "One arm heats the CPU, or uses instructions that slow it down. That belongs to the arm.",
         "The arms ran on different machines (C05), or in sittings between which something else changed (S04).",
     ),
-    advice="Fix the clock rate for a comparison (governor performance, turbo off), and let the schedule mix the arms. Where the"
-    ' speed follows from what is compared, declare `implied = ["speed.*"]`, and say the rates beside the ratio.',
+    advice="Fix the clock rate for a comparison (governor performance, turbo off), and let the schedule mix the arms. If the "
+    'speed follows from the factor, declare `implied = ["speed.*"]` and report the speeds beside the ratio.',
     sources=(
         "Georges et al., OOPSLA 2007: statistically rigorous performance evaluation",
         "pyperf, `system tune`: turbo, governor, affinity",

@@ -1,8 +1,12 @@
-"""Finds arms that ran on different machines, where the difference may be the machine's and not the factor's.
+"""Finds arms that ran on different machines: the difference may be the machine's, not the factor's.
 
-Evidence: which machine each run was on: the serial number of its board (as a digest), else its name; and the machine on which
-the target says that it is (`machine = NAME` among the facts of a target of kind commands, or a host of the file). Arms that ran
-on the same machines, or that were swapped so that each ran on all of them, are not accused.
+A machine is known by the fact `machine.serial` (a digest of the board's serial number, readable by root), else by `host.name`.
+A remote target's machine is its host in the file, or a line `machine = NAME` in the `facts` of a target of kind commands.
+- The arms ran on different machines: qualified.
+- The arms ran on the same machines, were swapped, or the file declares it: pass.
+- A run lacks its host's facts: unverified. The factor is `hosts`: n/a.
+
+C01 lists kernel, settings and devices that came with the other machine.
 """
 
 from __future__ import annotations
@@ -33,9 +37,7 @@ def check(case: Case) -> Finding:
     every = (*case.baseline, *case.candidate)
     key = SERIAL if every and all(known(seen, SERIAL) for _, seen in every) else NAME
     if not case.baseline or not case.candidate or not all(known(seen, key) for _, seen in every):
-        return found(
-            RULE, case, State.UNVERIFIED, "On which machines the arms ran is not known: a run lacks the facts of its host."
-        )
+        return found(RULE, case, State.UNVERIFIED, "Machines of the arms unknown: a run lacks the facts of its host.")
     arms = [{machines(run, seen, key) for run, seen in runs} for runs in (case.baseline, case.candidate)]
     names = [
         list(dict.fromkeys(name for run, seen in runs for name in named(run, seen))) for runs in (case.baseline, case.candidate)
@@ -50,18 +52,18 @@ def check(case: Case) -> Finding:
         return found(RULE, case, State.PASS, words, observed=observed)
     declared = all(case.experiment.implies(one) for one in (differing(case) or (NAME,)))
     if declared:
-        words = f"The machine belongs to the factor {case.comparison.factor}, as the experiment file declares."
+        words = f"The machine belongs to the factor {case.comparison.factor}, as declared."
         return found(RULE, case, State.PASS, words, observed=observed)
     some = "share only some of their machines" if arms[0] & arms[1] else "ran on different machines"
     return found(
         RULE,
         case,
         State.FAIL,
-        f"The arms {some}: {observed['baseline']} against {observed['candidate']}. Machines sold as equal are not: what "
-        f"differs may be the machine's and not of {case.comparison.factor}.",
+        f"The arms {some}: {observed['baseline']} against {observed['candidate']}. Equal machines differ too, so the"
+        f" difference may not come from {case.comparison.factor}.",
         observed=observed,
         threshold={"machines": 1},
-        relabel="comparison of two machines with what ran on them",
+        relabel="comparison of two machines and their systems",
         evidence=(f"facts {NAME}, {SERIAL}, {OF_TARGET} of each run",),
     )
 
@@ -107,16 +109,18 @@ RULE = Rule(
     scope=Scope.COMPARISON,
     severity=Severity.QUALIFIES,
     part="comparability",
+    short="different machines",
     needs=("fact:*",),
     applies=applies,
     check=check,
+    wrong="The old system runs on the old server, the new one on a new server of the same make. Two equal machines differ by "
+    "some per cent in memory bandwidth and more in their disks: firmware, age, place in the rack. The comparison is right for "
+    "these two machines and says nothing about the systems.",
     alternatives=(
-        "One machine under two names (renamed, another container): its serial number is the same; only root can read it.",
-        "Machines that are equal: show it by a comparison of the same system on both, whose answer must be `equivalent`.",
+        "One machine under two names (renamed, another container). Its serial number is the same; only root can read it.",
+        "Equal machines. Show it with a comparison of the same system on both, which must be `equivalent`.",
     ),
-    advice=(
-        "Measure both arms on one machine, or swap: each arm on each machine, as often. Where the machine belongs to what is "
-        'compared, say so in the file: implied = ["host.name", "machine.*", "target.machine"].'
-    ),
+    advice="Measure both arms on one machine, or swap: each arm on each machine, equally often. If the machine belongs to the "
+    'factor, declare implied = ["host.name", "machine.*", "target.machine"].',
     sources=("Maricq et al., OSDI 2018: Taming performance variability (835 servers, supposedly identical ones differ)",),
 )

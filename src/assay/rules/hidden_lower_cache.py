@@ -1,8 +1,15 @@
-"""Looks for a cache below the lowest visible device: of a hypervisor, an array or the disk itself. It can only be inferred.
+"""Infers a cache below the lowest visible device: of a hypervisor, an array or the disk itself.
 
-Two signs, both of direct reads, which nothing above the device can answer: the same data are read much faster the second
-time, though as much was asked of storage; or latencies form two groups an order of magnitude apart. Neither sign proves
-that there is none: a pass says that nothing was seen, and that caches below are not excluded.
+No counter on this machine sees such a cache. The rule uses two signs of direct reads with tier = device:
+- The same data twice (`operations = ["read", "reread"]`, `direct = true`): the fastest tenth of the second pass is
+  `repeat_ratio` times as fast, although storage was asked as much. The rate of the first pass is the bound.
+- Two groups of latencies, each with `group_share` of the reads, medians `times_apart` apart. Limits, rates and queues make
+  groups of their own, so such loads are left out.
+
+A failure qualifies, it never invalidates. A pass means "no sign": caches below are not excluded. Buffered reads, or data read
+once without latencies, are unverified.
+The fastest tenths are compared because neighbours only make reads slower (0.8 to 1.2 without such a cache, 19 to 24 with one).
+A cache that reads ahead hides itself in sequential reads of small records: read large records, or at random.
 """
 
 from __future__ import annotations
@@ -29,7 +36,7 @@ def check(case: Case) -> Finding:
     assert isinstance(case, TrialCase)
     reason = unfit(case)
     if reason is not None:
-        said = f"Nobody can count what happens below {lowest(case)}, and no sign can be looked for: {reason}."
+        said = f"Caches below {lowest(case)} have no counter, and no sign is possible: {reason}."
         return found(RULE, case, State.UNVERIFIED, said)
     twice = repeat(case)
     if twice is not None and twice > case.thresholds["repeat_ratio"] and case.measure.operation == AGAIN:
@@ -43,13 +50,13 @@ def check(case: Case) -> Finding:
 def unfit(case: TrialCase) -> str | None:
     """Why neither sign can be looked for; None where one can."""
     if knob(case, "direct") is not True:
-        return "only direct reads can tell; read with direct = true, twice (operations read, reread)"
+        return "only direct reads show it. Read with direct = true, twice (operations read, reread)"
     asked = ladder.asked_bytes(case.phase, case.observations, Direction.READ)
     device = ladder.lowest_device(case.phase, case.observations, Direction.READ)
     if asked and device is not None and device.raw_bytes < case.thresholds["device_share"] * asked:
-        return "a cache above that device answered some of these reads (T01, T03)"
+        return "a cache above that device answered some reads (T01, T03)"
     if not buckets(case):
-        return "no latencies are known"
+        return "no latencies"
     return None
 
 
@@ -118,9 +125,8 @@ def answered_below(case: TrialCase, times: float) -> Finding:
         RULE,
         case,
         State.FAIL,
-        f"The fastest tenth of the second reads of the same data was {times:.1f} times as fast as that of the first, though"
-        f" storage was asked as much: below {lowest(case)} something had kept them. The first pass ran at"
-        f" {measures.with_unit(first, Unit.BYTES_PER_S)}.",
+        f"Second reads {times:.1f} times as fast (fastest tenth, limit {case.thresholds['repeat_ratio']:g}) with equal I/O:"
+        f" a cache below {lowest(case)} answered. The first pass ran at {measures.with_unit(first, Unit.BYTES_PER_S)}.",
         observed={"repeat_ratio": times},
         threshold={"repeat_ratio": case.thresholds["repeat_ratio"]},
         bound=Bound(low=None, high=first, unit=rate[1]) if rate and rate[1] is Unit.BYTES_PER_S and first else None,
@@ -137,22 +143,22 @@ def two_groups(case: TrialCase, share: float, fast_ns: float, slow_ns: float) ->
         RULE,
         case,
         State.FAIL,
-        f"{measures.percent(share)} of the direct reads took about {fast}, the others about {slow}, and hardly any took a time"
-        f" between: below {lowest(case)} something answers a part of them.",
+        f"{measures.percent(share)} of the direct reads took about {fast}, the rest about {slow}, hardly any in between:"
+        f" a cache below {lowest(case)} answers a part.",
         observed={"fast_share": share, "fast_ns": fast_ns, "slow_ns": slow_ns},
         threshold={name: case.thresholds[name] for name in ("group_share", "times_apart")},
         bound=Bound(low=None, high=rate[0] * mean / slow_ns, unit=rate[1]) if rate else None,
-        relabel=f"a mixture of {measures.percent(share)} reads from a cache below {lowest(case)} and reads of what is below that",
+        relabel=f"a mixture of {measures.percent(share)} reads from a cache below {lowest(case)} and reads from below it",
     )
 
 
 def nothing_seen(case: TrialCase, twice: float | None) -> Finding:
     """A pass: it says what was looked at."""
-    looked = [] if twice is None else [f"the second reads of the same data were {twice:.2f} times as fast as the first"]
+    looked = [] if twice is None else [f"second reads {twice:.2f} times as fast as the first"]
     if buckets(case) and not limited(case):
-        looked.append("latencies do not form two groups")
+        looked.append("one group of latencies")
     if not looked:
-        return found(RULE, case, State.UNVERIFIED, f"A limit or a queue hides what the device does; {OPEN}: read one at a time.")
+        return found(RULE, case, State.UNVERIFIED, f"A limit or queue hides the device; {OPEN}. Read one request at a time.")
     said = f"{' and '.join(looked)}: no sign of a cache below {lowest(case)}; {OPEN}."
     return found(RULE, case, State.PASS, f"{said[:1].upper()}{said[1:]}", observed={"repeat_ratio": twice})
 
@@ -167,13 +173,19 @@ RULE = Rule(
     reads=("L0.read", "L2.read", "L9.read"),
     applies=reads_only,
     check=check,
+    wrong="The lowest visible device may be a file in a hypervisor's memory, or an array with a terabyte of memory. O_DIRECT, "
+    'the process counters and the device counters all indicate "device", and they are right. No counter on this machine sees '
+    "the layer below.",
     alternatives=(
-        "The device's own memory, or the fast part of a solid-state disk, is a cache too: is it a part of what is claimed?",
-        "A token bucket of a cloud gives a burst and then brakes: its slow reads come later, a cache's slow ones come first.",
-        "Another load on the same device ended between the two passes: repeat them, in both orders.",
+        (
+            "The device's own memory, or the fast part of a solid-state disk, is a cache too. Decide whether it belongs to the "
+            "claim."
+        ),
+        "A cloud's token bucket grants a burst and then brakes. Its slow reads come later; a cache's slow reads come first.",
+        "Another load on the same device ended between the two passes. Repeat them in both orders.",
     ),
-    advice="Read at least four sizes of data at random, one at a time, and look for the size from which on the latency no longer"
-    " rises; ask who runs the layer below how it caches (a virtual disk: cache = none).",
+    advice="Read at least four data sizes at random, one request at a time, and find the size above which the latency no "
+    "longer rises. Ask the operator of the layer below about its cache (a virtual disk: cache = none).",
     sources=(
         "Traeger, Zadok, Joukov, Wright: A nine year study of file system and storage benchmarking, ACM TOS 4(2), 2008",
         "SNIA Solid State Storage Performance Test Specification: the state of write caches is to be reported",

@@ -1,7 +1,12 @@
-"""Finds quotas that held the trial back: processor quotas, and throttle rules on the devices of the stack.
+"""Finds quotas that limited the trial: CPU quotas, and throttle rules on the devices of the stack.
 
-Evidence: periods in which a control group was stopped for its quota, and the rules on each device against what passed the
-device. A limit that the target declares, or that is the factor, is named and passes: then it is what was measured.
+The rule reads `nr_throttled` and `throttled_ns` of the processes' control groups, and every throttle rule on a device of the
+stack against the device's own I/O.
+- An undeclared rule was used to `used_share` or more, or a group was stopped for `throttled_share` of the time: qualified. The
+  figure is a lower bound of a rate, an upper bound of a latency.
+- A group was stopped for less: a note.
+- The limit is declared by the target, is the factor, or was not reached: pass, with the limiter named.
+- The control groups could not be read: unverified.
 """
 
 from __future__ import annotations
@@ -11,7 +16,7 @@ from dataclasses import dataclass
 
 from assay.catalogue import Case, Rule, TrialCase
 from assay.measures import percent
-from assay.records import Direction, Finding, Rung, Scope, Series, Severity, State
+from assay.records import Direction, Finding, Meaning, Rung, Scope, Series, Severity, State
 from assay.rulekit.applicability import runs_only
 from assay.rulekit.findings import found, held_back
 
@@ -23,14 +28,6 @@ METRICS = {
 }
 SAME_SHARE = 0.01
 """A declared limit and a rule that differ by no more are one."""
-ALTERNATIVES = (
-    "A device's natural limit looks as flat as a throttle: raise the queue depth; a throttle's rate stays, its latency grows.",
-    "A hypervisor's or a cloud's cap shows in no file of this host: compare with the rate in the contract (L04).",
-)
-ADVICE = (
-    "Remove the rule (the evidence names its file) or run outside that control group; or declare it: `limit` of the target, "
-    "or [limits] of the experiment. Then the figure is that of a system with this limit, and says so."
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,18 +67,18 @@ def check(case: Case) -> Finding:
 def said(state: State, limits: list[Throttle], reached: list[Throttle], missing: dict[str, str]) -> str:
     """The finding in words."""
     if reached:
-        return f"The figure is that of a quota, not of the system: {'; '.join(map(words, reached))}. Nobody declared it."
+        return f"The figure describes an undeclared quota: {'; '.join(map(words, reached))}."
     if state is State.UNVERIFIED:
-        reason = "; ".join(dict.fromkeys(missing.values())) or "no observer read the control groups in this phase"
-        return f"Whether a quota held the trial back is not known: {reason}."
+        reason = "; ".join(dict.fromkeys(missing.values())) or "control groups not read in this phase"
+        return f"Quotas unknown: {reason}."
     if limits:
         return f"Limits in force: {'; '.join(map(words, limits))}."
-    return "No control group was stopped for its processor quota, and no throttle rule binds a device of the stack."
+    return "No CPU quota stopped a control group, and no throttle rule on a device of the stack."
 
 
 def words(one: Throttle) -> str:
     """One limit, how far it was used, and who declared it."""
-    used = () if one.used_share is None else (f"{percent(one.used_share)} of it used",)
+    used = () if one.used_share is None else (f"{percent(one.used_share)} used",)
     named = (*used, *(() if one.declared is None else (f"declared by {one.declared}",)))
     return one.text + (f" ({'; '.join(named)})" if named else "")
 
@@ -112,7 +109,7 @@ def stopped_groups(case: TrialCase) -> Iterator[Throttle]:
         share = (under_clock(case, stood) if stood else 0.0) / max(1, case.phase.end_ns - case.phase.start_ns)
         group = series.subject.removeprefix("cgroup:") or "/"
         yield Throttle(
-            text=f"processor quota of control group {group}, stopped {times:.0f} times for {percent(share)} of the time",
+            text=f"CPU quota of control group {group}, stopped {times:.0f} times for {percent(share)} of the time",
             source=f"{series.source}:{group}/cpu.stat",
             used_share=None,
             declared=next(
@@ -175,10 +172,21 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.QUALIFIES,
     part="tier",
+    short="throttled",
+    meaning=Meaning.QUOTA,
     needs=("cgroup.nr_throttled", "cgroup.throttle_rules"),
     applies=runs_only,
     check=check,
-    alternatives=ALTERNATIVES,
-    advice=ADVICE,
+    wrong="The system looks slow, or remarkably steady, because a quota limits it: a CPU quota or a block throttle of a "
+    "control group that nobody mentioned. The figure describes the quota.",
+    alternatives=(
+        (
+            "A device's natural limit looks as flat as a throttle. Raise the queue depth: a throttled rate remains, its latency "
+            "grows."
+        ),
+        "A limit of a hypervisor or cloud shows in no file of this host. Compare with the rate in the contract (L04).",
+    ),
+    advice="Remove the rule (the evidence names its file) or run outside that control group. Or declare it with `limit` of the "
+    "target or [limits] of the experiment; then the figure describes a system with this limit.",
     sources=("Linux: admin-guide/cgroup-v1/blkio-controller.rst, admin-guide/cgroup-v2.rst, scheduler/sched-bwc.rst",),
 )

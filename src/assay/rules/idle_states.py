@@ -1,7 +1,11 @@
-"""Says where a latency may be the time in which a processor wakes up: a load that waits much lets it fall asleep.
+"""Explains latencies by the wake-up of sleeping CPUs: a load that waits much lets its CPU fall asleep.
 
-Evidence: how often each idle state was entered under the clock, and how long the slowest of those that were used often takes to
-wake from, against the latency that was measured. It is a note: the wake is a part of what a user would wait for.
+The observer `idle_states` counts entries into each idle state during the clock and reads the driver's wake-up time.
+Of the states with `entered_share` of all entries, the slowest wake-up is divided by the latency; above `wake_share` it is a
+note.
+It changes no verdict, since a user waits for the CPU too. It explains a difference between machines or loads. Figures other
+than latencies are n/a.
+The rule does not see which CPUs served the load, a hypervisor's sleep, or the device's own power states (NVMe, SATA).
 """
 
 from __future__ import annotations
@@ -39,7 +43,7 @@ def check(case: Case) -> Finding:
     often = [sleep for sleep in slept if sleep.entries and sleep.entries >= limits["entered_share"] * entries]
     deepest = max(often, key=lambda sleep: sleep.wake_ns, default=None)
     if deepest is None or not case.value:
-        return found(RULE, case, State.PASS, "No processor was idle under the clock.", observed={"entries": entries})
+        return found(RULE, case, State.PASS, "No CPU was idle during the clock.", observed={"entries": entries})
     share = deepest.wake_ns / case.value
     observed: dict[str, float | str | None] = {
         "wake_ns": deepest.wake_ns,
@@ -48,15 +52,15 @@ def check(case: Case) -> Finding:
         "entries": entries,
     }
     wake, latency = (measures.with_unit(time, Unit.NANOSECONDS) for time in (deepest.wake_ns, case.value))
-    said = f"Processors slept in {deepest.name}, {deepest.entries:,.0f} times, from which they wake in {wake} at most"
+    said = f"CPUs entered {deepest.name} {deepest.entries:,.0f} times (wake-up {wake} at most)"
     if share <= limits["wake_share"]:
-        return found(RULE, case, State.PASS, f"{said}: little, of {latency}.", observed=observed, threshold={**limits})
+        return found(RULE, case, State.PASS, f"{said}: negligible for {latency}.", observed=observed, threshold={**limits})
     part = measures.percent(min(1.0, share))
     return found(
         RULE,
         case,
         State.FAIL,
-        f"{said}: up to {part} of this latency ({latency}) is the waking of a processor that the load itself let sleep.",
+        f"{said}: up to {part} of the latency of {latency} is CPU wake-up.",
         observed=observed,
         threshold={**limits},
         evidence=tuple(f"idle_states: {sleep.name} {sleep.entries:,.0f} times, {sleep.wake_ns:,.0f} ns" for sleep in slept),
@@ -90,12 +94,15 @@ RULE = Rule(
     needs=("idle.entries",),
     applies=applies,
     check=check,
+    wrong="A client that waits for each answer leaves its CPU idle in between. The CPU sleeps, more deeply the longer it is "
+    "idle, and the answer must wake it first: up to some hundred microseconds on a server with deep states. The same disk "
+    "looks slower at one request at a time, and faster under load.",
     alternatives=(
-        "Processors that had nothing to do with the load slept: the counters are of all of them.",
-        "The device's own power states (NVMe, SATA links) do the same, and no counter of the kernel tells it.",
+        "Other CPUs slept: the counters include all of them.",
+        "The device's own power states (NVMe, SATA links) have the same effect, and no kernel counter shows them.",
     ),
-    advice="Measure twice, once with a program that holds 0 in /dev/cpu_dma_latency open: the difference is the sleep's. For a"
-    " comparison fix the same in both arms; for what users feel leave it as it is.",
+    advice="Measure a second time with a program that holds 0 in /dev/cpu_dma_latency open: the difference is the sleep's. Use "
+    "the same setting in both arms of a comparison; leave it unchanged for user-visible latency.",
     sources=(
         "Linux: admin-guide/pm/cpuidle.rst, power/pm_qos_interface.rst",
         "Li et al., SoCC 2014: tales of the tail",

@@ -1,7 +1,15 @@
-"""Finds trials during which the kernel told of errors: of the disk, of the link, of processors that stood still.
+"""Finds trials during which the kernel logged errors: of the disk, of the link, or of stalled CPUs.
 
-Evidence: what the kernel itself wrote into its log from arming to the end of the drain. An error is held against the trial
-where it names a device of the trial's own stack; of another device it is a note; where no device is named it may be ours.
+The observer `kernel_log` reads /dev/kmsg from arming to the end of the drain. Level (warning or graver) and words decide:
+- A storage error that names a device of the trial's stack invalidates a device or stable-media claim, qualifies other claims,
+  and is a note under a cache claim.
+- The same without a device name qualifies a device or stable-media claim, else it is a note. Errors of other devices are notes.
+- Stalled or throttled CPUs (lockup, stall, hung task, machine check) qualify.
+- A failed link or an unresponsive server invalidates under a wire claim, else it is a note.
+- Any other warning is a note.
+
+Messages that programs wrote into the log are counted and are no evidence.
+Containers may lack /dev/kmsg, and kernel.dmesg_restrict = 1 limits it to root: then the rule is unverified.
 """
 
 from __future__ import annotations
@@ -66,14 +74,14 @@ def check(case: Case) -> Finding:
             in_words(worst),
             severity=worst[0].severity,
             observed=observed,
-            relabel=None if worst[0].severity is Severity.NOTES else f"while the kernel told of {worst[0].kind}",
+            relabel=None if worst[0].severity is Severity.NOTES else f"with kernel messages about {worst[0].kind}",
             evidence=tuple(f"/dev/kmsg: {one.text}" for one in told),
         )
     if lost:
-        words = "The kernel logged more than could be read in time; what it said of errors may be among what was overwritten."
+        words = "Kernel messages were lost: errors may be among them."
         return found(RULE, case, State.UNVERIFIED, words, observed=observed)
-    logged = f"{observed['messages']:,.0f} messages, none of an error" if observed["messages"] else "nothing meanwhile"
-    words = f"The kernel logged {logged}."
+    logged = f"{observed['messages']:,.0f} kernel messages, no error" if observed["messages"] else "No kernel messages"
+    words = f"{logged}."
     return found(RULE, case, State.PASS, words, observed=observed)
 
 
@@ -86,11 +94,11 @@ def said(case: TrialCase) -> Iterator[Told]:
             continue
         if NETWORK.search(text):
             wire = case.claim.path is Path.WIRE
-            yield Told(severity=Severity.INVALIDATES if wire else Severity.NOTES, kind="a link that failed", text=text)
+            yield Told(severity=Severity.INVALIDATES if wire else Severity.NOTES, kind="a failed link", text=text)
         elif PROCESSORS.search(text):
-            yield Told(severity=Severity.QUALIFIES, kind="processors that stood still", text=text)
+            yield Told(severity=Severity.QUALIFIES, kind="stalled CPUs", text=text)
         elif int(level) <= case.thresholds["level"]:
-            kind = "an error of storage" if STORAGE.search(text) else "something else"
+            kind = "a storage error" if STORAGE.search(text) else "something else"
             yield Told(severity=of_storage(case, text) if STORAGE.search(text) else Severity.NOTES, kind=kind, text=text)
 
 
@@ -123,7 +131,7 @@ def in_words(worst: list[Told]) -> str:
     """The first messages, quoted."""
     quoted = "; ".join(f"`{one.text[:LONGEST]}`" for one in worst[:MOST_QUOTED])
     more = f" and {len(worst) - MOST_QUOTED} more" if len(worst) > MOST_QUOTED else ""
-    return f"The kernel told of {worst[0].kind} meanwhile: {quoted}{more}."
+    return f"Kernel messages about {worst[0].kind}: {quoted}{more}."
 
 
 def counted(case: TrialCase, metric: str) -> float:
@@ -141,12 +149,14 @@ RULE = Rule(
     needs=("kernel.messages",),
     applies=runs_only,
     check=check,
+    wrong="A disk was reset and answered after thirty seconds, a hot CPU was throttled, a file system met a broken block. The "
+    "calling program sees only a longer time, or nothing. The kernel logs it, and nobody reads the log during a benchmark.",
     alternatives=(
-        "The message is of somebody else's work, on a device that it does not name: look at the lines before it with dmesg -T.",
-        "A device that was plugged out, or a link that was taken down, on purpose: repeat without it.",
+        "The message concerns other work on an unnamed device. Read the lines before it with dmesg -T.",
+        "A device was unplugged, or a link taken down, on purpose. Repeat without that.",
     ),
-    advice="Read the messages in full (dmesg -T, journalctl -k), find the part that they are about, mend or replace it,"
-    " and repeat. Where the log may not be read, run as root or set kernel.dmesg_restrict = 0.",
+    advice="Read the full messages (dmesg -T, journalctl -k), find and replace the faulty part, and repeat. If the log is not "
+    "readable, run as root or set kernel.dmesg_restrict = 0.",
     sources=(
         "Linux: ABI/testing/dev-kmsg; admin-guide/lockup-watchdogs.rst",
         "Gunawi et al., FAST 2018: fail-slow at scale",

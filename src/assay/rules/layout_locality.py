@@ -1,6 +1,9 @@
-"""Finds data that lie within a small part of a disk with moving parts: its heads hardly move, and its outer tracks are fast.
+"""Finds data within a small part of a rotating disk: the heads hardly move, and outer tracks are fast.
 
-The span of all data files on the device that their file system is on, over the size of that device.
+The observer `layout` reads the extents of the data files (FIEMAP). The span from the first to the last byte is divided by the
+device size; below `span_share` it is a note.
+Solid-state disks (`queue/rotational` = 0) are n/a.
+The finding also gives the number of files in the fullest directory, without a judgement. More than 256 files are sampled evenly.
 """
 
 from __future__ import annotations
@@ -26,7 +29,7 @@ def applies(case: Case) -> str | None:
     if why := data_only(case):
         return why
     if rotates(case) == "0":
-        return "the device says that it has no moving parts"
+        return "the device has no moving parts"
     return None
 
 
@@ -43,17 +46,17 @@ def check(case: Case) -> Finding:
     device = next(place.devices[0] for place in case.run.places if place.devices)
     sectors = ladder.device_fact(case.observations, device, "size")
     if low is None or high is None or not sectors or not sectors.isdigit() or not int(sectors):
-        return found(RULE, case, State.UNVERIFIED, "Where on the device the data lie, or how large it is, is not known.")
+        return found(RULE, case, State.UNVERIFIED, "Place of the data, or size of the device, unknown.")
     share = min(1.0, (high - low) / (int(sectors) * SECTOR_BYTES))
     observed = {"span_share": share, "span_bytes": high - low, "files_in_a_directory": float(largest_directory(case))}
-    span = f"All data lie within {measures.with_unit(high - low, Unit.BYTES)} of {device}, {measures.percent(share)} of it"
+    span = f"All data within {measures.with_unit(high - low, Unit.BYTES)} of {device}, {measures.percent(share)} of it"
     if share >= case.thresholds["span_share"]:
         return found(RULE, case, State.PASS, f"{span}.", observed=observed)
     return found(
         RULE,
         case,
         State.FAIL,
-        f"{span}: on a disk with moving parts its heads hardly move, so seeks are shorter than on a disk that is in use.",
+        f"{span} (limit {measures.percent(case.thresholds['span_share'])}): short seeks, unlike on a disk in use.",
         observed=observed,
         threshold={"span_share": case.thresholds["span_share"]},
     )
@@ -81,12 +84,15 @@ RULE = Rule(
     reads=("layout.lowest_byte", "layout.highest_byte", "fact:device.0.size", "fact:device.0.queue.rotational"),
     applies=applies,
     check=check,
+    wrong="A test file of a few GiB on an empty disk of several TiB lies in one place. Random reads of it are short seeks, and "
+    "a new file system often begins on the outer tracks, which are up to twice as fast as the inner ones. Production data lie "
+    "all over the disk.",
     alternatives=(
-        "A virtual disk often says that it rotates and lies on flash: then places are alike, and this note says nothing.",
-        "Below a loop device, a RAID or a thin volume the places on the disks themselves are others.",
+        "A virtual disk often reports rotation and lies on flash. Then all places are alike, and this note says nothing.",
+        "Below a loop device, a RAID or a thin volume the places on the disks differ from this span.",
     ),
-    advice="Lay the data out over most of the disk, or beside other data that fill it to what production has; or say which part"
-    " of the disk the figure is for.",
+    advice="Spread the data over most of the disk, or place them beside other data that fill the disk as in production. Or "
+    "report the part of the disk that the figure covers.",
     sources=(
         "Traeger, Zadok, Joukov, Wright: A nine year study of file system and storage benchmarking, ACM TOS 4(2), 2008",
         "Agrawal, Arpaci-Dusseau, Arpaci-Dusseau: Generating realistic Impressions for file-system benchmarking, FAST 2009",

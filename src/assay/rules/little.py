@@ -1,9 +1,16 @@
-"""Checks rate and latency against each other by Little's law: operations in flight = rate x (latency + think time).
+"""Checks rate against latency by Little's law: operations in flight = rate x (latency + think time).
 
-A worker has one operation in flight, with io_uring as many as the queue is deep. The latency is that of every 64th operation,
-stamped a second time with clock reads of its own, so it does not follow from the rate. The think time is what was asked for,
-and the load generator's own processor time in user mode. Where the stamped operations are too few to say anything of
-latencies so scattered, the sum of all latencies stands in.
+One operation in 64 is stamped a second time with its own clock reads, so this latency does not follow from the rate.
+Its mean times the count, plus the generator's own time, is compared with places x time. A worker has one place, io_uring as
+many as its queue is deep.
+The generator's own time is `think` plus its user time. The tolerance is `gap_share`, or three standard errors of the sampled
+mean if that is larger.
+With too few samples, or with preemptions that explain longer stamped operations, the sum of all latencies replaces the sample.
+- Too little: workers were idle, the queue was not full, or the generator was busy. Qualified; the rate with all places busy is
+  the bound.
+- Too much: rate and latency contradict each other. Invalid.
+
+Open loops (idle on purpose) and external tools are n/a.
 """
 
 from __future__ import annotations
@@ -45,7 +52,7 @@ class Balance:
     def accounted(self) -> str:
         """What rate times latency accounts for, in words."""
         if self.places == 1:
-            return f"{measures.percent(1 - self.gap)} of the one worker's time"
+            return f"{measures.percent(1 - self.gap)} of the worker's time"
         return f"{self.places * (1 - self.gap):.3g} of {self.places} {'requests in flight' if self.queued else 'workers'}"
 
 
@@ -53,9 +60,9 @@ def applies(case: Case) -> str | None:
     """Closed loads of the own engines."""
     assert isinstance(case, TrialCase)
     if case.claim.load is Load.OPEN or any(client.load is not None for client in case.phase.clients):
-        return "an open load: workers are idle on purpose"
+        return "an open load: idle workers by design"
     if case.phase.values:
-        return "an external tool's figures: its exit status 0 stands for them"
+        return "external tool: exit status 0 counts"
     return None if any(t.busy_ns for c in case.phase.clients for t in c.operations) else "no latencies were recorded"
 
 
@@ -64,7 +71,7 @@ def check(case: Case) -> Finding:
     assert isinstance(case, TrialCase)
     balance = balance_of(case)
     if balance is None:
-        return found(RULE, case, State.UNVERIFIED, "The clients' time has no length, so nothing can be held against it.")
+        return found(RULE, case, State.UNVERIFIED, "The clients' time has no length.")
     tolerance = max(case.thresholds["gap_share"], 3 * balance.error_ns / balance.available_ns)
     gap = balance.gap
     observed = {"gap_share": gap, "workers": float(balance.places), "busy_workers": balance.places * (1 - gap)}
@@ -79,15 +86,15 @@ def out_of_balance(case: TrialCase, balance: Balance, said: str, observed: dict[
     """Idle workers bound what the target could have done; too long latencies mean that one of the two is wrong."""
     gap = balance.gap
     if gap < 0:
-        end = ". More time went into operations than there was: rate and latency cannot both be right."
+        end = ": more time than available. Rate and latency contradict each other."
         severity, bound, label = Severity.INVALIDATES, None, "rate and latency contradict each other"
     else:
         rate = rate_of(case)
         bound = Bound(low=rate[0], high=rate[0] / (1 - gap), unit=rate[1]) if rate and gap < 1 else None
         idle, busy = ("the queue was not full", "a full queue") if balance.queued else ("workers were idle", "all workers busy")
-        known = f" With {busy} the rate would be {in_words(bound)}." if bound else ""
-        end = f". For {measures.percent(gap)} of the time {idle} or the load generator itself was at work.{known}"
-        what = "queue not kept full" if balance.queued else "load generator idle or busy with itself"
+        known = f" With {busy} the rate is {in_words(bound)}." if bound else ""
+        end = f". For {measures.percent(gap)} of the time {idle} or the load generator was busy.{known}"
+        what = "queue not full" if balance.queued else "load generator idle or busy"
         severity, label = Severity.QUALIFIES, f"{what} for {measures.percent(gap)} of the time"
     return found(
         RULE,
@@ -99,7 +106,7 @@ def out_of_balance(case: TrialCase, balance: Balance, said: str, observed: dict[
         threshold={"gap_share": case.thresholds["gap_share"]},
         bound=bound,
         relabel=label,
-        evidence=("L0 engine: counts, sampled latencies, processor time",),
+        evidence=("L0 engine: counts, sampled latencies, CPU time",),
     )
 
 
@@ -182,14 +189,19 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.INVALIDATES,
     part="load",
+    short="workers idle",
     needs=(),
     applies=applies,
     check=check,
+    wrong="A tool with a configured depth of 32 uses a call that keeps one request at a time, and its report shows 32. Or "
+    "latencies are averaged with some left out, so that rate and latency belong to different loads. Both are in one table, and "
+    "they cannot both be right.",
     alternatives=(
-        "Workers waited for a processor between two operations: look at steal and at the run queue (N02).",
-        "Some workers had finished their share before the others: compare the clients' intervals (W04).",
-        "The asked-for depth was never reached: a synchronous call does one operation at a time, whatever the depth says.",
+        "Workers waited for a CPU between two operations. Check steal and the run queue (N02).",
+        "Some workers finished their share early. Compare the clients' intervals (W04).",
+        "The configured depth was never reached: a synchronous call does one operation at a time.",
     ),
-    advice="Show all three, number of workers, rate and latency; give every worker the same time instead of the same amount.",
+    advice="Report number of workers, rate and latency together. Give every worker the same time instead of the same amount.",
+    ask="ask how the latency was averaged, and how many requests really were in flight",
     sources=("Little 1961", "Denning and Buzen: The operational analysis of queueing network models, 1978"),
 )

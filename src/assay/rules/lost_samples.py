@@ -1,8 +1,11 @@
-"""Finds observers that fell silent while the clock ran, so that a series shows nothing where something happened.
+"""Finds observers that missed samples during the clock, so that a series is blind at that time.
 
-Evidence: the longest gap of each observer as the lab kept it, and the gaps inside each series under the clock, against
-that series' own usual step. Counters of the ladder are read at the ends of a phase: a missed look between them loses
-nothing there. What it loses is everything that is judged over time.
+The rule takes the longest gap of each observer as the lab recorded it, and the longest step within each series of at least five
+samples, over its median step.
+More than `gap_intervals` intervals leave the rule unverified, with the observers named: one sample may be late, two missing are
+a hole.
+Tracepoints: more than `lost_events` lost events, or too many files for its maps, make all its counts unusable.
+The ladder of bytes is not affected: it is the difference between the ends of the phase.
 """
 
 from __future__ import annotations
@@ -20,14 +23,6 @@ LEAST_SAMPLES = 5
 """With fewer under the clock a series has no usual step (page_cache looks at the edges alone)."""
 OF_THE_LAB_ITSELF = ("application", "lab")
 """Layers that no observer looks at: the engine's own curve, and what looking cost, which has a point for each look of any."""
-ALTERNATIVES = (
-    "The machine had no processor left for the observer: steal (N02) or a saturated host shows at the same moments.",
-    "The observed file was slow to answer: how long each look took is kept with its snapshot.",
-)
-ADVICE = (
-    "Run again on a quieter machine or leave a processor free (knob `cpus`); if it is always the same observer, name fewer "
-    "of them under `observers`. Until then read nothing from the named series at those moments."
-)
 
 
 def check(case: Case) -> Finding:
@@ -40,12 +35,12 @@ def check(case: Case) -> Finding:
     silent = {name: gap for name, gap in seen.items() if gap > limit}
     words = "; ".join(f"{name} for {gap:.1f} of its intervals" for name, gap in sorted(silent.items()))
     longest = max(seen.values(), default=0.0)
-    good = f"No observer was silent for more than {longest:.1f} of its intervals while the clock ran."
+    good = f"Longest gap of an observer: {longest:.1f} of its intervals (limit {limit:g})."
     if not seen:
-        good = "No observer looked between the ends of the phase, so there were no looks to miss."
+        good = "No observer samples within the phase, so none was missed."
     bad = (
-        f"Not every look was taken while the clock ran: {words}. The ladder of bytes is not touched by this (it is read at "
-        "the ends), but what these observers say about the time between is not known there."
+        f"Samples missed during the clock: {words} (limit {limit:g}). The ladder of bytes is not affected;"
+        " the series of these observers are unknown at those times."
     )
     return found(
         RULE,
@@ -64,7 +59,7 @@ def events_lost(case: TrialCase, lost: float) -> Finding:
         RULE,
         case,
         State.UNVERIFIED,
-        f"{lost:,.0f} events of tracepoints were lost, so what they counted may be too small: no rule used it.",
+        f"{lost:,.0f} tracepoint events lost (limit {case.thresholds['lost_events']:g}): no rule uses their counts.",
         observed={"tracepoints.lost_events": lost},
         threshold={"lost_events": case.thresholds["lost_events"]},
         evidence=("tracepoints: lost events of bpftrace, pages beyond its maps",),
@@ -106,7 +101,13 @@ RULE = Rule(
     needs=(),
     applies=runs_only,
     check=check,
-    alternatives=ALTERNATIVES,
-    advice=ADVICE,
+    wrong="An observer that was not scheduled during the clock leaves a hole in its series. A dip, a stall or a burst of steal "
+    "in the hole is invisible, and a chart drawn across it looks calm.",
+    alternatives=(
+        "The machine had no CPU left for the observer. Steal (N02) or a saturated host shows at the same times.",
+        "The observed file answered slowly. The duration of each reading is stored with its snapshot.",
+    ),
+    advice="Run again on a quieter machine or leave a CPU free (knob `cpus`). If the same observer always misses samples, list "
+    "fewer `observers`. Until then do not use the named series at those times.",
     sources=("Mytkowicz et al., ASPLOS 2009: what a measurement misses is not noise but bias",),
 )

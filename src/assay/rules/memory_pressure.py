@@ -1,9 +1,15 @@
-"""Finds trials on a host that was short of memory: all stood still for it, pages went to swap and back, programs were killed.
+"""Finds trials on a host short of memory: all tasks stalled, pages were swapped, or programs were killed.
 
-Evidence: the time in which all tasks that could have run waited for memory (pressure stall information, `full`), pages swapped,
-and programs killed for want of memory, each under the clock and of the whole host. A memory limit that the experiment itself
-sets (`memory` of a workload) is meant to be felt: then waiting and swapping are what was asked for, and are told but not judged.
-Pages of files that the kernel gave up and had to read in again are a note: that is what data larger than memory do.
+The rule reads the whole host during the clock: stall time of all tasks (`full` of /proc/pressure/memory), swapped pages, and
+out-of-memory kills (/proc/vmstat).
+Stall time outside the clock is subtracted.
+- Stalls above `full_share` of the time, `swapped_pages` or more, or a kill: qualified.
+- Stalls above `full_share` together with a kill: invalid.
+- File pages that were evicted and read again, above `again_share` of the load's bytes: a note.
+
+A memory limit of the experiment itself (`memory` of a workload) makes stalls and swapping intended; only kills count then.
+Without pressure stall information the rule is unverified: boot with psi=1. The lab repeats such a run, at most twice, and keeps
+all attempts.
 """
 
 from __future__ import annotations
@@ -45,9 +51,9 @@ def check(case: Case) -> Finding:
     short = not declared and seen.waited is not None and seen.waited > limits["full_share"]
     swaps = not declared and seen.swapped is not None and seen.swapped >= limits["swapped_pages"]
     said = [
-        f"for {measures.percent(seen.waited or 0.0)} of the time all that could have run waited for memory" if short else "",
-        f"{seen.swapped:,.0f} pages went to swap or came back" if swaps else "",
-        f"the kernel killed {seen.killed:,.0f} program{'s' * (seen.killed != 1)} for want of memory" if seen.killed else "",
+        f"all tasks waited for memory for {measures.percent(seen.waited or 0.0)} of the time" if short else "",
+        f"{seen.swapped:,.0f} pages swapped" if swaps else "",
+        f"{seen.killed:,.0f} program{'s' * (seen.killed != 1)} killed for lack of memory" if seen.killed else "",
     ]
     over = [text for text in said if text]
     if over:
@@ -56,7 +62,7 @@ def check(case: Case) -> Finding:
             RULE,
             case,
             State.FAIL,
-            f"The host was short of memory: {'; '.join(over)}.",
+            f"Memory pressure on the host: {'; '.join(over)}.",
             severity=severity,
             observed=observed,
             threshold={**limits},
@@ -68,19 +74,20 @@ def check(case: Case) -> Finding:
 def quiet(case: TrialCase, seen: Pressure, observed: dict[str, float | None]) -> Finding:
     """Nothing was over a threshold: a pass where all was seen, or the limit was the experiment's own."""
     if limited(case):
-        said = "The experiment limits the memory of a workload: waiting for memory is what was asked for."
+        said = "The experiment limits the memory of a workload, so stalls are intended."
         return found(RULE, case, State.PASS, said, observed=observed, threshold={**case.thresholds})
     keys = {"pressure.memory_full_ns": seen.waited, "memory.swapped_in_pages": seen.swapped}
     unseen = [key for key, figure in keys.items() if figure is None]
     if unseen:
         reasons = "; ".join(case.observations.missing.get(key, f"nobody looked at {key}") for key in unseen)
-        said = f"Whether the host was short of memory is not known: {reasons}."
+        said = f"Memory pressure unknown: {reasons}."
         return found(RULE, case, State.UNVERIFIED, said, observed=observed, threshold={**case.thresholds}, evidence=tuple(unseen))
     if seen.again is not None and seen.again > case.thresholds["again_share"]:
-        said = f"Pages of files that had been given up were read in again: {measures.percent(seen.again)} of what the load moved."
+        limit = measures.percent(case.thresholds["again_share"])
+        said = f"Evicted file pages were read again: {measures.percent(seen.again)} of the load's bytes (limit {limit})."
         return found(RULE, case, State.FAIL, said, severity=Severity.NOTES, observed=observed, threshold={**case.thresholds})
-    pages = f"{seen.swapped:,.0f} pages were" if seen.swapped else "nothing was"
-    said = f"All waited for memory for {measures.percent(seen.waited or 0.0)} of the time; {pages} swapped."
+    pages = f"{seen.swapped:,.0f} pages swapped" if seen.swapped else "nothing swapped"
+    said = f"All tasks waited for memory for {measures.percent(seen.waited or 0.0)} of the time; {pages}."
     return found(RULE, case, State.PASS, said, observed=observed, threshold={**case.thresholds})
 
 
@@ -127,15 +134,18 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.QUALIFIES,
     part="noise",
+    short="memory pressure",
     needs=(),
     applies=runs_only,
     check=check,
+    wrong="A host that searches for free pages takes them from the page cache of the trial, and every allocation waits. The "
+    "figure describes that search, and changes from day to day.",
     alternatives=(
-        "Another program, or another control group at its own limit, waited or was killed: the counters are of the whole host.",
-        "The load itself needs more memory than there is (its buffers, its data in the page cache): give it a smaller set.",
+        "Another program or control group at its own limit stalled or was killed: the counters include the whole host.",
+        "The load itself needs more memory than there is (its buffers, its data in the page cache). Use a smaller set.",
     ),
-    advice="Stop what else needs memory and repeat; a working set that is to be larger than memory gets a limit of its own"
-    " (`memory` of the workload). Without pressure stall information start the kernel with psi=1.",
+    advice="Stop other memory users and repeat. Give a working set that must exceed memory a limit of its own (`memory` of the "
+    "workload). Without pressure stall information boot the kernel with psi=1.",
     sources=(
         "Linux: accounting/psi.rst, `full`: all non-idle tasks wait at once",
         "Gregg, Systems Performance: swapping and the out-of-memory killer",

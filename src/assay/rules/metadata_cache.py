@@ -1,8 +1,19 @@
-"""Finds figures of looking at metadata that were answered from the cached inodes and names.
+"""Finds metadata figures that were answered from cached inodes and names.
 
-The evidence is the growth of the number of inodes in memory: an inode that is found there adds nothing to it. The number is the
-whole host's, so others who drop theirs meanwhile hide what was loaded: nobody is accused where the load itself made storage read
-all those inodes, or where the number fell between two looks of the phase by enough to hide them.
+The rule divides the growth of inodes in memory (/proc/sys/fs/inode-nr) by the number of objects read: a cached inode adds
+nothing.
+It covers stat, open, readdir_plus, list, readdir, and the files and directories of a tree walk (`file`, `walk`).
+readdir_plus reads every object of its directory, whose number follows from the knobs.
+Growth below `loads_share` of the objects invalidates a device, server-cache or cold claim, else it is a note.
+
+The count covers the whole host, so evicted inodes hide loads. The rule is unverified instead in two cases:
+- the process read `inode_bytes` for each object from storage,
+- the count fell between two samples by as much as is missing.
+
+Directory blocks have no counter, so list and readdir are unverified. Operations that change objects have no such tier: claim
+durability.
+A container that starts during `drop_caches` keeps a copy of the mount, and remounting then keeps all caches. The finding
+reports that.
 """
 
 from __future__ import annotations
@@ -13,7 +24,7 @@ from dataclasses import dataclass
 from assay import measures
 from assay.catalogue import Case, Rule, TrialCase
 from assay.evidence import ladder
-from assay.records import Direction, Finding, Regime, Rung, Scope, Series, Severity, State, Tier, Value
+from assay.records import Direction, Finding, Meaning, Regime, Rung, Scope, Series, Severity, State, Tier, Value
 from assay.rulekit.applicability import LISTS, LOOKUPS, TREE
 from assay.rulekit.findings import found, knob
 from assay.units import Unit
@@ -31,9 +42,9 @@ def applies(case: Case) -> str | None:
     """Metadata operations; those that make, change or remove objects have no tier to verify."""
     assert isinstance(case, TrialCase)
     if case.phase.directions.get(case.measure.operation) is not Direction.METADATA:
-        return "no metadata operation"
+        return "not a metadata operation"
     if case.measure.operation not in LOOKUPS and case.claim.tier is not Tier.DEVICE:
-        return f"{case.measure.operation} makes, changes or removes objects, it is not answered from a cache"
+        return f"{case.measure.operation} changes objects, so no cache answers it"
     return None
 
 
@@ -41,29 +52,29 @@ def check(case: Case) -> Finding:
     """Inodes loaded for each object touched, against a claim about the device or about cold caches."""
     assert isinstance(case, TrialCase)
     if case.measure.operation not in LOOKUPS:
-        advice = "claim durability = stable-media instead, or leave the tier as-is"
-        return found(RULE, case, State.UNVERIFIED, f"No counter says which tier a {case.measure.operation} reached: {advice}.")
+        advice = "Claim durability = stable-media, or leave the tier as-is."
+        return found(RULE, case, State.UNVERIFIED, f"No counter shows the tier of {case.measure.operation}. {advice}")
     if case.measure.operation in LISTS:
-        return found(RULE, case, State.UNVERIFIED, "Directory blocks leave no count of their own, so a list's tier is not known.")
+        return found(RULE, case, State.UNVERIFIED, "Directory blocks have no counter, so the tier of a list is unknown.")
     seen, objects = inodes_seen(case), touched(case)
     if seen is None or not objects:
-        missing = "Nobody counted the inodes in memory (/proc/sys/fs/inode-nr)."
-        return found(RULE, case, State.UNVERIFIED, missing if objects else "How many objects were looked at is not known.")
+        missing = "Inodes in memory not counted (/proc/sys/fs/inode-nr)."
+        return found(RULE, case, State.UNVERIFIED, missing if objects else "Number of objects unknown.")
     loaded, enough = max(0.0, seen.more), case.thresholds["loads_share"] * objects
     share = min(1.0, loaded / objects)
     observed = {"loads_share": share, "inodes_loaded": loaded, "objects": float(objects), "inodes_dropped": seen.dropped}
-    said = f"{loaded:,.0f} inodes were loaded for {objects:,} objects ({measures.percent(share)})"
+    said = f"{loaded:,.0f} inodes loaded for {objects:,} objects ({measures.percent(share)})"
     if loaded >= enough:
         return found(RULE, case, State.PASS, f"{said}: the metadata came from below the caches.", observed=observed)
     if hidden := excuse(case, seen, enough):
-        return found(RULE, case, State.UNVERIFIED, f"{said}, though {hidden}.", observed=observed)
+        return found(RULE, case, State.UNVERIFIED, f"{said}, but {hidden}.", observed=observed)
     warm = case.observations.missing.get(f"cache.cold:{case.phase.name}")
     wrong = case.claim.tier in (Tier.DEVICE, Tier.SERVER_CACHE) or case.claim.regime is Regime.COLD
     return found(
         RULE,
         case,
         State.FAIL,
-        f"{said}: the rest was answered from cached inodes and names{f' ({warm})' if warm else ''}.",
+        f"{said}: the rest came from cached inodes and names{f' ({warm})' if warm else ''}.",
         severity=Severity.INVALIDATES if wrong else Severity.NOTES,
         part="tier" if case.claim.tier is Tier.DEVICE else "regime",
         observed=observed,
@@ -76,10 +87,10 @@ def excuse(case: TrialCase, seen: Inodes, enough: float) -> str | None:
     """Why more may have been loaded than the count shows; None where nothing speaks for it."""
     read = ladder.passed(case.phase, case.observations, Rung.CLIENT_CACHE, Direction.READ)
     if read is not None and read.bytes >= case.thresholds["inode_bytes"] * enough:
-        said = f"storage was made to read {measures.with_unit(read.bytes, Unit.BYTES)}, enough for all of them"
-        return f"{said}: others dropped inodes"
+        said = f"the process read {measures.with_unit(read.bytes, Unit.BYTES)} from storage, enough for all objects"
+        return f"{said}: the kernel evicted inodes"
     gone = max(0.0, seen.more) + seen.dropped >= enough
-    return f"{seen.dropped:,.0f} others left memory meanwhile, enough to hide the rest" if gone else None
+    return f"{seen.dropped:,.0f} inodes were evicted, enough to hide the rest" if gone else None
 
 
 def touched(case: TrialCase) -> int:
@@ -125,12 +136,16 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.INVALIDATES,
     part="tier",
+    short="metadata tier unknown",
+    meaning=Meaning.METADATA_CACHE,
     needs=(),
     applies=applies,
     check=check,
     reads=("memory.inode_cache_objects", "L2.read"),
+    wrong="A tree is made and then read, or read twice. The second time every name and inode is in memory, and `stat` measures "
+    "a table in the kernel. It is called the metadata rate of the disk.",
     alternatives=(
-        "The kernel dropped inodes while others were loaded, so the caches grew less than was loaded: look at memory pressure.",
+        "The kernel evicted inodes during the loads, so the caches grew less. Check memory pressure (N05).",
         "Another process walked or freed a tree at the same time: these caches belong to the whole host.",
     ),
     advice="Use more objects than fit the caches, remount or drop caches before the phase (cache = cold), or claim warm.",

@@ -1,8 +1,11 @@
-"""Finds mixes of reads and writes that are not the mix that was asked for.
+"""Finds mixes of reads and writes that differ from the requested mix.
 
-A figure of reads among 30 % of writes is another one than among 50 %. What was asked stands in the knob `read_share`, in the
-profile, in `expected_read_share` of an external command, or in the arguments of fio. What was done are the counts of reads and
-writes that completed. A share that is drawn may miss by chance: few operations may miss by more than many.
+The rule compares completed reads over reads and writes with the requested share.
+That share is the knob `read_share`, the recorded profile, `expected_read_share` of an external command, or fio's arguments of a
+single job (`rw`, `rwmixread`).
+More than `off_share` apart qualifies, unless chance explains it (`deviations` standard deviations of so many operations).
+The label names the mix that was done. Request sizes are not judged, since layers below merge and split them. C04 compares the
+mixes of two arms.
 """
 
 from __future__ import annotations
@@ -37,8 +40,8 @@ def applies(case: Case) -> str | None:
     """Phases of reads and writes together of which a share was asked for."""
     assert isinstance(case, TrialCase)
     if not set(case.phase.directions.values()) >= BOTH:
-        return "the phase is no mix of reads and writes"
-    return None if asked(case) else "no share of reads was asked for"
+        return "not a mix of reads and writes"
+    return None if asked(case) else "no requested share of reads"
 
 
 def check(case: Case) -> Finding:
@@ -46,7 +49,7 @@ def check(case: Case) -> Finding:
     assert isinstance(case, TrialCase)
     wanted, counts = asked(case), counted(case)
     if wanted is None or not counts or not sum(counts.values()):
-        return found(RULE, case, State.UNVERIFIED, "How many reads and writes were done is not told.")
+        return found(RULE, case, State.UNVERIFIED, "Counts of reads and writes unknown.")
     total = sum(counts.values())
     share = counts.get(Direction.READ, 0.0) / total
     off = abs(share - wanted.share)
@@ -54,18 +57,16 @@ def check(case: Case) -> Finding:
     observed = {"read_share": share, "asked_share": wanted.share, "operations": total, "by_chance": chance}
     done, meant = measures.percent(share), measures.percent(wanted.share)
     if off <= case.thresholds["off_share"]:
-        said = f"{done} of {total:,.0f} operations were reads; {meant} were asked for ({wanted.where})."
+        said = f"{done} of {total:,.0f} operations were reads (requested {meant}, {wanted.where})."
         return found(RULE, case, State.PASS, said, observed=observed)
     if off <= chance:
-        said = (
-            f"{done} of only {total:,.0f} operations were reads, {meant} were asked for ({wanted.where}): chance explains that."
-        )
+        said = f"{done} of {total:,.0f} operations were reads (requested {meant}, {wanted.where}): within chance."
         return found(RULE, case, State.PASS, said, observed=observed)
     return found(
         RULE,
         case,
         State.FAIL,
-        f"{done} of {total:,.0f} operations were reads; {meant} were asked for ({wanted.where}). The figure is of another mix.",
+        f"{done} of {total:,.0f} operations were reads (requested {meant}, {wanted.where}). The figure describes another mix.",
         observed=observed,
         threshold={**case.thresholds},
         relabel=f"among {done} reads instead of {meant}",
@@ -143,12 +144,15 @@ RULE = Rule(
     needs=(),
     applies=applies,
     check=check,
+    wrong="Reads among 30 % of writes differ from reads among 50 %: writes fill queues and caches, and flash reads wait for "
+    "them. If one side fails, or a rate limit slows it, the generator continues with the other. fio with 90 % of reads and "
+    "both sides limited to the same rate did 50 %, without a warning.",
     alternatives=(
-        "Operations of one side failed: G04 says how many.",
-        "A limit of one side's rate (rate_iops, flow) holds it back, and the generator fills the gap with the other side.",
-        "Requests were joined or split below the generator, which is legal: only the counts of the generator are asked.",
+        "Operations of one side failed. G04 gives their number.",
+        "A rate limit of one side (rate_iops, flow) slows it, and the generator fills the gap with the other side.",
+        "Requests were merged or split below the generator, which is legal: only the generator's counts matter.",
     ),
-    advice="Take away what holds one side back, or report the mix that was done; compare two systems only at the same mix.",
+    advice="Remove the limit of the slower side, or report the mix that was done. Compare two systems only at the same mix.",
     sources=(
         "TPC benchmarks: the mix of transactions is held within stated percentages",
         "fio, HOWTO: rwmixread, and that rate limits may distort the distribution",

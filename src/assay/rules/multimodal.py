@@ -1,7 +1,12 @@
-"""Finds arms whose runs fall into two groups, so that their mean describes a run that never happens.
+"""Finds arms whose runs form two groups, so that their mean describes no run.
 
-Evidence: the values of each arm's runs, as logarithms. The dip test says whether they have more than one mode; the split with
-the smallest sum of squares says which modes, and with what shares. Modes nearer than what matters change no decision.
+The rule applies the dip test of Hartigan and Hartigan to the logarithms of each arm's values (2.5 % for each arm). The split
+with the smallest sum of squares gives the modes.
+Modes further apart than the smallest relevant effect qualify the comparison. The bound spans the combinations of the modes.
+Fewer than `least_runs` runs in each arm are n/a. Closer modes change no decision.
+The interval of the mean remains valid for two modes; the mean itself describes no run.
+Normal noise fails in 2 to 3 % of comparisons with 5 to 10 runs per arm. Two equal groups 6 standard deviations apart are found
+in 39 % with 6 runs, 52 % with 10 and 81 % with 20.
 """
 
 from __future__ import annotations
@@ -17,15 +22,6 @@ from assay.rulekit import pairs
 from assay.rulekit.findings import found
 from assay.statistics.dip_test import Modes, has_several_modes, modes
 
-ALTERNATIVES = (
-    "Two declared classes of work in one figure (reads and writes): measure each by itself.",
-    "One or two runs far from the rest are no mode: S08 names them.",
-    "A drift that came in one step: the groups are then early and late runs (S04).",
-)
-ADVICE = (
-    "Report the modes with their shares instead of a mean, and look for what the runs of one group have in common: layout, "
-    "memory node, boot, a limit that comes and goes. Make that a factor, or hold it still."
-)
 ARMS = ("baseline", "candidate")
 
 
@@ -34,10 +30,10 @@ def applies(case: Case) -> str | None:
     if not isinstance(case, ComparisonCase):
         return "it judges comparisons"
     if any(value <= 0 for value in pairs.values(case).values()):
-        return "a figure is 0, so there are no ratios between groups"
+        return "a figure is 0, so ratios are undefined"
     least = int(case.thresholds["least_runs"])
     if all(len(logarithms(case, level)) < least for level in (case.comparison.baseline, case.comparison.candidate)):
-        return f"two modes are not told from one by fewer than {least} runs an arm"
+        return f"fewer than {least} runs per arm cannot show two modes"
     return None
 
 
@@ -50,7 +46,7 @@ def check(case: Case) -> Finding:
     observed = {f"{which}_runs": float(len(logs)) for which, logs in zip(ARMS, arms.values(), strict=True)}
     threshold = {"runs": float(least), "apart_share": apart}
     if not split:
-        said = f"The runs of each arm have one mode, or modes less than {measures.percent(apart)} apart."
+        said = f"One mode per arm, or modes less than {measures.percent(apart)} apart."
         return found(RULE, case, State.PASS, said, observed=observed, threshold=threshold)
     for which, level in zip(ARMS, arms, strict=True):
         if (groups := split.get(level)) is not None:
@@ -91,7 +87,7 @@ def told(case: ComparisonCase, level: Value, groups: Modes) -> str:
     )
     runs = len(logarithms(case, level))
     upper = round(groups.upper_share * runs)
-    return f"the {runs} runs of {names.level(level)} are in two groups, {runs - upper} near {low} and {upper} near {high}"
+    return f"the {runs} runs of {names.level(level)} form two groups, {runs - upper} near {low} and {upper} near {high}"
 
 
 def bound(case: ComparisonCase, arms: Mapping[Value, list[float]], split: Mapping[Value, Modes]) -> Bound | None:
@@ -112,11 +108,20 @@ RULE = Rule(
     scope=Scope.COMPARISON,
     severity=Severity.QUALIFIES,
     part="statistics",
+    short="runs in two groups",
     needs=(),
     applies=applies,
     check=check,
-    alternatives=ALTERNATIVES,
-    advice=ADVICE,
+    wrong='Half of the runs take 100 ms and half 140 ms, depending on the memory node, the layout or the path. "120 ms, plus '
+    'or minus 14" describes no run, and a second experiment finds 110 or 130. The hidden factor matters more than the compared '
+    "one, and remains hidden.",
+    alternatives=(
+        "Two kinds of work in one figure (reads and writes). Measure each by itself.",
+        "One or two runs far from the rest are no mode. S08 names them.",
+        "A drift in one step: the groups are early and late runs (S04).",
+    ),
+    advice="Report the modes with their shares instead of a mean. Find the common property of one group: layout, memory node, "
+    "boot, a limit that comes and goes. Make it a factor, or fix it.",
     sources=(
         "Hartigan and Hartigan, Annals of Statistics 13 (1985) 70: the dip test of unimodality",
         "Hoefler and Belli, SC 2015: scientific benchmarking of parallel computing systems",

@@ -1,6 +1,13 @@
-"""Names the network as what limits a server's figure: its link or a shaper is full, or TCP sends too much again.
+"""Names the network as the limit of a server's figure: a full link or shaper, or TCP retransmissions.
 
-What passed the server's interfaces (L4) over what the slowest link or shaper on the way lets pass, in the fuller direction.
+The rule divides the bytes on the server's interfaces (L4, with headers, in the busier direction) by the slowest part of the
+path: the negotiated link speed and shapers (`tc`) on both sides.
+- From `used_share` on the network is the limit.
+- More than `sent_again_share` of at least `least_segments` TCP segments retransmitted without prior arrival: packets are lost.
+  Segments that the receiver reports as duplicates (DSACK) do not count.
+
+It qualifies tier = device and bounds it; other claims get a note with the limiter.
+TCP window waits and drops inside the card are not read.
 """
 
 from __future__ import annotations
@@ -19,23 +26,23 @@ def check(case: Case) -> Finding:
     assert isinstance(case, TrialCase)
     rate = served.fuller_way(case.phase, case.observations)
     if rate is None:
-        return found(RULE, case, State.UNVERIFIED, "What passed the server's interfaces is not known.")
+        return found(RULE, case, State.UNVERIFIED, "Traffic of the server's interfaces unknown.")
     again = sent_again(case)
     used, name = served.link_share(case.phase, case.observations), case.observations.fact("target.server.limit")
     observed = {"bytes_per_s": rate, "used_share": used, "sent_again_share": again, "limit": name}
     if used is not None and used >= case.thresholds["used_share"]:
-        said = f"{name} was {measures.percent(used)} full ({measures.with_unit(rate, Unit.BYTES_PER_S)}, headers included)"
-        return limited(case, f"{said}: the network limited it.", f"limited by {name}", observed)
+        said = f"{name} {measures.percent(used)} full ({measures.with_unit(rate, Unit.BYTES_PER_S)} with headers)"
+        return limited(case, f"{said}: the network was the limit.", f"limited by {name}", observed)
     if again is not None and again > case.thresholds["sent_again_share"]:
-        said = f"TCP had to send {measures.percent(again)} of its segments again: the way to the server loses packets"
-        said = f"{said}, and waits for them."
-        return limited(case, said, "limited by a network that loses packets", observed)
+        limit = measures.percent(case.thresholds["sent_again_share"])
+        said = (
+            f"TCP retransmitted {measures.percent(again)} of its segments (limit {limit}): packet loss on the path to the server."
+        )
+        return limited(case, said, "limited by packet loss", observed)
     if used is None and case.observations.fact("target.server.route_kind") not in ("loopback", "virtual"):
-        said = "How much the way to the server can carry is not known: its link tells no speed, and no shaper is on it."
+        said = "Capacity of the path to the server unknown: no link speed and no shaper."
         return found(RULE, case, State.UNVERIFIED, said, observed=observed)
-    said = (
-        f"{name} was {measures.percent(used)} full" if used is not None else "No link and no shaper is on the way to the server"
-    )
+    said = f"{name} {measures.percent(used)} full" if used is not None else "No link and no shaper on the path to the server"
     return found(RULE, case, State.PASS, f"{said}: the network was not the limit.", observed=observed)
 
 
@@ -83,14 +90,15 @@ RULE = Rule(
     ),
     applies=servers_only,
     check=check,
+    wrong="A disk behind a full gigabit link is compared with another disk behind a full gigabit link, and they are found equal.",
     alternatives=(
-        "The shaper is what is asked about (a slow line): then it is the system, and the figure is that of the line.",
-        "A bond sends each connection over one of its links: that one is full while the sum is not.",
-        "The counters hold the traffic of others too: look at their rate before the clock.",
-        "Late acknowledgements make TCP send again what has arrived; without DSACK (net.ipv4.tcp_dsack) nobody says so.",
+        "The shaper is the subject (a slow line). Then the figure describes the line.",
+        "A bond sends each connection over one of its links: one link is full while the sum is not.",
+        "The counters include other traffic. Check its rate before the clock.",
+        "Late acknowledgements cause needless retransmissions; without DSACK (net.ipv4.tcp_dsack) they cannot be separated.",
     ),
-    advice="Measure the same way with iperf3 on the same day, and tell the figure as a share of that; use a wider link, or more"
-    " connections, where the storage behind it is the question.",
+    advice="Measure the same path with iperf3 on the same day, and report the figure as a share of it. Use a wider link or "
+    "more connections if the storage behind it is the subject.",
     sources=(
         "tc-tbf(8)",
         "Gregg: Systems Performance, 2nd edition, 2020, chapter 10",

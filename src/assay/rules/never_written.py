@@ -1,10 +1,18 @@
-"""Finds writes that no device ever took: removed or truncated before they were written, or overwritten again and again in memory.
+"""Finds writes that no device took: removed or truncated before write-back, or overwritten in memory.
 
-A flush at the end cannot bring back what was removed, and of a record that was overwritten in memory it writes only the last
-version. Evidence: `cancelled_write_bytes` of the processes (dirtied and thrown away), and the bytes that the lowest visible
-device took, the drain included, against those that were written. A claim of the device says that the device did all the writes.
-Under a claim of stable media the last version is there at the end, but a rate of writes onto stable media is only what got there:
-it is bounded.
+The rule reads `cancelled_write_bytes` of /proc/PID/io (dirtied, then discarded) and the bytes that the lowest visible device
+took during clock and drain, both over the bytes written.
+- More than `cancelled_share` removed: a stable-media or device claim is invalid.
+- The device took less than `reached_share`: a device claim is invalid; a stable-media claim is bounded by the share that
+  reached it.
+- Other claims: notes.
+- No timed drain, encoded data (T07), too few bytes, missing counters, or an answer that depends on other processes' I/O:
+  unverified.
+
+A flush cannot bring back removed data, and writes only the last version of an overwritten record.
+With tracepoints (`observers = ["*", "tracepoints"]`) the bytes that the load's own processes sent to the device count as
+arrived.
+Metadata operations are judged by removed data only. The rule does not see merges in a device's own cache.
 """
 
 from __future__ import annotations
@@ -15,7 +23,7 @@ from assay import measures
 from assay.catalogue import Case, Rule, TrialCase
 from assay.evidence import ladder, traced
 from assay.measures import in_bytes
-from assay.records import Direction, Durability, Finding, Rung, Scope, Severity, Span, State, Tier
+from assay.records import Direction, Durability, Finding, Meaning, Rung, Scope, Severity, Span, State, Tier
 from assay.rulekit.applicability import kept_only
 from assay.rulekit.findings import at_most, found, told_rate
 
@@ -36,22 +44,22 @@ def check(case: Case) -> Finding:
     assert isinstance(case, TrialCase)
     written, gone = written_bytes(case), cancelled(case)
     if not written:
-        return found(RULE, case, State.UNVERIFIED, "How many bytes were written is not known.")
+        return found(RULE, case, State.UNVERIFIED, "Written bytes unknown.")
     if gone is not None and gone > case.thresholds["cancelled_share"] * written:
         return removed(case, gone, written)
     reached = taken(case, written)
     observed = {"written_bytes": written, "cancelled_bytes": gone, "device_bytes": None if reached.unknown else reached.at_most}
     if reached.unknown or gone is None:
-        lacking = reached.unknown or "nobody counted what was removed before it was written (observer process_io)"
+        lacking = reached.unknown or "removed bytes not counted (observer process_io)"
         return found(RULE, case, State.UNVERIFIED, f"{lacking[:1].upper()}{lacking[1:]}.", observed=observed)
     limit = case.thresholds["reached_share"] * written
     if reached.at_most < limit:
         return absorbed(case, reached, written)
     if reached.at_least < limit:
-        said = f"Others wrote so much to {reached.device} that it is not known whether it took what was written."
+        said = f"{reached.device}: too much I/O of other processes to see the load's writes."
         return found(RULE, case, State.UNVERIFIED, said, observed=observed)
     took = f"; {reached.device} took {in_bytes(reached.at_most)} with the drain" if reached.device else ""
-    said = f"Of {in_bytes(written)} written, {in_bytes(max(0.0, gone))} were removed before they were written{took}."
+    said = f"{in_bytes(written)} written, {in_bytes(max(0.0, gone))} removed before write-back{took}."
     return found(RULE, case, State.PASS, said, observed=observed)
 
 
@@ -78,13 +86,13 @@ def taken(case: TrialCase, written: float) -> Reached:
         return Reached(at_least=written, at_most=written)
     step = ladder.reached(case.phase, case.observations, Span.CLOCK, Span.DRAIN)
     if step is None:
-        return Reached(unknown="nobody counted what the lowest visible device took")
+        return Reached(unknown="writes to the lowest visible device not counted")
     if written < case.thresholds["least_bytes"]:
-        return Reached(unknown=f"{in_bytes(written)} are too few to be told from the journal on {step.device}")
+        return Reached(unknown=f"{in_bytes(written)} are too few to separate from the journal on {step.device}")
     if ladder.encoded_bytes(case.phase, case.observations):
-        return Reached(unknown="the file system stores the data encoded, in fewer bytes than were written (T07)")
+        return Reached(unknown="the file system stores the data encoded, in fewer bytes (T07)")
     if case.phase.drain_ns is None and step.raw_bytes < case.thresholds["reached_share"] * written:
-        return Reached(unknown="no drain was timed, so what was still in memory at the end may have reached the device later")
+        return Reached(unknown="no timed drain, so data in memory at the end may have arrived later")
     own = sum(traced.counted(case.phase, case.observations, "own_write_bytes", device) or 0.0 for device in step.subjects)
     return Reached(at_least=max(step.bytes, min(own, step.raw_bytes)), at_most=step.raw_bytes, device=step.device)
 
@@ -102,13 +110,13 @@ def removed(case: TrialCase, gone: float, written: float) -> Finding:
         RULE,
         case,
         State.FAIL,
-        f"Of {in_bytes(written)} written, {measures.percent(share)} was removed before it was written to any device.",
+        f"{measures.percent(share)} of {in_bytes(written)} written was removed before write-back.",
         severity=Severity.INVALIDATES if stable or claimed(case) else Severity.NOTES,
         part="durability" if stable else RULE.part,
         observed={"cancelled_bytes": gone, "written_bytes": written},
         threshold={"cancelled_share": case.thresholds["cancelled_share"]},
         bound=at_most(case, 1 - share),
-        relabel=f"write{told_rate(case)} into memory: {measures.percent(share)} of it removed before it was written",
+        relabel=f"write{told_rate(case)} into memory: {measures.percent(share)} removed before write-back",
     )
 
 
@@ -120,8 +128,8 @@ def absorbed(case: TrialCase, reached: Reached, written: float) -> Finding:
         RULE,
         case,
         State.FAIL,
-        f"{in_bytes(written)} were written, and {reached.device} took only {in_bytes(reached.at_most)} for them"
-        f" ({measures.percent(share)}), the drain included: the rest was overwritten in memory before it was written.",
+        f"{reached.device} took {in_bytes(reached.at_most)} of {in_bytes(written)} written"
+        f" ({measures.percent(share)}, drain included): the rest was overwritten in memory.",
         severity=Severity.INVALIDATES if claimed(case) else otherwise,
         part=RULE.part if claimed(case) or not stable else "durability",
         observed={"written_bytes": written, "device_bytes": reached.at_most, "reached_share": share},
@@ -137,17 +145,21 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.INVALIDATES,
     part="tier",
+    meaning=Meaning.NEVER_WRITTEN,
     needs=(),
     applies=kept_only,
     check=check,
     reads=("L0.write", "process.cancelled_write_bytes", "L2.write", "L9.write", "L8.write", "tracepoints.own_write_bytes"),
+    wrong="A mail spool or a compiler's temporary files live for seconds; a small file under random writes for a minute is "
+    "overwritten in memory a thousand times. The operations are counted, the device never sees most of them, and a flush at "
+    "the end cannot bring them back.",
     alternatives=(
-        "Another process removed or truncated the files of this one: the kernel charges that to the one that removes.",
-        "The file system stores the data compressed or without duplicates, in fewer bytes than were written: see T07.",
-        "The data went to another device than the one that was watched (a log device, a bind mount): see the ladder.",
+        "Another process removed or truncated these files: the kernel charges the process that removes.",
+        "The file system stores the data compressed or deduplicated, in fewer bytes (T07).",
+        "The data went to another device than the observed one (a log device, a bind mount). Check the ladder.",
     ),
-    advice="Flush before the files are removed or overwritten (fsync, flush = each, O_DIRECT), or write each byte once; and say"
-    " how much of what was written never reached a device.",
+    advice="Flush before the files are removed or overwritten (fsync, flush = each, O_DIRECT), or write each byte once. Report "
+    "the share that never reached a device.",
     sources=(
         "proc_pid_io(5): cancelled_write_bytes",
         "Katcher: PostMark, a new file system benchmark, NetApp TR3022, 1997: files that live for a short time",

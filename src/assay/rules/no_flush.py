@@ -1,8 +1,12 @@
 """Finds durable writes without a flush: the promised syncs did not reach the lowest visible device.
 
-A volatile device cache holds what it has acknowledged until a flush (or a forced-unit-access write) is completed. A
-device that says `write through` needs none. Flushes of others count too: ours must stand out from the rate of the quiet
-window by two standard deviations of a Poisson count, at this device or at the one above it that nobody else uses.
+The rule counts flushes that the devices of the stack completed during clock and drain (/proc/diskstats).
+No flush at any of them fails. A device that reports `write through` needs none.
+If other processes flush the same device, the load's flushes must exceed the rate of the idle baseline by two standard
+deviations of a Poisson count.
+A loop device above, which nobody else uses, may show that instead. Otherwise the rule is unverified.
+With tracepoints (`observers = ["*", "tracepoints"]`) flushes and forced-unit-access writes of the load's own processes pass.
+The rule does not see whether the device obeys: power-loss protection and lying firmware look alike.
 """
 
 from __future__ import annotations
@@ -11,7 +15,7 @@ import math
 
 from assay.catalogue import Case, Rule, TrialCase
 from assay.evidence import ladder, traced
-from assay.records import Direction, Finding, Rung, Scope, Severity, Span, State
+from assay.records import Direction, Finding, Meaning, Rung, Scope, Severity, Span, State
 from assay.rulekit.applicability import changes_only
 from assay.rulekit.findings import found
 
@@ -24,10 +28,10 @@ def check(case: Case) -> Finding:
     assert isinstance(case, TrialCase)
     flushes = seen(case, Rung.LOWEST_DEVICE)
     if flushes is None:
-        return found(RULE, case, State.UNVERIFIED, "Nobody counted the flushes at the lowest visible device.")
+        return found(RULE, case, State.UNVERIFIED, "Flushes at the lowest visible device not counted.")
     upper = seen(case, Rung.UPPER_DEVICE)
     if not wants_flushes(case, flushes.subjects):
-        statement = f"{flushes.device} says that it has no volatile cache (write through), so no flush is needed."
+        statement = f"{flushes.device} reports no volatile cache (write through), so no flush is needed."
         return found(RULE, case, State.PASS, statement, observed={"flushes": flushes.raw_operations})
     observed = {
         "flushes": flushes.raw_operations,
@@ -52,7 +56,7 @@ def completed(case: TrialCase, flushes: ladder.Step, upper: ladder.Step | None, 
         return found(RULE, case, State.PASS, f"{passed_on(flushes, upper)}.", observed={**observed})
     if upper is None or not stands_out(upper, least):
         return hidden(case, flushes, observed)
-    tail = f"; the flushes of others on {flushes.device} are among them, those of {upper.device} are ours"
+    tail = f"; {flushes.device} includes flushes of other processes, {upper.device} only the load's"
     return found(RULE, case, State.PASS, f"{passed_on(flushes, upper)}{tail}.", observed={**observed})
 
 
@@ -68,8 +72,8 @@ def hidden(case: TrialCase, flushes: ladder.Step, observed: dict[str, float | No
     count = flushes.other_processes_operations
     others = f"{count:,.0f}" if count >= FEW else f"{count:.1g}"
     statement = (
-        f"{flushes.device} completed {flushes.raw_operations:,.0f} flushes; by the idle baseline before, others make about"
-        f" {others} in that time, so ours cannot be told from theirs."
+        f"{flushes.device} completed {flushes.raw_operations:,.0f} flushes; other processes make about {others} in that time"
+        " (idle baseline), so the load's flushes cannot be separated."
     )
     return found(RULE, case, State.UNVERIFIED, statement, observed={**observed})
 
@@ -95,14 +99,14 @@ def wants_flushes(case: TrialCase, subjects: tuple[str, ...]) -> bool:
 def not_flushed(case: TrialCase, flushes: ladder.Step, upper: ladder.Step | None, observed: dict[str, float | None]) -> Finding:
     """No flush was seen, or none that could be told from those of others."""
     if upper is not None and upper.raw_operations < case.thresholds["least_flushes"]:
-        where = f"no flush was sent to {upper.device}"
+        where = f"{upper.device} received no flush"
     else:
         where = f"no flush of this load reached {flushes.device}"
     return found(
         RULE,
         case,
         State.FAIL,
-        f"Stable media is claimed, but {where} while the clock or the drain ran: its volatile cache may still hold the data.",
+        f"Stable media claimed, but {where} during clock and drain: its volatile cache may still hold the data.",
         observed=observed,
         threshold={"least_flushes": case.thresholds["least_flushes"]},
         relabel="writes into a volatile cache: acknowledged, not on stable media",
@@ -115,16 +119,20 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.INVALIDATES,
     part="durability",
+    short="not flushed",
+    meaning=Meaning.NOT_FLUSHED,
     needs=("L9.flush",),
     applies=changes_only,
     check=check,
     reads=("L9.flush", "L8.flush", "tracepoints.own_flushes"),
+    wrong="A program that promises stable media is linked with a library that omits fsync, a mount option removes the "
+    "barriers, or a layer below drops the flush. Every call succeeds, the rate is splendid, and a power cut takes all of it.",
     alternatives=(
         "A drive with power-loss protection may take forced-unit-access writes instead of flushes.",
-        "Others flushed the same device so often before the clock that ours do not stand out: use a quiet device.",
+        "Other processes flushed the same device often before the clock. Use an idle device.",
     ),
-    advice="Sync inside the clock (flush = end or each), look for a missing fsync, nobarrier, eatmydata or a virtual disk with"
-    " an unsafe cache mode.",
+    advice="Sync inside the clock (flush = end or each). Look for a missing fsync, nobarrier, eatmydata, or a virtual disk "
+    "with an unsafe cache mode.",
     sources=(
         "Rebello et al.: Can applications recover from fsync failures?, ATC 2020",
         "Nightingale et al.: Rethink the sync, OSDI 2006",

@@ -1,11 +1,12 @@
-"""Finds steady rates for which no limit can be named: no processor of the load, no device was busy, and still it went no faster.
+"""Finds steady rates without a visible limit: neither a CPU of the load nor a device was busy.
 
-Evidence: what the load's threads ran or stood ready to, and for how long each device had something to do (`io_ticks`), both over
-the clock; the same of a server's busiest thread, and how full the way to it was, where the target names one; the rate in both
-halves of the time. One after the other they may fill it, so their shares are added. Where that is
-not most of the time, and the rate stayed as it was, something held it back that no counter here shows: a lock, one thread
-behind another, a sleep, another machine. A device that was busy may do more at a greater depth all the same, so busy devices
-prove no limit; idle ones prove that they were none.
+During the clock the rule adds the share in which the load's busiest thread ran or waited for a CPU, and the share in which the
+busiest device had a request (`io_ticks`). A request is made by the one and served by the other.
+A named server adds its busiest thread and the use of the path to it.
+Less than `busy_share` in total with both halves of the time within `range_share` is a note: something unobserved limited the
+load (a lock, serial threads, a sleep, another machine).
+If a limit is known (declared, or a throttle rule), L04 and L06 apply instead. Paced loads and external tools are n/a.
+A busy device may do more at a greater depth, so busy devices prove no limit. Idle devices prove that they were not the limit.
 """
 
 from __future__ import annotations
@@ -27,10 +28,10 @@ def applies(case: Case) -> str | None:
     """Closed loads of our own engines without a known limit."""
     assert isinstance(case, TrialCase)
     if case.phase.values or any(client.load is not None for client in case.phase.clients) or knob(case, "think"):
-        return "not a closed load of ours, which asks for as much as it is given"
+        return "not a closed load of the lab's own engines"
     declared = any(place.limits for place in case.run.places)
     throttled = any(any(case.observations.over_time(case.phase.name, "cgroup", metric)) for metric in RULES)
-    return "a limit is known (L04, L06)" if declared or throttled else None
+    return "a known limit (L04, L06)" if declared or throttled else None
 
 
 def check(case: Case) -> Finding:
@@ -39,18 +40,18 @@ def check(case: Case) -> Finding:
     seconds = (case.phase.end_ns - case.phase.start_ns) / 1e9
     devices, threads = dict(busy_devices(case)), [share for c in case.phase.clients if (share := busy(case, c)) is not None]
     if seconds < case.thresholds["seconds"] or not devices or not threads:
-        said = "Whether anything was at its limit is not known: it ran for too short, or nobody watched threads and devices."
+        said = "Limits unknown: phase too short, or threads and devices not observed."
         return found(RULE, case, State.UNVERIFIED, said, threshold={**case.thresholds})
     device, most = max(devices.items(), key=lambda item: item[1])
     in_turn = {device: most, **dict(server_side(case))}
     accounted, spread = min(1.0, max(threads) + sum(in_turn.values())), range_share(case)
     observed = {"thread_share": max(threads), **devices, **in_turn, "range_share": spread}
     others = ", ".join(f"{name} for {measures.percent(share)}" for name, share in in_turn.items())
-    told = f"a thread of the load was at work for {measures.percent(max(threads))} of the time, {others}"
+    told = f"a thread of the load was busy for {measures.percent(max(threads))} of the time, {others}"
     if accounted >= case.thresholds["busy_share"] or spread is None or spread > case.thresholds["range_share"]:
         said = f"{told[:1].upper()}{told[1:]}."
         return found(RULE, case, State.PASS, said, observed=observed, threshold={**case.thresholds})
-    said = f"Nothing that is watched was busy ({told}), and the rate stayed as it was: what held it back is in no counter here."
+    said = f"No visible limit ({told}), and a constant rate: an unobserved resource limits it."
     return found(RULE, case, State.FAIL, said, observed=observed, threshold={**case.thresholds}, evidence=tuple(devices))
 
 
@@ -103,11 +104,13 @@ RULE = Rule(
     needs=(),
     applies=applies,
     check=check,
+    wrong='"Why not double?" has no answer. The figure may be that of a lock, of serial threads, of a sleep or of another '
+    "machine. Two disks compared that way look alike whatever they can do.",
     alternatives=(
-        "A quota or a hypervisor's cap that shows in no file of this host: hold the rate against the contract (L04).",
-        "Threads of the kernel that work for the load, one after the other, are not its own: look at them with top -H.",
+        "A quota or a hypervisor's limit that shows in no file of this host. Compare the rate with the contract (L04).",
+        "Kernel threads that work for the load in series are not its own. Check them with top -H.",
     ),
-    advice="Add workers or depth: where the rate rises with them it is latency that holds it back; where not, see what they wait"
-    " for (/proc/PID/task/*/wchan, off-CPU profile).",
+    advice="Add workers or depth. If the rate rises, latency was the limit; if not, find what the threads wait for "
+    "(/proc/PID/task/*/wchan, off-CPU profile).",
     sources=("Gregg, checklist for benchmarks: why not double?", "Gregg, Systems Performance: the USE method"),
 )

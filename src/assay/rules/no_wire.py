@@ -1,7 +1,13 @@
-"""Finds traffic that never crossed a wire: over the loopback, a veth pair or a bridge of the same machine.
+"""Finds traffic that never crossed a wire: loopback, a veth pair, or a bridge of the same machine.
 
-Which interface leads to the server is asked of the kernel's routes: a machine's own address leads to `lo`, whichever
-interface carries it. What passed the server's and the client's interfaces shows whether the bytes went that way.
+The target names its server (`server.address`, `server.pid_file`). The kernel's route gives the interface; a wire has a device
+behind it (/sys/class/net/X/device).
+- path = wire: invalid if the path stays on this machine, or if less than `wire_share` of the clients' bytes passed the
+  interface.
+- path = loopback: pass on this machine, qualified if the path leaves it.
+- No claim: a note if the path stays on this machine.
+
+Without an address the rule is unverified. A machine's own address leads to `lo`, whichever interface carries it.
 """
 
 from __future__ import annotations
@@ -13,14 +19,14 @@ from assay.records import Direction, Finding, Path, Rung, Scope, Severity, State
 from assay.rulekit.findings import found
 from assay.units import Unit
 
-SAME_HOST = "same host: client and server share processors, memory and its bandwidth"
+SAME_HOST = "same host: client and server share CPUs and memory bandwidth"
 
 
 def applies(case: Case) -> str | None:
     """Claims of a path, and whatever a server does."""
     assert isinstance(case, TrialCase)
     if case.claim.path is Path.LOCAL or (case.claim.path is None and served.server(case.run) is None):
-        return "neither a server is named nor a path over a network is claimed"
+        return "no server named, and no network path claimed"
     return None
 
 
@@ -29,7 +35,7 @@ def check(case: Case) -> Finding:
     assert isinstance(case, TrialCase)
     interface, kind = (case.observations.fact(f"target.server.{name}") for name in ("route", "route_kind"))
     if interface is None or kind is None:
-        said = "Which interface leads to the server is not known: name it in the target (server.pid_file, server.address)."
+        said = "Interface to the server unknown. Name it in the target (server.pid_file, server.address)."
         return found(RULE, case, State.UNVERIFIED, said)
     carried = passed(case, interface, crosses=kind == "physical")
     observed = {"interface": interface, "kind": kind, "passed_bytes": carried, "payload_bytes": payload(case)}
@@ -39,7 +45,7 @@ def check(case: Case) -> Finding:
     if wire and carried is not None and payload(case) and carried < case.thresholds["wire_share"] * (payload(case) or 0.0):
         return elsewhere(case, interface, observed)
     if case.claim.path is Path.LOOPBACK:
-        said = f"The loopback is claimed, but clients reach the server through {interface}, which has a device behind it."
+        said = f"Loopback claimed, but clients reach the server through {interface}, which has a device behind it."
         return found(RULE, case, State.FAIL, said, severity=Severity.QUALIFIES, observed=observed, relabel=f"over {interface}")
     said = f"Clients reach the server through {interface}, which has a device behind it{in_words(carried)}."
     return found(RULE, case, State.PASS, said, observed=observed)
@@ -82,7 +88,7 @@ def stayed(case: TrialCase, route: tuple[str, str], observed: dict[str, float | 
         RULE,
         case,
         State.FAIL,
-        f"{said}: no interface, cable or switch had a part in it, and both ends took their share of the same processors.",
+        f"{said}: no network card, cable or switch, and both ends share the same CPUs.",
         severity=Severity.INVALIDATES if case.claim.path is Path.WIRE else Severity.NOTES,
         observed=observed,
         relabel=SAME_HOST,
@@ -95,11 +101,12 @@ def elsewhere(case: TrialCase, interface: str, observed: dict[str, float | str |
         RULE,
         case,
         State.FAIL,
-        f"A wire is claimed, but hardly anything of what the clients moved passed {interface}.",
+        f"Wire claimed, but hardly any of the clients' bytes passed {interface}"
+        f" (limit {measures.percent(case.thresholds['wire_share'])}).",
         severity=Severity.INVALIDATES,
         observed=observed,
         threshold={"wire_share": case.thresholds["wire_share"]},
-        relabel=f"traffic that did not pass {interface}",
+        relabel=f"traffic outside {interface}",
     )
 
 
@@ -113,11 +120,14 @@ RULE = Rule(
     reads=("fact:target.server.route", "fact:target.server.route_kind", "L3.read", "L4.read"),
     applies=applies,
     check=check,
+    wrong="Client and server run on one machine, perhaps with the address of its network card: the kernel still uses `lo`. "
+    "There is no card, cable, switch or packet of 1,500 bytes, and both ends share CPUs and memory bandwidth. Such a figure "
+    "says little about a network.",
     alternatives=(
-        "Two namespaces of one machine may be joined by a real cable between two of its interfaces: then name its address.",
-        "Two virtual machines on one host look like a wire: a round trip below 50 µs, or more than the link can carry, tells.",
+        "Two namespaces of one machine may be joined by a real cable between two interfaces. Name its address.",
+        "Two virtual machines on one host look like a wire. A round trip below 50 µs, or more than the link can carry, shows it.",
     ),
-    advice="Put the clients on another machine; or claim path = loopback, and where a slow link is meant shape a veth pair"
-    " (tc tbf) and say so.",
+    advice="Put the clients on another machine. Or claim path = loopback; for a slow link shape a veth pair (tc tbf) and "
+    "report it.",
     sources=("ip-route(8): a machine's own address is `local` and leads to lo", "Gregg: did it break limits?"),
 )

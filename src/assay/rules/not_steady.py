@@ -1,8 +1,22 @@
-"""Finds rates that were still warming up, drifting or falling in the time that is said to be steady.
+"""Finds rates that were warming up, drifting or falling in the window that is claimed to be steady.
 
-Three tests ask the operations in sixty equal parts of the window in which all clients ran (of the steady rounds, where the
-phase ran until it was steady): the five-round criterion of SNIA, MSER-5, and change points. Each alone is wrong too often;
-two of them together are believed. A phase that ran until it was steady and never was has failed by its own criterion.
+The window in which all clients ran is divided into sixty parts, and three tests read the operations in them:
+- SNIA's five rounds (range within `range_share`, slope within `excursion_share`),
+- MSER-5 (the first half looks like warm-up),
+- change points (levels that differ by more than `step_share`).
+
+Two of three decide (`methods`); with too few points the five rounds decide alone. For a latency the mean latency of each part
+is tested too.
+A failure invalidates the steady claim; the levels between change points bound a rate. The rate of an external tool over time is
+unknown: unverified.
+
+**Until steady.** A phase with `until_steady` stops after five consecutive rounds that meet the first two tests. Rates and mean
+latencies then cover these rounds.
+A phase that never became steady is invalid. A percentile covers the whole phase and gets a bound from the share of operations
+in the steady rounds.
+
+**False alarms.** Simulated with 6 % noise per part, two of three fail 2 % (r = 0.3) to 12 % (r = 0.8) of steady runs.
+A fall by 30 % is always found, one by 10 % in 90 %, a drift by 10 % over the whole time in 19 %.
 """
 
 from __future__ import annotations
@@ -59,15 +73,19 @@ def check(case: Case) -> Finding:
         return never(case, state)
     window = measures.common_window(case.phase, case.observations, case.measure.operation)
     if window is None or window.seconds <= 0 or case.phase.values:
-        return found(RULE, case, State.UNVERIFIED, "How the rate went over time is not known: nobody counted it meanwhile.")
+        return found(RULE, case, State.UNVERIFIED, "Rate over time unknown.")
     courses = tuple(courses_of(case, (window.from_ns, window.to_ns)))
     if not courses:
-        return found(RULE, case, State.UNVERIFIED, "How the rate went over time is known at too few points.")
+        return found(RULE, case, State.UNVERIFIED, "Too few points of the rate over time.")
     worst = max(courses, key=lambda course: len(course.against) / course.found.asked)
     if len(worst.against) >= min(case.thresholds["methods"], worst.found.asked):
         return unsteady(case, worst)
     return percentile_of_all(case) or found(
-        RULE, case, State.PASS, f"Over {window.seconds:.3g} s {worst.name} was steady{but(worst)}.", observed=worst.observed
+        RULE,
+        case,
+        State.PASS,
+        f"{worst.name[:1].upper()}{worst.name[1:]} was steady over {window.seconds:.3g} s{but(worst)}.",
+        observed=worst.observed,
     )
 
 
@@ -97,17 +115,17 @@ def course(case: TrialCase, name: str, values: Sequence[float]) -> Course:
     against = []
     if rounds is not None and not rounds.within(limits["range_share"], limits["excursion_share"]):
         range_, excursion = measures.percent(rounds.range_share), measures.percent(rounds.excursion_share)
-        against.append(f"its five rounds differ by {range_} of their mean and lean by {excursion}")
+        against.append(f"five rounds differ by {range_} of their mean with a slope of {excursion}")
     if truncation is not None and truncation.at_limit:
-        against.append("its first half looks like warm-up (MSER-5)")
+        against.append("the first half looks like warm-up (MSER-5)")
     if step is not None and step > limits["step_share"]:
-        against.append(f"its level changes by {measures.percent(step)}")
+        against.append(f"the level changes by {measures.percent(step)}")
     return Course(name=name, found=found_, against=tuple(against))
 
 
 def but(worst: Course) -> str:
     """What one test alone holds against it."""
-    return f"; one of three tests disagrees, for {worst.against[0]}" if worst.against else " by three tests"
+    return f"; one of three tests disagrees: {worst.against[0]}" if worst.against else " by three tests"
 
 
 def unsteady(case: TrialCase, worst: Course) -> Finding:
@@ -116,12 +134,12 @@ def unsteady(case: TrialCase, worst: Course) -> Finding:
     kind = measures.figure_kind(case.measure.figure)
     if worst.name == RATE and kind is not None and case.measure.figure in measures.AMOUNTS:
         bound = Bound(low=min(worst.found.levels), high=max(worst.found.levels), unit=kind.unit)
-    known = f" In its stretches it was {in_words(bound)}." if bound else ""
+    known = f" Levels: {in_words(bound)}." if bound else ""
     return found(
         RULE,
         case,
         State.FAIL,
-        f"A steady figure is claimed, but of {worst.name} {' and '.join(worst.against)}.{known}",
+        f"Steady state claimed, but {worst.name} was not steady: {'; '.join(worst.against)}.{known}",
         observed=worst.observed,
         threshold={**case.thresholds},
         bound=bound,
@@ -139,7 +157,7 @@ def never(case: TrialCase, state: SteadyState) -> Finding:
         RULE,
         case,
         State.FAIL,
-        f"It was to run until it was steady, and in {rounds}, all the time allowed, no five in a row were alike.",
+        f"Never steady: {rounds} allowed, and no five consecutive rounds agreed.",
         observed={"rounds": float(state.rounds), **(last[0].observed if last else {})},
         threshold={**case.thresholds},
         relabel=f"never steady in {rounds}",
@@ -163,12 +181,12 @@ def percentile_of_all(case: TrialCase) -> Finding | None:
         RULE,
         case,
         State.FAIL,
-        f"The percentile is of the whole phase, of whose operations {measures.percent(inside)} are in the steady rounds;"
-        f" of those it is {in_words(bound)}.",
+        f"The percentile covers the whole phase; {measures.percent(inside)} of its operations are in the steady rounds,"
+        f" whose percentile is {in_words(bound)}.",
         severity=Severity.QUALIFIES,
         observed={"inside_share": inside},
         bound=bound,
-        relabel="of the whole phase, with the warm-up before its steady rounds",
+        relabel="of the whole phase, warm-up included",
     )
 
 
@@ -181,12 +199,15 @@ RULE = Rule(
     needs=(),
     applies=applies,
     check=check,
+    wrong="The first seconds are answered from caches that fill, the last ones wait for a garbage collector. The mean of both "
+    "is a rate that never occurred. Another run time gives another mean, and two systems are compared at different places of "
+    "their curves.",
     alternatives=(
-        "The load that was offered changed: compare with its schedule (G02).",
-        "A client left before the others: look at their ends (W04).",
-        "A neighbour came or went: compare the time of the change with steal and pressure (N02).",
+        "The offered load changed. Compare with its schedule (G02).",
+        "A client ended early. Check the clients' intervals (W04).",
+        "A neighbour started or stopped. Compare the time of the change with steal and pressure (N02).",
     ),
-    advice="Run longer, or until it is steady (`until_steady`); report the stretches instead of their mean; or claim a burst.",
+    advice="Run longer, or until it is steady (`until_steady`). Report the levels instead of their mean, or claim a burst.",
     sources=(
         "SNIA SSS PTS 2.0.1: five rounds, range 20 %, slope 10 %",
         "White 1997: MSER-5",

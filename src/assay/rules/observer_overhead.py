@@ -1,8 +1,10 @@
-"""Tells how much of a processor the lab's own observers took while the clock ran: a lab that looks hard changes what it sees.
+"""Gives the CPU time of the lab's own observers during the clock: heavy observation changes the result.
 
-Evidence: the processor time that every look took, and that of a program that runs beside the phase (bpftrace), as the lab keeps
-it. It tells what looking took, not what a probe in the kernel costs whoever comes by: `assay selftest --observers` runs the same
-load in pairs, with and without observers, and says the ratio with its interval.
+The lab records the CPU time of every sample, and of a program that runs beside the phase (bpftrace). More than `cpu_share` of
+one CPU qualifies.
+One CPU counts, however many there are: a thread of the load that shares its CPU with the lab loses that share.
+This is the cost of observing, not its effect. A kernel probe (0.1 to 1 µs per event) is charged to the load itself.
+`assay selftest --observers all` measures the effect: paired trials with and without observers, with the ratio and its interval.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ LAYER, METRIC = "lab", "cpu_ns"
 def applies(case: Case) -> str | None:
     """Every phase that took time."""
     assert isinstance(case, TrialCase)
-    return None if case.phase.end_ns > case.phase.start_ns else "the phase took no time"
+    return None if case.phase.end_ns > case.phase.start_ns else "a phase without duration"
 
 
 def check(case: Case) -> Finding:
@@ -30,10 +32,10 @@ def check(case: Case) -> Finding:
     lasted_ns, whole = case.phase.end_ns - case.phase.start_ns, sum(spent.values())
     share, limit = whole / lasted_ns, case.thresholds["cpu_share"]
     took, lasted = (measures.with_unit(value, Unit.NANOSECONDS) for value in (whole, lasted_ns))
-    said = f"Looking took {measures.percent(share)} of one processor while the clock ran ({took} in {lasted})"
+    said = f"Observers used {measures.percent(share)} of one CPU (limit {measures.percent(limit)}): {took} in {lasted}"
     beside = ", ".join(name.partition(":")[2] for name, value in spent.items() if name != ABSOLUTE and value)
     if beside:
-        said += f", {beside} beside it included"
+        said += f", {beside} included"
     observed: dict[str, float | str | None] = {"cpu_share": share, "cpu_ns": whole}
     if share <= limit:
         return found(RULE, case, State.PASS, f"{said}.", observed=observed)
@@ -41,10 +43,10 @@ def check(case: Case) -> Finding:
         RULE,
         case,
         State.FAIL,
-        f"{said}: the load did not have that time, and what it did to the figure nobody knows.",
+        f"{said}: the load lost that time, with an unknown effect on the figure.",
         observed=observed,
         threshold={"cpu_share": limit},
-        relabel=f"measured by observers that took {measures.percent(share)} of a processor",
+        relabel=f"with observers that used {measures.percent(share)} of a CPU",
     )
 
 
@@ -67,12 +69,15 @@ RULE = Rule(
     needs=(f"{LAYER}.{METRIC}",),
     applies=applies,
     check=check,
+    wrong="Finer curves are wanted, so the observers sample every two milliseconds or trace every operation. The load shares "
+    "its CPUs with the lab, its caches are emptied, its threads are moved. The figure describes load and lab together. An "
+    'unpaired trial shows nothing: on a busy machine tracing once came out "2.4 times as fast".',
     alternatives=(
-        "Many clients, files or devices make every look longer: see what a look costs with `assay selftest`.",
-        "A machine without a free processor makes the looks themselves slow, but not dear: their waiting is not counted.",
+        "Many clients, files or devices make every sample longer. `assay selftest` gives the cost of a sample.",
+        "A machine without a free CPU makes the samples slow but not expensive: waiting does not count.",
     ),
-    advice="Look less often (leave `look_every` at its default), name fewer `observers`, leave tracepoints out, or leave a"
-    " processor free for the lab (knob `cpus`); what observing changes in the figure `assay selftest --observers all` says.",
+    advice="Sample less often (leave `look_every` at its default), list fewer `observers`, omit tracepoints, or leave a CPU "
+    "free for the lab (knob `cpus`). `assay selftest --observers all` measures the effect.",
     sources=(
         "Gregg: Systems Performance, 2nd edition, 2020: measure the overhead of the tool itself",
         "Schuirmann, J. Pharmacokinetics and Biopharmaceutics 15, 1987: two one-sided tests, for the pairs",

@@ -1,9 +1,12 @@
-"""Finds open loads of which the target did not do all that was due: beyond what it can do a latency has no value of its own.
+"""Finds open loads that the target did not complete: beyond its capacity a latency has no value of its own.
 
-In an open load operations are due at times of their own. Where more are due than can be done the backlog grows as long as the
-run lasts, and with it every latency: the figure is then one of the run's length. What never began counts as not attained.
-A stall shortly before the end leaves operations over too, but makes few of them late: then the latencies are only too low,
-for those that waited longest never began.
+The engine counts operations that were due and never began, late operations, and the longest wait.
+Done over due must be at least `attained_share`, and the backlog at the end at most `backlog_s` of arrivals; one operation per
+worker may be in progress.
+If the work ends the phase (`ops` with `rate`), the time is compared with the rate instead.
+- A growing backlog (`late_share` of the operations late, or too large at the end): a latency is invalid, since a longer run has
+  a longer latency. A rate is a lower bound.
+- Few late operations: a stall before the end. The longest latencies are missing, so latencies are lower bounds.
 """
 
 from __future__ import annotations
@@ -60,7 +63,7 @@ def applies(case: Case) -> str | None:
     """Open loads."""
     assert isinstance(case, TrialCase)
     is_open = any(client.load is not None for client in case.phase.clients)
-    return None if is_open else "a closed load: nobody promised a rate"
+    return None if is_open else "a closed load: no offered rate"
 
 
 def check(case: Case) -> Finding:
@@ -68,7 +71,7 @@ def check(case: Case) -> Finding:
     assert isinstance(case, TrialCase)
     offer = offered(case)
     if offer is None:
-        return found(RULE, case, State.UNVERIFIED, "No operation was due and done, so nothing is known of the rate.")
+        return found(RULE, case, State.UNVERIFIED, "No operation was due and done, so the rate is unknown.")
     limits, share = case.thresholds, offer.attained_share
     observed = {
         "attained_share": share,
@@ -78,7 +81,8 @@ def check(case: Case) -> Finding:
     }
     waited = measures.with_unit(offer.longest_wait_ns, Unit.NANOSECONDS)
     if share >= limits["attained_share"] and offer.backlog_s <= limits["backlog_s"]:
-        said = f"{measures.percent(share)} of the operations that were due were done; the longest wait to begin was {waited}."
+        limit = measures.percent(limits["attained_share"])
+        said = f"{measures.percent(share)} of the due operations done (limit {limit}); longest wait {waited}."
         return found(RULE, case, State.PASS, said, observed=observed)
     grows = offer.late_share >= limits["late_share"] or offer.backlog_s > limits["backlog_s"]
     return saturated(case, offer, observed) if grows else stalled(case, offer, observed)
@@ -93,8 +97,8 @@ def saturated(case: TrialCase, offer: Offer, observed: dict[str, float]) -> Find
         RULE,
         case,
         State.FAIL,
-        f"{asked} were offered and {attained} done ({share}): at the end {offer.backlog_s:.3g} s of arrivals had not begun."
-        " The longer it runs the longer each waits.",
+        f"{attained} done of {asked} offered ({share}); backlog of {offer.backlog_s:.3g} s at the end."
+        " The wait grows with the run.",
         severity=Severity.INVALIDATES if latency else severity(case),
         observed={**observed},
         threshold={**case.thresholds},
@@ -111,13 +115,13 @@ def stalled(case: TrialCase, offer: Offer, observed: dict[str, float]) -> Findin
         RULE,
         case,
         State.FAIL,
-        f"{left} of the operations that were due never began, though only {measures.percent(offer.late_share)} of the others were"
-        " late: a stall shortly before the end. Those that waited longest are in no latency.",
+        f"{left} of the due operations never began, and only {measures.percent(offer.late_share)} of the rest were late:"
+        " a stall before the end. The longest latencies are missing.",
         severity=severity(case),
         observed={**observed},
         threshold={**case.thresholds},
         bound=from_below(case),
-        relabel=f"with a stall at the end, {left} of what was due not begun",
+        relabel=f"with a stall at the end, {left} of the due operations not begun",
         evidence=EVIDENCE,
     )
 
@@ -173,11 +177,13 @@ RULE = Rule(
     needs=(),
     applies=applies,
     check=check,
+    wrong="A target is offered a thousand operations per second and can do six hundred. The backlog grows, and each operation "
+    "waits for all before it: the latency grows with the run. The figure then is the length of the test.",
     alternatives=(
-        "The load generator itself was too slow: look at its processor time and at steal (L07, N02), or give it more workers.",
-        "The target pushed back on purpose (credits, admission control): look at its own counters.",
+        "The load generator was too slow. Check its CPU time and steal (L07, N02), or give it more workers.",
+        "The target pushed back on purpose (credits, admission control). Check its own counters.",
     ),
-    advice="Find the highest rate that is attained by bisection, and take latencies at 80 % of it at most.",
+    advice="Find the highest attained rate by bisection, and measure latencies at 80 % of it or less.",
     sources=(
         "MLPerf inference, server scenario: latency bound at a Poisson rate that must be attained",
         "SPC, SPEC: achieved within a few per cent of requested",

@@ -1,8 +1,12 @@
-"""Finds comparisons of systems that were set up once each: many runs of one boot or one set-up are one sample of it.
+"""Finds comparisons of systems that were set up once each: many runs of one set-up are one sample.
 
-Evidence: in which boot each run was (the fact `host.boot`), and on which making of its target: a target of kind loopfs is made
-anew for every trial, one of kind commands says it (`made = ID` among its facts). Where both arms have boots or makings in
-common, these are no part of the difference; where each arm has its own, there must be some of them.
+The rule reads the boot of each run (`host.boot`) and the set-up of its target.
+A target of kind loopfs is made anew for every trial; one of kind commands reports `made = ID` among its facts.
+- The arms share boots or set-ups: pass for that level, since it cancels in the difference.
+- Each arm has its own, and fewer than `least_of_a_level` of them despite more runs: qualified, with the interval as bound.
+- Nothing is reported: n/a.
+
+Directories, files and existing targets are named by the user, so no level exists above them.
 """
 
 from __future__ import annotations
@@ -20,14 +24,6 @@ ANEW = ("loopfs",)
 """Kinds of targets that are made anew for every trial."""
 Runs = Sequence[tuple[Run, Observations]]
 Which = Callable[[ComparisonCase, Run, Observations], str | None]
-ALTERNATIVES = (
-    "A level that has no part in the spread: make it anew some times and show that the figure does not care.",
-    "What was measured is the very thing to be decided on (this volume, that server): then one of each is all there is.",
-)
-ADVICE = (
-    "Repeat at the highest level that may differ: boot, make the file system or the layout, and start the server anew for every "
-    "block, at least three times an arm, instead of running more of the same."
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,8 +44,8 @@ def applies(case: Case) -> str | None:
     if not isinstance(case, ComparisonCase):
         return "it judges comparisons"
     if not case.baseline or not case.candidate:
-        return "no run of one arm counts"
-    return None if levels(case) else "nothing tells in which boot the runs were, or how often their target was made"
+        return "one arm has no valid run"
+    return None if levels(case) else "boots and set-ups unknown"
 
 
 def check(case: Case) -> Finding:
@@ -62,19 +58,19 @@ def check(case: Case) -> Finding:
     threshold = {"of_a_level": float(least)}
     if not once:
         said = "; ".join(f"{level}{', in common' if level.common else ''}" for level in known)
-        return found(RULE, case, State.PASS, f"What the runs stand on, by arm: {said}.", observed=observed, threshold=threshold)
+        return found(RULE, case, State.PASS, f"Set-ups by arm: {said}.", observed=observed, threshold=threshold)
     ratio = case.comparison.ratio
     told = "; ".join(f"{level.name}: {level.baseline} of the baseline, {level.candidate} of the candidate" for level in once)
     return found(
         RULE,
         case,
         State.FAIL,
-        f"Each arm was measured on its own and on too few ({told}): {runs} runs of one are one sample of"
-        f" {words.level(case.comparison.candidate)}. The interval holds for what was measured, not for what is made next time.",
+        f"Too few set-ups per arm ({told}; at least {least}): {runs} runs of one are one sample of"
+        f" {words.level(case.comparison.candidate)}. The interval does not cover the next set-up.",
         observed=observed,
         threshold=threshold,
         bound=Bound(low=ratio.low, high=ratio.high, unit="ratio") if ratio is not None and ratio.low is not None else None,
-        relabel=f"of one {once[0].name} an arm" if min(once[0].baseline, once[0].candidate) == 1 else f"of few {once[0].name}s",
+        relabel=f"of one {once[0].name} per arm" if min(once[0].baseline, once[0].candidate) == 1 else f"of few {once[0].name}s",
         evidence=tuple(f"fact {key} of each run" for key in (BOOT, MADE)),
     )
 
@@ -114,11 +110,19 @@ RULE = Rule(
     scope=Scope.COMPARISON,
     severity=Severity.QUALIFIES,
     part="statistics",
+    short="too few set-ups",
     needs=(),
     applies=applies,
     check=check,
-    alternatives=ALTERNATIVES,
-    advice=ADVICE,
+    wrong="Each system is installed once and measured thirty times. The interval is narrow, and the next installation is 8 % "
+    "off. The layout that mkfs chose, the addresses of that boot and the state of that server process are the same in all "
+    "thirty runs. More runs narrow the interval around that set-up, not around the system.",
+    alternatives=(
+        "The level does not contribute to the spread. Make it anew several times and show that the figure does not change.",
+        "The measured instance is the subject (this volume, that server). Then one of each is all there is.",
+    ),
+    advice="Repeat at the highest level that may differ: boot, make the file system or the layout, and restart the server for "
+    "every block, at least three times per arm. If that level is expensive, use the budget there with one run each.",
     sources=(
         "Kalibera and Jones, ISMM 2013: Rigorous benchmarking in reasonable time, on the levels of an experiment",
         "Mytkowicz et al., ASPLOS 2009: Producing wrong data without doing anything obviously wrong",

@@ -1,7 +1,12 @@
-"""Finds comparisons that the order of the runs could explain: arms measured apart, or a drift while they were measured.
+"""Finds comparisons that the order of the runs could explain: separate arms, or a drift during the experiment.
 
-Evidence: when each run started, the stored schedule, and each run's value less the mean of its arm (on logarithms). Arms
-that stood apart because a person changed the level by hand are bounded by the interval and never thrown away for that alone.
+The rule reads the start of each run, the stored schedule, and the residuals: each value less the mean of its arm, on logarithms.
+- Arm and time correlate above `separation`: invalid.
+- A trend of the residuals at p below `p` that rises by more than `rise_of_matters` of the smallest relevant effect: qualified.
+- The factor is changed by hand, or two notebooks are compared: qualified, with the interval as bound.
+
+A trend needs at least three blocks. S05 tests the effect of the preceding run.
+With `returns = 1` the interval covers the baseline's first and last sitting, so a drift widens it.
 """
 
 from __future__ import annotations
@@ -24,24 +29,17 @@ from assay.statistics.four_way import four_way
 from assay.statistics.trend import Trend, correlation, trend
 from assay.statistics.welch_ratio import welch_ratio
 
-ALTERNATIVES = (
-    "A system that one arm changes for all that comes after it (it fills, it ages): S05 looks at the run just before.",
-    "A neighbour on the same machine whose load rose during the experiment: N02 says so.",
-)
-ADVICE = (
-    "Let the schedule mix the levels in randomised blocks, at least four of them. Where a person must change the level, go back "
-    "to the first one at the end (`returns = 1`): what differs then is drift."
-)
 ADVICE_OF_NOTEBOOKS = (
     "Measure both in one experiment, with what differs as one factor: its schedule mixes them. Where that cannot be, measure the "
     "first once more after the second, into a third notebook, and hold that against the first (`assay compare`): what differs "
     "then is drift. What was meant to differ belongs into both files (`implied`); C01 and C05 list the rest."
 )
+NOT_MIXED = "not interleaved"
 DRIFTED = {
-    Conclusion.MATTERS: ": a drift that matters by itself.",
-    Conclusion.IMMATERIAL: ": a drift, but too small to matter.",
-    Conclusion.EQUIVALENT: ": no drift that matters.",
-    Conclusion.UNDECIDED: ": whether there was a drift that matters is not decided.",
+    Conclusion.MATTERS: ": a relevant drift.",
+    Conclusion.IMMATERIAL: ": a drift below the smallest relevant effect.",
+    Conclusion.EQUIVALENT: ": no relevant drift.",
+    Conclusion.UNDECIDED: ": undecided whether the drift is relevant.",
 }
 
 
@@ -60,14 +58,14 @@ def check(case: Case) -> Finding:
     assert isinstance(case, ComparisonCase)
     points = [*arm(case, 0, case.baseline), *arm(case, 1, case.candidate)]
     if len({point.arm for point in points}) < 2:
-        return found(RULE, case, State.UNVERIFIED, "The order cannot be judged: no run of one arm counts.")
+        return found(RULE, case, State.UNVERIFIED, "The order cannot be judged: no run of one arm counts.", short=NOT_MIXED)
     if by_hand(case):
         return in_sittings(case, [point for point in points if point.arm == 0])
     apart = abs(correlation([float(place) for place in places(points)], [float(point.arm) for point in points]))
     if len(points) > 2 and (apart > case.thresholds["separation"] or not case.comparison.interleaved):
-        statement = "The arms were measured one after the other and not mixed: a drift would look like a difference."
+        statement = "Arms measured one after the other, not mixed: a drift would look like a difference."
         observed, threshold = {"separation": apart}, {"separation": case.thresholds["separation"]}
-        return found(RULE, case, State.FAIL, statement, observed=observed, threshold=threshold)
+        return found(RULE, case, State.FAIL, statement, observed=observed, threshold=threshold, short=NOT_MIXED)
     return judged(case, trend_of(points))
 
 
@@ -77,9 +75,9 @@ def judged(case: ComparisonCase, drift: Trend | None) -> Finding:
     least = case.comparison.matters_share * case.thresholds["rise_of_matters"]
     drifted = drift is not None and drift.p_value < p and abs(math.expm1(drift.rise)) > least
     rise = math.expm1(drift.rise) if drift else None
-    statement = "The arms were mixed, and time does not show in the figures."
+    statement = "Arms mixed, no drift over time."
     if drifted and rise is not None:
-        statement = f"The figure changed by {measures.percent(rise)} over the experiment; pairs take most of it out."
+        statement = f"Drift of {measures.percent(rise)} over the experiment (p < {p:g}); pairs remove most of it."
     return found(
         RULE,
         case,
@@ -99,7 +97,7 @@ def in_sittings(case: ComparisonCase, baseline: Sequence[Point]) -> Finding:
         groups.setdefault(point.sitting, []).append(math.exp(point.residual))
     drift = welch_ratio(groups[min(groups)], groups[max(groups)]) if len(groups) > 1 else None
     notebooks = case.comparison.factor == NOTEBOOK
-    apart = "The arms were not interleaved but measured in sittings of their own."
+    apart = "Arms not interleaved, but measured in separate sittings."
     return found(
         RULE,
         case,
@@ -110,6 +108,7 @@ def in_sittings(case: ComparisonCase, baseline: Sequence[Point]) -> Finding:
         threshold={"drift_share": case.comparison.matters_share},
         bound=interval(case),
         advice=ADVICE_OF_NOTEBOOKS if notebooks else RULE.advice,
+        short=NOT_MIXED,
     )
 
 
@@ -121,18 +120,18 @@ def of_notebooks(case: ComparisonCase) -> str:
         for name, runs in zip(names, (case.baseline, case.candidate), strict=True)
         if (starts := [datetime.fromisoformat(run.started_utc).astimezone(UTC) for run, _ in runs])
     ]
-    return f"Nothing was interleaved between the two notebooks: runs started in {', in '.join(times)} (UTC)."
+    return f"The two notebooks are not interleaved: runs started in {', in '.join(times)} (UTC)."
 
 
 def said_of(drift: Contrast | None, case: ComparisonCase) -> str:
     """What going back to the first level showed, in words."""
     if drift is None:
         places = "notebooks" if case.comparison.factor == NOTEBOOK else "sittings"
-        return f"A drift between the {places} would look like a difference, and nothing would show it."
+        return f"A drift between the {places} would look like a difference, and remain invisible."
     wide = limits(drift, 0.95)
     conclusion = four_way(wide, limits(drift, 0.90), case.comparison.matters_share)
     change, low, high = (measures.percent(math.expm1(end)) for end in (drift.difference, *wide))
-    return f"Back at {case.comparison.baseline}, the figure had changed by {change} ({low} to {high}){DRIFTED[conclusion]}"
+    return f"Back at {case.comparison.baseline}, the figure changed by {change} ({low} to {high}){DRIFTED[conclusion]}"
 
 
 def by_hand(case: ComparisonCase) -> bool:
@@ -184,11 +183,18 @@ RULE = Rule(
     scope=Scope.COMPARISON,
     severity=Severity.INVALIDATES,
     part="statistics",
+    short="drift over the experiment",
     needs=(),
     applies=comparisons_only,
     check=check,
-    alternatives=ALTERNATIVES,
-    advice=ADVICE,
+    wrong="All runs of A come first, then all runs of B. Any change on the way (temperature, fill, a neighbour's load) counts "
+    "as the difference between A and B. Randomised blocks that are compared in pairs are immune to a slow drift.",
+    alternatives=(
+        "One arm changes the system for all later runs (it fills, it ages). S05 tests the preceding run.",
+        "A neighbour's load rose during the experiment. Check N02.",
+    ),
+    advice="Let the schedule mix the levels in randomised blocks, at least four of them. If a person must change the level, "
+    "return to the first one at the end (`returns = 1`): the difference then is drift.",
     sources=(
         "Duplyakin et al., USENIX ATC 2023: Avoiding the ordering trap in systems performance measurement",
         "Abedi and Brecht, ICPE 2017: Conducting repeatable experiments in highly variable cloud computing environments",

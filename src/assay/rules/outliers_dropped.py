@@ -1,8 +1,14 @@
-"""Finds comparisons that stand on a selection: trials whose figure is gone, or whose leaving out makes the answer.
+"""Finds comparisons of a selection: trials without a figure, or excluded runs that decide the answer.
 
-Evidence: the stored schedule against the runs. A trial that was due and has no figure (it failed, was killed, its folder is
-gone) might have had any. A run that a rule of noise set aside or had repeated did measure the thing: the answer is computed
-once more with what was measured first. A run that is no measure of what is claimed is rightly left out; size is no reason.
+The rule compares the stored schedule with the runs. Every due trial must have a run, and every excluded run has its reason.
+- A share of due trials above `lost_share` has no figure (failed, killed, deleted): qualified, without a bound, since those
+  figures could be anything.
+- Noise rules (N, L10, E02) excluded or repeated runs, and the first measurements change the conclusion: qualified; the bound
+  covers both intervals.
+- Runs that do not measure the claim (INVALID by another rule), and interrupted trials that can be resumed: pass.
+- Values more than `spreads` median absolute deviations from the median stay in; the statement gives the answer without them.
+
+Assay never excludes a run for its size, and shows each mean with and without excluded runs.
 """
 
 from __future__ import annotations
@@ -24,14 +30,6 @@ LEAST_FOR_FAR = 8
 NOISE = ("N", "L10", "E02")
 """Beginnings of the ids of rules that find a physical cause in a run which measured the right thing."""
 MOST_NAMED = 4
-ALTERNATIVES = (
-    "A machine that stopped for a reason of its own (power, a full disk) loses runs whatever they measured: the reason is kept.",
-    "One run in ten or more that stands apart is a second mode and no outlier: S03 looks for it.",
-)
-ADVICE = (
-    "Run again what is missing (`assay run FILE --resume`), and look for what the trials that failed have in common. Report "
-    "failures as a result of the arm that failed; leave nothing out for its size."
-)
 
 
 def check(case: Case) -> Finding:
@@ -39,11 +37,11 @@ def check(case: Case) -> Finding:
     assert isinstance(case, ComparisonCase)
     counted, due = pairs.values(case), trials_due(case)
     gone = {number: why for number in due if number not in counted and (why := lost(case, number)) is not None}
-    told = f"{len(counted)} of {len(due)} trials that were due count"
+    told = f"{len(counted)} of {len(due)} due trials count"
     observed = {"due": len(due), "counted": len(counted), "without_figure": len(gone), "left_out": len(case.left_out)}
     if len(gone) > case.thresholds["lost_share"] * len(due):
-        statement = f"{told}; {len(gone)} have no figure and might have had any: {named(gone)}."
-        return found(RULE, case, State.FAIL, statement, observed=observed, relabel="of the trials that came through")
+        statement = f"{told}; {len(gone)} have no figure and could have any: {named(gone)}."
+        return found(RULE, case, State.FAIL, statement, observed=observed, relabel="of the surviving trials")
     first = {**counted, **dict(as_first_measured(case))}
     quiet, every = pairs.answer(case, counted), pairs.answer(case, first)
     if quiet is not None and every is not None and quiet.conclusion is not every.conclusion:
@@ -51,15 +49,17 @@ def check(case: Case) -> Finding:
             RULE,
             case,
             State.FAIL,
-            f"{told}: {quiet}. With what was measured before noise had it set aside or repeated: {every}.",
+            f"{told}: {quiet}. With the first measurements of trials that noise excluded or repeated: {every}.",
             observed=observed,
             bound=hull(quiet.bound, every.bound),
-            relabel="an answer of the quiet runs alone",
+            relabel="an answer of the undisturbed runs alone",
         )
-    said = told if len(counted) < len(due) else f"All {len(due)} trials that were due count"
+    said = told if len(counted) < len(due) else f"All {len(due)} due trials count"
     same = ""
     if first != counted and every is not None:
-        same = f"; with what noise set aside {'it is the same' if quiet is not None else f'it is {every}'}"
+        same = (
+            f"; with the runs that noise excluded {'the answer is the same' if quiet is not None else f'the answer is {every}'}"
+        )
     return found(RULE, case, State.PASS, f"{said}{same}{standing_apart(case, counted)}.", observed=observed)
 
 
@@ -78,7 +78,7 @@ def lost(case: ComparisonCase, number: int) -> str | None:
     if any(value_of(case, judged) is not None for judged in runs):
         return None
     if not runs:
-        return "is in the schedule and not in the notebook"
+        return "in the schedule, not in the notebook"
     last = max(runs, key=lambda judged: judged.run.attempt)
     return None if last.run.outcome is Outcome.INTERRUPTED else case.comparison.excluded.get(last.id, "has no figure")
 
@@ -123,7 +123,7 @@ def standing_apart(case: ComparisonCase, counted: pairs.Values) -> str:
     apart = [number for level in levels for number in far(case, level, counted)]
     rest = pairs.answer(case, {number: value for number, value in counted.items() if number not in apart}) if apart else None
     names = ", ".join(str(number) for number in apart[:MOST_NAMED])
-    return f"; far from the others, and kept: trial {names} (without: {rest})" if rest else ""
+    return f"; outliers kept: trial {names} (without: {rest})" if rest else ""
 
 
 def far(case: ComparisonCase, level: Value, counted: pairs.Values) -> list[int]:
@@ -142,11 +142,22 @@ RULE = Rule(
     scope=Scope.COMPARISON,
     severity=Severity.QUALIFIES,
     part="statistics",
+    short="runs left out",
     needs=(),
     applies=comparisons_only,
     check=check,
-    alternatives=ALTERNATIVES,
-    advice=ADVICE,
+    wrong='Ten runs were made and eight are in the mean: two "did not come out". They hit a time limit, which only slow runs '
+    "do, or were deleted, or were repeated until they looked right. The rest is a mean of the runs that were fast enough to "
+    "count.",
+    alternatives=(
+        (
+            "A machine that failed for its own reason (power, a full disk) loses runs whatever they measured. The reason is "
+            "recorded."
+        ),
+        "One run in ten or more that lies apart is a second mode, not an outlier (S03).",
+    ),
+    advice="Run the missing trials (`assay run FILE --resume`), and find the common property of failed trials. Report failures "
+    "as a result of the arm that failed. Exclude nothing for its size; plan a median in advance for long tails.",
     sources=(
         "Hoefler and Belli, SC 2015: scientific benchmarking of parallel computing systems",
         "Leys et al., J. Experimental Social Psychology 49 (2013) 764: outliers by absolute deviation around the median",

@@ -1,7 +1,11 @@
-"""Finds rates and latencies that rise and fall with a period of which too few fit into the time that was measured.
+"""Finds rates and latencies with a period that fits too few times into the measured window.
 
-A journal commits every 5 s, a cache is written back, a collector comes round: a mean over two and a half such periods depends on
-where in the period it began. Evidence: the operations in equal parts of the window; their autocorrelation peaks at the period.
+The window is divided into up to 300 parts. The autocorrelation, after a linear trend is removed, peaks at the period.
+The peak must exceed `correlation`, and chance at p below `p` (Bartlett's variance, for all lags).
+Fewer than `periods` periods fail if a partial period can change the mean by more than `off_share`.
+A steady rate or mean latency is bounded, a steady percentile qualified; other claims get a note. The rate of an open load is
+n/a.
+Of 400 simulated series each without a period, 0 to 0.5 % fail.
 """
 
 from __future__ import annotations
@@ -28,8 +32,8 @@ def applies(case: Case) -> str | None:
     if case.measure.figure.startswith("latency_"):
         return None
     if case.measure.figure not in METRICS:
-        return "the figure is neither a rate nor a latency"
-    return "an open load: its rate is that of the schedule" if is_open(case) else None
+        return "neither a rate nor a latency"
+    return "an open load: its rate follows the schedule" if is_open(case) else None
 
 
 def is_open(case: TrialCase) -> bool:
@@ -43,13 +47,11 @@ def check(case: Case) -> Finding:
     window = measures.common_window(case.phase, case.observations, case.measure.operation)
     values = course(case, (window.from_ns, window.to_ns)) if window is not None and window.seconds > 0 else ()
     if window is None or len(values) < LEAST:
-        return found(RULE, case, State.UNVERIFIED, "How the figure went over time is known at too few points for a period.")
+        return found(RULE, case, State.UNVERIFIED, "Too few points over time for a period.")
     seen, limits = cycle(values), case.thresholds
     if seen is None or seen.correlation <= limits["correlation"] or seen.p_value >= limits["p"]:
         observed = {"correlation": seen.correlation, "p": seen.p_value} if seen else {}
-        return found(
-            RULE, case, State.PASS, f"No period shows in {len(values)} parts of {window.seconds:.3g} s.", observed=observed
-        )
+        return found(RULE, case, State.PASS, f"No period in {len(values)} parts of {window.seconds:.3g} s.", observed=observed)
     period_s = window.seconds / seen.turns
     observed = {
         "period_s": period_s,
@@ -62,7 +64,7 @@ def check(case: Case) -> Finding:
     if seen.turns < limits["periods"] and seen.off_share > limits["off_share"]:
         return too_few(case, seen, each, observed)
     off = measures.percent(seen.off_share)
-    said = f"It rises and falls every {each}; over {seen.turns:.3g} such periods that changes a mean by {off} at most."
+    said = f"Period {each}; {seen.turns:.3g} periods change a mean by {off} at most."
     return found(RULE, case, State.PASS, said, observed=observed)
 
 
@@ -90,8 +92,8 @@ def too_few(case: TrialCase, seen: Cycle, each: str, observed: dict[str, float])
         RULE,
         case,
         State.FAIL,
-        f"It rises and falls every {each}, and only {seen.turns:.2g} such periods were measured. Where in the period it begins"
-        f" and ends changes a mean by up to {measures.percent(seen.off_share)}.",
+        f"Period {each}, and only {seen.turns:.2g} periods measured (at least {case.thresholds['periods']:g})."
+        f" A partial period changes a mean by up to {measures.percent(seen.off_share)}.",
         severity=Severity.QUALIFIES if steady else Severity.NOTES,
         observed=observed,
         threshold={**case.thresholds},
@@ -116,15 +118,19 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.QUALIFIES,
     part="window",
+    short="too few periods",
     needs=(),
     applies=applies,
     check=check,
+    wrong="A journal commits every 5 s, dirty pages are written back, a collector runs, a quota grants its slices. The mean "
+    "over two and a half such periods depends on its start within the period. Runs differ that should agree, and runs with the "
+    "same start agree on a wrong figure.",
     alternatives=(
-        "The sampler's own period beats against a faster one: look again with another interval of checkpoints.",
-        "A processor quota or a throttle gives out time or operations in slices: L06 names it.",
-        "A neighbour comes round (cron, a backup): N02 and N03 show it at the same times.",
+        "The sampler's own period beats against a faster one. Use another interval of checkpoints.",
+        "A CPU quota or a throttle grants time or operations in slices. L06 names it.",
+        "A neighbour runs periodically (cron, a backup). N02 and N03 show it at the same times.",
     ),
-    advice="Run for ten periods or more, best for a whole number of them, and start trials at random places in the period.",
+    advice="Run for ten periods or more, best for a whole number of them, and start trials at random times within the period.",
     sources=(
         "Hoefler and Belli, SC 2015: report the time over which is averaged",
         "jbd2 commits every 5 s; the kernel writes back every 5 s what is older than 30 s",

@@ -1,8 +1,13 @@
-"""Says where the work was badly placed: memory of another node, threads far from their disk, interrupts on one processor.
+"""Finds poor placement: memory of another node, threads far from their disk, interrupts on one CPU.
 
-Evidence: pages that were had from another node than the one that asked, threads of the load that ran on another node than the
-disk's, and how the kernel's soft interrupts were spread over the processors. A note: what was measured is true of this placement,
-and another one gives another figure. Where a machine has one node and a disk with one queue there is nothing to place.
+The observer `placement` counts pages by node, soft interrupts by CPU, and reads the CPUs of the load's threads.
+- Pages from another node above `remote_share`.
+- Threads of the load on another node than the lowest disk.
+- One CPU handled more than `busiest_times` its share of the disk's (or under a wire claim the network's) soft interrupts, of at
+  least `least_interrupts`.
+
+It is always a note: the figure is true for this placement. A share counts CPUs, workers and queues, whichever are fewest.
+A machine with one node and no device with several queues, or with few CPUs, is n/a.
 """
 
 from __future__ import annotations
@@ -16,7 +21,7 @@ from assay.records import Finding, Path, Scope, Severity, State
 from assay.rulekit.findings import found
 
 NETWORK = ("nfs", "cifs", "smb", "9p", "ceph", "lustre")
-WORDS = {"block": "the disk's completions", "net_rx": "the packets that came in"}
+WORDS = {"block": "the disk's completions", "net_rx": "the received packets"}
 
 
 def applies(case: Case) -> str | None:
@@ -28,8 +33,8 @@ def applies(case: Case) -> str | None:
     few = cpus is not None and cpus <= case.thresholds["busiest_times"]
     several = nodes > 1 or over_network(case) or (queues or 0) > 1
     if not several:
-        return "one memory node, and no device with more than one queue: there is nothing to place"
-    return f"one memory node and {cpus:.0f} processors: nothing can pile up" if nodes <= 1 and few else None
+        return "one memory node, and no device with several queues"
+    return f"one memory node and {cpus:.0f} CPUs" if nodes <= 1 and few else None
 
 
 def check(case: Case) -> Finding:
@@ -38,13 +43,13 @@ def check(case: Case) -> Finding:
     observed: dict[str, float | str | None] = {"nodes": largest(case, "nodes"), "remote_share": remote(case)}
     wrong = [*far(case), *piled(case, observed)]
     if not wrong:
-        said = "Memory, threads and interrupts were where they belong."
+        said = "Memory, threads and interrupts well placed."
         return found(RULE, case, State.PASS, said, observed=observed, threshold={**case.thresholds})
     return found(
         RULE,
         case,
         State.FAIL,
-        f"The work was not where it belongs: {'; '.join(wrong)}. Another placement gives another figure.",
+        f"Poor placement: {'; '.join(wrong)}. Another placement gives another figure.",
         observed=observed,
         threshold={**case.thresholds},
         evidence=("placement:/proc/softirqs, /sys/devices/system/node",),
@@ -55,11 +60,12 @@ def far(case: TrialCase) -> Iterator[str]:
     """Memory and threads on another node."""
     share = remote(case)
     if share is not None and share > case.thresholds["remote_share"]:
-        yield f"{measures.percent(share)} of the memory that was asked for came from another node"
+        limit = measures.percent(case.thresholds["remote_share"])
+        yield f"{measures.percent(share)} of the allocated memory came from another node (limit {limit})"
     for series in case.observations.over_time(case.phase.name, "placement", "far_threads"):
         away = ladder.value_after(series, case.phase.end_ns)
         if away:
-            yield f"{away:.0f} threads ran on another node than that of {series.subject.partition(':')[2]}"
+            yield f"{away:.0f} threads ran on another node than {series.subject.partition(':')[2]}"
 
 
 def piled(case: TrialCase, observed: dict[str, float | str | None]) -> Iterator[str]:
@@ -73,7 +79,7 @@ def piled(case: TrialCase, observed: dict[str, float | str | None]) -> Iterator[
         times = busiest * each[kind] / every
         observed[f"busiest_{kind}_times"] = times
         if times > case.thresholds["busiest_times"]:
-            yield f"one processor had {measures.percent(busiest / every)} of {words}, {times:.3g} times its share"
+            yield f"one CPU handled {measures.percent(busiest / every)} of {words}, {times:.3g} times its share"
 
 
 def remote(case: TrialCase) -> float | None:
@@ -115,12 +121,18 @@ RULE = Rule(
     needs=("placement.nodes", "cpu.cpus"),
     applies=applies,
     check=check,
+    wrong="On a machine with two sockets a program may run on one and have its memory and disk on the other; one CPU may "
+    "handle all packets. The scheduler decides anew at each start, so the same test has two or three results without a visible "
+    "cause (S03 finds the groups).",
     alternatives=(
-        "The counters are of the whole machine: another program may have had the far memory, or the interrupts.",
-        "A disk whose queues are served by the processor that asks has its completions where its clients run: see how many did.",
+        "The counters include the whole machine: another program may own the remote memory or the interrupts.",
+        (
+            "A disk whose queues complete on the requesting CPU has its completions where its clients run. Check the number of "
+            "clients."
+        ),
     ),
-    advice="Pin the load to the node of the disk (knob cpus; numactl --cpunodebind --membind), look at the interrupts"
-    " (/proc/interrupts, irqbalance), and write the placement down; or leave it to chance and repeat often enough.",
+    advice="Pin the load to the node of the disk (knob cpus; numactl --cpunodebind --membind), check the interrupts "
+    "(/proc/interrupts, irqbalance), and record the placement. Or leave it to chance and repeat often enough.",
     sources=(
         "Linux: admin-guide/numastat.rst; networking/scaling.rst",
         "Lepers et al., USENIX ATC 2015: thread and memory placement on NUMA systems",

@@ -1,7 +1,11 @@
-"""Finds figures that depend on which trial ran just before, so that the schedule has a part in them.
+"""Finds figures that depend on the trial before, so that the schedule influences them.
 
-Evidence: the stored schedule, and each run's value as a logarithm. For every factor of the experiment the runs are grouped by
-its level in the trial before; a model of arm and predecessor is held against one of the arm alone.
+For every factor the runs are grouped by its level in the preceding trial of the same sitting. Least squares fit arm and
+predecessor together, on logarithms.
+Groups that differ at p below `p`, adjusted for the number of factors, by more than `apart_of_matters` of the smallest relevant
+effect qualify.
+The bound covers the comparison's interval with and without the predecessors.
+Too few runs for two groups are n/a. Of 6,400 simulated comparisons without such an effect 0.9 % fail.
 """
 
 from __future__ import annotations
@@ -17,15 +21,6 @@ from assay.rulekit import pairs
 from assay.rulekit.findings import found
 from assay.statistics.contrast import interval
 from assay.statistics.two_way import TwoWay, two_way
-
-ALTERNATIVES = (
-    "A treatment that really changes the system for what comes after it (a server that one arm warms): then that is a result.",
-    "A rhythm that happens to follow the schedule: another seed gives another order.",
-)
-ADVICE = (
-    "Look at what a trial leaves behind: dirty data, a warm cache, a used-up credit, a fuller disk (W07). Let the target begin "
-    "afresh for every trial, run an unmeasured trial between, or wait longer (`quiesce`)."
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,8 +38,8 @@ def applies(case: Case) -> str | None:
         return "it judges comparisons"
     values = pairs.values(case)
     if any(value <= 0 for value in values.values()):
-        return "a figure is 0, so there are no ratios between runs"
-    return None if dependences(case) else "too few runs for groups by the trial before"
+        return "a figure is 0, so ratios are undefined"
+    return None if dependences(case) else "too few runs for groups by the preceding trial"
 
 
 def check(case: Case) -> Finding:
@@ -55,18 +50,18 @@ def check(case: Case) -> Finding:
     apart = math.expm1(worst.found.apart)
     observed, threshold = {"before_p": worst.p_value, "apart_share": apart}, {"p": p, "apart_share": least}
     if worst.p_value >= p or apart <= least:
-        said = f"Which trial ran just before does not show in the figures (p = {worst.p_value:.2g})."
+        said = f"No effect of the preceding trial (p = {worst.p_value:.2g})."
         return found(RULE, case, State.PASS, said, observed=observed, threshold=threshold)
     return found(
         RULE,
         case,
         State.FAIL,
-        f"The figure depends on which trial ran just before: by its {worst.path} it differs by {measures.percent(apart)}"
+        f"Effect of the preceding trial: {measures.percent(apart)} by its {worst.path}"
         f" (p = {worst.p_value:.2g}). {without(case, worst)}",
         observed=observed,
         threshold=threshold,
         bound=bound(case, worst),
-        relabel="depends on the trial before",
+        relabel="depends on the preceding trial",
     )
 
 
@@ -74,7 +69,7 @@ def without(case: ComparisonCase, worst: Dependence) -> str:
     """What the ratio is with the predecessors taken out."""
     low, high = (math.exp(end) for end in interval(worst.found.strata, 0.95))
     value = math.exp(worst.found.strata.difference)
-    return f"With that taken out, {names.level(case.comparison.candidate)} has {value:.3g} times ({low:.3g} to {high:.3g})."
+    return f"Without it {names.level(case.comparison.candidate)} has {value:.3g} times ({low:.3g} to {high:.3g})."
 
 
 def bound(case: ComparisonCase, worst: Dependence) -> Bound:
@@ -113,11 +108,18 @@ RULE = Rule(
     scope=Scope.COMPARISON,
     severity=Severity.QUALIFIES,
     part="statistics",
+    short="depends on the preceding trial",
     needs=(),
     applies=applies,
     check=check,
-    alternatives=ALTERNATIVES,
-    advice=ADVICE,
+    wrong="A run after a heavy writer starts with dirty memory, spent burst credit or a garbage-collecting disk; a run after a "
+    "reader finds a warm cache. The arm that follows the worse neighbour more often looks slower, although neither is.",
+    alternatives=(
+        "A treatment that changes the system for the next trial (a server that one arm warms). Then that is a result.",
+        "A rhythm that coincides with the schedule. Another seed gives another order.",
+    ),
+    advice="Check the leftovers of a trial: dirty data, a warm cache, spent credit, a fuller disk (W07). Let the target start "
+    "afresh for every trial, run an unmeasured trial between, or wait longer (`quiesce`).",
     sources=(
         "Duplyakin et al., USENIX ATC 2023: Avoiding the ordering trap in systems performance measurement",
         "Williams, Australian J. of Scientific Research 2 (1949) 149: designs balanced for residual effects of treatments",

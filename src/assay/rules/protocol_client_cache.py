@@ -1,7 +1,11 @@
-"""Finds answers that a client gave itself: it did more operations than its server answered requests.
+"""Finds answers from the client's own cache: more operations than requests at the server.
 
-Protocols let clients cache (leases and oplocks of SMB, delegations and attributes of NFS, FUSE, SSSD, caching proxies). The
-figure is then one of the client's memory. Operations of the clients are held against the requests that the server counted.
+Protocols let clients cache: leases and oplocks of SMB, delegations and attributes of NFS, FUSE, SSSD, caching proxies.
+The target gives a command that prints the server's requests (`server.requests`: `smbstatus`, a search of `cn=monitor`, the
+lines of a log), run at the edges of each phase.
+More than `ratio` operations per request invalidate a server-cache or device claim, with the server's rate as the bound; other
+claims get a note.
+T01 does the same by bytes if requests are unknown. C02s compares the caching of two arms.
 """
 
 from __future__ import annotations
@@ -9,7 +13,7 @@ from __future__ import annotations
 from assay import measures
 from assay.catalogue import Case, Rule, TrialCase
 from assay.evidence import served
-from assay.records import Finding, Scope, Severity, State, Tier
+from assay.records import Finding, Meaning, Scope, Severity, State, Tier
 from assay.rulekit.applicability import servers_only
 from assay.rulekit.findings import at_most, found, in_words, told_rate
 
@@ -21,16 +25,14 @@ def check(case: Case) -> Finding:
     asked = served.rose(case.phase, case.observations, "requests")
     if done is None or asked is None:
         lacking = (
-            "how many operations the clients did"
+            "operations of the clients"
             if done is None
-            else "how many requests the server answered (server.requests: a command that prints it)"
+            else "requests at the server (server.requests: a command that prints them)"
         )
-        return found(RULE, case, State.UNVERIFIED, f"It is not known {lacking}, so a cache of the client cannot be told.")
+        return found(RULE, case, State.UNVERIFIED, f"Client cache unknown: no count of {lacking}.")
     observed = {"operations": done, "requests": asked, "ratio": done / max(1.0, asked)}
     if done <= case.thresholds["ratio"] * asked:
-        said = (
-            f"The clients did {done:,.0f} operations, the server answered {asked:,.0f} requests: no answer came from the client."
-        )
+        said = f"{done:,.0f} operations of the clients, {asked:,.0f} requests at the server: no answer from a client cache."
         return found(RULE, case, State.PASS, said, observed=observed)
     return answered_itself(case, asked / done, observed)
 
@@ -44,13 +46,13 @@ def answered_itself(case: TrialCase, share: float, observed: dict[str, float]) -
         RULE,
         case,
         State.FAIL,
-        f"The clients did {observed['operations']:,.0f} operations, the server answered {observed['requests']:,.0f} requests:"
-        " the rest was answered by a cache of the client.",
+        f"{observed['operations']:,.0f} operations of the clients, {observed['requests']:,.0f} requests at the server:"
+        " the rest came from a client cache.",
         severity=Severity.INVALIDATES if below else Severity.NOTES,
         observed={**observed},
         threshold={"ratio": case.thresholds["ratio"]},
         bound=bound,
-        relabel=f"answers{told_rate(case)} of the client's own cache; share of the server {measures.percent(share)}{rate}",
+        relabel=f"answers{told_rate(case)} from the client's own cache; server share {measures.percent(share)}{rate}",
     )
 
 
@@ -60,15 +62,18 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.INVALIDATES,
     part="tier",
+    meaning=Meaning.CLIENT_CACHE,
     needs=(),
     reads=("server.requests",),
     applies=servers_only,
     check=check,
+    wrong="Leases and oplocks of SMB, delegations and attribute caches of NFS, FUSE, SSSD, nscd, a caching proxy: the second "
+    "question never leaves the client. Two servers are compared, and one of them received ten times the requests.",
     alternatives=(
-        "One request carries several operations (compounds, batches, READDIRPLUS): count what was in it, or declare it.",
-        "The server counts only some kinds of request: look at what its command prints.",
+        "One request carries several operations (compounds, batches, READDIRPLUS). Count its content, or declare it.",
+        "The server counts only some kinds of requests. Check the output of its command.",
     ),
-    advice="Switch the client's cache off, or on, in all arms alike (oplocks, leases, actimeo, cache=), or let two clients share"
-    " the files, which breaks leases; or claim tier = client-cache.",
+    advice="Set the client's cache alike in all arms (oplocks, leases, actimeo, cache=), or let two clients share the files, "
+    "which breaks leases. Or claim tier = client-cache.",
     sources=("smb.conf(5): oplocks, smb2 leases", "nfs(5): actimeo, lookupcache", "IOR user guide: reordering tasks (-C)"),
 )

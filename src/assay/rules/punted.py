@@ -1,9 +1,14 @@
-"""Finds requests of io_uring that threads of the kernel did, because the target cannot do them without waiting.
+"""Finds io_uring requests that were offloaded to kernel worker threads (io-wq), because the target would block.
 
-The kernel first tries each request without waiting; a target that refuses that (a buffered write on ext4, a write that
-allocates, O_DSYNC, tmpfs, zram) has it done by a thread `iou-wrk`, and the figure is one of these threads as much as of the
-target. The engine looks for such threads at the end of a phase. Flushes always go that way, so beside flushes in the same
-ring nothing can be told of the other requests.
+The kernel first tries each request without blocking. A target that would block (a buffered write on ext4, a growing file,
+O_DSYNC, tmpfs, zram) gets a worker thread.
+The figure then describes the queue before that thread as much as the target. The engine checks for such threads at the end of a
+phase; it does not count their requests.
+- A claimed tier: qualified; a rate is at least, a latency at most the measured value. Other claims: a note.
+- Flushes are always offloaded: a note for flushes, and unverified for other requests in the same ring.
+
+Measured on Linux 6.18: buffered overwrites on ext4 ran at 141,000/s through io_uring and 417,000/s by pwrite.
+Direct I/O on zram ran at 7,000 to 30,000/s against 158,000 to 164,000/s by libaio.
 """
 
 from __future__ import annotations
@@ -12,13 +17,13 @@ from assay.catalogue import Case, Rule, TrialCase
 from assay.records import Client, Direction, Finding, QueueTotal, Scope, Severity, State, Tier
 from assay.rulekit.findings import found, held_back
 
-LABEL = "by threads of the kernel (iou-wrk)"
+LABEL = "by kernel worker threads (io-wq)"
 
 
 def applies(case: Case) -> str | None:
     """Phases whose clients used io_uring."""
     assert isinstance(case, TrialCase)
-    return None if queues(case) else "no request went through io_uring"
+    return None if queues(case) else "no io_uring requests"
 
 
 def check(case: Case) -> Finding:
@@ -28,9 +33,9 @@ def check(case: Case) -> Finding:
     depth = max(queue.depth for queue in queues(case))
     observed = {"punted_threads": float(threads), "depth": float(depth)}
     if not any(queue.punted for queue in queues(case)):
-        return found(RULE, case, State.PASS, "No thread of the kernel did requests of io_uring.", observed=observed)
+        return found(RULE, case, State.PASS, "No io_uring request was offloaded to a kernel thread.", observed=observed)
     if flushed_in_ring(case) and case.phase.directions.get(case.measure.operation) is not Direction.FLUSH:
-        said = "Threads of the kernel did the flushes, as always; whether they did other requests too cannot be told."
+        said = "Flushes were offloaded to kernel threads, as always; other requests cannot be separated."
         return found(RULE, case, State.UNVERIFIED, said, observed=observed)
     return by_threads(case, threads, observed)
 
@@ -38,13 +43,13 @@ def check(case: Case) -> Finding:
 def by_threads(case: TrialCase, threads: int, observed: dict[str, float]) -> Finding:
     """The failure: of a flush, which always goes that way, and of a figure that is called nobody's, it is only a note."""
     always = case.phase.directions.get(case.measure.operation) is Direction.FLUSH
-    who = "A thread" if threads == 1 else f"{threads} threads"
+    who = "1 kernel worker thread" if threads == 1 else f"{threads} kernel worker threads"
     return found(
         RULE,
         case,
         State.FAIL,
-        f"{who} of the kernel (iou-wrk) did requests of io_uring, because the target cannot do them without waiting: what was"
-        " measured is those threads as much as the target, which other calls may find several times faster.",
+        f"io_uring requests were offloaded to {who} (io-wq): the figure describes these threads as much as the target."
+        ' Compare with ioengine = "psync".',
         severity=Severity.NOTES if always or case.claim.tier is Tier.AS_IS else Severity.QUALIFIES,
         observed={**observed},
         bound=held_back(case),
@@ -77,11 +82,14 @@ RULE = Rule(
     needs=(),
     applies=applies,
     check=check,
+    wrong="A ring of sixteen requests suggests sixteen in flight. If the target would block, the kernel gives the request to a "
+    "thread of its own, and the queue before that thread is measured: less than half of the rate of plain calls. It is called "
+    "the speed of the disk.",
     alternatives=(
-        'Only a few requests were handed on (a first write): where ioengine = "psync" is no faster, the threads did little.',
+        'Only a few requests were offloaded (a first write). If ioengine = "psync" is no faster, the threads did little.',
     ),
-    advice='Measure with ioengine = "psync" and as many workers as there were requests in flight, or with direct = true on files'
-    " that are laid out already; keep io_uring where it is what production uses, and say so.",
+    advice='Measure with ioengine = "psync" and as many workers as requests in flight, or with direct = true on existing '
+    "files. Keep io_uring if production uses it, and report it.",
     sources=(
         "io_uring_enter(2), io_uring_register(2): IORING_REGISTER_IOWQ_MAX_WORKERS",
         "measured on zram, 4 KiB direct: libaio 158,000 to 164,000/s, io_uring 7,000 to 30,000/s",

@@ -1,8 +1,15 @@
-"""Finds reads of what the same client has just written, with nothing dropped between: the write left it in memory.
+"""Finds reads of data that the same client had just written, without a drop in between.
 
-The writer's pages stay in the page cache of the client that wrote, so a read by that client asks no device. Evidence: an earlier
-phase of the same run that wrote the same files, the share of them that was in memory before the clock (cachestat), and how much
-of what was asked storage was made to read. Where all of it came from storage, nothing was left over, whoever wrote.
+The writer's pages remain in the client's page cache. The rule needs three readings: an earlier phase of the run that wrote the
+files, the resident share before the clock (cachestat), and the bytes read from storage.
+- The writer is this run, more than `resident_share` was resident, and storage was not asked for all: a device, server-cache or
+  cold claim is invalid.
+- No phase of this run wrote the files, they were dropped, or all bytes came from storage: pass.
+- Unknown files, unknown residence, or reads and writes in one phase: unverified.
+- Writes, direct reads and other claims: n/a.
+
+T01 gives the share from memory and fails beside it; this rule gives the origin. Caches of a server, array or disk are not
+visible.
 """
 
 from __future__ import annotations
@@ -10,7 +17,7 @@ from __future__ import annotations
 from assay import measures
 from assay.catalogue import Case, Rule, TrialCase
 from assay.evidence import ladder
-from assay.records import Direction, Finding, Phase, Regime, Rung, Scope, Severity, State, Tier
+from assay.records import Direction, Finding, Meaning, Phase, Regime, Rung, Scope, Severity, State, Tier
 from assay.rulekit.applicability import reads_only
 from assay.rulekit.findings import at_most, found, knob, told_rate
 
@@ -22,8 +29,8 @@ def applies(case: Case) -> str | None:
         return why
     below = case.claim.tier in (Tier.DEVICE, Tier.SERVER_CACHE) or case.claim.regime is Regime.COLD
     if not below:
-        return "neither a layer below the client's cache nor cold is claimed"
-    return "direct reads pass the client's page cache by" if knob(case, "direct") is True else None
+        return "no claim of cold caches or of a layer below the client's cache"
+    return "direct reads bypass the client's page cache" if knob(case, "direct") is True else None
 
 
 def check(case: Case) -> Finding:
@@ -33,28 +40,28 @@ def check(case: Case) -> Finding:
     who = f"phase {writer.name}" if writer else "the same phase"
     resident, hits = case.phase.cached_share_before, hit_share(case)
     if case.phase.data_files and writer is None and not mixed:
-        return found(RULE, case, State.PASS, "No earlier phase of this trial wrote the files that were read.")
+        return found(RULE, case, State.PASS, "No earlier phase of this trial wrote these files.")
     observed: dict[str, float | str | None] = {"writer": who, "resident_share_before": resident, "hit_share": hits}
     if hits is not None and hits <= case.thresholds["hit_share"]:
-        said = "Storage was made to read all that was asked, whoever had written the files."
+        said = "Storage read all requested bytes, whoever wrote the files."
         return found(RULE, case, State.PASS, said, observed=observed)
     if writer is not None and resident is not None and resident > case.thresholds["resident_share"]:
         return primed(case, who, resident, observed)
     unknown = doubt(case, writer, mixed=mixed)
     if unknown or resident is None:
         return found(RULE, case, State.UNVERIFIED, f"{unknown}.", observed=observed)
-    dropped = f"only {measures.percent(resident)} of them was in memory before the clock"
-    return found(RULE, case, State.PASS, f"The same client had written the files ({who}), but {dropped}.", observed=observed)
+    dropped = f"only {measures.percent(resident)} was in memory before the clock"
+    return found(RULE, case, State.PASS, f"The same client wrote the files ({who}), but {dropped}.", observed=observed)
 
 
 def doubt(case: TrialCase, writer: Phase | None, *, mixed: bool) -> str | None:
     """What is not known of reads that memory answered in part; None where the files were dropped after they were written."""
     if not case.phase.data_files:
-        return "The phase names no data files, so who wrote them is not known"
+        return "The phase names no data files, so their writer is unknown"
     if mixed:
-        return "This phase writes the files that it reads: which of its reads its own writes answered is not known"
+        return "This phase writes the files that it reads, so its own cache hits cannot be separated"
     if writer is not None and case.phase.cached_share_before is None:
-        return f"The same client had written the files (phase {writer.name}); what memory still held of them nobody saw"
+        return f"The same client wrote the files (phase {writer.name}); their share in memory is unknown"
     return None
 
 
@@ -82,21 +89,21 @@ def hit_share(case: TrialCase) -> float | None:
 
 def primed(case: TrialCase, who: str, resident: float, observed: dict[str, float | str | None]) -> Finding:
     """The failure: the files were in memory because this client had put them there."""
-    asked_cold = " though the phase was to be cold," if case.phase.cache_asked == "cold" else ""
+    asked_cold = " although cold was requested," if case.phase.cache_asked == "cold" else ""
     hits = observed["hit_share"]
     share = measures.percent(resident)
     return found(
         RULE,
         case,
         State.FAIL,
-        f"The same client had written the files ({who}), and nothing was dropped since:{asked_cold} {share} of them was in memory"
-        " before the clock. These reads say what memory holds, not what storage does.",
+        f"The same client wrote the files ({who}) without a drop since:{asked_cold} {share} was in memory"
+        " before the clock. These reads measure memory, not storage.",
         severity=Severity.INVALIDATES,
         part="regime" if case.claim.tier not in (Tier.DEVICE, Tier.SERVER_CACHE) else RULE.part,
         observed=observed,
         threshold={"resident_share": case.thresholds["resident_share"]},
         bound=at_most(case, 1 - hits) if isinstance(hits, float) else None,
-        relabel=f"read{told_rate(case)} of what the same client had just written",
+        relabel=f"read{told_rate(case)} of data that the same client had just written",
         evidence=("earlier phases of the run",),
     )
 
@@ -107,16 +114,19 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.INVALIDATES,
     part="tier",
+    meaning=Meaning.OWN_WRITES,
     needs=(),
     applies=applies,
     check=check,
     reads=("L0.read", "L2.read", "page_cache.cached_bytes"),
+    wrong="Write a gigabyte, then read it: the read asks no disk, since the writer's pages are still in its page cache. It is "
+    "the most common memory test of all, and the reason why IO500 reads from another node than the writer.",
     alternatives=(
-        "Somebody else read the files in after the write: then they are warm all the same, and T01 says how much of it answered.",
-        "The read is of other parts of the files than those in memory: the bytes that storage was made to read tell (T01).",
+        "Another process read the files after the write. They are warm all the same; T01 gives the share.",
+        "The read covers other parts of the files than those in memory. Check the bytes read from storage (T01).",
     ),
-    advice="Drop the files between writing and reading (phase knob cache = cold, remount), read with O_DIRECT, or read from"
-    " another client than the one that wrote (IOR -C, IO500).",
+    advice="Drop the files between writing and reading (cache = cold, remount), read with O_DIRECT, or read from another "
+    "client than the writer (IOR -C, IO500).",
     sources=(
         "IO500 rules: data are read from another node than the one that wrote them",
         "IOR manual: reordering tasks (-C, -Z) so that no task reads back what its own node wrote",

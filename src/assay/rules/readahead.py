@@ -1,8 +1,11 @@
-"""Tells how many bytes storage read for each byte that a random read asked for: read-ahead, whole pages for small records.
+"""Gives the bytes that storage read for each byte of a random read: read-ahead, whole pages for small records.
 
-A random read of 4 KiB through a mapping makes the kernel read the pages around it (128 KiB by default), so the device does
-another workload than the one that is named. Evidence: what the processes made storage read, or else what came into memory of the
-data files, over the bytes asked. Of reads in order, reading ahead is meant.
+The rule takes the bytes that the processes read from storage (read-ahead included) over the bytes requested; without process
+counters, the growth of the cached pages.
+With tracepoints (`observers = ["*", "tracepoints"]`) the pages of the data files that came into memory are used first.
+More than `ratio` bytes per byte is a note under every claim: the operations were done, the device had other work.
+Fewer than `least_bytes` are unverified. Writes, direct reads and sequential reads are n/a.
+Read-ahead inside an array or a disk is not visible.
 """
 
 from __future__ import annotations
@@ -23,8 +26,8 @@ def applies(case: Case) -> str | None:
     if why := reads_only(case):
         return why
     if not case.measure.operation.startswith(RANDOM):
-        return "not a random read: reading ahead is meant"
-    return "direct reads are not read ahead" if knob(case, "direct") is True else None
+        return "not a random read: read-ahead is intended"
+    return "direct reads have no read-ahead" if knob(case, "direct") is True else None
 
 
 def check(case: Case) -> Finding:
@@ -32,8 +35,8 @@ def check(case: Case) -> Finding:
     assert isinstance(case, TrialCase)
     asked, read = ladder.asked_bytes(case.phase, case.observations, Direction.READ), read_bytes(case)
     if not asked or read is None:
-        lacking = "how many bytes the load asked for" if not asked else "what storage was made to read"
-        return found(RULE, case, State.UNVERIFIED, f"It is not known {lacking}.")
+        lacking = "Requested bytes" if not asked else "Bytes read from storage"
+        return found(RULE, case, State.UNVERIFIED, f"{lacking} unknown.")
     ahead = read_ahead(case)
     observed: dict[str, float | str | None] = {
         "ratio": read / asked,
@@ -42,9 +45,9 @@ def check(case: Case) -> Finding:
         "read_ahead_kb": ahead,
     }
     if asked < case.thresholds["least_bytes"]:
-        said = f"{in_bytes(asked)} asked are too few to be told from the file system's own reads."
+        said = f"{in_bytes(asked)} requested are too few to separate from the file system's own reads."
         return found(RULE, case, State.UNVERIFIED, said, observed=observed)
-    told = f"For {in_bytes(asked)} asked, storage read {in_bytes(read)}, {read / asked:.2f} bytes for each byte"
+    told = f"Storage read {in_bytes(read)} for {in_bytes(asked)} requested, {read / asked:.2f} bytes per byte"
     if read <= case.thresholds["ratio"] * asked:
         return found(RULE, case, State.PASS, f"{told}.", observed=observed)
     may = f" (read-ahead of the devices: {ahead} KiB)" if ahead else ""
@@ -52,10 +55,10 @@ def check(case: Case) -> Finding:
         RULE,
         case,
         State.FAIL,
-        f"{told}: it was read ahead{may}, or in whole pages. The device did another workload than these random reads.",
+        f"{told} (limit {case.thresholds['ratio']:g}): read-ahead{may} or whole pages. The device did other reads.",
         observed=observed,
         threshold={"ratio": case.thresholds["ratio"]},
-        relabel=f"storage read {read / asked:.1f} bytes for each byte asked",
+        relabel=f"storage read {read / asked:.1f} bytes per byte requested",
     )
 
 
@@ -93,12 +96,15 @@ RULE = Rule(
     applies=applies,
     check=check,
     reads=("L0.read", "tracepoints.added_bytes", "L2.read", "page_cache.cached_bytes"),
+    wrong="Random reads of 4 KiB through a mapping made a loop device read 62.8 bytes for each byte requested: the kernel "
+    "reads around a fault. The device did large reads, and the figure is called one of small reads. Later reads find their "
+    "pages in memory.",
     alternatives=(
-        "Records smaller than a page (4 KiB) or than the file system's block are read as a whole one: that is no read-ahead.",
-        "The file system read its own metadata (extent trees) for the first time: a second cold pass reads as much.",
+        "Records smaller than a page (4 KiB) or a file system block are read as a whole block. That is no read-ahead.",
+        "The file system read its own metadata (extent trees) for the first time. A second cold pass reads as much.",
     ),
-    advice="For the device's own random reads use direct = true, or tell the kernel (posix_fadvise or madvise RANDOM, fio"
-    " fadvise_hint); between two arms the read-ahead (queue/read_ahead_kb) must be the same.",
+    advice="Use direct = true for the device's own random reads, or advise the kernel (posix_fadvise or madvise RANDOM, fio "
+    "fadvise_hint). Keep the read-ahead (queue/read_ahead_kb) equal in both arms.",
     sources=(
         "Traeger, Zadok, Joukov, Wright: A nine year study of file system and storage benchmarking, ACM TOS 4(2), 2008",
         "Linux: mm/readahead.c; posix_fadvise(2), madvise(2): MADV_RANDOM",

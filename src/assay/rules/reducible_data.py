@@ -1,9 +1,14 @@
-"""Finds rates of a device that it never ran at: the file system stored the data in fewer bytes than were written or read.
+"""Finds device rates that the device never reached: the file system stored the data in fewer bytes.
 
-Zeros, repeated and compressible data are made smaller by a file system that compresses. Evidence: extents that FIEMAP calls
-encoded, and the bytes that the device the file system is on moved, against those that the application asked for. What the data
-are like is known of our own engine by its knobs (compressible, duplicates, zeros), of what dd and fio write by their arguments.
-Where nothing in sight makes them smaller, that they could be is a note: an array, a hypervisor or a disk below may do it unseen.
+FIEMAP marks extents as encoded if they hold other bytes than the file (mostly compressed). They are read again after the drain.
+If more than `encoded_share` is encoded, the rule compares the requested bytes with the bytes of the file system's device; more
+than `ratio` fails.
+- A device claim is invalid and bounded by the device's share. Data of a declared ratio (`compressible`) only qualify.
+- Not encoded, but knobs or arguments of dd or fio give zeros, duplicates or compressible data: a note, since layers below may
+  reduce them.
+- Extents or device bytes unknown, or too much I/O of other processes: unverified.
+
+The rule reads no data blocks and no fio job files. ZFS, network file systems and deduplication have no such extents.
 """
 
 from __future__ import annotations
@@ -15,7 +20,7 @@ from assay import measures
 from assay.catalogue import Case, Rule, TrialCase
 from assay.evidence import ladder
 from assay.measures import in_bytes
-from assay.records import Direction, Finding, Scope, Series, Severity, Span, State
+from assay.records import Direction, Finding, Meaning, Scope, Series, Severity, Span, State
 from assay.rulekit.applicability import data_only
 from assay.rulekit.findings import at_most, found, knob, told_rate
 
@@ -30,7 +35,7 @@ def check(case: Case) -> Finding:
     assert isinstance(case, TrialCase)
     direction = case.phase.directions[case.measure.operation]
     if not any(item.value for item in extents(case, "encoded_bytes")):
-        said = "Whether the file system stores the data encoded, nobody saw (FIEMAP of the data files)."
+        said = "Encoding of the stored data unknown (FIEMAP of the data files)."
         return found(RULE, case, State.UNVERIFIED, said)
     encoded = ladder.encoded_bytes(case.phase, case.observations)
     held = ladder.total(item.value[-1] for item in extents(case, "file_bytes") if item.value)
@@ -44,14 +49,14 @@ def check(case: Case) -> Finding:
         "device_bytes": step.raw_bytes if step else None,
     }
     if not asked or step is None or asked < case.thresholds["least_bytes"]:
-        said = f"{measures.percent(share)} of the data is stored encoded; in how many bytes of the device is not known."
+        said = f"{measures.percent(share)} of the data is stored encoded; its size on the device is unknown."
         return found(RULE, case, State.UNVERIFIED, said, observed=observed)
     if step.raw_bytes * case.thresholds["ratio"] < asked:
         return reduced(case, asked, step, observed)
     if step.bytes * case.thresholds["ratio"] < asked:
-        said = f"Others moved so much on {step.device} that it is not known in how many bytes the data are stored."
+        said = f"{step.device}: too much I/O of other processes to see the stored size of the data."
         return found(RULE, case, State.UNVERIFIED, said, observed=observed)
-    said = f"The data are stored encoded, in as many bytes as they have: {step.device} moved {in_bytes(step.raw_bytes)}."
+    said = f"Data stored encoded without being smaller: {step.device} moved {in_bytes(step.raw_bytes)}."
     return found(RULE, case, State.PASS, said, observed=observed)
 
 
@@ -123,16 +128,16 @@ def as_it_is(case: TrialCase, share: float) -> Finding:
     observed: dict[str, float | str | None] = {"encoded_share": share}
     ways = poverty(case)
     if not ways:
-        return found(RULE, case, State.PASS, "The file system stores the data as they are.", observed=observed)
+        return found(RULE, case, State.PASS, "Data stored unencoded.", observed=observed)
     return found(
         RULE,
         case,
         State.FAIL,
-        f"The data are {' and '.join(ways)}; the file system stores them as they are, but what is below the lowest visible device"
-        " may not (an array, a hypervisor, the disk itself).",
+        f"Data are {' and '.join(ways)}; the file system stores them unencoded, but layers below may reduce them"
+        " (an array, a hypervisor, the disk itself).",
         severity=Severity.NOTES,
         observed=observed,
-        relabel=f"of data that could be made smaller ({', '.join(ways)})",
+        relabel=f"of reducible data ({', '.join(ways)})",
     )
 
 
@@ -142,19 +147,19 @@ def reduced(case: TrialCase, asked: float, step: ladder.Step, observed: dict[str
     moved_share, stored = measures.percent(share), measures.percent(float(observed["encoded_share"] or 0))
     what = f"{case.measure.operation.replace('_', ' ')}{told_rate(case)}"
     declared = bool(ways) and all(way.startswith("compressible") for way in ways)
-    of_what = f" of data that are {' and '.join(ways)}" if ways else ""
+    of_what = f" of data ({' and '.join(ways)})" if ways else ""
     rate = at_most(case, share)
     return found(
         RULE,
         case,
         State.FAIL,
-        f"{in_bytes(asked)}{of_what} passed the file system as {in_bytes(step.raw_bytes)} of {step.device}: it stores {stored} of"
-        f" the files encoded, so the device ran at {moved_share} of this rate at most.",
+        f"{in_bytes(asked)}{of_what} became {in_bytes(step.raw_bytes)} on {step.device} ({stored} of the files encoded):"
+        f" the device ran at {moved_share} of this rate at most.",
         severity=Severity.QUALIFIES if declared and rate else Severity.INVALIDATES,
         observed=observed,
         threshold={"ratio": case.thresholds["ratio"]},
         bound=rate,
-        relabel=f"{what} of data stored in {moved_share} of their size: the file system's compression, not the device",
+        relabel=f"{what} of data stored in {moved_share} of their size: file system compression, not the device",
     )
 
 
@@ -164,16 +169,19 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.INVALIDATES,
     part="tier",
+    meaning=Meaning.REDUCED,
     needs=(),
     applies=data_only,
     check=check,
     reads=("L0.read", "L0.write", "L8.read", "L8.write", "L9.read", "L9.write", "extents.encoded_bytes"),
+    wrong="`dd if=/dev/zero` onto a compressing file system is limited by the compressor: 33.6 MB of zeros went onto btrfs "
+    "with compress=zstd as 1.42 MB of the device. The number is called the disk's.",
     alternatives=(
-        "Hits in memory make the device move less too: of writes they cannot, of reads compare with a file of dense data.",
-        "Small files stored in the metadata (inline data) are called encoded, too.",
+        "Hits in memory also reduce the device's I/O for reads, not for writes. Compare with a file of dense data.",
+        "Small files stored in the metadata (inline data) are marked as encoded, too.",
     ),
-    advice="Use data that cannot be made smaller (our engine's default; fio refill_buffers=1, never zero_buffers or /dev/zero),"
-    " or mount without compression; where production data compress, declare their ratio (compressible) and claim no device.",
+    advice="Use incompressible data (the engine's default; fio refill_buffers=1, never zero_buffers or /dev/zero), or mount "
+    "without compression. If production data compress, declare their ratio (compressible) and claim no device.",
     sources=(
         "IO500 rules: data are written in full and not reduced because of what they contain",
         "fio HOWTO: scramble_buffers is no match for a clever block compressor",

@@ -1,8 +1,9 @@
-"""Finds comparisons of numbers that are relative already, or have no unit: a ratio of them says nothing of its own.
+"""Finds comparisons of numbers that are already relative or have no unit: their ratio means nothing alone.
 
-Evidence: the unit of the figure, and for a number that a regular expression reads in an external tool's output, the expression:
-`([0-9.]+)x faster` reads how the tool stands to a baseline of its own, which is not in the notebook. Every comparison of figures
-with a unit has its absolute values beside it.
+The rule reads the unit of the figure. For a number that a regular expression reads, it reads the expression: `x`, `%`,
+`faster`, `speedup`, `times`, `ratio`, `relative`, `normalised`, `index` or `score` mark a relative number.
+It is always a note, since the ratio may be right. Otherwise the rule passes and gives the absolute values of the arms.
+An expression without such a word counts as absolute.
 """
 
 from __future__ import annotations
@@ -20,21 +21,13 @@ from assay.units import Unit
 WORDS = "faster|slower|speed-?ups?|times|ratio|relative|normali[sz]ed|index|score"
 RELATIVE = re.compile(rf"\)[ ?*+\\s]*[x×%](?!\w)|\b({WORDS})\b", re.IGNORECASE)
 """What stands in an expression that reads a number which is relative to another."""
-ALTERNATIVES = (
-    "A share that is meant as one (of cache hits, of errors): name the figure so, and what it is a share of.",
-    "A count of things that the tool names elsewhere: give it a unit, or another expression.",
-)
-ADVICE = (
-    "Read the absolute number with its unit from the tool's output, and let Assay make the ratio: then its baseline, version and "
-    "spread are in the notebook."
-)
 
 
 def applies(case: Case) -> str | None:
     """Comparisons of runs that count."""
     if not isinstance(case, ComparisonCase):
         return "it judges comparisons"
-    return None if case.baseline and case.candidate else "no run of one arm counts"
+    return None if case.baseline and case.candidate else "one arm has no valid run"
 
 
 def check(case: Case) -> Finding:
@@ -44,13 +37,13 @@ def check(case: Case) -> Finding:
     absolute = "; ".join(told(case, level) for level in (case.comparison.baseline, case.comparison.candidate))
     relative = read is not None and RELATIVE.search(read) is not None
     if not relative and kind is not None and kind.unit is not Unit.NONE:
-        return found(RULE, case, State.PASS, f"The ratio stands on {absolute}.")
-    why = f"The number that `{shortened(read or '')}` reads is relative already" if relative else "The figure has no unit"
+        return found(RULE, case, State.PASS, f"Absolute values: {absolute}.")
+    why = f"`{shortened(read or '')}` reads a relative number" if relative else "The figure has no unit"
     return found(
         RULE,
         case,
         State.FAIL,
-        f"{why} ({absolute}): to what, in what version, and how far its own baseline scattered is not in the notebook.",
+        f"{why} ({absolute}): its base, version and spread are not in the notebook.",
         relabel="a ratio of relative numbers" if relative else "a ratio of numbers without a unit",
     )
 
@@ -81,8 +74,15 @@ RULE = Rule(
     needs=(),
     applies=applies,
     check=check,
-    alternatives=ALTERNATIVES,
-    advice=ADVICE,
+    wrong='"1.8 times faster" than which version, on which machine, and 1.8 ms against 1 ms or 18 hours against 10? A tool '
+    "that prints its speed against a baseline of its own hides the baseline, its spread and its age. Two such numbers compared "
+    "give a ratio of ratios.",
+    alternatives=(
+        "A share by design (of cache hits, of errors). Name the figure so, and the quantity that it is a share of.",
+        "A count whose unit the tool names elsewhere. Give it a unit, or use another expression.",
+    ),
+    advice="Read the absolute number with its unit from the tool's output, and let Assay compute the ratio. Then baseline, "
+    "version and spread are in the notebook.",
     sources=(
         "Hoefler and Belli, SC 2015: scientific benchmarking, rule 1: a speedup needs its base in absolute numbers",
         "Heiser: systems benchmarking crimes, on relative numbers only and on no proper baseline",

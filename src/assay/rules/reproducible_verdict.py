@@ -1,8 +1,17 @@
-"""Finds figures that cannot be made again from what is kept of the run, so that no other rules can judge them anew.
+"""Finds figures that cannot be recomputed from the stored run, so that other rules cannot judge them anew.
 
-Evidence: the run as it is stored. What our own engines counted is kept whole, and every figure of it is computed from that each
-time it is judged. Of an external command the end of its output is kept: the figure is read out of it once more, by the parser
-as it is today, and must be the same.
+The counts, latencies, readings, series and facts of the lab's engines are stored whole, and every figure is computed from them.
+The last 65,536 characters of each output stream of an external command are stored; today's parser reads the figure from them
+again.
+- The figure cannot be read, or today's parser gives another one: a note.
+- The output was not stored (runs of earlier versions): unverified. Hosts' figures and commands under `assay stat` are n/a.
+
+`assay audit` judges the raw data of a notebook again on any machine, and lists the verdicts that changed:
+
+```
+Judged before by 0.1.0-1a2b3c4d5e6f, now by 0.1.0-66d41e0b9c1a: 2 of 40 verdicts changed.
+    0003/1 stream.read.bytes_per_s: SOUND -> TAINTED (L01)
+```
 """
 
 from __future__ import annotations
@@ -27,27 +36,27 @@ def applies(case: Case) -> str | None:
     """None for figures of runs that a lab made."""
     assert isinstance(case, TrialCase)
     if case.value is None:
-        return "there is no figure"
+        return "no figure"
     if case.measure.figure.startswith("@"):
-        return "the figure is not of the load but of a host"
-    return "the command was only watched" if any(place.target == WATCHED for place in case.run.places) else None
+        return "a figure of a host, not of the load"
+    return "the command was only observed" if any(place.target == WATCHED for place in case.run.places) else None
 
 
 def check(case: Case) -> Finding:
     """Fail (a note) where the figure cannot be read out of what is kept, or is another one by today's parser."""
     assert isinstance(case, TrialCase)
     if not case.phase.values:
-        words = "The figure is computed from counts and latencies that are kept with the run, each time it is judged."
+        words = "The figure is computed from stored counts and latencies."
         return found(RULE, case, State.PASS, words, observed={"kept": "counts, latencies, readings, series, facts"})
     printed = [client for client in case.phase.clients if client.printed is not None]
     if len(printed) < len(case.phase.clients):
-        words = "What the command printed was not kept, so its figure stands as it was read then."
+        words = "The command's output was not stored, so its figure cannot be read again."
         return found(RULE, case, State.UNVERIFIED, words)
     try:
         again = read_again(case, printed)
     except AssayError as error:
-        cut = " Of what it printed only the end is kept." if any(one.printed and one.printed.cut for one in printed) else ""
-        words = f"The figure cannot be read again out of what is kept of the command's output.{cut} {error}"
+        cut = " Only the end of the output is stored." if any(one.printed and one.printed.cut for one in printed) else ""
+        words = f"The figure cannot be read again from the stored output.{cut} {error}"
         return found(RULE, case, State.FAIL, words, observed={"read_then": len(case.phase.values), "read_now": 0.0})
     return compared(case, again)
 
@@ -58,11 +67,11 @@ def compared(case: TrialCase, again: Mapping[str, float]) -> Finding:
     other = [name for name in then if name not in again or not isclose(then[name], again[name], rel_tol=EXACT)]
     told = "; ".join(f"{name} was {then[name]:,.6g}, is now {again[name]:,.6g}" for name in other if name in again)
     gone = [name for name in other if name not in again]
-    lost = f"{', '.join(gone)} cannot be found again" if gone else ""
+    lost = f"{', '.join(gone)} missing now" if gone else ""
     words = (
-        f"Today's parser reads another figure out of the same output: {'; '.join(filter(None, (told, lost)))}."
+        f"Today's parser reads another figure from the same output: {'; '.join(filter(None, (told, lost)))}."
         if other
-        else "The figure was read once more out of the output that is kept, and is the same."
+        else "The stored output gives the same figure again."
     )
     observed = {"read_then": float(len(then)), "read_now": float(len(again)), "differing": float(len(other))}
     return found(RULE, case, State.FAIL if other else State.PASS, words, observed=observed, threshold={"differing": 0})
@@ -99,14 +108,14 @@ RULE = Rule(
     needs=(),
     applies=applies,
     check=check,
+    wrong="A result is a number in a table, made by a script that has changed since. The effect of another way of counting is "
+    "unknown, and a mistake found later in the rules cannot be removed from old results.",
     alternatives=(
-        "A command that prints much and its result first: only the end of its output is kept.",
-        "A parser that was mended since: then the old figure is the wrong one, and `assay audit` says which verdicts change.",
+        "A command prints its result first and much output after it: only the end of the output is stored.",
+        "A parser was corrected since. Then the old figure is wrong, and `assay audit` lists the changed verdicts.",
     ),
-    advice=(
-        "Let the tool print its result last, or less beside it. Run `assay audit` after a change of the rules: it judges the raw "
-        "data again and says what changed."
-    ),
+    advice="Let the tool print its result last, or less output. Run `assay audit` after a change of the rules: it judges the "
+    "raw data again and lists the changes.",
     sources=(
         "IO500, issue 109: versions of the tool alone made results not comparable",
         "Collberg and Proebsting, CACM 59 (2016): Repeatability in computer systems research",

@@ -1,8 +1,14 @@
-"""Compares a rate with the limits that are known beforehand, and names the limiter where the rate is at one.
+"""Compares a rate with known limits, and names the limiter if the rate is at one.
 
-Limits are declared by the target (a throttled disk) or by the experiment's [limits] (a link). A rate above one is
-impossible: it comes from a cache, from compression, from wrong units or from a wrong clock. A throttle gives out slices
-of 100 ms, so one slice may be on credit: the limit is 1.03 L + 0.1 s x L / T.
+Limits come from the target (a throttled disk) or the experiment's [limits] (a rate, or a link by name: links.toml has line
+rates, coding and framing).
+A block throttle grants slices of 100 ms, so it is allowed `declared_share` of L plus `burst_s` x L / T. Links and declared
+rates are allowed `above_share`.
+- Above the limit: a device or wire claim is invalid, other claims get a note. A ratio of 8, 2, 1.25, 1.1, 1.074, 1.049 or 1.024
+  names the mistaken unit.
+- From `at_limit_share` on: pass, and the label names the limiter.
+
+Latencies use the rate of their phase. Limits in operations apply to direct I/O only, since the page cache merges.
 """
 
 from __future__ import annotations
@@ -12,7 +18,7 @@ from dataclasses import dataclass
 
 from assay import links, measures
 from assay.catalogue import Case, Rule, TrialCase
-from assay.records import Bound, Finding, Path, Scope, Severity, State, Tier
+from assay.records import Bound, Finding, Meaning, Path, Scope, Severity, State, Tier
 from assay.rulekit.applicability import data_only
 from assay.rulekit.findings import found, knob
 from assay.units import Unit
@@ -40,7 +46,7 @@ def applies(case: Case) -> str | None:
     assert isinstance(case, TrialCase)
     if why := data_only(case):
         return why
-    return None if any(True for _ in lines(case)) else "no limit is declared for what this measure uses"
+    return None if any(True for _ in lines(case)) else "no declared limit for this measure"
 
 
 def check(case: Case) -> Finding:
@@ -61,9 +67,7 @@ def check(case: Case) -> Finding:
         return above(case, line, said, observed)
     if ratio < case.thresholds["at_limit_share"]:
         return found(RULE, case, State.PASS, f"{said}.", observed=observed)
-    return found(
-        RULE, case, State.PASS, f"{said}: that is what limited it.", observed=observed, relabel=f"limited by {line.words}"
-    )
+    return found(RULE, case, State.PASS, f"{said}: that is the limiter.", observed=observed, relabel=f"limited by {line.words}")
 
 
 def above(case: TrialCase, line: Line, said: str, observed: dict[str, float | str | None]) -> Finding:
@@ -76,7 +80,7 @@ def above(case: TrialCase, line: Line, said: str, observed: dict[str, float | st
         RULE,
         case,
         State.FAIL,
-        f"{said}, more than it can carry ({measures.with_unit(line.allowed, line.unit)} with what is granted).{hint}",
+        f"{said} (allowed {measures.with_unit(line.allowed, line.unit)}).{hint}",
         severity=Severity.INVALIDATES if wrong else Severity.NOTES,
         observed={**observed},
         threshold={"allowed": line.allowed},
@@ -136,13 +140,19 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.INVALIDATES,
     part="tier",
+    short="above the declared limit",
+    meaning=Meaning.LINK_LIMIT,
     needs=(),
     applies=applies,
     check=check,
+    wrong="A rate above the capacity of the link or disk is printed, because it came from a cache, was compressed, or has the "
+    "wrong unit: bits for bytes, MB for MiB, both directions added. Everybody notices a factor of eight, nobody one of 1.05.",
     alternatives=(
-        "The bytes did not all pass the limited device: part of them came from or stayed in memory (T01, D01).",
+        "Not all bytes passed the limited device: a part came from or remained in memory (T01, D01).",
         "The limit was not in force: the load ran in another control group than the rule, or the link negotiated another speed.",
     ),
-    advice="Find out which cache answered, check the units (MB is 10^6 bytes, Mbit/s is an eighth), and the negotiated speed.",
+    advice="Find the cache that answered. Check the units (MB is 10^6 bytes, Mbit/s is an eighth) and the negotiated speed.",
+    ask="find the cache that answered, or the other path; check the units (MB is 10^6 bytes, Mbit an eighth of it) and over "
+    "which window parallel parts were summed",
     sources=("Gregg: did it break limits?", "Linux blk-throttle: slices of 100 ms", "FC-PI, IEEE 802.3: see links.toml"),
 )

@@ -1,8 +1,20 @@
-"""Finds arms that do not promise the same: durability, order of data, caches, security, access times, names, attributes, rights.
+"""Finds arms with different guarantees: durability, data order, caches, security, access times, names, attributes.
 
-Evidence: what was tried out in each run's own directory before the load (`semantics.*`), what the effective mount options change
-of the file system's usual promises, and whether the flushes that the load asked for reached a device that has a volatile cache.
-What is done counts more than what is configured; a promise that costs nothing under the measured operation is a note.
+Before the load each run tries names, access times, modes, holes, links, attributes and access lists in its own directory
+(`semantics.*`).
+The effective mount options give durability, data order, compression, checksums, client cache, security, quotas and lazy times.
+Flushes count if they reach a device with a volatile cache. Existing targets are never written to, so only their options are
+known.
+A guarantee differs if its sets of values in the arms differ:
+- durability, data order, flushes: a note under reads, invalid under writes and metadata,
+- client cache, compression, security: invalid,
+- access times: invalid under reads and metadata if one arm writes one at each read, else a note,
+- names, modes, links, attributes, lists, quotas, checksums, holes: a note, qualified under metadata.
+
+Declared differences (`implied = ["semantics.access_time"]`) pass. The default guarantees of each file system are its own and
+pass.
+An arm without any of these facts is unverified. A setting of one target as factor is n/a.
+Guarantees inside a server (logs, indexes, replication) are not visible; D04, T01 and T09 judge behaviour.
 """
 
 from __future__ import annotations
@@ -46,7 +58,7 @@ def applies(case: Case) -> str | None:
     """None but where the comparison is of one target's own setting."""
     if not isinstance(case, ComparisonCase):
         return "it judges comparisons"
-    return f"what the target promises is the factor ({case.comparison.factor})" if is_own_setting(case) else None
+    return f"the guarantee is the factor ({case.comparison.factor})" if is_own_setting(case) else None
 
 
 def check(case: Case) -> Finding:
@@ -54,9 +66,7 @@ def check(case: Case) -> Finding:
     assert isinstance(case, ComparisonCase)
     arms = [values_of(case, runs) for runs in (case.baseline, case.candidate)]
     if not all(arms):
-        return found(
-            RULE, case, State.UNVERIFIED, "What an arm promises is not known: nothing was tried out, and no mount was seen."
-        )
+        return found(RULE, case, State.UNVERIFIED, "Guarantees of an arm unknown: nothing tried, and no mount options.")
     every = list(dict.fromkeys((*arms[0], *arms[1])))
     common = [key for key in every if key in arms[0] and key in arms[1]]
     unlike = [key for key in common if arms[0][key] != arms[1][key]]
@@ -64,11 +74,11 @@ def check(case: Case) -> Finding:
     weights = {key: weight(case, key, arms[0][key] | arms[1][key]) for key in unlike if key not in declared}
     worst = min(weights.values(), key=list(Severity).index, default=None)
     told = [f"{key.replace('_', ' ')}: {held(arms[0][key], arms[1][key])}" for key in weights]
-    by_file = f" {len(declared)} more differ, as the file declares." if declared else ""
+    by_file = f" {len(declared)} more differ, as declared." if declared else ""
     if worst is None:
-        words = f"Both arms promise the same in {len(common) - len(declared)} things that were tried out or seen.{by_file}"
+        words = f"Equal guarantees in {len(common) - len(declared)} points.{by_file}"
     else:
-        words = f"The arms do not promise the same. {'; '.join(told)}.{by_file}"
+        words = f"Different guarantees. {'; '.join(told)}.{by_file}"
     return found(
         RULE,
         case,
@@ -77,7 +87,7 @@ def check(case: Case) -> Finding:
         severity=worst or RULE.severity,
         observed={"compared": len(common), "differing": len(weights), "declared": len(declared)},
         threshold={"differing": 0},
-        relabel="comparison of systems that promise unlike things" if worst is Severity.INVALIDATES else None,
+        relabel="comparison of systems with different guarantees" if worst is Severity.INVALIDATES else None,
         evidence=tuple(f"{key}: {held(arms[0][key], arms[1][key])}" for key in common),
     )
 
@@ -150,17 +160,18 @@ RULE = Rule(
     scope=Scope.COMPARISON,
     severity=Severity.INVALIDATES,
     part="comparability",
+    short="different guarantees",
     needs=(),
     applies=applies,
     check=check,
+    wrong="B is faster because it does less: no barrier reaches its disk, it stores no access times, it trusts a cache that A "
+    "must ask about, it does not encrypt. Nobody lied about a number. The two had different tasks.",
     alternatives=(
-        "The promise is what is compared (what does a barrier cost?): make the option the factor, or declare it in the file.",
-        "A system that keeps the promise by other means (a battery behind the cache): it is safe, and the file should say so.",
+        "The guarantee is the subject (the cost of a barrier). Make the option the factor, or declare it in the file.",
+        "A system keeps the guarantee by other means (a battery behind the cache). It is safe; declare it in the file.",
     ),
-    advice=(
-        "Make both arms promise the same (the same barriers, access times, encryption), or declare what cannot be equal: "
-        'implied = ["semantics.access_time"]. A system that promises less has an easier job.'
-    ),
+    advice="Give both arms the same guarantees (barriers, access times, encryption), or declare unavoidable differences: "
+    'implied = ["semantics.access_time"]. A system with fewer guarantees has less work.',
     sources=(
         "Heiser, Systems benchmarking crimes: unfair comparisons",
         "mount(8), ext4(5), nfs(5), mount.cifs(8): what each option changes",

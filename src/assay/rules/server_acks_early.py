@@ -1,8 +1,13 @@
-"""Finds a server that acknowledges before what it took is on its storage: its contract is weaker than what is claimed.
+"""Finds servers that acknowledge data before storing them: a weaker guarantee than claimed.
 
-What the server gave to its kernel (L6), less what of its data was still dirty when the last client had its answer, is what
-was on its storage; the clients' own account says what was acknowledged. A server with a log may leave its data files dirty:
-its log is then the part that is not. Where the clients tell no bytes, only all or nothing can be judged.
+The target names the server's processes, data and logs (`server.data`). When the last client has its answer, stored data are the
+bytes that the server gave to its kernel (L6) less its dirty pages.
+- Clients report bytes, and more than `early_share` of them is not stored: fail.
+- Clients report none, and `all_share` of the server's writes is dirty: fail. A smaller part is unverified: a server with a log
+  may leave its data files dirty.
+
+It invalidates durability = stable-media and is a note under other claims. C02s compares two arms.
+The rule judges behaviour, not settings, which may be overridden or misspelt. D02 judges the device's flushes.
 """
 
 from __future__ import annotations
@@ -10,7 +15,7 @@ from __future__ import annotations
 from assay import measures
 from assay.catalogue import Case, Rule, TrialCase
 from assay.evidence import ladder, served
-from assay.records import Direction, Durability, Finding, Scope, Severity, State
+from assay.records import Direction, Durability, Finding, Meaning, Scope, Severity, State
 from assay.rulekit.applicability import servers_only
 from assay.rulekit.findings import found, told_rate
 from assay.units import Unit
@@ -20,7 +25,7 @@ def applies(case: Case) -> str | None:
     """Everything that a server is asked to keep."""
     assert isinstance(case, TrialCase)
     if case.phase.directions.get(case.measure.operation) not in (Direction.WRITE, Direction.METADATA):
-        return "nothing is written"
+        return "no writes"
     return servers_only(case)
 
 
@@ -30,10 +35,8 @@ def check(case: Case) -> Finding:
     dirty = dirty_bytes(case)
     taken = served.moved(case.phase, case.observations, Direction.WRITE)
     if dirty is None or taken is None:
-        lacking = "which of its data are dirty (server.data)" if taken else "what the server gave to its kernel"
-        return found(
-            RULE, case, State.UNVERIFIED, f"It is not known {lacking}, so its answers cannot be held against its storage."
-        )
+        lacking = "Dirty data of the server (server.data)" if taken else "Writes of the server to its kernel"
+        return found(RULE, case, State.UNVERIFIED, f"{lacking} unknown, so its answers cannot be compared with its storage.")
     told = ladder.told_bytes(case.phase, Direction.WRITE)
     observed = {
         "acknowledged_bytes": told or taken.raw_bytes,
@@ -42,15 +45,15 @@ def check(case: Case) -> Finding:
         "flushes": served.flushes(case.phase, case.observations),
     }
     if told is None and taken.raw_bytes < case.thresholds["least_bytes"]:
-        said = f"The server made {measures.with_unit(taken.raw_bytes, Unit.BYTES)} dirty, too little to tell: do more."
+        said = f"The server dirtied only {measures.with_unit(taken.raw_bytes, Unit.BYTES)}: too little. Write more."
         return found(RULE, case, State.UNVERIFIED, said, observed=observed)
     share = 1 - min(1.0, max(0.0, taken.raw_bytes - max(0.0, dirty)) / (told or taken.raw_bytes))
     if share <= case.thresholds["early_share"]:
         return in_time(case, observed)
     if told is None and share < case.thresholds["all_share"]:
         said = (
-            f"{measures.percent(share)} of what the server wrote was still dirty: of a server with a log that may be sound."
-            " Let the clients say how many bytes were acknowledged."
+            f"{measures.percent(share)} of the server's writes was still dirty, which may be sound with a log."
+            " Let the clients report the acknowledged bytes."
         )
         return found(RULE, case, State.UNVERIFIED, said, observed=observed)
     return early(case, share, observed)
@@ -70,12 +73,12 @@ def early(case: TrialCase, share: float, observed: dict[str, float | None]) -> F
         RULE,
         case,
         State.FAIL,
-        f"Of {acked} that the server had acknowledged, {measures.percent(share)} was on no storage when the last answer came:"
-        f" {where}.",
+        f"{measures.percent(share)} of {acked} acknowledged was not stored at the last answer (limit"
+        f" {measures.percent(case.thresholds['early_share'])}): {where}.",
         severity=Severity.INVALIDATES if case.claim.durability is Durability.STABLE_MEDIA else Severity.NOTES,
         observed={**observed},
         threshold={"early_share": case.thresholds["early_share"]},
-        relabel=f"write{told_rate(case)} acknowledged from the server's memory: {measures.percent(share)} on no storage yet",
+        relabel=f"write{told_rate(case)} acknowledged from the server's memory: {measures.percent(share)} not stored yet",
     )
 
 
@@ -83,7 +86,7 @@ def in_time(case: TrialCase, observed: dict[str, float | None]) -> Finding:
     """A pass, with how often the device was flushed."""
     acked = measures.with_unit(observed["acknowledged_bytes"] or 0.0, Unit.BYTES)
     flushed = "" if observed["flushes"] is None else f"; its device completed {observed['flushes']:,.0f} flushes"
-    said = f"Of {acked} that the server had acknowledged, nothing to speak of was left in its memory{flushed}."
+    said = f"{acked} acknowledged, hardly anything left in the server's memory{flushed}."
     return found(RULE, case, State.PASS, said, observed=observed)
 
 
@@ -93,16 +96,20 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.INVALIDATES,
     part="durability",
+    meaning=Meaning.EARLY_REPLY,
     needs=(),
     reads=("L0.write", "L6.write", "server.dirty_bytes", "server.writeback_bytes", "L9.flush"),
     applies=applies,
     check=check,
+    wrong='An NFS export with `async`, a directory server with `dbnosync`, a mail store without fsync: each answers "done" '
+    "while the data are in its memory. It is several times as fast as its neighbour that waits for the disk, and a comparison "
+    "of the two is one of two guarantees.",
     alternatives=(
-        "The server stores less than it is sent (compression, duplicates): send data that cannot be made smaller.",
-        "A log of the server was not named: name it with the data (server.data), or its dirty pages are taken for stored ones.",
+        "The server stores fewer bytes than it receives (compression, duplicates). Send incompressible data.",
+        "A log of the server was not named, so its dirty pages count as stored. Name it with the data (server.data).",
     ),
-    advice="Read the setting that decides it (NFS export sync or async; Samba `strict sync`; slapd `dbnosync`; PostgreSQL"
-    " `synchronous_commit`; ZFS `sync`), make it equal in all arms, or claim durability = acked.",
+    advice="Find the responsible setting (NFS export sync or async; Samba `strict sync`; slapd `dbnosync`; PostgreSQL "
+    "`synchronous_commit`; ZFS `sync`) and make it equal in all arms. Or claim durability = acked.",
     sources=(
         "SPEC SFS 2014, 4.3: what stable storage is for NFS and SMB",
         "slapd-mdb(5): dbnosync, checkpoint",

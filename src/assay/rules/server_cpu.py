@@ -1,7 +1,10 @@
-"""Names the server's processors as what limits it: all that it may use are busy, or its busiest thread never rests.
+"""Names the server's CPUs as its limit: all usable CPUs are busy, or its busiest thread never rests.
 
-Evidence: the processor time of all threads of the processes that the target names over the phase and the processors that they may
-use; and for how long the busiest of these threads ran or stood ready to run.
+The rule divides the CPU time of all threads of the named server processes (/proc/PID/task/*/schedstat) by the phase and the
+CPUs they may use; above `cpu_share` fails.
+The busiest thread that ran or waited for a CPU for more than `thread_share` of the time fails too. Phases below `seconds` are
+unverified.
+It qualifies tier = device and bounds it; other claims get a note with the limiter.
 """
 
 from __future__ import annotations
@@ -21,32 +24,30 @@ def check(case: Case) -> Finding:
     seconds = (case.phase.end_ns - case.phase.start_ns) / 1e9
     cpus = served.at_arming(case.phase, case.observations, "cpus")
     if ran is None or busiest is None or seconds <= 0 or not cpus:
-        return found(RULE, case, State.UNVERIFIED, "The processor time of the server's processes is not known.")
+        return found(RULE, case, State.UNVERIFIED, "CPU time of the server's processes unknown.")
     if seconds < case.thresholds["seconds"]:
-        said = f"{seconds:.2g} s are too short to tell how busy the server was: run longer."
+        said = f"{seconds:.2g} s are too short for the server's CPU use. Run longer."
         return found(RULE, case, State.UNVERIFIED, said)
     all_of_it, thread = ran / (seconds * cpus * 1e9), busiest / (seconds * 1e9)
     observed = {"cpu_share": all_of_it, "busiest_thread_share": thread, "cpus": cpus, "seconds": seconds}
-    said = (
-        f"The server used {measures.percent(all_of_it)} of the {cpus:.0f} processors that it may use,"
-        f" its busiest thread was on a processor or ready for one {measures.percent(thread)} of the time"
-    )
     limits = case.thresholds
+    said = (
+        f"The server used {measures.percent(all_of_it)} of its {cpus:.0f} CPUs (limit {measures.percent(limits['cpu_share'])}),"
+        f" its busiest thread {measures.percent(thread)} of the time (limit {measures.percent(limits['thread_share'])})"
+    )
     if all_of_it <= limits["cpu_share"] and thread <= limits["thread_share"]:
-        return found(RULE, case, State.PASS, f"{said}: its processors were not the limit.", observed=observed)
-    what = "its processors" if all_of_it > limits["cpu_share"] else "one thread of it"
+        return found(RULE, case, State.PASS, f"{said}: its CPUs were not the limit.", observed=observed)
+    what = "its CPUs" if all_of_it > limits["cpu_share"] else "one of its threads"
     return found(
         RULE,
         case,
         State.FAIL,
-        f"{said}: {what} limited it, so nothing below can have been at its limit.",
+        f"{said}: {what} was the limit, so nothing below was.",
         severity=Severity.QUALIFIES if case.claim.tier is Tier.DEVICE else Severity.NOTES,
         observed=observed,
         threshold={name: limits[name] for name in ("cpu_share", "thread_share")},
         bound=held_back(case) if case.claim.tier is Tier.DEVICE else None,
-        relabel="limited by the processors of the server"
-        if all_of_it > limits["cpu_share"]
-        else "limited by one thread of the server",
+        relabel="limited by the CPUs of the server" if all_of_it > limits["cpu_share"] else "limited by one thread of the server",
     )
 
 
@@ -60,12 +61,15 @@ RULE = Rule(
     reads=("server.run_ns", "server.busiest_thread_ns", "server.cpus"),
     applies=servers_only,
     check=check,
+    wrong="A storage array is praised or blamed for encryption, logging or one thread of the server in front of it. Its disks "
+    "were idle most of the time.",
     alternatives=(
-        "A server that polls or spins is busy at any load: halve the load and look again.",
-        "Two threads of one core are counted as two processors: from half on such a pair may be at its limit.",
-        "A slow clock (N01) makes the same work take longer: compare cycles, not time.",
+        "A server that polls or spins is busy at any load. Halve the load and measure again.",
+        "Two threads of one core count as two CPUs. From half on such a pair may be at its limit.",
+        "A slow clock (N01) makes the same work take longer. Compare cycles, not time.",
+        "Other processes used the CPUs (N02, N03), so the thread waited instead of running.",
     ),
-    advice="Tell it: a figure of this server's processors, with the processor time for each operation; give it more of them, or"
-    " less to do for each (logging, encryption), where its storage is the question.",
+    advice="Report the figure as one of this server's CPUs, with the CPU time per operation. Add CPUs, or reduce the work per "
+    "operation (logging, encryption), if its storage is the subject.",
     sources=("Gregg: Systems Performance, 2nd edition, 2020, the USE method", "operational laws: demand D = U / X"),
 )

@@ -1,7 +1,13 @@
-"""Finds reads that a server answered from its page cache, and cache claims of which its storage was asked.
+"""Finds reads that a server answered from its page cache, and cache claims that its storage answered.
 
-The clients are cold, and so is every counter of theirs; what the server's processes made its storage read (L6) over the
-bytes that the clients got says what the server remembered.
+The target names the server's processes (`server.pid_file` or `server.cgroup`, see [commands](../targets/commands.md)).
+The rule divides the bytes that they read from storage (L6) by the bytes that the clients received (their own count, else L4).
+- tier = device: more than `hit_share` from memory is invalid; the storage rate is the bound.
+- tier = server-cache: a mixture qualifies, reads entirely from storage are invalid.
+- No claim: a note.
+
+With `server.data` the finding also gives the resident share before the clock. `rchar` of the server includes sockets and misses
+io_uring, so it is not used.
 """
 
 from __future__ import annotations
@@ -9,7 +15,7 @@ from __future__ import annotations
 from assay import measures
 from assay.catalogue import Case, Rule, TrialCase
 from assay.evidence import served
-from assay.records import Direction, Finding, Scope, Severity, State, Tier
+from assay.records import Direction, Finding, Meaning, Scope, Severity, State, Tier
 from assay.rulekit.applicability import reads_only, servers_only
 from assay.rulekit.findings import at_most, found, in_words, told_rate
 from assay.units import Unit
@@ -27,14 +33,14 @@ def check(case: Case) -> Finding:
     got = served.payload(case.phase, case.observations, Direction.READ)
     read = served.moved(case.phase, case.observations, Direction.READ)
     if not got or read is None:
-        lacking = "what the server made its storage read" if got else "how many bytes the clients got"
-        return found(RULE, case, State.UNVERIFIED, f"It is not known {lacking}, so the server's cache cannot be seen.")
+        lacking = "storage reads of the server" if got else "bytes received by the clients"
+        return found(RULE, case, State.UNVERIFIED, f"The server's cache is invisible: no count of {lacking}.")
     hits = 1 - min(1.0, read.raw_bytes / got)
     observed = {"hit_share": hits, "got_bytes": got, "read_bytes": read.raw_bytes, "resident_share_before": resident(case)}
     if case.claim.tier is Tier.SERVER_CACHE:
         return from_memory(case, hits, observed)
     if hits <= case.thresholds["hit_share"]:
-        said = f"The server's page cache answered nothing: {words(observed)}."
+        said = f"No hit in the server's page cache: {words(observed)}."
         return found(RULE, case, State.PASS, said, observed=observed)
     return remembered(case, hits, observed)
 
@@ -49,8 +55,8 @@ def words(observed: dict[str, float | None]) -> str:
     """How much went where."""
     got, read = (measures.with_unit(observed[name] or 0.0, Unit.BYTES) for name in ("got_bytes", "read_bytes"))
     before = observed["resident_share_before"]
-    known = "" if before is None else f"; {measures.percent(before)} of its data was in its memory before the clock"
-    return f"the clients got {got}, for which the server made its storage read {read}{known}"
+    known = "" if before is None else f"; {measures.percent(before)} of its data in its memory before the clock"
+    return f"the clients received {got}, the server read {read} from storage{known}"
 
 
 def remembered(case: TrialCase, hits: float, observed: dict[str, float | None]) -> Finding:
@@ -61,7 +67,7 @@ def remembered(case: TrialCase, hits: float, observed: dict[str, float | None]) 
         RULE,
         case,
         State.FAIL,
-        f"The server's page cache answered: {words(observed)}.",
+        f"Answered by the server's page cache: {words(observed)}.",
         severity=Severity.INVALIDATES if case.claim.tier is Tier.DEVICE else Severity.NOTES,
         observed={**observed},
         threshold={"hit_share": case.thresholds["hit_share"]},
@@ -74,13 +80,13 @@ def from_memory(case: TrialCase, hits: float, observed: dict[str, float | None])
     """A claim of the server's cache: fails where its storage was asked for more than noise."""
     limit = case.thresholds["hit_share"]
     if 1 - hits <= limit:
-        said = f"The server's memory answered, as claimed: {words(observed)}."
+        said = f"Answered by the server's memory, as claimed: {words(observed)}."
         return found(RULE, case, State.PASS, said, observed=observed)
     return found(
         RULE,
         case,
         State.FAIL,
-        f"Not all of it came from the server's memory, as is claimed: {words(observed)}.",
+        f"Not all from the server's memory, as claimed: {words(observed)}.",
         severity=Severity.INVALIDATES if hits <= limit else Severity.QUALIFIES,
         observed={**observed},
         threshold={"miss_share": limit},
@@ -94,16 +100,20 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.INVALIDATES,
     part="tier",
+    meaning=Meaning.SERVER_CACHE,
     needs=(),
     reads=("L0.read", "L4.write", "L6.read", "server.cached_bytes"),
     applies=applies,
     check=check,
+    wrong="The clients are cold, each of them reads over the network, and every counter of theirs confirms it. The server has "
+    "the files in memory. The figure describes the server's memory, its CPUs and the network, and is published as the speed of "
+    "the storage behind.",
     alternatives=(
-        "The server keeps entries in a cache of its own (T10), or compresses what it sends: its storage is asked for less too.",
-        "Another process read for it (a helper that is no child of the named one): name a control group instead of a pid file.",
+        "The server has an entry cache of its own (T10), or compresses its answers: its storage is asked for less too.",
+        "Another process read for the server (a helper that is no child of it). Name a control group instead of a pid file.",
     ),
-    advice="Restart the server and drop its files before each trial (`drop_caches`), or make its data at least twice its memory;"
-    " or claim tier = server-cache, which is what most clients meet.",
+    advice="Restart the server and drop its files before each trial (`drop_caches`), or use data of at least twice its memory. "
+    "Or claim tier = server-cache, the case of most clients.",
     sources=(
         "Traeger, Zadok, Joukov, Wright: A nine year study of file system and storage benchmarking, ACM TOS 4(2), 2008",
         "SPECstorage Solution 2020 run rules: a cache is legal, and the data grow with the load",

@@ -1,7 +1,14 @@
-"""Finds arms whose servers do not do the same for an answer: one stores first, or one was asked less, or one remembered more.
+"""Finds arms whose servers do different work for an answer: early acknowledgement, client caching, or memory.
 
-The comparison's partner of D04, T09 and T02: what these found in the runs of either arm is held against each other. The id is
-C02s, because C02 judges what file systems promise and this one what servers did.
+The rule compares the medians of other rules' findings over the runs of each arm:
+- D04, acknowledged before or after the data were stored: any difference is invalid.
+- T09, operations of the clients per request at the server: more than `ratio_share` apart is invalid.
+- T02, the share from the server's memory: more than `memory_share` apart qualifies.
+
+A comparison of two servers implies equal work, so no claim is needed. Without any of the three in both arms the rule is
+unverified.
+Targets without a server, and a server's own setting as the factor, are n/a. The id is C02s: C02 compares file systems, this
+rule compares servers.
 """
 
 from __future__ import annotations
@@ -18,9 +25,9 @@ from assay.rulekit.findings import found
 
 EARLY, ITSELF, REMEMBERED = "D04", "T09", "T02"
 LOOKED_AT = {
-    EARLY: "when a server acknowledges",
-    ITSELF: "what clients answer themselves",
-    REMEMBERED: "what a server remembers",
+    EARLY: "time of acknowledgement",
+    ITSELF: "client caching",
+    REMEMBERED: "server memory",
 }
 JUDGED = (State.PASS, State.FAIL)
 Seen = Mapping[str, float]
@@ -32,7 +39,7 @@ def applies(case: Case) -> str | None:
     assert isinstance(case, ComparisonCase)
     if not any(served.server(run) for run, _ in (*case.baseline, *case.candidate)):
         return "the targets name no server"
-    return f"what the server does is the factor ({case.comparison.factor})" if is_own_setting(case) else None
+    return f"the server's setting is the factor ({case.comparison.factor})" if is_own_setting(case) else None
 
 
 def check(case: Case) -> Finding:
@@ -46,22 +53,22 @@ def check(case: Case) -> Finding:
         for rule in sorted(known)
     }
     if not both:
-        said = f"Of both arms it is not known {', '.join(LOOKED_AT.values())}."
+        said = f"Unknown for both arms: {', '.join(LOOKED_AT.values())}."
         return found(RULE, case, State.UNVERIFIED, said, observed=observed)
     apart = list(differences(case, baseline, candidate))
     if not apart:
         alike = " and ".join(LOOKED_AT[rule] for rule in sorted(both))
-        return found(RULE, case, State.PASS, f"Both arms are alike in {alike}.", observed=observed)
+        return found(RULE, case, State.PASS, f"Both arms are alike: {alike}.", observed=observed)
     worst = min((severity for severity, _ in apart), key=list(Severity).index)
     return found(
         RULE,
         case,
         State.FAIL,
-        f"The servers did not do the same for an answer: {'; '.join(words for _, words in apart)}.",
+        f"The servers did different work for an answer: {'; '.join(words for _, words in apart)}.",
         severity=worst,
         observed=observed,
         threshold={"ratio_share": case.thresholds["ratio_share"], "memory_share": case.thresholds["memory_share"]},
-        relabel="a comparison of two promises, not of two speeds" if worst is Severity.INVALIDATES else None,
+        relabel="a comparison of two guarantees, not of two speeds" if worst is Severity.INVALIDATES else None,
     )
 
 
@@ -85,15 +92,15 @@ def differences(case: ComparisonCase, baseline: Seen, candidate: Seen) -> Iterat
     both = baseline.keys() & candidate.keys()
     if EARLY in both and baseline[EARLY] != candidate[EARLY]:
         which = "the candidate" if candidate[EARLY] > baseline[EARLY] else "the baseline"
-        yield Severity.INVALIDATES, f"{which} acknowledges before its data are on storage (D04), the other one after"
+        yield Severity.INVALIDATES, f"{which} acknowledges before storing its data (D04), the other arm after"
     if ITSELF in both:
         least, most = sorted((max(1.0, baseline[ITSELF]), max(1.0, candidate[ITSELF])))
         if most > (1 + case.thresholds["ratio_share"]) * least:
             each = f"{baseline[ITSELF]:.2f} operations in the baseline, {candidate[ITSELF]:.2f} in the candidate"
-            yield Severity.INVALIDATES, f"for each request clients did {each} (T09)"
+            yield Severity.INVALIDATES, f"per request clients did {each} (T09)"
     if REMEMBERED in both and abs(baseline[REMEMBERED] - candidate[REMEMBERED]) > case.thresholds["memory_share"]:
         shares = (measures.percent(arm[REMEMBERED]) for arm in (baseline, candidate))
-        yield Severity.QUALIFIES, "from the server's memory came {} in the baseline, {} in the candidate (T02)".format(*shares)
+        yield Severity.QUALIFIES, "{} from the server's memory in the baseline, {} in the candidate (T02)".format(*shares)
 
 
 RULE = Rule(
@@ -105,11 +112,13 @@ RULE = Rule(
     needs=(),
     applies=applies,
     check=check,
+    wrong="Server B is three times as fast as server A. B acknowledges from memory, or B's clients hold leases and sent a "
+    "tenth of the requests, or A had just been restarted. Each figure is right, and the comparison is one of two guarantees.",
     alternatives=(
-        "The difference is what is asked about: make it the factor (a setting of the target), and it is declared.",
-        "One server remembers more because it needs less memory for each entry: that is a part of it, and worth saying.",
+        "The difference is the subject. Make it the factor (a setting of the target); that declares it.",
+        "One server caches more because it needs less memory per entry. That is a property of it; report it.",
     ),
-    advice="Make both servers promise the same (sync, caching of clients, cold or warm), or show both settings for both servers.",
+    advice="Give both servers the same settings (sync, client caching, cold or warm), or show both settings for both servers.",
     sources=(
         "Heiser: Systems benchmarking crimes, unfair benchmarking of competitors",
         "SPEC SFS 2014, 4.3: stable storage is the same for all",

@@ -1,9 +1,15 @@
-"""Finds clients that did not run together: only the time in which all of them work counts.
+"""Finds clients that did not run together: only the common window of all clients counts.
 
-The overlap is (earliest end - latest start) / (latest end - earliest start). The rate of the common window and the rate
-of the whole time bracket what that many clients can do at once; a percentile of the operations inside the common window is
-bracketed by two percentiles of all, from how many of them it holds. Clients that ran together and got unequally much done are
-a note.
+The overlap is (earliest end - latest start) / (latest end - earliest start) of the clients' operations of this kind.
+The figure already counts the common window. The rate over the whole time is the other bound, both with a charged drain.
+A percentile p of the common window, with the share w of all operations, lies between the percentiles p w and p w + (1 - w) of
+all.
+- Overlap below `overlap_share`: qualified and bounded; below `invalid_overlap_share`: invalid.
+- A client without any operation: invalid.
+- Jain's index of the clients' rates below `fairness`: a note.
+
+External tools have no bound, unless `assay stat` saw several calls. Open loads are n/a: every client works from T to the end of
+its schedule.
 """
 
 from __future__ import annotations
@@ -24,8 +30,8 @@ def applies(case: Case) -> str | None:
     """Operations of more than one client."""
     assert isinstance(case, TrialCase)
     if scheduled(case.phase) is not None:
-        return "an open load: every client is at work from T to the end of its schedule"
-    return None if len(case.phase.clients) > 1 else "one client starts and ends alone"
+        return "an open load: every client works from T to the end of its schedule"
+    return None if len(case.phase.clients) > 1 else "a single client"
 
 
 def check(case: Case) -> Finding:
@@ -35,7 +41,7 @@ def check(case: Case) -> Finding:
     asked = sum(concerns(case, client) for client in case.phase.clients)
     idle = asked - len(clients)
     if not clients or idle:
-        statement = f"{idle} of {asked} clients did no {case.measure.operation} at all."
+        statement = f"{idle} of {asked} clients did no {case.measure.operation}."
         return found(RULE, case, State.FAIL, statement, severity=Severity.INVALIDATES, observed={"idle_clients": float(idle)})
     spans = [(total.first_ns, total.last_ns) for _, total in clients]
     overlap = measures.overlap_share(spans)
@@ -51,7 +57,7 @@ def check(case: Case) -> Finding:
 def together(case: TrialCase, overlap: float, rates: Sequence[float], observed: dict[str, float]) -> Finding:
     """They worked together: a pass, or a note where some of them got far less done than others."""
     fair = fairness(rates)
-    said = f"All {len(rates)} clients worked together for {measures.percent(overlap)} of the time"
+    said = f"All {len(rates)} clients overlapped for {measures.percent(overlap)} of the time"
     observed = {**observed, "fairness": fair}
     if fair >= case.thresholds["fairness"]:
         return found(RULE, case, State.PASS, f"{said}.", observed=observed)
@@ -60,7 +66,8 @@ def together(case: TrialCase, overlap: float, rates: Sequence[float], observed: 
         RULE,
         case,
         State.FAIL,
-        f"{said}, but not alike: the slowest did {slowest} of what the fastest did in the same time (Jain's index {fair:.2f}).",
+        f"{said}, but unequally: the slowest did {slowest} of the fastest"
+        f" (Jain's index {fair:.2f}, limit {case.thresholds['fairness']:g}).",
         severity=Severity.NOTES,
         observed=observed,
         threshold={"fairness": case.thresholds["fairness"]},
@@ -85,13 +92,13 @@ def apart(case: TrialCase, overlap: float, observed: dict[str, float]) -> Findin
     skew, tail = (measures.with_unit(observed[name], Unit.NANOSECONDS) for name in ("start_skew_ns", "end_skew_ns"))
     bound = bracket(case)
     what = "percentile" if case.measure.figure in PERCENTILES else "rate"
-    known = f" With all of them at work the {what} is {in_words(bound)}." if bound else ""
+    known = f" With all clients the {what} is {in_words(bound)}." if bound else ""
     return found(
         RULE,
         case,
         State.FAIL,
-        f"The {clients} clients worked together for only {measures.percent(overlap)} of the time: starts were {skew} apart, ends"
-        f" {tail}.{known}",
+        f"The {clients} clients overlapped for only {measures.percent(overlap)} of the time (limit"
+        f" {measures.percent(case.thresholds['overlap_share'])}): starts {skew} apart, ends {tail}.{known}",
         severity=Severity.INVALIDATES if overlap < case.thresholds["invalid_overlap_share"] else Severity.QUALIFIES,
         observed={**observed},
         threshold={"overlap_share": case.thresholds["overlap_share"]},
@@ -139,12 +146,14 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.QUALIFIES,
     part="window",
+    short="clients not together",
     needs=(),
     applies=applies,
     check=check,
-    alternatives=("The clients' clocks differ: compare the offsets that the rendezvous measured with the skew.",),
-    advice="Start at an agreed time, let every client work for the same time instead of the same amount (duration), and count"
-    " only the time in which all work.",
+    wrong="Clients that start within 30 seconds of each other run alone at both ends. The sum of their rates never occurred.",
+    alternatives=("The clients' clocks differ. Compare the clock offsets of the rendezvous with the skew.",),
+    advice="Start at an agreed time, give every client the same time instead of the same amount (duration), and count only the "
+    "common window.",
     sources=(
         "IOR: stonewalling",
         "IO500 rules",

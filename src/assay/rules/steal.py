@@ -1,7 +1,14 @@
-"""Finds processor time that the hypervisor, or other work on this machine, took from the trial.
+"""Finds CPU contention: CPU time that the hypervisor or other work on this machine took from the trial.
 
-Evidence: steal of /proc/stat over the clock and in its worst second, and how long the load's own threads stood ready
-without a processor. A stolen second is missing from every figure, and it is not missing from A and B alike.
+The rule reads steal of /proc/stat between the last sample before the clock and the first after it, and in the worst second; one
+tick of 10 ms is subtracted.
+It also reads the time that the load's threads waited for a CPU, per worker. That is a lower bound: waiting outside the clock is
+subtracted.
+- Steal above `steal_share`, above `window_share` in the worst second, or waiting above `run_delay_share`: qualified.
+- Steal above `steal_share_invalid`: invalid.
+
+Waiting is not judged with more workers than CPUs: the load then causes it.
+A run that only noise rules made invalid is repeated, at most twice; all attempts are kept and counted.
 """
 
 from __future__ import annotations
@@ -17,14 +24,6 @@ from assay.rulekit.findings import found
 SECOND_NS = 1_000_000_000
 TICK_NS = 10_000_000
 """/proc/stat counts in ticks of 10 ms: a difference is uncertain by one, which decides in a phase of less than a second."""
-ALTERNATIVES = (
-    "More threads of our own than processors also make threads wait: then the waiting is the load's, and it is not judged.",
-    "A processor quota of a control group makes threads wait without any steal: see L06.",
-)
-ADVICE = (
-    "Repeat when the neighbours are quiet, or interleave the arms in short pairs so that both lose alike; on a cloud take "
-    "an instance with processors of its own. The lab repeats a run that only noise spoiled at most twice, and keeps all."
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,41 +53,43 @@ def check(case: Case) -> Finding:
         severity=severity if over else RULE.severity,
         observed={"steal_share": worst.steal, "worst_second_share": worst.worst_second, "run_delay_share": worst.waiting},
         threshold=dict(case.thresholds),
-        evidence=tuple(f"cpu:/proc/stat on {one.host}: steal {measures.percent(one.steal)} of processor time" for one in losses),
+        evidence=tuple(f"cpu:/proc/stat on {one.host}: steal {measures.percent(one.steal)} of CPU time" for one in losses),
     )
 
 
 def said(worst: Losses, over: list[str]) -> str:
     """The finding in words."""
     if over:
-        return (
-            f"The trial did not have its processors to itself: {'; '.join(over)}. The figure is that much worse than the system."
-        )
+        return f"CPU contention: {'; '.join(over)}. The result understates the system."
     second = "" if worst.worst_second is None else f", at most {measures.percent(worst.worst_second)} in any second"
     waited = "" if worst.waiting is None else measures.percent(worst.waiting)
-    waiting = f"; its threads waited at least {waited} of the time for a processor" if waited else ""
-    return f"Others took {measures.percent(worst.steal)} of the processor time under the clock{second}{waiting}."
+    waiting = f"; its threads waited for a CPU at least {waited} of the time" if waited else ""
+    return f"Steal {measures.percent(worst.steal)} of the CPU time during the clock{second}{waiting}."
 
 
 def exceeded(one: Losses, case: TrialCase) -> tuple[str, ...]:
     """Which thresholds a host is over, in words."""
     limits = case.thresholds
     lost = (
-        (one.steal, limits["steal_share"], "the hypervisor took {} of the processor time"),
-        (one.worst_second, limits["window_share"], "it took {} in the worst second"),
+        (one.steal, limits["steal_share"], "the hypervisor took {} of the CPU time (limit {})"),
+        (one.worst_second, limits["window_share"], "it took {} in the worst second (limit {})"),
         (
             one.waiting,
             limits["run_delay_share"],
-            "the load's threads stood ready without a processor for at least {} of the time",
+            "load threads waited for a CPU at least {} of the time (limit {})",
         ),
     )
-    return tuple(words.format(measures.percent(share)) for share, limit, words in lost if share is not None and share > limit)
+    return tuple(
+        words.format(measures.percent(share), measures.percent(limit))
+        for share, limit, words in lost
+        if share is not None and share > limit
+    )
 
 
 def unseen(case: TrialCase) -> Finding:
     """The finding where no host's processor time was seen."""
-    reason = case.observations.missing.get("cpu.steal_ns", "no observer saw the processors in this phase")
-    statement = f"Whether others took processor time from the trial is not known: {reason}."
+    reason = case.observations.missing.get("cpu.steal_ns", "CPUs not observed in this phase")
+    statement = f"CPU contention unknown: {reason}."
     return found(RULE, case, State.UNVERIFIED, statement, threshold=dict(case.thresholds))
 
 
@@ -169,11 +170,18 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.QUALIFIES,
     part="noise",
+    short="CPU contention",
     needs=("cpu.steal_ns",),
     applies=runs_only,
     check=check,
-    alternatives=ALTERNATIVES,
-    advice=ADVICE,
+    wrong="CPU time that the hypervisor or a neighbour took is missing from the figure, and not equally from A and B. An "
+    "experiment that runs B in the bad hour finds A faster.",
+    alternatives=(
+        "More threads of the load than CPUs also make threads wait. That waiting is the load's own and is not judged.",
+        "A CPU quota of a control group makes threads wait without any steal (L06).",
+    ),
+    advice="Repeat on an idle machine, or interleave the arms in short pairs so that both lose alike. In a cloud use an "
+    "instance with dedicated CPUs. The lab repeats a run that only noise spoiled at most twice, and keeps all attempts.",
     sources=(
         "Uta et al., NSDI 2020: variability of cloud performance",
         "Maricq et al., OSDI 2018: taming performance variability",

@@ -1,8 +1,10 @@
-"""Refuses comparisons of which some runs ended when their time was over and others when their work was done.
+"""Refuses comparisons of runs that ended by time with runs that ended by work.
 
-A run of fixed work has the slowest client's tail in it, a run of fixed time stops before it; and a system that is stopped by
-the clock never comes to the part of the work that is slow. What counts is what really ended each client, not what was asked:
-where both a time and an amount are set, the faster system ends by the one and the slower by the other.
+The engine records for each client the event that ended it; that counts, not the configuration. An external command ends by work.
+Phases with `until_steady` are one kind. Clients that ended in another way than the rest fail the rule.
+A comparison of rates, times or amounts is invalid, one of latencies qualified.
+If all ended alike, the finding gives the tail after the first client's end (above `tail_share`). `duration`, `ops`,
+`until_steady` or `schedule` as factor are n/a.
 """
 
 from __future__ import annotations
@@ -18,9 +20,9 @@ from assay.rulekit.findings import found
 ENDS = frozenset({"duration", "ops", "until_steady", "schedule", "round"})
 """Last parts of the paths of factors that are the end of the work itself."""
 WORDS = {
-    StopRule.TIME: "when their time was over",
-    StopRule.WORK: "when their work was done",
-    StopRule.STEADY: "when they were steady",
+    StopRule.TIME: "by time",
+    StopRule.WORK: "by work",
+    StopRule.STEADY: "by steady state",
 }
 ORDER = (StopRule.WORK, StopRule.TIME, StopRule.STEADY)
 Runs = Sequence[tuple[Run, Observations]]
@@ -40,7 +42,7 @@ def check(case: Case) -> Finding:
     assert isinstance(case, ComparisonCase)
     arms = [phases(case, runs) for runs in (case.baseline, case.candidate)]
     if not all(arms):
-        return found(RULE, case, State.UNVERIFIED, "What ended the runs is not known: one arm has no run that counts.")
+        return found(RULE, case, State.UNVERIFIED, "End of the runs unknown: one arm has no valid run.")
     ended = [Counter(stop for phase in arm for stop in ends(phase)) for arm in arms]
     tails = [max(tail_share(phase) for phase in arm) for arm in arms]
     observed = {
@@ -55,13 +57,12 @@ def check(case: Case) -> Finding:
     if len(kinds) == 1:
         said = f"All clients of both arms ended {WORDS[kinds.pop()]}{tail(case, max(tails))}."
         return found(RULE, case, State.PASS, said, observed=observed)
-    names = (f"of {case.comparison.baseline} {in_words(ended[0])}", f"of {case.comparison.candidate} {in_words(ended[1])}")
+    names = (f"{case.comparison.baseline}: {in_words(ended[0])}", f"{case.comparison.candidate}: {in_words(ended[1])}")
     return found(
         RULE,
         case,
         State.FAIL,
-        f"Not all clients ended in the same way: {'; '.join(names)}. One arm has the tail of its slowest part in its figure,"
-        " the other was stopped before.",
+        f"Clients ended in different ways: {'; '.join(names)}. Only one arm's figure includes the tail of its slowest part.",
         severity=severity(case),
         observed=observed,
         threshold={"ways_to_end": 1.0},
@@ -95,7 +96,7 @@ def tail(case: ComparisonCase, share: float) -> str:
     """What is to be known of the tail of fixed work, with its leading semicolon; empty where it is short."""
     if share <= case.thresholds["tail_share"]:
         return ""
-    return f"; for up to {measures.percent(share)} of a run the first of them had ended already"
+    return f"; the first client ended up to {measures.percent(share)} of a run before the last"
 
 
 def in_words(ended: Counter[StopRule]) -> str:
@@ -114,15 +115,20 @@ RULE = Rule(
     scope=Scope.COMPARISON,
     severity=Severity.INVALIDATES,
     part="window",
+    short="fixed time against fixed work",
     needs=(),
     applies=applies,
     check=check,
+    wrong="A run of fixed work includes the tail of its slowest client and files; a run of fixed time is cut off before. A "
+    "rate of the one against the other compares two stop rules. It happens by itself with both a time and an amount: the fast "
+    "system ends by amount, the slow one by time. One system was reported to IO500 with 860 GiB in 355 s and with 7153 GiB in "
+    "1897 s.",
     alternatives=(
-        "Both a time and an amount were set, and the time was meant to be a mere safety: make it long enough for every arm.",
-        "One run was stopped from outside: its outcome says so (E01).",
+        "Both a time and an amount were set, and the time was a safety limit. Make it long enough for every arm.",
+        "One run was stopped from outside: its outcome shows it (E01).",
     ),
-    advice="End both arms alike: by time (`duration` without `ops`) to compare rates, by work to compare how long a job takes."
-    " With several clients compare rates in the window in which all ran (W04).",
+    advice="End both arms alike: by time (`duration` without `ops`) to compare rates, by work to compare the time of a job. "
+    "With several clients compare rates in the common window (W04).",
     sources=(
         "IO500 and IOR: stonewalling, and the wear-out after it",
         "IO500, issue 68: one system with 860 GiB in 355 s and with 7153 GiB in 1897 s",

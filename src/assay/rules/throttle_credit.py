@@ -1,9 +1,11 @@
-"""Finds figures on a throttled disk that are of the throttle's credit: it ended before the declared speed was in force.
+"""Finds figures of a throttled disk that used burst credit: the run ended before the limit was in force.
 
-A block throttle gives out slices of 100 ms. What fits into the first ones passes at the speed of the disk below. Evidence: the
-requests and bytes that the limited device had while the clock ran, whoever sent them, over what the limit lets through in that
-time. A journal's writes count as the load's own do, so merged or buffered operations are held against it as well. The
-counters are read up to some ten ms before and after the clock, when nothing of the load is under way.
+A block throttle grants slices of 100 ms, and the first slices pass at the speed of the disk below.
+The rule divides the requests and bytes of the limited device during the clock by the amount that the limit allows in that time;
+above `share` fails.
+The journal's I/O counts too. Counters are read up to some ten ms around the clock.
+A rate is at most the measured value, and at least the value without credit. Latencies have no bound.
+Measured: 110 requests in 6 ms, 9.1 times the declared 2,000 per second; the same load for 3 s stayed at 0.98 times.
 """
 
 from __future__ import annotations
@@ -50,14 +52,14 @@ def check(case: Case) -> Finding:
     assert isinstance(case, TrialCase)
     most = max(used(case), key=lambda one: one.share, default=None)
     if most is None:
-        return found(RULE, case, State.UNVERIFIED, "What passed the limited device while the clock ran is not known.")
-    told = f"{measures.with_unit(most.per_s, most.unit)} of {most.limit.device} let through in {lasted(most)}"
+        return found(RULE, case, State.UNVERIFIED, "I/O of the limited device during the clock unknown.")
+    told = f"its {measures.with_unit(most.per_s, most.unit)} limit in the {lasted(most)} measured"
     observed = {"share": most.share, "seconds": most.seconds, "passed": most.amount}
     if most.share <= case.thresholds["share"]:
-        said = f"Of what the declared {told} {measures.percent(most.share)} was used."
+        said = f"{most.limit.device} served {measures.percent(most.share)} of {told}."
         return found(RULE, case, State.PASS, said, observed=observed)
-    times = measures.percent(most.share) if most.share < 2 else f"{most.share:.2g} times"
-    said = f"Of what the declared {told} {times} was used: on credit, before the limit was in force."
+    times = f"{measures.percent(most.share)} of" if most.share < 2 else f"{most.share:.2g} times"
+    said = f"{most.limit.device} served {times} {told}: burst credit, not the limit. Run for 2 s or longer."
     return found(
         RULE,
         case,
@@ -66,7 +68,7 @@ def check(case: Case) -> Finding:
         observed=observed,
         threshold={"share": case.thresholds["share"]},
         bound=bound(case, most),
-        relabel=f"on the throttle's credit: {times} of what {most.limit.device} lets through in {lasted(most)}",
+        relabel=f"burst credit: {times} the limit of {most.limit.device} in {lasted(most)}",
         evidence=(f"device:{most.limit.device}", "declared limit"),
     )
 
@@ -105,14 +107,17 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.QUALIFIES,
     part="regime",
+    short="burst credit",
     needs=(),
     applies=applies,
     check=check,
+    wrong="A disk is limited to 2,000 operations per second, and a hundred of them are timed. They end after 6 ms, before the "
+    "throttle holds back anything, and 11,000 per second are printed as the speed of this disk.",
     alternatives=(
-        "The throttle was lifted or set anew while the clock ran: the facts before and after tell (C01, L06).",
-        "A control group beside the root has no rule of its own (v1), and something there wrote to this disk (N03).",
+        "The throttle was lifted or set anew during the clock. Compare the facts before and after (C01, L06).",
+        "A control group beside the root has no rule of its own (v1), and a process in it wrote to this disk (N03).",
     ),
-    advice="Let each phase run for two seconds or longer (duration, or more work): of one slice of 100 ms little is left then.",
+    advice="Run each phase for two seconds or longer (duration, or more work): one slice of 100 ms then hardly counts.",
     sources=(
         "Linux blk-throttle: slices of 100 ms",
         "measured: 110 requests in 6 ms, 9 times the 2,000 a second that 3 s keep to",

@@ -1,8 +1,15 @@
-"""Finds figures of work that was not done: answers that fall short of what was to come, bytes that nothing here moved.
+"""Finds figures of work that was not done: too few answers, or bytes that no counter of this host saw.
 
-A search that finds nothing is fast, and so is an archive that is written to nowhere. What an external tool says it did is held
-against what it was to do (`expected_count`, `expected_bytes`), against nothing at all, and against every counter of this host:
-its calls, its storage, the devices, the network, and at last the processor time in which it could have copied so much.
+The rule covers external tools only, in this order:
+1. The reported count or bytes against `expected_count` or `expected_bytes`, within `short_share`.
+2. A report of 0 answers or 0 bytes beside a time or a rate.
+3. Reported bytes of at least `least_bytes` against every counter of this host: calls (L1), storage (L2), network (L3), devices
+  (L8, L9). Less than `trace_share` at all of them is no trace.
+
+Mapped files and rings leave no trace, but copying costs CPU time: more than `bytes_per_cpu_ns` bytes per nanosecond are
+impossible.
+Missing work invalidates. Bytes without a trace invalidate under a claimed tier or path; otherwise they qualify, since another
+host may do the work (`ssh host dd`).
 """
 
 from __future__ import annotations
@@ -34,10 +41,10 @@ def applies(case: Case) -> str | None:
     """External tools that say how much they did, or were told how much they were to do."""
     assert isinstance(case, TrialCase)
     if not case.phase.values:
-        return "our own engine counts what it did, and a phase that did not do all that was asked has failed (E01, G04)"
+        return "the lab's own engines count their work (E01, G04)"
     if expected(case) or any(told(case, figure) is not None for figure in ("count", "bytes")):
         return None
-    return "the tool does not say how much it did, and how much it was to do is not declared"
+    return "the tool reports no amount, and no expected amount is declared"
 
 
 def check(case: Case) -> Finding:
@@ -71,7 +78,7 @@ def held(case: TrialCase, name: str, wanted: int) -> Finding | None:
     done = told(case, figure)
     asked = measures.with_unit(wanted, unit)
     if done is None:
-        said = f"{asked} were expected ({name}), but the tool does not say how much it did: let it print that too."
+        said = f"{asked} expected ({name}), but the tool reports no amount. Let it print that too."
         return found(RULE, case, State.UNVERIFIED, said)
     if abs(done - wanted) <= case.thresholds["short_share"] * wanted:
         return None
@@ -80,7 +87,7 @@ def held(case: TrialCase, name: str, wanted: int) -> Finding | None:
         RULE,
         case,
         State.FAIL,
-        f"{measures.with_unit(done, unit)} came of {asked} that were expected ({name}), {way}: the figure is of other work.",
+        f"{measures.with_unit(done, unit)} received, {asked} expected ({name}), {way}: the figure describes other work.",
         observed={"received": done, "received_share": done / wanted if wanted else None},
         threshold={"short_share": case.thresholds["short_share"]},
         relabel=f"a figure of {measures.with_unit(done, unit)} instead of {asked}",
@@ -90,7 +97,7 @@ def held(case: TrialCase, name: str, wanted: int) -> Finding | None:
 
 def nothing(case: TrialCase) -> Finding:
     """A time or a rate of a tool that says it did nothing at all."""
-    said = "The tool says that it did nothing: 0 came of it. What took the time was finding that out."
+    said = "The tool reports 0: it did nothing."
     label = "the time of finding nothing"
     return found(RULE, case, State.FAIL, said, observed={"received": 0.0}, relabel=label)
 
@@ -100,15 +107,15 @@ def traced(case: TrialCase) -> Finding:
     bytes_told = told(case, "bytes") or 0.0
     limits = case.thresholds
     if bytes_told < limits["least_bytes"]:
-        return found(RULE, case, State.PASS, "What the tool says it did is what was to be done, and not nothing.")
+        return found(RULE, case, State.PASS, "The tool reports the expected work, and more than nothing.")
     seen = most_seen(case)
     if seen is None:
-        said = "Whether anything moved is not known: nobody counted the calls of the command."
+        said = "I/O unknown: system calls of the command not counted."
         return found(RULE, case, State.UNVERIFIED, said)
     share, words = seen / bytes_told, measures.with_unit(bytes_told, Unit.BYTES)
     observed = {"told_bytes": bytes_told, "seen_bytes": seen, "seen_share": share}
     if share >= limits["trace_share"]:
-        said = f"The tool says it moved {words}, and counters of this host saw {measures.with_unit(seen, Unit.BYTES)} move."
+        said = f"The tool reports {words}; counters of this host saw {measures.with_unit(seen, Unit.BYTES)}."
         return found(RULE, case, State.PASS, said, observed=observed)
     return untraced(case, words, observed)
 
@@ -129,25 +136,25 @@ def untraced(case: TrialCase, words: str, observed: dict[str, float]) -> Finding
     """No counter saw the bytes: mapped files and rings are counted by none, but copying them takes processor time."""
     known = [cost.processor_ns(client.cost) for client in case.phase.clients if client.cost is not None]
     if len(known) < max(1, len(case.phase.clients)):
-        said = f"No counter of this host saw the {words} move, and what the command used of the processors is not known."
+        said = f"No counter of this host saw the {words}, and the command's CPU time is unknown."
         return found(RULE, case, State.UNVERIFIED, said, observed={**observed})
     spent = sum(known)
     took = measures.with_unit(spent, Unit.NANOSECONDS)
     if observed["told_bytes"] <= case.thresholds["bytes_per_cpu_ns"] * spent:
-        said = f"No counter saw the {words} move; in {took} of the processors they may have been copied within memory."
+        said = f"No counter saw the {words}; {took} of CPU time suffice to copy them within memory."
         return found(RULE, case, State.PASS, said, observed={**observed, "cpu_ns": float(spent)})
     claimed = case.claim.tier is not Tier.AS_IS or case.claim.path is not None
     return found(
         RULE,
         case,
         State.FAIL,
-        f"The tool says it moved {words}. No counter of this host saw them, and in the {took} that it had of the processors"
-        " nobody copies so much: they were never moved here.",
+        f"The tool reports {words}, but no counter of this host saw them, and {took} of CPU time cannot copy that much:"
+        " they were never moved here.",
         severity=Severity.INVALIDATES if claimed else Severity.QUALIFIES,
         observed={**observed, "cpu_ns": float(spent)},
         threshold={name: case.thresholds[name] for name in ("trace_share", "bytes_per_cpu_ns")},
-        relabel="told, but never moved on this host",
-        evidence=("processor time of the command and its children",),
+        relabel="reported, but never moved on this host",
+        evidence=("CPU time of the command and its children",),
     )
 
 
@@ -161,14 +168,17 @@ RULE = Rule(
     applies=applies,
     check=check,
     reads=("L1.read", "L1.write", "L2.read", "L2.write", "L3.read", "L3.write", "L9.read", "L9.write"),
+    wrong="A search whose filter matches nothing answers at once, and so does a query that ends with an error. `tar cf "
+    "/dev/null` prints the rate of an archive without opening a file: GNU tar recognises that device and reads nothing. The "
+    "tool prints a time or a rate all the same, and doing nothing is the fastest of all.",
     alternatives=(
-        "The work was done on another host (ssh, a daemon that was only asked): measure there, where it can be seen.",
-        "The adapter moved the bytes by itself (remote direct memory access): its own counters tell.",
-        "Nothing was meant to be found: say so with expected_count = 0.",
-        "Answers are compressed on the way: expect what comes out, not what passed the wire.",
+        "Another host did the work (ssh, a daemon). Measure there.",
+        "The adapter moved the bytes itself (remote direct memory access). Check its own counters.",
+        "No result was intended. Set expected_count = 0.",
+        "Answers are compressed on the wire. Set the expected size after decompression.",
     ),
-    advice="Lay down with the data set how many answers or bytes must come (expected_count, expected_bytes) and read one answer"
-    " yourself; send archives and copies where they must really be read (GNU tar reads nothing for /dev/null).",
+    advice="Record the number of answers or bytes with the data set (expected_count, expected_bytes), and read one answer "
+    "yourself. Send archives and copies to a place that requires reading (GNU tar reads nothing for /dev/null).",
     sources=(
         "Gregg, checklist for benchmarks: did it even happen?",
         "IOR: bytes moved are held against the size of the file",

@@ -1,9 +1,14 @@
-"""Finds operations so short that the clock beside them is a good part of the figure.
+"""Finds operations so short that the clock is a considerable part of the figure.
 
-An operation is timed by two stamps, so each latency holds one stamp, and each operation of a rate two and the entry in the
-histogram. What that costs is not known exactly, but between two bounds. It is at least what the instruction takes. It is at most
-a few times what the engine measured of itself (where it did not, what stamps take behind a hypervisor), the shortest latency that
-the same clock recorded in the run (of latencies), or the time in user mode that an operation had on average.
+A latency includes one clock stamp, each operation of a rate two and a histogram entry. Their cost has two bounds:
+- at least the instruction: 20 cycles for the cycle counter (`tsc_ns`), 60 for clock_gettime through the vDSO (`gettime_ns`),
+- at most `warm_times` the engine's own measurement, the shortest latency of the same clock, or the user time per operation.
+  Without a measurement a hypervisor's trap counts (`tsc_most_ns`, `gettime_most_ns`).
+
+Both are divided by the median latency. The lower bound above `cost_share` fails; the upper bound within it passes; else it is
+unverified.
+A failure qualifies: without the clock a latency is shorter, a rate higher, by the user time at most.
+A workload `null` in the same trial measures clock and loop. External tools, open rates and `null` itself are n/a.
 """
 
 from __future__ import annotations
@@ -45,13 +50,13 @@ def applies(case: Case) -> str | None:
     """Latencies and rates of operations that our own engines timed."""
     assert isinstance(case, TrialCase)
     if case.phase.values:
-        return "an external tool's figures: what its clock costs is not known"
+        return "an external tool: cost of its clock unknown"
     if any(spec.kind == "null" for spec in case.experiment.workloads if spec.name == case.measure.workload):
-        return "the engine's own loop is what is measured"
+        return "the engine's own loop is the subject"
     if kind_of(case) is None:
-        return "the figure is neither a latency nor a rate"
+        return "neither a latency nor a rate"
     if kind_of(case) == "rate" and any(client.load is not None for client in case.phase.clients):
-        return "an open load: its rate is that of the schedule"
+        return "an open load: its rate follows the schedule"
     return None
 
 
@@ -68,7 +73,7 @@ def check(case: Case) -> Finding:
     buckets = latency.merged(case.observations, case.phase.name, case.measure.operation)
     middle = latency.percentile(buckets, 0.5)
     if not middle:
-        return found(RULE, case, State.UNVERIFIED, "No latency was recorded, so the cost of the clock cannot be held against it.")
+        return found(RULE, case, State.UNVERIFIED, "No latencies, so the cost of the clock has no reference.")
     cost, limit = cost_of(case), case.thresholds["cost_share"]
     low, high = min(1.0, cost.low_ns / middle), min(1.0, cost.high_ns / middle)
     observed = {"median_ns": middle, "least_ns": cost.low_ns, "most_ns": cost.high_ns, "least_share": low, "most_share": high}
@@ -76,11 +81,11 @@ def check(case: Case) -> Finding:
     if low > limit:
         return too_short(case, cost, middle, observed)
     if high <= limit:
-        said = f"Half of the operations took {each} or more; taking the time is at most {measures.percent(high)} of that."
+        said = f"Clock cost at most {measures.percent(high)} (limit {measures.percent(limit)}) of the median latency of {each}."
         return found(RULE, case, State.PASS, said, observed=observed)
     said = (
-        f"Half of the operations took less than {each}; taking the time is {measures.percent(low)} of that at least,"
-        f" {measures.percent(high)} at most. A workload `null` in the same trial says what a stamp costs here."
+        f"Clock cost between {measures.percent(low)} and {measures.percent(high)} (limit {measures.percent(limit)}) of the median"
+        f" latency of {each}. Add a workload `null` to the trial to measure it."
     )
     return found(RULE, case, State.UNVERIFIED, said, observed=observed)
 
@@ -129,13 +134,13 @@ def too_short(case: TrialCase, cost: Cost, middle_ns: float, observed: dict[str,
         RULE,
         case,
         State.FAIL,
-        f"Half of the operations took no more than {each}, and reading {source} is at least"
-        f" {measures.percent(observed['least_share'])} of that: the clock is measured along with them.",
+        f"Reading {source} costs at least {measures.percent(observed['least_share'])} (limit"
+        f" {measures.percent(case.thresholds['cost_share'])}) of the median latency of {each}: the clock is part of the figure.",
         observed={**observed},
         threshold={**case.thresholds},
         bound=held_back(case, cost.left_share(middle_ns)),
-        relabel=f"operations of {each} with the clock beside them",
-        evidence=("L0 engine: histogram, clock, processor time in user mode",),
+        relabel=f"operations of {each}, clock included",
+        evidence=("L0 engine: histogram, clock, CPU time in user mode",),
     )
 
 
@@ -148,12 +153,15 @@ RULE = Rule(
     needs=(),
     applies=applies,
     check=check,
+    wrong="Each operation is timed by two stamps. An operation of tens of nanoseconds (a copy out of a buffer, a hit in a "
+    "mapped page) is as much clock as operation, and two systems look alike because both show the clock. Without a usable "
+    "cycle counter a stamp is a call, and the same holds for hundreds of nanoseconds.",
     alternatives=(
-        "The operation itself does next to nothing (a copy out of a buffer): that is what the figure is then of.",
-        "A hypervisor that traps the reading of the clock makes every stamp dear: measure `null`, and see which clock is used.",
+        "The operation itself does almost nothing (a copy out of a buffer). Then the figure describes that.",
+        "A hypervisor that traps clock reads makes every stamp expensive. Measure `null`, and check the clock source.",
     ),
-    advice="Let each operation do more (a larger record_size), or take the elapsed time of many; where the engine had to use"
-    " clock_gettime, give it a machine whose cycle counter the kernel trusts (W08). Never subtract the clock by guess.",
+    advice="Let each operation do more (a larger record_size), or take the elapsed time of many. If the engine used "
+    "clock_gettime, use a machine with a trusted cycle counter (W08). Never subtract the clock by guess.",
     sources=(
         "Hoefler and Belli, SC 2015: report the resolution and the overhead of the timer",
         "the engine's own loop with nothing in it, workload null",

@@ -1,7 +1,9 @@
-"""Finds runs that are too short, or have too few operations, for the steady figure or the percentile that they claim.
+"""Finds runs that are too short, or have too few operations, for a steady figure or its percentile.
 
-Evidence: the time from the first start to the last end (of a phase that ran until it was steady, its steady rounds), the number
-of operations, and how many of them lie beyond the percentile. Whether the rate held is W02's question.
+The rule applies to regime = steady. It reads the time from the first start to the last end, the operations, and those beyond
+the percentile.
+Less than `seconds`, `operations` or `tail_samples` qualifies; less than `invalid_seconds` is invalid.
+A phase with `until_steady` counts its steady rounds: five rounds of 12 s are a minute. W02 tests the rate itself.
 """
 
 from __future__ import annotations
@@ -26,28 +28,26 @@ def check(case: Case) -> Finding:
     whole = measures.whole_window(case.phase, case.measure.operation)
     window = measures.common_window(case.phase, case.observations, case.measure.operation) if is_steady(case) else whole
     if window is None or whole is None:
-        return found(RULE, case, State.UNVERIFIED, "No operation was completed, so the length of the run is not known.")
+        return found(RULE, case, State.UNVERIFIED, "No completed operation, so the length of the run is unknown.")
     limits = case.thresholds
     beyond = whole.count * TAILS.get(case.measure.figure, 1.0)
     short = [
-        f"it ran {window.seconds:.1f} s of {limits['seconds']:.0f} s" if window.seconds < limits["seconds"] else "",
-        f"it did {window.count:,.0f} of {limits['operations']:,.0f} operations" if window.count < limits["operations"] else "",
-        f"{beyond:,.0f} of {limits['tail_samples']:.0f} operations lie beyond the percentile"
+        f"{window.seconds:.1f} s (at least {limits['seconds']:.0f} s)" if window.seconds < limits["seconds"] else "",
+        f"{window.count:,.0f} operations (at least {limits['operations']:,.0f})" if window.count < limits["operations"] else "",
+        f"{beyond:,.0f} operations beyond the percentile (at least {limits['tail_samples']:.0f})"
         if beyond < limits["tail_samples"]
         else "",
     ]
     said = [text for text in short if text]
     observed = {"seconds": window.seconds, "operations": window.count, "samples_beyond": beyond}
     if not said:
-        return found(
-            RULE, case, State.PASS, f"It ran {window.seconds:.0f} s with {window.count:,.0f} operations.", observed=observed
-        )
+        return found(RULE, case, State.PASS, f"{window.seconds:.0f} s with {window.count:,.0f} operations.", observed=observed)
     never = window.seconds < limits["invalid_seconds"]
     return found(
         RULE,
         case,
         State.FAIL,
-        f"A steady figure is claimed, but {'in its steady rounds ' if is_steady(case) else ''}{'; '.join(said)}.",
+        f"Steady state claimed, but {'the steady rounds have ' if is_steady(case) else ''}{'; '.join(said)}.",
         severity=Severity.INVALIDATES if never else Severity.QUALIFIES,
         observed=observed,
         threshold={name: limits[name] for name in ("seconds", "operations", "tail_samples")},
@@ -66,11 +66,15 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.QUALIFIES,
     part="regime",
+    short="too short",
     needs=(),
     applies=applies,
     check=check,
-    alternatives=("A burst is what was meant: then claim regime = burst.",),
-    advice='Run for at least a minute (duration = "60 s"; until_steady with round = "12 s") and until the percentile has a'
-    " hundred operations beyond it, or claim regime = burst.",
+    wrong="A run of three seconds ends before the journal has committed, memory is full or the device is warm, and its p99.9 "
+    "is the longest of a few hundred operations. It is neither a steady rate nor a percentile.",
+    alternatives=("A burst is the subject. Claim regime = burst.",),
+    advice='Run for at least a minute (duration = "60 s"; until_steady with round = "12 s") and until a hundred operations lie '
+    "beyond the percentile. Or claim regime = burst.",
+    ask="ask for a run of a minute or more",
     sources=("IO500: 300 s stonewall", "MLPerf: 600 s a point", "TPC-C: two hours of measurement"),
 )

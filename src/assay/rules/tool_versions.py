@@ -1,8 +1,11 @@
-"""Names the versions of lab, load generator, kernel and commands that a comparison was made with, and where they differ.
+"""Lists the versions of lab, load generator, kernel and commands of a comparison, and their differences.
 
-Evidence: the versions that every run carries, the kernel's release and build, the C library, and the file that each external
-command was. More than one version of any of them, between the arms or within one, is named: results of two versions are results
-of two instruments. What it does to the comparison is C01's to say.
+The rule reads the versions that every run carries, kernel release and build, system, C library, the file of each external
+command, and target facts whose names end with `version`.
+More than one version of a part, between the arms or within one, is a note: two versions are two instruments. C01 judges the
+effect on the comparison.
+A run without the version of lab or kernel is unverified. The notebook stores each verdict under its ruleset; `assay audit`
+compares them (E06).
 """
 
 from __future__ import annotations
@@ -29,7 +32,7 @@ def check(case: Case) -> Finding:
     every = [one for arm in arms for one in arm]
     unknown = [part for part in (LAB, KERNEL) if not all(arms) or not all(part in one for one in every)]
     if unknown:
-        words = f"Not every run says its version of {' and '.join(unknown)}: what it is comparable with is not known."
+        words = f"Versions of {' and '.join(unknown)} missing in some runs."
         return found(RULE, case, State.UNVERIFIED, words)
     parts = sorted({part for one in every for part in one if all(part in another for another in every)})
     values = {part: [sorted({one[part] for one in arm}) for arm in arms] for part in parts}
@@ -37,7 +40,7 @@ def check(case: Case) -> Finding:
     pinned = ", ".join(f"{part} {shortened(values[part][0][0])}" for part in parts if part not in several)
     if several:
         listed = "; ".join(f"{part}: {told(values[part])}" for part in several)
-        words = f"More than one version was at work: {listed}. All else: {pinned}."
+        words = f"More than one version: {listed}. Equal: {pinned}."
     else:
         words = f"One version of everything: {pinned}."
     return found(
@@ -80,14 +83,14 @@ RULE = Rule(
     needs=("fact:*",),
     applies=comparisons_only,
     check=check,
+    wrong="The old figure was made with version 3.1 of the tool, the new one with 3.36, which opens its files in another way. "
+    "Both are right, by different instruments. A figure without its versions cannot be compared with any other.",
     alternatives=(
-        "The version is what is compared (old against new): then it belongs to the factor, and is named here as it should be.",
-        "A package that was updated between two sittings: C01 lists what else came with it.",
+        "The version is the factor (old against new). Then this list is as it should be.",
+        "A package was updated between two sittings. C01 lists the other changes.",
     ),
-    advice=(
-        "Make both arms with one version of lab, generator and measured tool, or say that the versions are what is compared. "
-        "Keep the versions with every figure that is passed on."
-    ),
+    advice="Use one version of lab, generator and measured tool for both arms, or declare that the versions are compared. Keep "
+    "the versions with every published figure.",
     sources=(
         "IO500, issue 109: versions of the tool alone made results not comparable",
         "Hoefler and Belli, SC 2015, rule 9: document all varying factors",

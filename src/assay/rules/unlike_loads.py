@@ -1,8 +1,11 @@
-"""Finds latencies or rates compared under different loads: other operations in flight, or other rates where these are given.
+"""Finds latencies or rates compared under different loads: other concurrency, or other offered rates.
 
-Evidence: the busy time of all operations of a phase over its length is the mean number of operations in flight. A closed
-load keeps it equal in both arms, and then latency and rate differ together, as they must; an open load, claimed or seen in the
-clients' own account of it, keeps the rate equal.
+Busy time of all operations over the phase is the mean number of operations in flight (Little's law).
+- Closed loads: the arms' means differ by more than `in_flight_share`: invalid.
+- Open loads (claimed, or by the clients' own record): the rates differ by more than `rate_share`: invalid.
+
+An operation within another counts once. The load as factor (`clients`, `workers`, `depth`, `rate`, ...), and figures that are
+neither a latency nor a rate, are n/a.
 """
 
 from __future__ import annotations
@@ -21,14 +24,6 @@ LOAD_FACTORS = frozenset(
 )
 """Last parts of the paths of factors that are the load itself."""
 LoadOf = Callable[[Phase], float | None]
-ALTERNATIVES = (
-    "Operations so short that the generator's own time between two of them counts: both arms are then bound by the generator.",
-    "An operation that waits for a lock inside one arm is in flight while it waits: that is the system, not the load.",
-)
-ADVICE = (
-    "Compare curves (make `clients` or the rate a factor), or offer both arms the same load: the same number of clients in a "
-    "closed loop, the same rate in an open one."
-)
 
 
 def applies(case: Case) -> str | None:
@@ -37,7 +32,7 @@ def applies(case: Case) -> str | None:
         return "it judges comparisons"
     kind = measures.figure_kind(case.measure.figure)
     if kind is None or kind.unit not in (Unit.NANOSECONDS, Unit.PER_S, Unit.BYTES_PER_S):
-        return "the figure is neither a latency nor a rate"
+        return "neither a latency nor a rate"
     if case.comparison.factor.rpartition(".")[2] in LOAD_FACTORS:
         return f"the load is the factor ({case.comparison.factor})"
     return None
@@ -51,13 +46,13 @@ def check(case: Case) -> Finding:
     loads = [mean_load(case, runs, load_of) for runs in (case.baseline, case.candidate)]
     first, second = loads
     if not first or not second:
-        return found(RULE, case, State.UNVERIFIED, "The load of an arm is not known: its runs carry no counts of operations.")
+        return found(RULE, case, State.UNVERIFIED, "Load of an arm unknown: no counts of operations.")
     share = max(first, second) / min(first, second) - 1
     threshold = case.thresholds["rate_share" if opened else "in_flight_share"]
     what = "operations a second" if opened else "operations in flight"
-    failed = share > threshold
-    words = f"The arms were loaded with {first:.3g} and {second:.3g} {what}, {measures.percent(share)} apart"
-    end = ": what differs may be the load." if failed else "."
+    failed, limit = share > threshold, measures.percent(threshold)
+    words = f"Load of the arms: {first:.3g} and {second:.3g} {what}, {measures.percent(share)} apart (limit {limit})"
+    end = ": the difference may come from the load." if failed else "."
     return found(
         RULE,
         case,
@@ -65,7 +60,7 @@ def check(case: Case) -> Finding:
         words + end,
         observed={"baseline": first, "candidate": second, "apart_share": share},
         threshold={"apart_share": threshold},
-        relabel="comparison at unlike loads" if failed else None,
+        relabel="comparison at different loads" if failed else None,
     )
 
 
@@ -115,11 +110,18 @@ RULE = Rule(
     scope=Scope.COMPARISON,
     severity=Severity.INVALIDATES,
     part="comparability",
+    short="different loads",
     needs=(),
     applies=applies,
     check=check,
-    alternatives=ALTERNATIVES,
-    advice=ADVICE,
+    wrong="A latency means nothing without its load. If a client of one arm started late or ended early, that arm had less to "
+    "do, and its operations were faster for that alone.",
+    alternatives=(
+        "Operations so short that the generator's own time between them counts. Both arms are then limited by the generator.",
+        "An operation that waits for a lock inside one arm is in flight while it waits. That is the system, not the load.",
+    ),
+    advice="Compare curves (make `clients` or the rate a factor), or offer both arms the same load: the same number of clients "
+    "in a closed loop, the same rate in an open one.",
     sources=(
         "Hoefler and Belli, SC 2015: Scientific benchmarking of parallel computing systems",
         "Little, Operations Research 9 (1961): L = lambda W",

@@ -1,7 +1,12 @@
-"""Says whether anybody looked if what is read is what was written: a rate of wrong data is the rate of nothing.
+"""Checks whether read data are the written data: a rate of wrong data is worthless.
 
-Evidence: with `verify` each block that is written says where it belongs, which phase wrote it, and a checksum; reads of the
-same workload look at one record in 64 or at all of them, outside the latency. A write is looked at by the reads that follow it.
+With `verify = "sample"` or `"all"` every 4 KiB block that `bulk_io` writes holds its place, its phase and a checksum.
+Reads of the same workload check one record in 64, or all, after the latency was taken. A write is checked by the reads up to
+the next write.
+- All checked records correct: pass. A wrong record: invalid under every claim (E05 also refuses the read).
+- No check: unverified, with the missing setting. No claim needs this rule to be SOUND.
+
+Existing files, external tools and metadata are n/a.
 """
 
 from __future__ import annotations
@@ -25,9 +30,9 @@ def applies(case: Case) -> str | None:
     assert isinstance(case, TrialCase)
     kind = next((spec.kind for spec in case.experiment.workloads if spec.name == case.measure.workload), "")
     if kind != KIND:
-        return f"the workload {kind} cannot know what should be there"
+        return f"the content of {kind} data is unknown"
     if knob(case, "file") is not None:
-        return "what should be in an existing file is not known"
+        return "the content of an existing file is unknown"
     if case.phase.directions.get(case.measure.operation) is Direction.FLUSH:
         return "a flush moves no data of its own"
     return None
@@ -45,15 +50,15 @@ def check(case: Case) -> Finding:
     looked = reads if how == "all" else reads / SAMPLE
     observed = {"looked_at": float(looked), "wrong": float(wrong), "share": 1.0 if how == "all" else 1 / SAMPLE}
     if not wrong:
-        told = "all of them" if how == "all" else f"about {looked:,.0f} of them, one in {SAMPLE}"
-        said = f"{reads:,} records were read back, {told} looked at: each was what had been written there."
+        told = "all" if how == "all" else f"about {looked:,.0f} (one in {SAMPLE})"
+        said = f"{reads:,} records read back, {told} checked, all correct."
         return found(RULE, case, State.PASS, said, observed=observed)
-    records = "One record" if wrong == 1 else f"{wrong:,} records"
+    records = "1 record" if wrong == 1 else f"{wrong:,} records"
     return found(
         RULE,
         case,
         State.FAIL,
-        f"{records} of {looked:,.0f} that were looked at did not hold what was written there: lost, old or damaged data.",
+        f"{records} of {looked:,.0f} checked differ from the written data: lost, old or damaged.",
         observed=observed,
         relabel="a rate of wrong data",
         evidence=tuple(f"{phase.name}: blocks that describe themselves, as {name} found them" for phase, name in readers),
@@ -83,10 +88,10 @@ def reads_of(phase: Phase) -> Iterator[tuple[Phase, str]]:
 def unlooked(case: TrialCase, how: str) -> str:
     """Why nobody looked, and how to have it looked at."""
     if how != "none":
-        return "What was written was never read back: add `read` to the operations of this workload."
+        return "Written data were never read back. Add `read` to the operations of this workload."
     if case.phase.directions.get(case.measure.operation) is Direction.READ:
-        return 'Nobody looked whether what was read is what was written: verify = "sample" looks at one record in 64.'
-    return 'Nobody looked whether what was written is there: verify = "sample", and a read after the write.'
+        return f'Data were not verified. Set verify = "sample" to check 1 record in {SAMPLE}.'
+    return 'Written data were not verified. Set verify = "sample" and read after the write.'
 
 
 RULE = Rule(
@@ -95,16 +100,20 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.INVALIDATES,
     part="evidence",
+    short="data not verified",
     needs=(),
     applies=applies,
     check=check,
+    wrong="A layer that loses a write, or answers a read with an old block, is fast. Benchmarks seldom verify: data are zeros "
+    "or one repeated buffer, and a read counts when its call returns. Even a tool with verification may never reach it (fio "
+    "warns of jobs that end by time before they read back).",
     alternatives=(
-        "Somebody else wrote to the same files while the test ran.",
-        "The data came from a cache older than the write (two clients of one share): the storage is right, the cache is not.",
+        "Another process wrote to the same files during the test.",
+        "The data came from a cache older than the write (two clients of one share). The storage is right, the cache is not.",
     ),
-    advice="Do not use the figure: find the layer that lost the data (kernel log, the device's counters of errors, a server"
-    ' that answers before it has written) and repeat with verify = "all". Where nobody looked yet, verify = "sample" costs one'
-    " record in 64, outside the latencies.",
+    advice="Do not use the figure. Find the layer that lost the data (kernel log, device error counters, a server that "
+    'acknowledges early) and repeat with verify = "all". Without any check yet, set verify = "sample": it costs one record in '
+    "64, outside the latencies.",
     sources=(
         "fio, HOWTO: verify; it warns where a job's verification can never begin",
         "Bairavasundaram et al., FAST 2008: An analysis of data corruption in the storage stack",

@@ -1,9 +1,17 @@
-"""Finds writes acknowledged by a volatile device cache: a cache that is there and was told to be denied, or flushed too late.
+"""Finds writes acknowledged by a volatile device cache that is denied, or flushed too late.
 
-A device with a volatile cache is sent flushes as long as its queue says `write back`. Who writes `write through` into
-queue/write_cache makes the kernel send none any more, and the cache stays as it was. So what the queue says is held against the
-device's own driver (cache_type), against what loop devices always are, and against the devices below. And a latency on stable
-media needs a flush while the clock runs: the drain can be charged to a rate, to no single operation.
+The kernel sends flushes to a device as long as its queue reports `write back`.
+The rule compares the queue with the device's driver (`cache_type`), with loop devices (always `write back`), and with the
+devices below.
+- A queue reports `write through`, and its driver, its kind or a device below contradicts: qualified.
+- A latency on stable media with fewer than `least_flushes` flushes during the clock: qualified.
+- Volatile and flushed caches, or no cache by queue and driver: pass.
+- Unknown queue, a driver without that information (NVMe, device mapper), flushes of other processes, or forced unit access:
+  unverified.
+
+With the missing flushes a rate is at most, a latency at least the measured value. For rates the drain is charged (D01), and D02
+checks that any flush arrived.
+Devices that lie about their cache, and caches below the lowest visible device, are not visible.
 """
 
 from __future__ import annotations
@@ -42,7 +50,7 @@ def check(case: Case) -> Finding:
         return switched(case, denied, stack, observed)
     if not stack or unknown:
         of_which = ", ".join(unknown) or "the devices below"
-        said = f"What the cache of {of_which} is, nobody read: use the observer environment (/sys/block/*/queue/write_cache)."
+        said = f"Cache of {of_which} unknown. Use the observer environment (/sys/block/*/queue/write_cache)."
         return found(RULE, case, State.UNVERIFIED, said, observed=observed)
     volatile = [one.device for one in stack if one.queue == BACK]
     if volatile:
@@ -50,11 +58,11 @@ def check(case: Case) -> Finding:
     doubtful = [one.device for one in stack if one.driver is None]
     if doubtful:
         said = (
-            f"{' over '.join(doubtful)} says `write through`; whether it is so or was set by hand, its driver does not tell:"
-            " ask the device (hdparm -W, sdparm --get WCE, nvme id-ctrl: vwc)."
+            f"{' over '.join(doubtful)} reports `write through`, without confirmation by its driver."
+            " Ask the device (hdparm -W, sdparm --get WCE, nvme id-ctrl: vwc)."
         )
         return found(RULE, case, State.UNVERIFIED, said, observed=observed)
-    said = f"{' over '.join(one.device for one in stack)} has no volatile cache, by its queue and by its driver."
+    said = f"{' over '.join(one.device for one in stack)}: no volatile cache by queue and driver."
     return found(RULE, case, State.PASS, said, observed=observed)
 
 
@@ -69,9 +77,9 @@ def contradicted(one: Cache, stack: tuple[Cache, ...]) -> str | None:
     """Why a device that says `write through` is not believed; None where nothing speaks against it."""
     below = next((other.device for other in stack[stack.index(one) + 1 :] if other.queue == BACK), None)
     if one.driver is not None and one.driver.startswith(BACK):
-        return "its driver says that it has a write-back cache"
+        return "its driver reports a write-back cache"
     if one.device.startswith("loop"):
-        return "a loop device whose image can be flushed is `write back` unless somebody changes it"
+        return "a loop device is `write back` unless somebody changes it"
     return f"{below} below it has a volatile cache" if below else None
 
 
@@ -81,8 +89,8 @@ def switched(case: TrialCase, denied: Cache, stack: tuple[Cache, ...], observed:
         RULE,
         case,
         State.FAIL,
-        f"{denied.device} says `write through`, but {contradicted(denied, stack)}: queue/write_cache was set by hand, and"
-        " since then the kernel sends no flush.",
+        f"{denied.device} reports `write through`, but {contradicted(denied, stack)}: queue/write_cache was set by hand,"
+        " and the kernel sends no flush.",
         observed=observed,
         bound=bound(case),
         relabel=f"writes behind a cache that is never flushed: {denied.device} was set to write through by hand",
@@ -94,25 +102,23 @@ def flushed(case: TrialCase, volatile: list[str], observed: dict[str, float | st
     """Volatile caches: a rate has the drain's flush charged to it (D01, D02), a latency needs flushes under the clock."""
     over = " over ".join(volatile)
     if not case.measure.figure.startswith(LATENCY):
-        said = f"The cache of {over} is volatile and says so, so flushes are passed on to it (counted by D02)."
+        said = f"The cache of {over} is volatile and declared, so flushes reach it (D02 counts them)."
         return found(RULE, case, State.PASS, said, observed=observed)
     step = next((step for rung in (Rung.UPPER_DEVICE, Rung.LOWEST_DEVICE) if (step := seen(case, rung)) is not None), None)
     if step is None:
-        return found(RULE, case, State.UNVERIFIED, "Nobody counted the flushes while the clock ran.", observed=observed)
+        return found(RULE, case, State.UNVERIFIED, "Flushes during the clock not counted.", observed=observed)
     observed = {**observed, "flushes": step.raw_operations, "other_processes_flushes": step.other_processes_operations}
     least = case.thresholds["least_flushes"]
     forced = [device for device in volatile if ladder.device_fact(case.observations, device, "queue.fua") == "1"]
     if forced and step.raw_operations - step.other_processes_operations < least:
-        said = (
-            f"{forced[0]} takes writes past its cache (forced unit access), which nobody counts, and few or no flushes were seen."
-        )
+        said = f"{forced[0]} takes writes past its cache (forced unit access), which have no counter; few or no flushes."
         return found(RULE, case, State.UNVERIFIED, said, observed=observed)
     if step.raw_operations < least:
         return late(case, over, step, observed)
     if step.raw_operations - step.other_processes_operations < least:
-        said = f"{step.device} completed {step.raw_operations:,.0f} flushes while the clock ran, as many as others make."
+        said = f"{step.device} completed {step.raw_operations:,.0f} flushes during the clock, as many as other processes make."
         return found(RULE, case, State.UNVERIFIED, said, observed=observed)
-    said = f"The cache of {over} is volatile; {step.device} completed {step.raw_operations:,.0f} flushes while the clock ran."
+    said = f"The cache of {over} is volatile; {step.device} completed {step.raw_operations:,.0f} flushes during the clock."
     return found(RULE, case, State.PASS, said, observed=observed)
 
 
@@ -127,12 +133,12 @@ def late(case: TrialCase, over: str, step: ladder.Step, observed: dict[str, floa
         RULE,
         case,
         State.FAIL,
-        f"A latency on stable media is claimed, but no flush reached {step.device} while the clock ran: each of these operations"
-        f" was acknowledged by memory or by the volatile cache of {over}.",
+        f"Latency on stable media claimed, but no flush reached {step.device} during the clock: memory or the volatile cache of"
+        f" {over} acknowledged each operation.",
         observed=observed,
         threshold={"least_flushes": case.thresholds["least_flushes"]},
         bound=bound(case),
-        relabel=f"latency of writes into a volatile cache ({over}), not of writes on stable media",
+        relabel=f"latency of writes into a volatile cache ({over}), not on stable media",
         evidence=("cache_type",),
     )
 
@@ -157,13 +163,16 @@ RULE = Rule(
     applies=changes_only,
     check=check,
     reads=("fact:device.*.queue.write_cache", "L9.flush", "L8.flush"),
+    wrong='`echo "write through" > /sys/block/sda/queue/write_cache` makes every fsync fast: the kernel assumes that there is '
+    'no cache and sends no flush, and the cache remains. A latency "on stable media" without a flush describes the device\'s '
+    "memory: a flush at the end comes for all writes together.",
     alternatives=(
-        "Capacitors or a battery make a cache safe that calls itself volatile: that is a fact of its maker's, write it down.",
-        "A device that was replaced or re-scanned after its driver was asked: compare cache_type with the device itself.",
+        'Capacitors or a battery make a "volatile" cache safe. That is a fact of its manufacturer; record it.',
+        "The device was replaced or re-scanned after its driver read the cache. Compare cache_type with the device itself.",
     ),
-    advice="Set queue/write_cache back to `write back` (echo 'write back' > /sys/block/NAME/queue/write_cache), or switch the"
-    " device's own cache off (hdparm -W0, sdparm --clear WCE); for latencies on stable media flush each operation (flush = each,"
-    " sync = dsync) and take the latency with the flush in it.",
+    advice="Set queue/write_cache back to `write back` (echo 'write back' > /sys/block/NAME/queue/write_cache), or switch off "
+    "the device's own cache (hdparm -W0, sdparm --clear WCE). For latencies on stable media flush each operation (flush = "
+    "each, sync = dsync).",
     sources=(
         "Linux: Documentation/block/writeback_cache_control.rst; ABI/stable/sysfs-block: queue/write_cache",
         "SNIA SSS PTS: the state of the write cache is part of the report",

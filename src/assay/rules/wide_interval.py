@@ -1,8 +1,10 @@
-"""Finds comparisons whose interval is too wide for an answer, or that stand on too few runs.
+"""Finds comparisons whose confidence interval is too wide for an answer, or that have too few runs.
 
-Evidence: the interval of the ratio. Where it leaves the answer open, its half width, as a share of the ratio, is held against
-half of what matters to the experiment; a wide one that lies on one side of all that matters answers. Fewer than five pairs
-qualify a comparison whatever their spread, and fewer than three give no interval.
+The rule reads the 95 % interval of the ratio and its number of pairs (unpaired: runs of the smaller arm).
+- Undecided, and a half width (on logarithms) above `half_width_of_matters` of the smallest relevant effect: qualified.
+- Fewer than `least_runs` pairs: qualified. Fewer than three pairs have no interval.
+
+A wide interval that lies on one side of the relevant effect answers the question and passes.
 """
 
 from __future__ import annotations
@@ -16,15 +18,6 @@ from assay.records import Bound, Conclusion, Estimate, Finding, Scope, Severity,
 from assay.rulekit.applicability import comparisons_only
 from assay.rulekit.findings import found
 
-ALTERNATIVES = (
-    "Latencies with long pauses have heavy tails by nature: a median or a lower percentile has a narrower interval.",
-    "The spread may come from a level that is repeated too rarely (layout, boot): more runs of one layout do not narrow it.",
-)
-ADVICE = (
-    "More repeats: `assay plan` says how many this spread asks for. Where the spread itself is the problem, look at the rules "
-    "on noise (N02) and on what is left over from the trial before (W07)."
-)
-
 
 def check(case: Case) -> Finding:
     """Fail where the interval is too wide, stands on too few runs, or is not there."""
@@ -35,9 +28,10 @@ def check(case: Case) -> Finding:
     if ratio is None or ratio.low is None or ratio.high is None:
         n = ratio.n if ratio else 0
         statement = (
-            f"{comparison.no_interval(ratio)}: the ratio may be noise." if ratio else "No runs of both arms count: no ratio."
+            f"{comparison.no_interval(ratio)}: the ratio may be noise." if ratio else "No ratio: one arm has no valid runs."
         )
-        return found(RULE, case, State.FAIL, statement, observed={"runs": n}, threshold=threshold)
+        observed = {"runs": n}
+        return found(RULE, case, State.FAIL, statement, observed=observed, threshold=threshold, short="too few runs")
     half = half_width(ratio.low, ratio.high)
     decided = case.comparison.conclusion is not Conclusion.UNDECIDED
     wide, few = half > allowed and not decided, ratio.n < least
@@ -46,7 +40,7 @@ def check(case: Case) -> Finding:
         RULE,
         case,
         State.FAIL if wide or few else State.PASS,
-        said(ratio, half, allowed, least) + (f" Wide as it is, it answers: {case.comparison.conclusion}." if answers else ""),
+        said(ratio, half, allowed, least) + (f" It decides all the same: {case.comparison.conclusion}." if answers else ""),
         observed={"runs": ratio.n, "half_width_share": half},
         threshold=threshold,
         bound=Bound(low=ratio.low, high=ratio.high, unit="ratio") if wide or few else None,
@@ -60,9 +54,9 @@ def half_width(low: float, high: float) -> float:
 
 def said(ratio: Estimate, half: float, allowed: float, least: int) -> str:
     """The finding in words."""
-    wide = f"The interval is {measures.percent(half)} to either side; {measures.percent(allowed)} is allowed"
-    few = f"{ratio.n} runs an arm, at least {least} are expected" if ratio.n < least else f"{ratio.n} runs an arm"
-    return f"{wide}; {few}."
+    wide = f"Confidence interval +/-{measures.percent(half)} (limit +/-{measures.percent(allowed)})"
+    few = f"{ratio.n} runs per arm (use at least {least})" if ratio.n < least else f"{ratio.n} runs per arm"
+    return f"{wide}. {few}."
 
 
 RULE = Rule(
@@ -71,11 +65,19 @@ RULE = Rule(
     scope=Scope.COMPARISON,
     severity=Severity.QUALIFIES,
     part="statistics",
+    short="interval too wide",
     needs=(),
     applies=comparisons_only,
     check=check,
-    alternatives=ALTERNATIVES,
-    advice=ADVICE,
+    wrong="Three runs of each system differ by 4 %, and a decision follows, although three other runs would have given -2 %. A "
+    "mean without its interval hides this. So does an interval that is not compared with the effect that matters.",
+    alternatives=(
+        "Latencies with long pauses have heavy tails. A median or a lower percentile has a narrower interval.",
+        "The spread comes from a level that is repeated too rarely (layout, boot). More runs of one layout do not narrow it.",
+    ),
+    advice="Add repeats: `assay plan` gives the number for this spread. If the spread itself is the problem, check noise (N02) "
+    "and leftovers of the previous trial (W07).",
+    ask="ask for more digits, and for the spread of repeated runs",
     sources=(
         "Kalibera and Jones, ISMM 2013: Rigorous benchmarking in reasonable time",
         "Maricq et al., OSDI 2018: Taming performance variability",

@@ -1,7 +1,8 @@
-"""Compares the data set with the memory that could cache it, where no counter says what came from below.
+"""Compares the data set with the memory that could cache it, if no counter separates memory from storage.
 
-The rule of thumb `twice the memory` predicts; a counter of the process proves. So it only qualifies, and only where T01
-had no direct evidence.
+The rule divides the distinct bytes touched (the files' sizes, at most the bytes requested) by the memory available before the
+clock, or the clients' own limit (knob `memory`) if that is less.
+Less than `memory_multiple` qualifies. With the process's `read_bytes` the rule is n/a: T01 has direct evidence.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ def applies(case: Case) -> str | None:
     if why := reads_only(case):
         return why
     if ladder.passed(case.phase, case.observations, Rung.CLIENT_CACHE, Direction.READ) is not None:
-        return "the process's own read_bytes are known: direct evidence outranks the size of memory"
+        return "the process's own read_bytes are known (T01)"
     return None
 
 
@@ -32,18 +33,18 @@ def check(case: Case) -> Finding:
     touched = distinct_bytes(case)
     if memory is None or touched is None:
         lacking = "the size of the data" if touched is None else "the memory that could cache it"
-        return found(RULE, case, State.UNVERIFIED, f"Neither the reads of the process nor {lacking} are known.")
+        return found(RULE, case, State.UNVERIFIED, f"Reads of the process and {lacking} unknown.")
     multiple = touched / memory
-    said = f"{measures.with_unit(touched, Unit.BYTES)} were touched, {measures.with_unit(memory, Unit.BYTES)} could cache them"
+    said = f"{measures.with_unit(touched, Unit.BYTES)} touched with {measures.with_unit(memory, Unit.BYTES)} of memory"
     observed = {"multiple": multiple, "touched_bytes": touched, "memory_bytes": memory}
     limit = case.thresholds["memory_multiple"]
     if multiple >= limit:
-        return found(RULE, case, State.PASS, f"{said}: {multiple:.1f} times the memory.", observed=observed)
+        return found(RULE, case, State.PASS, f"{said}: {multiple:.1f} times the memory (at least {limit:g}).", observed=observed)
     return found(
         RULE,
         case,
         State.FAIL,
-        f"{said}: {multiple:.2g} times the memory. Reads may be any mixture of memory and device.",
+        f"{said}: {multiple:.2g} times the memory (at least {limit:g}). Reads may be any mixture of memory and device.",
         observed=observed,
         threshold={"memory_multiple": limit},
         relabel="reads of a data set that fits memory: tier unknown",
@@ -75,12 +76,15 @@ RULE = Rule(
     scope=Scope.TRIAL,
     severity=Severity.QUALIFIES,
     part="tier",
+    short="fits in memory",
     needs=(),
     applies=applies,
     check=check,
     reads=("L0.read", "L2.read", "memory.available_bytes", "page_cache.file_bytes"),
-    alternatives=("Direct I/O end to end caches nothing, whatever the size: then read_bytes prove it.",),
-    advice="Use at least twice the memory of client and server together, or make the memory small and declared (knob memory),"
-    " and show the curve over the size instead of one point.",
+    wrong="A data set that partly fits memory gives a mixture of two speeds that differ by a factor of ten or more.",
+    alternatives=("Direct I/O end to end caches nothing, whatever the size. Then read_bytes prove it.",),
+    advice="Use at least twice the memory of client and server together, or make the memory small and declared (knob memory). "
+    "Show the curve over the size instead of one point.",
+    ask="ask for data of at least twice the memory of all caches in the path, or for direct I/O with proof",
     sources=("MLPerf Storage: data of at least 5 times the clients' memory", "Tarasov et al., HotOS 2011: the cliff at the edge"),
 )

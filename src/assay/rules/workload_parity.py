@@ -1,8 +1,15 @@
-"""Finds arms that were given different work: other data, other sizes, another mix of operations, other clients.
+"""Finds arms with different work: other data, other sizes, another mix of operations, other clients.
 
-Evidence: what the clients counted in each run (L0): how much of each operation, of which size, by how many workers. Runs of one
-block have one seed in both arms, so equal work is equal to the last operation; where the arms have no seed in common, another
-draw of the same data is told from other data by the ranges of their runs. Of an external command only what it tells is known.
+The rule reads the clients' counts in each run (operations, bytes per operation, clients, workers) and the plan's seeds. Runs of
+one block share a seed, so equal work is equal to the last operation.
+An amount differs if the ranges of the arms' runs lie apart:
+- Clients, workers or operation sizes by more than `amount_share`; with fixed work also the operations or the mix (`mix_share`):
+  invalid.
+- A mix of a fixed time: a note, since the faster system may have come further.
+- No counts, or no common seed and fewer than `runs` runs: unverified.
+- The work itself is the factor (`workload`, `clients`, `hosts`, a knob of the workload): n/a.
+
+W05 judges the end of the clock, C01 the files and programs, S02 the number of runs.
 """
 
 from __future__ import annotations
@@ -56,7 +63,7 @@ def check(case: Case) -> Finding:
     assert isinstance(case, ComparisonCase)
     arms = [phases(case, runs) for runs in (case.baseline, case.candidate)]
     if not all(arms) or not all(phase.clients and any(done(phase)) for arm in arms for phase in arm):
-        return found(RULE, case, State.UNVERIFIED, "The work of an arm is not known: a run of it has no counts of operations.")
+        return found(RULE, case, State.UNVERIFIED, "Work of an arm unknown: a run has no counts of operations.")
     fixed = all(is_fixed(phase) for arm in arms for phase in arm)
     seeds = [{run.trial.seed for run, _ in runs} for runs in (case.baseline, case.candidate)]
     paired = bool(seeds[0] & seeds[1])
@@ -64,7 +71,7 @@ def check(case: Case) -> Finding:
     gaps = [*gaps_of(arms, shape, share), *(gaps_of(arms, amounts, share) if fixed else ())]
     mixed = gaps_of(arms, mix, points, points=True)
     if gaps and not paired and min(map(len, arms)) < case.thresholds["runs"]:
-        words = "The arms had other seeds and few runs: whether they had other data or only another draw of them is not known."
+        words = "Different seeds and few runs: other data, or another draw of the same data."
         return found(RULE, case, State.UNVERIFIED, words, evidence=tuple(map(str, gaps)))
     return judged(case, [*gaps, *mixed], Severity.INVALIDATES if gaps or fixed else Severity.NOTES, seeds)
 
@@ -72,10 +79,10 @@ def check(case: Case) -> Finding:
 def judged(case: ComparisonCase, gaps: Sequence[Gap], severity: Severity, seeds: Sequence[set[int]]) -> Finding:
     """The finding, with how many seeds the arms had and how many they share."""
     both = len(seeds[0] & seeds[1])
-    alike = f"on {both} seed{'' if both == 1 else 's'} that both arms had" if both else "though on other seeds"
+    alike = f"with {both} common seed{'' if both == 1 else 's'}" if both else "with different seeds"
     more = f"; and {len(gaps) - MOST_SHOWN} more" if len(gaps) > MOST_SHOWN else ""
     listed = "; ".join(map(str, gaps[:MOST_SHOWN])) + more
-    words = f"The arms did different work: {listed}." if gaps else f"Both arms did the same work, {alike}."
+    words = f"The arms did different work: {listed}." if gaps else f"Both arms did the same work {alike}."
     return found(
         RULE,
         case,
@@ -157,17 +164,22 @@ RULE = Rule(
     scope=Scope.COMPARISON,
     severity=Severity.INVALIDATES,
     part="comparability",
+    short="different work",
     needs=(),
     applies=applies,
     check=check,
+    wrong="B has fewer files, because it was restored from an older copy, and reads its tree in less time. The run is sound, "
+    "the clock is right, and B looks faster. The same happens with another tree under the same path, other seeds, or a client "
+    "that never started.",
     alternatives=(
-        "A system that does part of the work elsewhere or splits it up (directories read in pieces): operations of another kind.",
-        "Clients that fail early in one arm and do less: the errors are in their own counts (G04).",
+        (
+            "A system that does part of the work elsewhere or splits it up (directories read in pieces) has other kinds of "
+            "operations."
+        ),
+        "Clients that fail early in one arm do less. Check the errors in their counts (G04).",
     ),
-    advice=(
-        "Give both arms the same data, restored from the same copy or laid out from the same seed, the same amounts and the same "
-        "end of the clock; or make what differs the factor."
-    ),
+    advice="Give both arms the same data (the same copy or seed), the same amounts and the same end of the clock. Or make the "
+    "difference the factor.",
     sources=(
         "Heiser, Systems benchmarking crimes: unfair comparisons",
         "MLPerf audit guidelines: what is materially different is more than 2 % apart",

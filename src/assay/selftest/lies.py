@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import sys
 import tempfile
 import threading
 import time
@@ -22,7 +20,8 @@ from assay.laboratory.session import clean_quietly, engine_path
 from assay.selftest import lies_report as shown
 from assay.selftest.control import Heard, obstacle, run_control
 from assay.selftest.counts import Outcome, Said, Side, Subject, Tally, settled, tally
-from assay.terminal.progress import SECOND_NS, ProgressMode
+from assay.terminal.output import deliver
+from assay.terminal.progress import SECOND_NS, ProgressLine, ProgressMode
 
 INTERRUPTED = 130
 NO_CONTROL = "quick"
@@ -36,7 +35,7 @@ class Request:
     rules: str | None = None
     """Ids or names, by commas; all where there is none."""
     times: int = 1
-    as_json: bool = False
+    json_to: str | None = None
     gate: Gate = Gate.OFF
     progress: ProgressMode = ProgressMode.AUTO
 
@@ -62,7 +61,7 @@ def run_controls(request: Request) -> int:
     told = shown.Told(
         rows=tuple((pair.subject, tuple(found[pair.subject.name])) for pair in pairs), times=request.times, complete=complete
     )
-    print(json.dumps(shown.plain(told), indent=2) if request.as_json else shown.text(told))
+    deliver(request.json_to, shown.VERB, lambda: shown.plain(told), lambda: shown.text(told))
     if not complete:
         return INTERRUPTED
     return status(tally(told.outcomes), request.gate)
@@ -104,7 +103,7 @@ def conduct(pairs: Sequence[Pair], request: Request, found: dict[str, list[Outco
     able = [pair for pair in pairs if pair.subject.obstacle is None]
     rounds = [pair for _ in range(request.times) for pair in able]
     try:
-        with telling(request.progress, len(rounds)) as tell:
+        with progressing(request.progress, len(rounds)) as tell:
             for number, pair in enumerate(rounds, 1):
                 tell(pair.subject, number)
                 found[pair.subject.name].append(outcome(pair.path))
@@ -128,35 +127,30 @@ def outcome(path: Path) -> Outcome:
 
 
 @contextmanager
-def telling(mode: ProgressMode, of: int) -> Iterator[Callable[[Subject, int], None]]:
-    """Gives what to call before each control; a line a second on a terminal, NDJSON where asked, nothing in a pipe."""
-    if mode is ProgressMode.NONE or (mode is ProgressMode.AUTO and not sys.stderr.isatty()):
-        yield lambda subject, number: None
-        return
-    ended, now, started_ns = threading.Event(), list[tuple[Subject, int]](), time.monotonic_ns()
+def progressing(mode: ProgressMode, of: int) -> Iterator[Callable[[Subject, int], None]]:
+    """Give what to call before each part of the work; a thread shows the part that is under way."""
+    line = ProgressLine(mode)
+    ended, now = threading.Event(), list[tuple[Subject, int]]()
 
     def every_second() -> None:
         while not ended.wait(1):
-            if now:
-                sys.stderr.write(line(mode, *now[-1], of, time.monotonic_ns() - started_ns))
-                sys.stderr.flush()
+            if now and line.is_due():
+                write_part(line, *now[-1], of)
 
-    teller = threading.Thread(target=every_second, daemon=True)
-    teller.start()
+    shower = threading.Thread(target=every_second, daemon=True)
+    shower.start()
     try:
         yield lambda subject, number: now.append((subject, number))
     finally:
         ended.set()
-        teller.join()
-        if mode is ProgressMode.AUTO:
-            sys.stderr.write("\r\033[K")
-            sys.stderr.flush()
+        shower.join()
+        line.close()
 
 
-def line(mode: ProgressMode, subject: Subject, number: int, of: int, elapsed_ns: int) -> str:
-    """What progress says now."""
-    elapsed_s = elapsed_ns // SECOND_NS
-    if mode is ProgressMode.JSON:
-        news = {"rule": subject.rule, "control": subject.name, "number": number, "of": of, "elapsed_s": elapsed_s}
-        return json.dumps(news) + "\n"
-    return f"\r{subject.rule} {subject.name}  {number} of {of}  {elapsed_s // 60}:{elapsed_s % 60:02d}\033[K"
+def write_part(line: ProgressLine, subject: Subject, number: int, of: int) -> None:
+    """Write the part that is under way, its number and the time so far."""
+    elapsed_s = (time.monotonic_ns() - line.started_ns) // SECOND_NS
+    line.write(
+        f"{subject.rule} {subject.name}  {number} of {of}  {elapsed_s // 60}:{elapsed_s % 60:02d}",
+        {"rule": subject.rule, "control": subject.name, "number": number, "of": of, "elapsed_s": elapsed_s},
+    )

@@ -9,7 +9,7 @@ from assay.selftest.counts import Outcome, Subject, Tally, remarks, tally
 from assay.statistics.proportion import Proportion
 from assay.terminal.table import Row, table
 
-SCHEMA = "assay.selftest-audit/1"
+VERB = "selftest-audit"
 HEADER = ("rule", "control", "caught", "95 % interval", "accused", "95 % interval", "not judged")
 NS = 1e9
 
@@ -110,15 +110,15 @@ def percent(share: float) -> str:
     return f"{share * 100:.1f} %".replace(".0 %", " %")
 
 
-def head(schema: str, answer: str, *, complete: bool) -> dict[str, Any]:
+def head(answer: str, *, complete: bool) -> dict[str, Any]:
     """How what was counted begins as JSON: every share in it has an exact interval of this confidence."""
-    return {"schema": schema, "answer": answer, "complete": complete, "confidence": 0.95}
+    return {"answer": answer, "complete": complete, "confidence": 0.95}
 
 
 def plain(told: Told) -> dict[str, Any]:
     """The object of the schema."""
     return {
-        **head(SCHEMA, answer(told), complete=told.complete),
+        **head(answer(told), complete=told.complete),
         "times": told.times,
         "controls": [
             {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import random
@@ -21,14 +20,14 @@ from assay.hosts.local import Local
 from assay.laboratory.gate import BAD_VERDICT, Gate
 from assay.laboratory.single_run import conduct
 from assay.records import Conclusion, Estimate, Experiment, Outcome
+from assay.terminal.output import deliver
 from assay.terminal.progress import ProgressMode
 from assay.terminal.table import Row, table
 from assay.units import Unit
 
-SCHEMA = "assay.selftest-observers/1"
 PAIRS = 10
 ALL = "all"
-RULE = "E04"
+RULE = catalogue.find("rules", "observer_overhead").id
 FEW = 4
 """More observers are told by their number."""
 LOADS = {
@@ -62,7 +61,7 @@ class Request:
     names: str
     """`all`, or names of observers by commas."""
     pairs: int = PAIRS
-    as_json: bool = False
+    json_to: str | None = None
     gate: Gate = Gate.OFF
 
 
@@ -94,7 +93,7 @@ def measure_observers(request: Request) -> int:
     names = asked(request)
     with tempfile.TemporaryDirectory(prefix="assay-selftest-") as directory:
         found = tuple(one for load in LOADS for one in effects(load, names, request.pairs, directory))
-    print(json.dumps(plain(names, found), indent=2) if request.as_json else text(names, found))
+    deliver(request.json_to, "selftest-observers", lambda: plain(names, found), lambda: text(names, found))
     bad = (Conclusion.MATTERS, Conclusion.UNDECIDED) if request.gate is Gate.STRICT else (Conclusion.MATTERS,)
     return BAD_VERDICT if request.gate is not Gate.OFF and any(one.conclusion in bad for one in found) else 0
 
@@ -208,7 +207,6 @@ def rows(found: tuple[Effect, ...]) -> Iterator[Row]:
 def plain(names: tuple[str, ...], found: tuple[Effect, ...]) -> dict[str, Any]:
     """As JSON."""
     return {
-        "schema": SCHEMA,
         "observers": list(names),
         "margin": limits.thresholds(RULE)["ratio_share"],
         "loads": [

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import resource
 import tempfile
@@ -22,12 +21,12 @@ from assay.laboratory.session import engine_path, own_ledger
 from assay.laboratory.single_run import conduct
 from assay.machine import stack
 from assay.records import Outcome, Subject
+from assay.terminal.output import deliver
 from assay.terminal.progress import SECOND_NS, ProgressMode
 from assay.terminal.table import Row, table
 from assay.trial.clients import Crew
 from assay.units import Unit
 
-SCHEMA = "assay.selftest/1"
 LOOKS = 300
 MOST_NS = SECOND_NS
 """An observer that is slower is looked with less often."""
@@ -74,12 +73,12 @@ class Cost:
     start: Start
 
 
-def measure_overhead(*, as_json: bool) -> int:
+def measure_overhead(*, json_to: str | None) -> int:
     """Measure and print. Raises MissingError without an engine, TrialError where it does not run."""
     with tempfile.TemporaryDirectory(prefix="assay-selftest-") as directory:
         looks = tuple(looked(directory))
     found = Cost(looks=looks, null=null_loop(), start=started())
-    print(json.dumps(plain(found), indent=2) if as_json else text(found))
+    deliver(json_to, "selftest", lambda: plain(found), lambda: text(found))
     return 0
 
 
@@ -183,7 +182,6 @@ def nanoseconds(value: float | None) -> str:
 def plain(found: Cost) -> dict[str, Any]:
     """As JSON: times in nanoseconds, null where unknown."""
     return {
-        "schema": SCHEMA,
         "observers": [
             {
                 "observer": one.observer,

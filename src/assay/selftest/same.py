@@ -24,6 +24,7 @@ from assay.selftest import same_report as shown
 from assay.selftest.control import measured
 from assay.selftest.counts import Subject
 from assay.selftest.same_report import Compared, Told
+from assay.terminal.output import deliver
 from assay.terminal.progress import ProgressMode
 
 BLOCKS = 5
@@ -87,7 +88,7 @@ class Request:
     """The words of one call."""
 
     comparisons: int
-    as_json: bool = False
+    json_to: str | None = None
     gate: Gate = Gate.OFF
     progress: ProgressMode = ProgressMode.AUTO
 
@@ -112,7 +113,7 @@ def compare_same(request: Request) -> int:
     clean_quietly(Local())
     found = conduct(request)
     told = Told(compared=tuple(found.compared), blocks=BLOCKS, complete=found.complete)
-    print(json.dumps(shown.plain(told), indent=2) if request.as_json else shown.text(told))
+    deliver(request.json_to, shown.VERB, lambda: shown.plain(told), lambda: shown.text(told))
     if not found.complete:
         return audit.INTERRUPTED
     return status(told, request.gate)
@@ -132,7 +133,7 @@ def conduct(request: Request) -> Found:
     """One comparison after the other, kinds in turn, until there are so many or an interrupt."""
     found = Found()
     try:
-        with audit.telling(request.progress, request.comparisons) as tell:
+        with audit.progressing(request.progress, request.comparisons) as tell:
             for number in range(1, request.comparisons + 1):
                 found.compared.append(once(number, tell))
     except KeyboardInterrupt:

@@ -15,7 +15,7 @@ from assay.selftest.lies_report import head, interval, of, percent
 from assay.statistics.proportion import Proportion, proportion
 from assay.terminal.table import Row, table
 
-SCHEMA = "assay.selftest-same/1"
+VERB = "selftest-same"
 PROMISED = 0.05
 """So many comparisons of equals at most may leave out 1 from their 95 % interval."""
 HEADER = ("kind", "matters", "95 % interval", "without 1", "95 % interval", "equivalent", "undecided", "spread")
@@ -147,7 +147,7 @@ def accused(compared: Iterable[Compared]) -> str:
 def plain(told: Told) -> dict[str, Any]:
     """The object of the schema; limits are null where nothing was compared."""
     return {
-        **head(SCHEMA, answer(told), complete=told.complete),
+        **head(answer(told), complete=told.complete),
         "promised": PROMISED,
         "blocks": told.blocks,
         **counts(told.compared),

@@ -6,7 +6,6 @@ many trials were judged. None is repeated for its outcome: what a rule says of t
 
 from __future__ import annotations
 
-import json
 import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -26,6 +25,7 @@ from assay.selftest import sound_report as shown
 from assay.selftest.control import accuses, last_runs, measured, obstacle
 from assay.selftest.counts import Subject
 from assay.selftest.sound_report import Tried
+from assay.terminal.output import deliver
 from assay.terminal.progress import ProgressMode
 
 FILESYSTEM = "disk.filesystem"
@@ -39,7 +39,7 @@ class Request:
     """The words of one call."""
 
     trials: int
-    as_json: bool = False
+    json_to: str | None = None
     gate: Gate = Gate.OFF
     progress: ProgressMode = ProgressMode.AUTO
 
@@ -81,7 +81,7 @@ def run_sound_trials(request: Request) -> int:
     found = conduct([kind for kind in every if kind.obstacle is None], request)
     skipped = {kind.name: kind.obstacle for kind in every if kind.obstacle is not None}
     told = shown.Told(tried=tuple(found.tried), skipped=skipped, complete=found.complete)
-    print(json.dumps(shown.plain(told), indent=2) if request.as_json else shown.text(told))
+    deliver(request.json_to, shown.VERB, lambda: shown.plain(told), lambda: shown.text(told))
     if not found.complete:
         return audit.INTERRUPTED
     return BAD_VERDICT if request.gate is not Gate.OFF and any(one.accused for one in found.tried) else 0
@@ -140,7 +140,7 @@ def conduct(able: Sequence[Kind], request: Request) -> Found:
     """Round after round until so many trials are judged; a round in which none is judged is the last."""
     found = Found()
     try:
-        with audit.telling(request.progress, request.trials) as tell:
+        with audit.progressing(request.progress, request.trials) as tell:
             before, number = -1, 0
             while before < found.judged < request.trials:
                 before, number = found.judged, number + 1

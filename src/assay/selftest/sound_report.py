@@ -10,7 +10,7 @@ from assay.selftest.lies_report import head, interval, of, percent
 from assay.statistics.proportion import Proportion, proportion
 from assay.terminal.table import Row, table
 
-SCHEMA = "assay.selftest-sound/1"
+VERB = "selftest-sound"
 BY_KIND = ("kind", "accused", "95 % interval")
 BY_RULE = ("rule", "accused", "95 % interval")
 
@@ -130,7 +130,7 @@ def note(trials: Iterable[Tried]) -> str:
 def plain(told: Told) -> dict[str, Any]:
     """The object of the schema; limits are null where nothing was judged."""
     return {
-        **head(SCHEMA, answer(told), complete=told.complete),
+        **head(answer(told), complete=told.complete),
         **counts(share(told.tried)),
         "not_judged": len(told.tried) - len(told.judged),
         "kinds": [

@@ -14,7 +14,7 @@ from assay.cli.terminal import tables
 from assay.notebook import read as notebook
 from assay.notebook.store import Store
 from assay.plain import from_plain, to_plain
-from assay.records import Comparison, Fact, FactClass, Factor, Observations, Results, Severity, State, When
+from assay.records import Comparison, Fact, FactClass, Factor, Meaning, Observations, Results, Severity, State, When
 
 CASE_B = {1: 7410.0, 2: 12633.0}
 """Writes per second of one writer and of two, as published."""
@@ -46,9 +46,9 @@ def compared(values, load=no_evidence, finding=None, **changes):
     return Results(experiment=asked, plan=plan, runs=tuple(runs), cells=table, comparisons=found)
 
 
-def finding_of(rule, state, relabel=None, observed=None, threshold=None):
+def finding_of(rule, meaning, state, relabel=None, observed=None, threshold=None):
     base = made.finding("x", state, Severity.QUALIFIES)
-    return replace(base, rule=rule, relabel=relabel, observed=observed or {}, threshold=threshold or {})
+    return replace(base, rule=rule, meaning=meaning, relabel=relabel, observed=observed or {}, threshold=threshold or {})
 
 
 def test_the_figures_of_case_b_give_85_percent():
@@ -96,9 +96,9 @@ def test_without_an_interval_there_is_none_for_the_share():
     assert none.scale_up is None
 
 
-LIMITED = finding_of("L04", State.PASS, "limited by the declared 50 MB/s of loop0")
-USED = finding_of("L06", State.PASS, None, {"write limit of 5e+07 B/s on loop0": 0.99}, {"used_share": 0.9})
-UNUSED = finding_of("L06", State.PASS, None, {"write limit of 5e+07 B/s on loop0": 0.3}, {"used_share": 0.9})
+LIMITED = finding_of("L04", Meaning.LINK_LIMIT, State.PASS, "limited by the declared 50 MB/s of loop0")
+USED = finding_of("L06", Meaning.QUOTA, State.PASS, None, {"write limit of 5e+07 B/s on loop0": 0.99}, {"used_share": 0.9})
+UNUSED = finding_of("L06", Meaning.QUOTA, State.PASS, None, {"write limit of 5e+07 B/s on loop0": 0.3}, {"used_share": 0.9})
 
 
 @pytest.mark.parametrize(

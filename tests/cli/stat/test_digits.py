@@ -57,7 +57,7 @@ def copies(first, second):
 @pytest.mark.parametrize(("rate", "said"), [("85", True), ("42", False)])
 def test_a_difference_within_the_printed_digits_is_said_to_be_so(bench, rate, said):
     first, second = copies("84", rate)
-    done = bench.run("stat", "--json", "told.json", "--repeat=3", "--vs", second, "--", "sh", "-c", f"exec {first}")
+    done = bench.run("stat", "--json=told.json", "--repeat=3", "--vs", second, "--", "sh", "-c", f"exec {first}")
     (found,) = json.loads((bench.home / "told.json").read_text())["comparison"]
     assert found["digits_share"] == pytest.approx(0.5 / 84 + 0.5 / float(rate), rel=0.01)
     assert ("that is within the last printed digits" in done.stderr) is said

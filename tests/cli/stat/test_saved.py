@@ -38,7 +38,7 @@ def test_the_same_command_is_one_more_run_and_another_one_an_arm(bench):
         done = bench.run("stat", *CACHED, *dd(size))
         assert done.returncode == 0, done.stderr
     assert "assay: kept as run 0005/1 of" in done.stderr
-    (listed,) = told(bench, "list")
+    (listed,) = told(bench, "list")["experiments"]
     assert (listed["runs"], listed["finished"], listed["trials"]) == (5, 5, 5)
     shown = told(bench, "show", "0003/1")
     assert shown["run"]["trial"]["levels"]["stat.argv"][-1] == "bs=64k"
@@ -65,14 +65,14 @@ def test_what_cannot_be_compared_is_another_experiment(bench):
     (bench.home / "deeper" / "data").write_bytes(bytes(8 << 20))
     deeper = Bench(bench.home / "deeper")
     assert deeper.run("stat", "--save=../kept", "--claim", "tier=client-cache", *dd("1M")).returncode == 0
-    assert [one["runs"] for one in told(bench, "list")] == [1, 1, 1, 1]
+    assert [one["runs"] for one in told(bench, "list")["experiments"]] == [1, 1, 1, 1]
 
 
 def test_a_run_that_failed_is_kept_as_such(bench):
     words = ("--reported", "([0-9.]+) MB/s", "--unit", "MB/s")
     done = bench.run("stat", "--save=kept", *words, "--", "sh", "-c", "cat data > /dev/null; echo 5 MB/s; exit 4")
     assert done.returncode == 4
-    (listed,) = told(bench, "list")
+    (listed,) = told(bench, "list")["experiments"]
     assert (listed["runs"], listed["finished"]) == (1, 0)
     assert "status 4" in told(bench, "show", "0001/1")["run"]["error"]
 

@@ -51,7 +51,7 @@ def test_another_command_is_split_or_given_to_a_shell():
 
 
 def test_every_mistake_is_told_at_once(tmp_path):
-    words = ["--no", "--claim=tier=x", "--json", f"{tmp_path}/none/x", "--repeat=0", "--unit=MB/s", "--gate=y"]
+    words = ["--no", "--claim=tier=x", f"--json={tmp_path}/none/x", "--repeat=0", "--unit=MB/s", "--gate=y"]
     with pytest.raises(InputErrors) as caught:
         options.read(words)
     text = str(caught.value)
@@ -203,7 +203,7 @@ def test_a_gate_replaces_only_status_0(bench):
 
 
 def test_figures_of_a_command_that_failed_are_invalid(bench):
-    words = ("--reported", "([0-9.]+) MB/s", "--unit", "MB/s", "--json", "told.json")
+    words = ("--reported", "([0-9.]+) MB/s", "--unit", "MB/s", "--json=told.json")
     done = bench.run("stat", *words, "--", "sh", "-c", "cat data > /dev/null; echo 5 MB/s; exit 4")
     told = json.loads((bench.home / "told.json").read_text())
     assert (done.returncode, told["verdict"]) == (4, "INVALID")
@@ -226,7 +226,7 @@ def schema():
     ],
 )
 def test_the_json_is_as_documented(bench, words):
-    bench.run("stat", "--json", "told.json", "--", *words)
+    bench.run("stat", "--json=told.json", "--", *words)
     told = json.loads((bench.home / "told.json").read_text())
     jsonschema.Draft202012Validator(schema()).validate(told)
     assert told["command"] == words
@@ -235,7 +235,7 @@ def test_the_json_is_as_documented(bench, words):
 
 
 def test_pairs_are_compared_and_documented(bench):
-    done = bench.run("stat", "--json", "told.json", "--repeat=3", "--vs", "sleep 1", "--", "sleep", "0.3")
+    done = bench.run("stat", "--json=told.json", "--repeat=3", "--vs", "sleep 1", "--", "sleep", "0.3")
     told = json.loads((bench.home / "told.json").read_text())
     jsonschema.Draft202012Validator(schema()).validate(told)
     assert told["repeats"]["n"] == 3
@@ -253,7 +253,7 @@ MOST_CPU_S = 0.6
 
 
 def test_a_command_against_itself_is_compared_all_the_same(bench):
-    done = bench.run("stat", "--json", "told.json", "--repeat=2", "--vs", "sleep 0.01", "--", "sleep", "0.01")
+    done = bench.run("stat", "--json=told.json", "--repeat=2", "--vs", "sleep 0.01", "--", "sleep", "0.01")
     told = json.loads((bench.home / "told.json").read_text())
     assert (told["repeats"]["n"], told["other"]["repeats"]["n"], told["comparison"][0]["pairs"]) == (2, 2, 2)
     assert re.findall(r"run (\d of \d):", done.stderr) == ["1 of 2", "1 of 2", "2 of 2", "2 of 2"]
@@ -306,7 +306,7 @@ def imported(*words):
 
 
 def test_no_heavy_library_is_imported():
-    assert not imported("--json", "/dev/null", "--", "dd", "if=/etc/passwd", "of=/dev/null") & HEAVY
+    assert not imported("--json=/dev/null", "--", "dd", "if=/etc/passwd", "of=/dev/null") & HEAVY
 
 
 def test_nothing_is_imported_that_watching_has_no_use_for():

@@ -15,7 +15,7 @@ from assay.analysis.counting import Load, at_levels, measure_of
 from assay.answer.wording import comparison
 from assay.errors import AssayError
 from assay.measures import AMOUNTS, CONCURRENCY
-from assay.records import Comparison, Estimate, Experiment, Finding, Judged, State, Verdict
+from assay.records import Comparison, Estimate, Experiment, Finding, Judged, Meaning, State, Verdict
 from assay.units import Unit
 
 THREADS = CONCURRENCY - {"depth"}
@@ -92,9 +92,9 @@ def held_back(verdict: Verdict) -> str | None:
 
 def limiter(finding: Finding) -> str | None:
     """The limit that a finding names as reached: by L04 in its label, by L06 in its label or with the share that was used."""
-    if finding.rule == "L04" and finding.state is State.PASS:
+    if finding.meaning is Meaning.LINK_LIMIT and finding.state is State.PASS:
         return finding.relabel
-    if finding.rule != "L06" or finding.state not in (State.PASS, State.FAIL):
+    if finding.meaning is not Meaning.QUOTA or finding.state not in (State.PASS, State.FAIL):
         return None
     least = finding.threshold.get("used_share")
     used = [text for text, share in finding.observed.items() if isinstance(share, float) and is_at(share, least)]

@@ -4,27 +4,23 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from assay import plain as plainly
 from assay.answer.wording import labels
 from assay.cli.stat.execution import Told
 from assay.cli.stat.shown import NOTHING, dirty_bytes, operation_of
-from assay.errors import UsageError
 from assay.evidence import rungs
 from assay.records import Direction, Verdict, VerdictState
+from assay.terminal import output
 
 SCHEMA = "assay.stat/1"
 SIDES = {"read": Direction.READ, "write": Direction.WRITE}
 
 
 def write(path: str, found: Mapping[str, Any]) -> None:
-    """Write the object into a file. Raises UsageError where that cannot be."""
-    try:
-        Path(path).write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"found that {path} cannot be written ({error.strerror}); expected a file that we may write") from error
+    """Write the object into a file. Raises AssayError for an unwritable file."""
+    output.write(path, json.dumps(found, indent=2))
 
 
 def plain(told: Told) -> dict[str, Any]:

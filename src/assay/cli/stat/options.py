@@ -1,6 +1,6 @@
-"""The words of `assay stat`: its own options, then the command with its arguments untouched. No library reads them.
+"""The options of `assay stat`, then the command with its arguments untouched, parsed without a library (decision 016).
 
-Every mistake is told at once. What stands behind `--`, or from the first word that is no option, is the command.
+All mistakes are reported together. The command begins behind `--`, or at the first word that is no option.
 """
 
 from __future__ import annotations
@@ -17,36 +17,37 @@ from assay.records import Claim, Server, Value
 HELP = """\
 Usage: assay stat [OPTIONS] -- COMMAND...
 
-Run any command, say what its number really measured.
+Run any command, and audit the figures that it reports.
 
-The command runs with its own arguments, its output and its exit status pass through. Then a block on standard error says
-what the tool reported, what moved at each rung, what was still dirty and which rules failed.
+The command keeps its arguments, its output and its exit status. Then a block on standard error shows the reported figures,
+the bytes at each layer, the dirty data at exit, and the rules that failed.
 
 Options:
-  --claim PART=VALUE,...  What the number is said to be: tier=device,durability=stable-media. Without: reads are judged as
-                          the device's, writes as on stable media, or as what the tool says of itself (hdparm -T).
-  --reported REGEX        Where the number is in the output of a tool without a parser: the first group of the last match.
-  --unit UNIT             The unit of that number: MB/s, MiB/s, Gbit/s, IOPS, ms ...
-  --direction WHICH       read or write, for --reported. Without: the one in which more was seen to move.
-  --observe NAME,...      Look with these observers too (assay catalogue observers): tracepoints tells of whose flushes and pages
-                          they were. What they cost comes on top.
-  --server PART=VALUE,... The server on this machine whose client the command is: pid_file=FILE or cgroup=GROUP, and its data=DIR,
-                          address=IP. Its page cache, processors and network are judged too.
-  --json FILE             Write everything as JSON (docs/stat-json.md).
-  --save[=LAB]            Keep the run in a notebook (./lab, $ASSAY_LAB), as one more of its command or as another arm.
-  --repeat N              Run it N times; say the interval of the mean.
-  --vs 'OTHER COMMAND'    Run both in pairs, alternately (5 pairs, or --repeat N); say by how much the other differs.
-  --gate[=strict]         Exit 3 on a TAINTED or INVALID number (strict: UNVERIFIED too) where the command's status is 0.
-  --help                  Show this.
+  --claim PART=VALUE,...  The claim to audit: tier=device,durability=stable-media. Default: reads are of the device and writes
+                          are on stable media, unless the tool itself names another tier (hdparm -T).
+  --reported REGEX        Find the figure in the output of a tool without a parser: first group of the last match.
+  --unit UNIT             The unit of that figure: MB/s, MiB/s, Gbit/s, IOPS, ms ...
+  --direction WHICH       read or write, for --reported. Default: the direction with more observed bytes.
+  --observe NAME,...      Add observers (assay catalogue): tracepoints attributes flushes and pages to processes. Adds their cost.
+  --server PART=VALUE,... The local server of which the command is a client: pid_file=FILE or cgroup=GROUP, and its data=DIR,
+                          address=IP. Its page cache, CPUs and network are audited too.
+  --json=FILE             Write JSON to FILE (docs/stat-json.md).
+  --save[=LAB]            Keep the run in a notebook: as a repeat of its command, or as another arm.
+  --lab DIR               The notebook of --save. Default: $ASSAY_LAB, else ./lab.
+  --repeat N              Run the command N times; show the confidence interval of the mean.
+  --vs 'OTHER COMMAND'    Run both in alternating pairs (5, or --repeat N); show the ratio.
+  --gate[=strict]         Exit 3 on a TAINTED or INVALID figure (strict: UNVERIFIED too), if the command's status is 0.
+  -h, --help              Show this.
 
-Exit status: the command's own, 128+N where signal N ended it; 125 where assay itself failed, 126 where the command cannot be
-executed, 127 where there is none.
+Exit status: the command's own, 128+N after signal N; 125 if assay itself failed, 126 if the command cannot be executed, 127 if
+it does not exist.
 """
 WHERE = "assay stat"
 LAB = "lab"
 GATES = {"": Gate.ON, "on": Gate.ON, "strict": Gate.STRICT, "off": Gate.OFF}
-VALUED = ("claim", "reported", "unit", "direction", "observe", "server", "json", "repeat", "vs")
-ALONE = ("gate", "save", "help")
+VALUED = ("claim", "reported", "unit", "direction", "observe", "server", "lab", "repeat", "vs")
+ALONE = ("gate", "json", "save", "help")
+"""Options whose value needs `=`, or which have none."""
 DIRECTIONS = ("read", "write")
 SERVER_PARTS = ("pid_file", "cgroup", "data", "address")
 MOST_REPEATS = 1000
@@ -86,7 +87,7 @@ class _Words:
 
 
 def read(words: Sequence[str]) -> Request:
-    """The request that the words make. Raises InputErrors with every mistake."""
+    """Parse the words of a call. Raises InputErrors with every mistake."""
     typed = split(words)
     if "help" in typed.options:
         return Request(argv=(), help=True)
@@ -111,12 +112,12 @@ def read(words: Sequence[str]) -> Request:
 
 
 def split(words: Sequence[str]) -> _Words:
-    """Options and command apart."""
+    """Separate the options from the command."""
     typed, at = _Words(), 0
     while at < len(words) and words[at].startswith("-") and words[at] not in ("--", "-"):
-        name, equals, value = words[at].removeprefix("--").partition("=")
+        name, equals, value = ("help" if words[at] == "-h" else words[at].removeprefix("--")).partition("=")
         at += 1
-        if not words[at - 1].startswith("--") or name not in (*VALUED, *ALONE):
+        if not words[at - 1].startswith(("--", "-h")) or name not in (*VALUED, *ALONE):
             typed.wrong(f"option {words[at - 1]!r}", f"one of --{', --'.join((*VALUED, *ALONE))}, or -- and the command")
             continue
         if name in VALUED and not equals:
@@ -134,7 +135,7 @@ def split(words: Sequence[str]) -> _Words:
 
 
 def claim(typed: _Words) -> Claim | None:
-    """What the number is said to be."""
+    """Return the claim of the call."""
     text = typed.options.get("claim")
     if text is None:
         return None
@@ -146,17 +147,17 @@ def claim(typed: _Words) -> Claim | None:
 
 
 def knobs(typed: _Words) -> Mapping[str, Value] | None:
-    """How the figure is found in the output, where the caller says it."""
+    """Return the knobs that find the figure in the output, where the caller gives them."""
     pattern, unit, direction = (typed.options.get(name) for name in ("reported", "unit", "direction"))
     if direction is not None and direction not in DIRECTIONS:
         typed.wrong(f"--direction {direction}", "read or write")
     if pattern is None:
         for name, value in (("unit", unit), ("direction", direction)):
             if value is not None:
-                typed.wrong(f"--{name} without --reported", "--reported REGEX, for the number that it is about")
+                typed.wrong(f"--{name} without --reported", "--reported REGEX, which finds the figure")
         return None
     if unit is None:
-        typed.wrong("--reported without --unit", "--unit with what the number is counted in: MB/s, IOPS, ms ...")
+        typed.wrong("--reported without --unit", "--unit with the unit of the figure: MB/s, IOPS, ms ...")
     found: dict[str, Value] = {"argv": typed.command or ("",), "parse": "regex", "pattern": pattern, "unit": unit or ""}
     from assay import catalogue
 
@@ -169,7 +170,7 @@ def knobs(typed: _Words) -> Mapping[str, Value] | None:
 
 
 def observers(typed: _Words) -> tuple[str, ...]:
-    """The observers that are to look too."""
+    """Return the additional observers."""
     wanted = tuple(name for name in typed.options.get("observe", "").split(",") if name)
     if not wanted and "observe" not in typed.options:
         return ()
@@ -183,7 +184,7 @@ def observers(typed: _Words) -> tuple[str, ...]:
 
 
 def server(typed: _Words) -> Server | None:
-    """The server of which the command is a client."""
+    """Return the server of which the command is a client."""
     text = typed.options.get("server")
     if text is None:
         return None
@@ -193,35 +194,37 @@ def server(typed: _Words) -> Server | None:
             typed.wrong(f"--server {name}={value}", f"parts {'=..., '.join(SERVER_PARTS)}=...")
     found = dict(pairs)
     if not found.get("pid_file") and not found.get("cgroup"):
-        typed.wrong("a --server without processes", "pid_file=FILE or cgroup=GROUP, which say what it is")
+        typed.wrong("--server without processes", "pid_file=FILE or cgroup=GROUP")
     data = tuple(str(Path(value).absolute()) for name, value in pairs if name == "data" and value)
     return Server(pid_file=found.get("pid_file"), cgroup=found.get("cgroup"), data=data, address=found.get("address"))
 
 
 def json_file(typed: _Words) -> str | None:
-    """Where the JSON goes: to a file, for standard output is the command's."""
+    """Return the file for JSON: standard output belongs to the command."""
     path = typed.options.get("json")
-    if path == "-":
-        typed.wrong("--json -", "a file: standard output is the command's own")
+    if path in ("", "-"):
+        typed.wrong("--json without a file", "--json=FILE: standard output belongs to the command")
     elif path is not None and not Path(path).absolute().parent.is_dir():
         typed.wrong(f"no directory for --json {path}", "one that exists")
     return path
 
 
 def lab(typed: _Words) -> Path | None:
-    """The notebook, where runs are to be kept: the one that is named, else that of every other verb."""
+    """Return the notebook in which to keep the runs: the named one, else the notebook of every other verb."""
     if "save" not in typed.options:
+        if "lab" in typed.options:
+            typed.wrong("--lab without --save", "both, or neither")
         return None
-    found = Path(typed.options["save"] or os.environ.get("ASSAY_LAB") or LAB).absolute()
+    found = Path(typed.options["save"] or typed.options.get("lab") or os.environ.get("ASSAY_LAB") or LAB).absolute()
     if found.exists() and not found.is_dir():
-        typed.wrong(f"--save={found}, which is no directory", "one, or a name that is free")
+        typed.wrong(f"--save={found}, which is no directory", "a directory, or a free name")
     elif not found.parent.is_dir():
         typed.wrong(f"no directory for --save={found}", "one that exists")
     return found
 
 
 def repeats(typed: _Words) -> int:
-    """How often: once, or five pairs."""
+    """Return the number of executions or pairs: once, or five pairs."""
     text = typed.options.get("repeat")
     if text is None:
         return 5 if "vs" in typed.options else 1
@@ -232,7 +235,7 @@ def repeats(typed: _Words) -> int:
 
 
 def other(typed: _Words) -> tuple[str, ...] | None:
-    """The command of --vs; a shell reads it only where it has what only a shell understands."""
+    """Return the command of --vs; through a shell only where it has special characters."""
     text = typed.options.get("vs")
     if text is None:
         return None

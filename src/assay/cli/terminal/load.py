@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -120,11 +119,11 @@ def audited(verdicts: Sequence[Verdict]) -> list[str]:
 # ------------------------------------------------------------------------------------------------- for programs
 
 
-def as_json(told: Told) -> str:
+def as_plain(told: Told) -> dict[str, object]:
     """Everything as one object; numbers in base units, null where nothing is known."""
     whole, run = told.whole, told.run
     each = {name: summed(found) for name, found in whole.operations.items()}
-    found = {
+    return {
         "kind": told.experiment.workloads[0].kind,
         "settings": settings(told.experiment),
         "outcome": str(run.outcome),
@@ -137,7 +136,6 @@ def as_json(told: Told) -> str:
         "verdicts": [judged(verdict) for verdict in told.verdicts],
         "versions": dict(run.versions),
     }
-    return json.dumps(found, indent=2)
 
 
 def summed(found: Sum) -> dict[str, object]:

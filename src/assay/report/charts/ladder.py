@@ -8,9 +8,7 @@ from html import escape
 
 from assay.report.charts.figure import Drawn, Figure, Table
 from assay.report.charts.matrix import Style, text
-from assay.report.ladder import Ladder
-from assay.report.ladders import Ladders
-from assay.report.sketch import BAR, WIDE, Placed, Sketch
+from assay.report.ladder import BAR, WIDE, Ladder, Ladders, Placed, Sketch
 
 ACROSS = 400
 """Pixels of one ladder."""

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from assay.answer import marks
-from assay.answer.scales import DASH, NARROW, Scale, in_scale, scale_for, share
-from assay.records import Results, Scaled, Value
-from assay.report.charts.figure import Figure, Panel, Table
-from assay.report.charts.roles import heading, roles
-from assay.report.charts.scaling_layers import REACH, Drawing, answers, layers, most_of, points, reached, room_above
-from assay.report.charts.theme import frame
+from assay.answer.scales import DASH, NARROW, Scale, axis_title, in_scale, scale_for, share
+from assay.records import Cell, Results, Scaled, Scaling, ScalingKind, Value
+from assay.report.charts.figure import Figure, Panel, Table, end_labels
+from assay.report.charts.roles import Roles, heading, roles
+from assay.report.charts.theme import Row, Spec, end_text, frame, room, rows_of, series_colours, ticks
 
 HEIGHT = 300
 LEDE = (
@@ -115,3 +115,282 @@ def limit(curve: Scaled, number: int) -> tuple[float | None, str]:
     if curve.alone is not None:
         both.append((curve.alone * number, f"{number} times one alone"))
     return min(both, default=(None, DASH), key=lambda one: one[0] or 0.0)
+
+
+ABOVE = 1.08
+"""How far the axis goes beyond the highest point at the least."""
+LINES = 5
+"""Lines of names of what is marked, above the highest point."""
+REACH = 1.6
+"""Bounds are drawn up to so many times the highest point; those beyond it are in the table alone."""
+APART = 0.055
+"""Share of the height that the names of marks keep between them."""
+MARKS: Mapping[ScalingKind, str] = {
+    ScalingKind.KNEE: "knee",
+    ScalingKind.LAW: "peak",
+    ScalingKind.BREAK_EVEN: "break-even",
+    ScalingKind.SATURATION: "90 % used",
+    ScalingKind.OBJECTIVE: "kept up to",
+}
+"""What is marked on the axis of x, where it lies in the measured range."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Drawing:
+    """What the layers of one panel share."""
+
+    results: Results
+    roles: Roles
+    curves: tuple[Scaled, ...]
+    scale: Scale
+    top: float
+    most: float
+
+    def figure(self, value: float) -> float:
+        """In the unit of the axis, as exactly as a picture needs it."""
+        return float(f"{value / self.scale.divisor:.5g}")
+
+    @property
+    def x(self) -> Spec:
+        """The axis of the number."""
+        numbers = sorted({number for curve in self.curves for number in curve.used})
+        return {
+            "type": "quantitative",
+            "scale": {"domain": [0, self.most * 1.02], "nice": False},
+            "axis": {**ticks([0, *apart(numbers, self.most)]), "format": "d", "title": self.curves[0].factor},
+        }
+
+    @property
+    def y(self) -> Spec:
+        """The axis of the rate."""
+        return {
+            "type": "quantitative",
+            "scale": {"domain": [0, self.top], "nice": False},
+            "axis": {"title": axis_title(self.scale.label) or None, "format": ",~r", "minExtent": 42},
+        }
+
+
+def layers(drawing: Drawing) -> list[Spec]:
+    """All of them, what lies below first."""
+    longest = max(("bound", *(_name(drawing, curve) for curve in drawing.curves)), key=len)
+    found = [_band(drawing), _roof(drawing), _law(drawing), *_marks(drawing), *_points(drawing)]
+    return [*found, end_text(_labels(drawing), drawing.y), room(longest)]
+
+
+def most_of(results: Results, curve: Scaled) -> float:
+    """The highest point of a curve with its interval."""
+    return max(((cell.estimate.high or cell.estimate.value) for _, cell in points(results, curve) if cell.estimate), default=1.0)
+
+
+def reached(curve: Scaled, most: float) -> float:
+    """The lowest bound where it is near enough to be drawn; 0 where not."""
+    near = [one.rate for one in curve.ceilings[:1] if one.rate <= REACH * most]
+    return near[0] if near else 0.0
+
+
+def points(results: Results, curve: Scaled) -> list[tuple[int, Cell]]:
+    """The cells of a curve by their number."""
+    found = []
+    for cell in results.cells:
+        number = cell.levels.get(curve.factor)
+        rest = {path: level for path, level in cell.levels.items() if path != curve.factor}
+        if cell.measure == curve.measure and isinstance(number, int) and rest == dict(curve.within) and cell.estimate:
+            found.append((number, cell))
+    return sorted(found, key=lambda pair: pair[0])
+
+
+def apart(numbers: Sequence[int], most: float) -> list[int]:
+    """The numbers whose ticks have room for their text."""
+    kept: list[int] = []
+    for number in reversed(numbers):
+        if not kept or kept[-1] - number >= most * 0.045:
+            kept.append(number)
+    return kept[::-1]
+
+
+def answers(results: Results, curve: Scaled) -> list[Scaling]:
+    """What was said of a curve; of a break-even, that of its arms."""
+    return [
+        one
+        for one in results.scaling
+        if one.measure == curve.measure and one.factor == curve.factor and dict(one.within) == dict(curve.within)
+    ]
+
+
+def _name(drawing: Drawing, curve: Scaled) -> str:
+    return "" if drawing.roles.series is None or drawing.roles.series.path == curve.factor else drawing.roles.name(curve.within)
+
+
+def _series(drawing: Drawing, curve: Scaled) -> str:
+    return str(drawing.roles.colour_index(curve.within))
+
+
+def _points(drawing: Drawing) -> list[Spec]:
+    rows: list[Row] = []
+    for curve in drawing.curves:
+        for number, cell in points(drawing.results, curve):
+            one = cell.estimate
+            assert one is not None
+            said = f"{marks.levels(cell.levels)}: {in_scale(one.value, drawing.scale)} {drawing.scale.label}, n = {one.n}"
+            low, value, high = (drawing.figure(end if end is not None else one.value) for end in (one.low, one.value, one.high))
+            rows.append({"x": number, "l": low, "v": value, "h": high, "s": _series(drawing, curve), "t": said})
+    x: Spec = {**drawing.x, "field": "x"}
+    tip: Spec = {"field": "t", "type": "nominal"}
+    both: Spec = {"x": x, "color": series_colours(), "tooltip": tip}
+    interval: Spec = {
+        "mark": {"type": "rule", "strokeWidth": 3},
+        "encoding": {**both, "y": {**drawing.y, "field": "l"}, "y2": {"field": "h"}},
+    }
+    dot: Spec = {
+        "mark": {"type": "point", "filled": True, "size": 46, "opacity": 1},
+        "encoding": {**both, "y": {**drawing.y, "field": "v"}},
+    }
+    return [{"data": rows_of(rows), "layer": [interval, dot]}]
+
+
+def _band(drawing: Drawing) -> Spec:
+    rows: list[Row] = [
+        {"x": float(f"{at:.5g}"), "l": drawing.figure(low), "h": drawing.figure(high), "s": _series(drawing, curve)}
+        for curve in drawing.curves
+        for at, low, _, high in curve.fitted
+    ]
+    encoding: Spec = {
+        "x": {**drawing.x, "field": "x"},
+        "y": {**drawing.y, "field": "l"},
+        "y2": {"field": "h"},
+        "color": series_colours(),
+    }
+    return {"data": rows_of(rows), "mark": {"type": "area", "opacity": 0.16, "clip": True}, "encoding": encoding}
+
+
+def _law(drawing: Drawing) -> Spec:
+    rows: list[Row] = [
+        {"x": float(f"{at:.5g}"), "v": drawing.figure(value), "s": _series(drawing, curve)}
+        for curve in drawing.curves
+        for at, _, value, _ in curve.fitted
+    ]
+    encoding: Spec = {"x": {**drawing.x, "field": "x"}, "y": {**drawing.y, "field": "v"}, "color": series_colours()}
+    return {
+        "data": rows_of(rows),
+        "mark": {"type": "line", "strokeWidth": 1.4, "opacity": 0.8, "clip": True},
+        "encoding": encoding,
+    }
+
+
+def roof(curve: Scaled, most: float, top: float) -> list[tuple[float, float]]:
+    """The corners of the asymptotic bounds: from nothing along what one alone does to the scarcest resource, and on."""
+    ceiling = reached(curve, top) or None
+    if curve.alone is None:
+        return [] if ceiling is None else [(0.0, ceiling), (most, ceiling)]
+    end = 2 * top if ceiling is None else ceiling
+    bend = end / curve.alone
+    if bend >= most:
+        return [(0.0, 0.0), (most, most * curve.alone)]
+    return [(0.0, 0.0), (bend, end), *([] if ceiling is None else [(most, ceiling)])]
+
+
+def _roof(drawing: Drawing) -> Spec:
+    top = max(most_of(drawing.results, curve) for curve in drawing.curves)
+    rows: list[Row] = [
+        {"x": float(f"{x:.5g}"), "v": drawing.figure(y), "s": _series(drawing, curve)}
+        for curve in drawing.curves
+        for x, y in roof(curve, drawing.most, top)
+    ]
+    encoding: Spec = {"x": {**drawing.x, "field": "x"}, "y": {**drawing.y, "field": "v"}, "color": series_colours()}
+    mark: Spec = {"type": "line", "strokeWidth": 1.3, "strokeDash": [5, 4], "clip": True}
+    return {"data": rows_of(rows), "mark": mark, "encoding": encoding}
+
+
+def within_range(results: Results, curve: Scaled) -> list[Scaling]:
+    """The answers about a curve and its operation that lie within the measured range."""
+    said = (one for one in answers(results, curve) if one.kind is not ScalingKind.OBJECTIVE and one.at is not None)
+    return [*said, *objectives(results, curve)]
+
+
+def room_above(results: Results, panels: Sequence[Sequence[Scaled]]) -> float:
+    """So many times the highest point leave room for the names of what is marked in any panel."""
+    lines = max(sum(len(within_range(results, curve)) for curve in curves) for curves in panels)
+    return max(ABOVE, 1 / (1 - APART * (min(lines, LINES) + 0.4)))
+
+
+def marked(drawing: Drawing) -> list[Row]:
+    """What is marked on the axis of x: where, between which bounds, and its name; the names stand below each other."""
+    found = [_mark(drawing, curve, one) for curve in drawing.curves for one in within_range(drawing.results, curve)]
+    for place, row in enumerate(sorted(found, key=lambda row: float(row["x"]))):
+        row["y"] = float(f"{drawing.top * (1 - APART * (place % LINES + 0.5)):.5g}")
+    return found
+
+
+def called(one: Scaling) -> str:
+    """What is marked, in a few words: `knee`, `90 % of 16 MB/s read from loop1 used`, `<= 5 ms kept`."""
+    about = {ScalingKind.SATURATION: f"90 % of {one.about} used", ScalingKind.OBJECTIVE: f"{one.about} kept up to"}
+    return about.get(one.kind, MARKS[one.kind]) if one.about else MARKS[one.kind]
+
+
+def _mark(drawing: Drawing, curve: Scaled, one: Scaling) -> Row:
+    assert one.at is not None
+    low, high = one.at.low or one.at.value, one.at.high or one.at.value
+    return {
+        "x": float(f"{one.at.value:.5g}"),
+        "l": float(f"{low:.5g}"),
+        "h": float(f"{min(high, drawing.most):.5g}"),
+        "n": f"{called(one)} {one.at.value:.3g}",
+        "s": _series(drawing, curve),
+        "t": one.statement,
+        "r": int(one.at.value > 0.6 * drawing.most),
+    }
+
+
+def objectives(results: Results, curve: Scaled) -> list[Scaling]:
+    """The requirements of the same operation that are kept up to a number within the measured range."""
+    operation = curve.measure.rpartition(".")[0]
+    return [
+        one
+        for one in results.scaling
+        if one.kind is ScalingKind.OBJECTIVE
+        and one.at is not None
+        and one.measure.rpartition(".")[0] == operation
+        and one.factor == curve.factor
+        and dict(one.within) == dict(curve.within)
+    ]
+
+
+def _marks(drawing: Drawing) -> list[Spec]:
+    rows = marked(drawing)
+    if not rows:
+        return []
+    x, y = {**drawing.x, "field": "x"}, {**drawing.y, "field": "y"}
+    colour = series_colours()
+    span: Spec = {
+        "mark": {"type": "rect", "opacity": 0.07, "clip": True},
+        "encoding": {"x": {**drawing.x, "field": "l"}, "x2": {"field": "h"}, "color": colour},
+    }
+    rule: Spec = {
+        "mark": {"type": "rule", "strokeWidth": 1, "opacity": 0.75},
+        "encoding": {"x": x, "y": y, "y2": {"datum": 0}, "color": colour, "tooltip": {"field": "t", "type": "nominal"}},
+    }
+    named = [
+        {
+            "transform": [{"filter": f"datum.r === {side}"}],
+            "mark": {"type": "text", "align": align, "dx": dx, "baseline": "middle", "fontSize": 11},
+            "encoding": {"x": x, "y": y, "text": {"field": "n"}, "color": colour},
+        }
+        for side, align, dx in ((0, "left", 4), (1, "right", -4))
+    ]
+    return [{"data": rows_of(rows), "layer": [span, rule, *named]}]
+
+
+def _labels(drawing: Drawing) -> list[Row]:
+    """The names of the arms at the last points of their curves, and of the bounds at theirs."""
+    ends: dict[str, tuple[float, str]] = {}
+    top = max(most_of(drawing.results, curve) for curve in drawing.curves)
+    for curve in drawing.curves:
+        last = points(drawing.results, curve)[-1:]
+        name = _name(drawing, curve)
+        if name and last and last[0][1].estimate:
+            ends[name] = (drawing.figure(last[0][1].estimate.value), _series(drawing, curve))
+        ceiling = reached(curve, top)
+        if ceiling and len(roof(curve, drawing.most, top)) > 2:
+            ends[f"bound{f' of {name}' if name else ''}"] = (drawing.figure(ceiling), _series(drawing, curve))
+    placed = end_labels([(name, end[0]) for name, end in ends.items()], 0, drawing.top, 0.07)
+    return [{"v": placed[name], "n": name, "s": end[1]} for name, end in ends.items()]
