@@ -88,10 +88,10 @@ def text(found: Prediction) -> str:
     question = found.question
     blocks = [f"{question.title}. {question.question}".strip(), wording.answer(found)]
     tables = (
-        ("What is used of each resource", wording.USE_HEAD, wording.use_rows(found)),
-        ("What one operation takes", wording.DEMAND_HEAD, wording.demand_rows(found)),
+        ("Use of each resource", wording.USE_HEAD, wording.use_rows(found)),
+        ("Resource use of one operation", wording.DEMAND_HEAD, wording.demand_rows(found)),
         (
-            "What was predicted of mixes that took no part in the fit",
+            "Held-out mixes: predicted and observed",
             wording.HOLDOUT_HEAD,
             wording.holdout_rows(found),
         ),
@@ -124,7 +124,7 @@ def of_use(use: ResourceUse) -> dict[str, object]:
     """What is used of one resource, and what that stands on."""
     return {
         "capacity": interval(use.capacity.amount),
-        "there_is": use.capacity.said,
+        "there_is": use.capacity.text,
         "utilisation": interval(use.utilisation),
         "slowdown": interval(use.slowdown),
         "servers": {"likely": use.servers[0], "at_upper_end": use.servers[1]},

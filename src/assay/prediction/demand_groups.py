@@ -131,12 +131,12 @@ def rows(found: Sequence[DemandGroup]) -> tuple[tuple[str, ...], ...]:
 
 def _of_demand(group: DemandGroup, one: Demand) -> Iterator[tuple[str, ...]]:
     arm = "all" if group.factor is None else f"{group.factor} = {group.level}"
-    said = RESOURCES[one.resource].said
+    resource = RESOURCES[one.resource].said
     if not isinstance(one.found, Demands) or (one.found.misfit or 0.0) > NOT_THESE:
-        yield (arm, said, ", ".join(one.operations), "-", "-", linear(one))
+        yield (arm, resource, ", ".join(one.operations), "-", "-", linear(one))
         return
     for name, estimate in one.estimates.items():
-        yield (arm, said, name, each(estimate), interval(estimate), linear(one))
+        yield (arm, resource, name, each(estimate), interval(estimate), linear(one))
 
 
 def bound_rows(found: Sequence[DemandGroup]) -> tuple[tuple[str, ...], ...]:
@@ -157,7 +157,7 @@ def bound_rows(found: Sequence[DemandGroup]) -> tuple[tuple[str, ...], ...]:
 def tables(found: Sequence[DemandGroup]) -> tuple[tuple[str, tuple[str, ...], tuple[tuple[str, ...], ...]], ...]:
     """Title, head and rows of what there is to say; none where the experiment varies no mix."""
     every = (
-        ("What one operation uses", HEAD, rows(found)),
-        ("What no more can be done of", BOUND_HEAD, bound_rows(found)),
+        ("Resource use of one operation", HEAD, rows(found)),
+        ("Rate limits by resource", BOUND_HEAD, bound_rows(found)),
     )
     return tuple(one for one in every if one[2])

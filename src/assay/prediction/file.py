@@ -16,8 +16,8 @@ from assay.toml_document import Document, Path, Point, load, one_of, shown
 from assay.units import Refusal, Unit, attempt
 
 PRODUCTION = ("production",)
-PRODUCTION_KEYS = ("operations", "busiest", "used", "processors", "mix")
-PRODUCTION_EXPECTED = "[production], what is done there"
+PRODUCTION_KEYS = ("operations", "busiest", "used", "cpus", "mix")
+PRODUCTION_EXPECTED = "[production], the load"
 COLUMNS = "a table with a line of names (hour, then the operations) and a line for each hour"
 Texts = Callable[[str], str | Refusal]
 """The text of a file that the file names, or why it cannot be read."""
@@ -33,14 +33,14 @@ def production(document: Document, told: object, text_of: Texts) -> Production:
     if isinstance(told, dict) and ("operations" in values) == ("used" in values):
         found = "both operations and used" if "used" in values else "neither operations nor used"
         document.wrong(PRODUCTION, found, 'one of them: operations = { read = "900 /s" }, or used = "8 % to 12 %"', Point.KEY)
-    counted = "used" in values or "processors" in values
+    counted = "used" in values or "cpus" in values
     hours, operations = done(document, values.get("operations"), text_of) if "operations" in values else ((), {})
     return Production(
         operations=operations,
         hours=hours,
         busiest=busiest(document, values, operations, by_default=1 if hours else None) if operations else None,
         used=values_of.shares(document, (*PRODUCTION, "used"), values["used"]) if "used" in values else None,
-        processors=values_of.count(document, (*PRODUCTION, "processors"), values) if counted else 1,
+        cpus=values_of.count(document, (*PRODUCTION, "cpus"), values) if counted else 1,
         mix=values_of.mix(document, (*PRODUCTION, "mix"), values["mix"]) if "mix" in values else None,
     )
 
@@ -83,7 +83,7 @@ def of_table(document: Document, path: Path, file: str, rows: Sequence[Line]) ->
     """The same of a table; every cell that is no rate is noted, with its line and which cell of it it is."""
     names = rows[0][1][1:] if rows else ()
     if len(rows) <= 1 or not names or not all(names) or len(set(names)) < len(names):
-        twice = " (some are empty or there twice)" if names else ""
+        twice = " (some empty or repeated)" if names else ""
         document.wrong(path, f"{file} with {len(rows)} lines and {len(names)} names of operations{twice}", COLUMNS)
         return (), {}
     for line, row in rows[1:]:
@@ -147,7 +147,7 @@ def parse(text: str, file: str, laboratory: Laboratory) -> Question:
         title=values_of.text(document, ("title",), values, "A load on another platform"),
         question=values_of.text(document, ("question",), values, ""),
         production=done,
-        old=None if old is None else platform(document, old, old.processors),
+        old=None if old is None else platform(document, old, old.cpus),
         multiplier=values_of.bounds(document, ("multiplier",), values["multiplier"]) if "multiplier" in values else None,
         capacities=there,
         speed=float(speed) if isinstance(speed, int | float) else 1.0,
@@ -172,18 +172,18 @@ def fits_together(document: Document, values: Mapping[str, object], done: Produc
 
 
 def of_a_share(document: Document, values: Mapping[str, object]) -> None:
-    """What a load needs that is told as a utilisation of processors: something to carry it over, and nothing else to carry."""
+    """What a load needs that is told as a utilisation of CPUs: something to carry it over, and nothing else to carry."""
     both = "old" in values and "new" in values
     if both == ("multiplier" in values):
-        found = "both a multiplier and notebooks" if both else "a utilisation with nothing to carry it over"
+        found = "both a multiplier and notebooks" if both else "a utilisation without multiplier or notebooks"
         document.wrong(("production", "used"), found, "[old] and [new], or multiplier = 7")
     machine = values.get("machine")
     for name in machine if isinstance(machine, dict) else ():
-        if name not in ("processors", "speed"):
-            found = "a load that is told as a utilisation of processors"
-            document.wrong(("machine", name), found, "[production] operations, to say what they use of anything else", Point.KEY)
-    if isinstance(machine, dict) and "processors" not in machine:
-        document.wrong(("machine",), "no processors", "processors = 4: the utilisation is one of processors", Point.KEY)
+        if name not in ("cpus", "speed"):
+            found = "a load given as CPU utilisation"
+            document.wrong(("machine", name), found, "[production] operations, for their use of other resources", Point.KEY)
+    if isinstance(machine, dict) and "cpus" not in machine:
+        document.wrong(("machine",), "no CPUs", "cpus = 4: the utilisation is of CPUs", Point.KEY)
 
 
 def all_measured(document: Document, there: tuple[Capacity, ...], done: Production) -> None:
@@ -193,4 +193,4 @@ def all_measured(document: Document, there: tuple[Capacity, ...], done: Producti
         for name in names:
             lacks = next((each for each in known if name not in each), None)
             if lacks is not None:
-                document.wrong(("production", key, name), f"{name!r}, which nobody measured", one_of(lacks, name), Point.KEY)
+                document.wrong(("production", key, name), f"{name!r}, which was not measured", one_of(lacks, name), Point.KEY)

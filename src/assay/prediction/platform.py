@@ -15,7 +15,7 @@ from assay.prediction.values import Selection
 from assay.records import Estimate, Value
 from assay.statistics.service_demand import Unknown
 from assay.toml_document import Document, Path, Point, one_of, shown
-from assay.units import Refusal, Unit, attempt, human
+from assay.units import Refusal, Unit, attempt, counted, human
 
 PLATFORM = ("notebook", "experiment", "resource", "where", "fit", "holdout", "called")
 Lookup = Callable[[str, str | None], Sequence[Sample] | Refusal]
@@ -30,7 +30,7 @@ class PlatformTable:
     values: Mapping[str, object]
     fitted: tuple[Sample, ...]
     held: tuple[Sample, ...]
-    processors: str | None
+    cpus: str | None
     """Whose processor time counts; None where the key is wrong."""
     blamed: Path
     """Where it is told that nothing is known of a resource."""
@@ -41,10 +41,10 @@ def table(document: Document, path: Path, told: object, lookup: Lookup) -> Platf
     values = values_of.table(document, path, told, PLATFORM, 'a table with notebook = "lab"')
     selections = [values_of.selection(document, (*path, key), values.get(key, {})) for key in ("where", "fit", "holdout")]
     called = values_of.names(document, (*path, "called"), values.get("called", {}))
-    processors = values.get("resource", PROCESSORS[0])
-    if processors not in PROCESSORS:
-        document.wrong((*path, "resource"), shown(processors), one_of(PROCESSORS, str(processors)))
-        processors = None
+    cpus = values.get("resource", PROCESSORS[0])
+    if cpus not in PROCESSORS:
+        document.wrong((*path, "resource"), shown(cpus), one_of(PROCESSORS, str(cpus)))
+        cpus = None
     seen = samples(document, path, values, lookup)
     if seen is None:
         return None
@@ -57,7 +57,7 @@ def table(document: Document, path: Path, told: object, lookup: Lookup) -> Platf
     held = [one for one in every if holdout and matches(one, holdout)]
     fitted = [one for one in every if matches(one, fit)] if fit else [one for one in every if one not in held]
     if any(one in held for one in fitted):
-        document.wrong((*path, "holdout"), "trials that are fitted, too", "other trials: what was fitted tests no fit (S13)")
+        document.wrong((*path, "holdout"), "fitted trials", "trials outside the fit: fitted trials test nothing (S13)")
     if holdout and not held:
         document.wrong((*path, "holdout"), "no trial of that kind", kinds(every, holdout))
     return PlatformTable(
@@ -65,7 +65,7 @@ def table(document: Document, path: Path, told: object, lookup: Lookup) -> Platf
         values=values,
         fitted=tuple(fitted),
         held=tuple(held),
-        processors=None if processors is None else str(processors),
+        cpus=None if cpus is None else str(cpus),
         blamed=(*path, "notebook"),
     )
 
@@ -158,18 +158,18 @@ def holdout(document: Document, path: Path, found: Demand, trials: Sequence[Samp
 MACHINE = ("machine",)
 MACHINE_EXPECTED = "[machine], the one that is to carry the load"
 OTHERS = tuple(name for name in RESOURCES if name not in PROCESSORS)
-MACHINE_KEYS = ("processors", "speed", *OTHERS)
+MACHINE_KEYS = ("cpus", "speed", *OTHERS)
 MEASURED = ("notebook", "experiment", "measure", "where")
 Capacities = Callable[[str, str | None, str, values_of.Selection], Estimate | Refusal]
 """(notebook, experiment, measure, where) -> what was measured, or why there is nothing."""
 
 
 def capacities(document: Document, told: object, new: PlatformTable | None, measured: Capacities) -> tuple[Capacity, ...]:
-    """All that the table tells, processors first, with what operations use of each where that was measured."""
+    """All that the table tells, CPUs first, with what operations use of each where that was measured."""
     values = values_of.table(document, MACHINE, told, MACHINE_KEYS, MACHINE_EXPECTED)
-    if isinstance(told, dict) and not any(name in values for name in ("processors", *OTHERS)):
-        found = "no capacity: nothing says how much there is"
-        document.wrong(MACHINE, found, f"processors = 4, or one of: {', '.join(OTHERS)}", Point.KEY)
+    if isinstance(told, dict) and not any(name in values for name in ("cpus", *OTHERS)):
+        found = "no capacity"
+        document.wrong(MACHINE, found, f"cpus = 4, or one of: {', '.join(OTHERS)}", Point.KEY)
     return tuple(each_capacity(document, values, new, measured))
 
 
@@ -178,14 +178,14 @@ def each_capacity(
 ) -> Iterator[Capacity]:
     """The capacities one by one."""
     speed = values_of.positive(document, (*MACHINE, "speed"), values.get("speed", 1.0))
-    if "processors" in values:
-        count = values_of.count(document, (*MACHINE, "processors"), values)
-        chosen = None if new is None else platform(document, new, new.processors)
+    if "cpus" in values:
+        count = values_of.count(document, (*MACHINE, "cpus"), values)
+        chosen = None if new is None else platform(document, new, new.cpus)
         resource = chosen.demand.resource if chosen else PROCESSORS[0]
         yield Capacity(
             resource=resource,
             amount=(count * speed,) * 3,
-            said=f"{count} processor{'s' if count > 1 else ''}",
+            amount_text=counted(count, "CPU"),
             servers=count,
             platform=chosen,
         )
@@ -206,7 +206,7 @@ def is_lacking(document: Document) -> bool:
 
 
 def of_other(document: Document, new: PlatformTable, name: str) -> Platform | None:
-    """What operations use of a resource that is no processor; what is wrong is noted once, at its capacity."""
+    """What operations use of a resource that is no CPU; what is wrong is noted once, at its capacity."""
     return platform(document, replace(new, blamed=(*MACHINE, name)), name)
 
 
@@ -216,21 +216,23 @@ def capacity(document: Document, path: Path, what: tuple[Resource, object], meas
     if isinstance(told, dict):
         return of_measure(document, path, (resource, told), measured)
     if resource.rate is None:
-        return counted(document, path, resource, told)
+        return devices(document, path, resource, told)
     amount = in_rate(told, resource.rate)
     if isinstance(amount, Refusal):
         document.wrong(path, amount.found, f"{amount.expected}, or a table with notebook and measure")
         return None
-    return Capacity(resource=resource.name, amount=(amount,) * 3, said=named(resource, amount, told))
+    return Capacity(
+        resource=resource.name, amount=(amount,) * 3, amount_text=amount_text(resource, amount, told), of=resource.said
+    )
 
 
-def counted(document: Document, path: Path, resource: Resource, told: object) -> Capacity | None:
+def devices(document: Document, path: Path, resource: Resource, told: object) -> Capacity | None:
     """Devices that share the load, each of which does one thing at a time."""
     if not isinstance(told, int) or isinstance(told, bool) or told < 1:
         document.wrong(path, shown(told), f"how many devices share the load: {resource.name} = 1")
         return None
-    said = "the device's time" if told == 1 else f"the time of {told} devices"
-    return Capacity(resource=resource.name, amount=(float(told),) * 3, said=said, servers=told)
+    text = "the device's time" if told == 1 else f"the time of {told} devices"
+    return Capacity(resource=resource.name, amount=(float(told),) * 3, amount_text=text, servers=told)
 
 
 def in_rate(told: object, unit: Unit) -> float | Refusal:
@@ -262,12 +264,12 @@ def of_measure(
         document.wrong(path, f"{measure}, which is {unit}", f"a measure in {resource.rate or 'no unit'} above 0")
         return None
     low, high = (found.value if end is None or end <= 0 else end for end in (found.low, found.high))
-    said = f"{named(resource, found.value, None)} ({measure} of {notebook})"
-    return Capacity(resource=resource.name, amount=(low, found.value, high), said=said)
+    text, of = amount_text(resource, found.value, None), f"{resource.said} ({measure} of {notebook})"
+    return Capacity(resource=resource.name, amount=(low, found.value, high), amount_text=text, of=of)
 
 
-def named(resource: Resource, amount: float, told: object) -> str:
-    """`50 MB/s read from the device`; the link as it was told, too."""
+def amount_text(resource: Resource, amount: float, told: object) -> str:
+    """`50 MB/s`, `118 MB/s (1GbE)` where the file names a link."""
     assert resource.rate is not None
     link = f" ({told})" if isinstance(told, str) and links.find(told) is not None else ""
-    return f"{human(amount, resource.rate)}{link} {resource.said}"
+    return f"{human(amount, resource.rate)}{link}"

@@ -2,7 +2,7 @@
 
 U_new = (U_0 + sum over c of rate_c D_c) / capacity for each resource whose capacity is known, drawn jointly over trials, busy
 hours and how far the capacity is known. The one that is fullest saturates first. Where only a utilisation of the old platform is
-known, that of its processors is scaled by the multipliers m_c = D_c,new / D_c,old: the middle assumes the mix of the trials, the
+known, that of its CPUs is scaled by the multipliers m_c = D_c,new / D_c,old: the middle assumes the mix of the trials, the
 ends are those of the class with the smallest and of the one with the largest multiplier, since the mix is not known; where its
 shares are told, it is scaled by the multiplier of that mix.
 """
@@ -18,14 +18,15 @@ from assay.prediction.demand import Demand
 from assay.prediction.question import Capacity, Holdout, Platform, Question, Range
 from assay.statistics.erlang import slowdown
 from assay.statistics.service_demand import Demands, amounts, carried, quantiles, scaled, used_by
+from assay.units import digits
 
 BEYOND = 1.5
 """From so many times the most that was measured on, a prediction says how far it goes beyond that."""
 UNKNOWN_MIX = (
-    "Only the utilisation of production is known: the middle assumes that its mix is that of the trials, the ends are those of"
-    " the operation with the smallest and of the one with the largest multiplier."
+    "Only the utilisation of production is known. The estimate assumes the mix of the trials;"
+    " the ends use the operations with the smallest and the largest multiplier."
 )
-ONE_MULTIPLIER = "One multiplier for all: assumes that production's mix is that of the trials from which the multiplier is."
+ONE_MULTIPLIER = "One multiplier for all operations: assumes that production has the mix of the trials behind the multiplier."
 
 
 def assumptions(question: Question) -> Iterator[str]:
@@ -36,7 +37,7 @@ def assumptions(question: Question) -> Iterator[str]:
     yield from of_platforms("new", [capacity.platform for capacity in question.capacities if capacity.platform])
     yield from of_platforms("old", [question.old] if question.old else [])
     if question.speed != 1:
-        yield f"One processor of the machine to be does {question.speed:g} times what one that was measured does."
+        yield f"One CPU of the new machine does {question.speed:g} times the work of a measured CPU."
 
 
 def beyond(uses: Iterable[tuple[Capacity, float]]) -> Iterator[str]:
@@ -47,10 +48,11 @@ def beyond(uses: Iterable[tuple[Capacity, float]]) -> Iterator[str]:
         if platform is not None and used > BEYOND * platform.most_used > 0:
             found[RESOURCES[capacity.resource].said] = used / platform.most_used
     if found:
-        times = " to ".join(dict.fromkeys(f"{end:.2g}" for end in (min(found.values()), max(found.values()))))
+        ends = (min(found.values()), max(found.values()))
+        times = " to ".join(dict.fromkeys(digits(end, 2, trimmed=True) for end in ends))
         yield (
-            f"[new] ({'; '.join(found)}): production uses {times} times the most that any trial did; an operation may take more"
-            " there (caches, locks, interrupts), which these trials cannot show."
+            f"[new] ({'; '.join(found)}): production uses {times} times the maximum of any trial. An operation may cost more"
+            " there (caches, locks, interrupts); these trials cannot show it."
         )
 
 
@@ -70,15 +72,15 @@ def of_platform(platform: Platform) -> Iterator[str]:
     found = platform.found
     if platform.demand.together:
         both = ", ".join(f"{name} is part of {other}" for name, other in platform.demand.together.items())
-        yield f"{both}: the two were always done together."
+        yield f"{both}: both always occurred together."
     if RESOURCES[platform.demand.resource].idles and not found.has_background:
-        yield "the mixes do not tell what is used with no operation; taken as none."
+        yield "the mixes do not show the background use; assumed to be none."
     if found.misfit is None:
-        yield "no mix checks that what is used is the sum over operations; the interval allows for 5 %."
+        yield "no mix checks that use is the sum over operations; the interval includes 5 % for it."
     elif not found.is_linear:
         yield (
-            f"what is used is not the sum over operations: one mix is {found.misfit * 100:.2g} % off, for which the interval"
-            " allows; demands depend on the load or on the mix."
+            f"use is not the sum over operations: one mix is {digits(found.misfit * 100, 2, trimmed=True)} % off."
+            " The interval includes it; demands depend on the load or on the mix."
         )
 
 
@@ -117,7 +119,7 @@ class Prediction:
     uses: tuple[ResourceUse, ...]
     """In the order of the capacities."""
     multipliers: Mapping[str, Range]
-    """Operation -> new over old, of the processors; empty where nobody measured both."""
+    """Operation -> new over old, of the CPUs; empty where nobody measured both."""
     assumptions: tuple[str, ...]
 
     @property
@@ -237,10 +239,10 @@ def _at(rates: Sequence[float], hour: int) -> float:
 
 
 def of_share(question: Question, capacity: Capacity) -> Range:
-    """The utilisation of the new machine's processors from that of the old one's."""
+    """The utilisation of the new machine's CPUs from that of the old one's."""
     production = question.production
     assert production.used is not None
-    low, high = (share * production.processors / capacity.amount[1] for share in production.used)
+    low, high = (share * production.cpus / capacity.amount[1] for share in production.used)
     if question.multiplier is not None:
         least, most = question.multiplier
         return low * least, (low + high) / 2 * (least + most) / 2, high * most

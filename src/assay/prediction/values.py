@@ -43,10 +43,10 @@ def text(document: Document, path: Path, values: Mapping[str, object], default: 
 
 
 def count(document: Document, path: Path, values: Mapping[str, object]) -> int:
-    """How many processors, at least 1."""
+    """How many CPUs, at least 1."""
     told = values.get(str(path[-1]))
     if not isinstance(told, int) or isinstance(told, bool) or told < 1:
-        document.wrong(path, shown(told) if told is not None else f"no {path[-1]}", "a whole number from 1 on: processors = 4")
+        document.wrong(path, shown(told) if told is not None else f"no {path[-1]}", "a whole number from 1: cpus = 4")
         return 1
     return told
 
@@ -75,7 +75,7 @@ def shares(document: Document, path: Path, told: object) -> tuple[float, float] 
     ends = (f"{match['low']} %", match["high"]) if match else (told, told)
     low, high = (attempt(end, Unit.SHARE) if isinstance(end, str) else None for end in ends)
     if not isinstance(low, float) or not isinstance(high, float) or not 0 < low <= high <= 1:
-        document.wrong(path, shown(told), 'a share of all processors up to 100 %: "8 % to 12 %" or "10 %"')
+        document.wrong(path, shown(told), 'a share of all CPUs up to 100 %: "8 % to 12 %" or "10 %"')
         return None
     return low, high
 
