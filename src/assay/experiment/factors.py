@@ -104,7 +104,7 @@ def _levels(document: Document, at: Path, raw: list[object], resolver: Resolver)
         if isinstance(value, Refusal):
             document.wrong((*at, index), value.found, value.expected)
         elif any(value == other and type(value) is type(other) for other in levels):
-            document.wrong((*at, index), f"the level {shown(item)} twice", "each level once; repeats are told by `repeats`")
+            document.wrong((*at, index), f"the level {shown(item)} twice", "each level once; `repeats` sets the repeats")
         else:
             levels.append(value)
     return tuple(levels)
@@ -176,7 +176,7 @@ def _hosts_of(known: tuple[HostSpec, ...]) -> Resolver:
 def _scalar(raw: object) -> Value | Refusal:
     if isinstance(raw, str | int | float):
         return raw
-    return Refusal(found=shown(raw), expected="a text or a number: the name of what a person sets by hand")
+    return Refusal(found=shown(raw), expected="a text or a number: the name of a state set by hand")
 
 
 def variants(part: PartSpec, found: tuple[Factor, ...]) -> Iterator[Mapping[str, Value]]:

@@ -62,12 +62,12 @@ def reason_to_stop(experiment: Experiment, standing: Standing) -> str | None:
         wanted, widths = experiment.repeats.half_width_share, (standing.half_width_share, standing.half_width_before_share)
         reached = [width for width in widths if width is not None and width <= wanted]
         if len(reached) == len(widths):
-            return f"{_precise(experiment)} is known to ±{percent(reached[0])} (asked: ±{percent(wanted)})"
+            return f"{_precise(experiment)} is known to ±{percent(reached[0])} (goal ±{percent(wanted)})"
     if experiment.budget_ns is not None and standing.blocks_done > 0:
         left = experiment.budget_ns // len(sittings(experiment)) - standing.elapsed_ns
         if standing.longest_block_ns > left:
             longest, rest = standing.longest_block_ns / 1e9, max(left, 0) / 1e9
-            return f"the longest block took {longest:.0f} s and {rest:.0f} s are left of the budget"
+            return f"the longest block took {longest:.0f} s, {rest:.0f} s of the budget are left"
     return None
 
 
@@ -107,18 +107,18 @@ def _notes(experiment: Experiment, history: History | None, drawn: int) -> tuple
         (
             experiment.compare is None and experiment.design is None and len(several) > 1,
             "compare",
-            "several factors vary and none is compared: name one",
+            "several factors vary, none is compared: set `compare`",
         ),
-        (experiment.compare is not None and drawn < 2, "repeats", "one block has no spread: no comparison can come of it"),
+        (experiment.compare is not None and drawn < 2, "repeats", "one block has no spread: no comparison possible"),
         (
             experiment.design is not None and drawn < LEAST_BLOCKS,
             "repeats",
-            f"fewer than {LEAST_BLOCKS} blocks give no interval: no effect can be said to matter",
+            f"fewer than {LEAST_BLOCKS} blocks give no interval: no effect can be proved",
         ),
         (
             experiment.compare is None and precise,
             "repeats",
-            "nothing is compared: the precision asked for is that of every figure",
+            "nothing is compared: the precision applies to every figure",
         ),
         (experiment.budget_ns is not None and history is None, "budget", "the number of blocks is a guess: no trial was timed"),
     )

@@ -109,7 +109,7 @@ class Local:
         Raises MissingError where there is no such command, TrialError where it fails (with check) or takes longer
         than `timeout_s`, RefusedError on a recorded host.
         """
-        self._refuse_if_recorded(f"to run {argv[0]!r}")
+        self._refuse_if_recorded(f"run {argv[0]!r}")
         from assay.hosts import commands
 
         done = commands.completed(argv, input_text=input_text, timeout_s=timeout_s, env=env, cwd=cwd)
@@ -119,7 +119,7 @@ class Local:
 
     def spawn(self, argv: Sequence[str], *, env: Mapping[str, str] | None = None, cwd: str | None = None) -> LineProcess:
         """Start a command in a process group of its own, with line-wise pipes. Raises as `run` does."""
-        self._refuse_if_recorded(f"to start {argv[0]!r}")
+        self._refuse_if_recorded(f"start {argv[0]!r}")
         from assay.hosts import commands
 
         return commands.started(argv, env=env, cwd=cwd)
@@ -134,7 +134,7 @@ class Local:
 
     def write(self, path: str, text: str) -> None:
         """Write a small file as a whole. Raises OSError; RefusedError on a recorded host."""
-        self._refuse_if_recorded(f"to write {path}")
+        self._refuse_if_recorded(f"write {path}")
         with Path(path).open("w", encoding="utf-8") as file:
             file.write(text)
 
@@ -169,7 +169,7 @@ class Local:
 
     def _refuse_if_recorded(self, what: str) -> None:
         if self.root is not None:
-            raise RefusedError(f"asked {what} on the recorded host {self.name!r}; a recording can only be read: use a live host")
+            raise RefusedError(f"recorded host {self.name!r} is read-only: cannot {what}. Use a live host.")
 
 
 class KernelCalls:

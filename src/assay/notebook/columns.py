@@ -133,7 +133,7 @@ def fetch(connection: duckdb.DuckDBPyConnection, path: Path, columns: Mapping[st
         return take(connection.execute(f"SELECT {names} FROM read_parquet(?)", [literal(path)]))  # noqa: S608 - our own names
     except duckdb.Error as error:
         first = str(error).splitlines()[0]
-        raise DamagedError(f"found no table in {path} ({first}); expected the columns {', '.join(columns)}") from error
+        raise DamagedError(f"{path}: no table with the columns {', '.join(columns)} ({first})") from error
 
 
 def literal(path: Path) -> str:

@@ -50,7 +50,7 @@ def entry(path: Path) -> dict[str, int]:
 def require_ours(target: Path) -> None:
     """Raises RefusedError where the folder has a file that is not as an export left it."""
     if target.is_symlink() or (target.exists() and not target.is_dir()):
-        raise RefusedError(f"found {target}, which is no folder; expected a new one or an earlier export: {ELSEWHERE}")
+        raise RefusedError(f"{target} is no folder: {ELSEWHERE}")
     if not target.is_dir():
         return
     there = sorted(path.name for path in target.iterdir() if path.name != LIST)
@@ -58,7 +58,7 @@ def require_ours(target: Path) -> None:
     strange = [name for name in there if name not in listed or not unchanged(target / name, listed[name])]
     if strange:
         shown = ", ".join(strange[:5]) + (f" and {len(strange) - 5} more" if len(strange) > 5 else "")
-        raise RefusedError(f"found {shown} in {target}, not as an export wrote it; expected a new folder: {ELSEWHERE}")
+        raise RefusedError(f"{target} holds {shown}, which no export wrote: {ELSEWHERE}")
 
 
 def listed_entries(folder: Path) -> Mapping[str, object]:
@@ -67,7 +67,7 @@ def listed_entries(folder: Path) -> Mapping[str, object]:
         return {}
     with suppress(DamagedError, KeyError, TypeError, ValueError):
         return dict(files.read_json(folder / LIST)["files"])
-    raise RefusedError(f"found no list of exported files in {folder / LIST}; expected what an export wrote: {ELSEWHERE}")
+    raise RefusedError(f"{folder / LIST}: no list of exported files: {ELSEWHERE}")
 
 
 def unchanged(path: Path, listed: object) -> bool:
@@ -92,9 +92,7 @@ def put_in_place(made: Path, target: Path) -> None:
 def cannot_write_to(target: Path, error: Exception) -> RefusedError:
     """What to tell when an export cannot be written."""
     reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error).splitlines()[0]
-    return RefusedError(
-        f"found {target} not writable ({reason}); expected room and permission there: free some or name another --to"
-    )
+    return RefusedError(f"{target}: not writable ({reason}). Free space, check permissions, or name another --to.")
 
 
 SCHEMA = 1

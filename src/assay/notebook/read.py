@@ -58,15 +58,13 @@ def read_plan(folder: Path) -> tuple[Experiment, Plan]:
     try:
         return plain.from_plain(Experiment, found["experiment"]), plain.from_plain(Plan, found["plan"])
     except (TypeError, KeyError) as error:
-        raise DamagedError(f"found no plan in {folder / layout.PLAN}; expected what this version writes") from error
+        raise DamagedError(f"{folder / layout.PLAN}: no plan") from error
 
 
 def folders(lab: Path) -> tuple[Path, ...]:
     """The experiments of a lab, the one written to last at the end. Raises UsageError where there is no lab."""
     if not lab.is_dir():
-        raise UsageError(
-            f"found no notebook at {lab}; expected a folder that `assay run` or `assay quick` wrote (--lab, $ASSAY_LAB)"
-        )
+        raise UsageError(f"{lab}: no notebook. Name a folder that `assay run` or `assay quick` wrote (--lab, $ASSAY_LAB).")
     found = [path.parent for path in lab.glob(f"*/{layout.PLAN}") if not path.parent.name.startswith(layout.TEMPORARY)]
     return tuple(sorted(found, key=lambda folder: (newest(folder), folder.name)))
 
@@ -87,7 +85,7 @@ def choose(lab: Path, which: str | None) -> Path:
     """
     found = folders(lab)
     if not found:
-        raise UsageError(f"found no experiment in {lab}; expected one: `assay quick` or `assay run FILE` makes one")
+        raise UsageError(f"{lab}: no experiment. Run `assay quick` or `assay run FILE`.")
     if which is None:
         return found[-1]
     exact = [folder for folder in found if folder.name == which or folder == Path(which)]
@@ -140,7 +138,7 @@ def read_run(path: Path) -> Run:
     """The run in an attempt's folder. Raises DamagedError, also where it belongs to another place."""
     run = plain.from_plain(Run, files.read_json(path / layout.RUN))
     if (f"{run.trial.id:04d}", f"attempt-{run.attempt}") != (path.parent.name, path.name):
-        raise DamagedError(f"found run {layout.run_id(run.trial.id, run.attempt)} in {path}; expected the one it is named for")
+        raise DamagedError(f"{path} holds run {layout.run_id(run.trial.id, run.attempt)}, not the run in its name")
     return run
 
 
@@ -162,7 +160,7 @@ def through(connection: duckdb.DuckDBPyConnection, folder: Path, run: str) -> Ob
     """The evidence of a run, read through a connection. Raises DamagedError, UsageError."""
     path = layout.attempt_folder(folder, run)
     if not path.is_dir():
-        raise UsageError(f"found no run {run} in {folder}; expected one that it holds: the view `runs` of `assay sql` has them")
+        raise UsageError(f"{folder}: no run {run}. `assay list` shows the runs.")
     files.check(path)
     rest = files.read_json(path / layout.FACTS)
     try:
@@ -175,7 +173,7 @@ def through(connection: duckdb.DuckDBPyConnection, folder: Path, run: str) -> Ob
             gaps=rest["gaps"],
         )
     except (KeyError, TypeError, ValueError) as error:
-        raise DamagedError(f"found evidence in {path} that does not fit ({error}); expected what this version writes") from error
+        raise DamagedError(f"{path}: evidence does not fit this version ({error})") from error
 
 
 def facts(folder: Path, run: str) -> tuple[Fact, ...]:
@@ -184,7 +182,7 @@ def facts(folder: Path, run: str) -> tuple[Fact, ...]:
     try:
         return tuple(plain.from_plain(Fact, fact) for fact in found["facts"])
     except (KeyError, TypeError) as error:
-        raise DamagedError(f"found no facts of run {run} in {folder}; expected what this version writes") from error
+        raise DamagedError(f"{folder}: no facts of run {run}") from error
 
 
 def load(folder: Path) -> Load:

@@ -46,7 +46,7 @@ def query(lab: Path, text: str) -> QueryResult:
         connection.execute("SET enable_external_access=false; SET lock_configuration=true")
         others = {statement.type.name for statement in connection.extract_statements(text)} - READING
         if others:
-            raise duckdb.PermissionException(f"{', '.join(sorted(others))}: the tables are made anew from files, only ask them")
+            raise duckdb.PermissionException(f"{', '.join(sorted(others))}: the tables are read-only")
         found = connection.execute(text if connection.extract_statements(text) else "an empty query")
         names = tuple(column[0] for column in found.description or ())
         return QueryResult(columns=names, rows=tuple(found.fetchall()))

@@ -58,7 +58,9 @@ def _mount(host: Host, details: Details) -> bool:
         if not _mounted(host, details):
             return True
         if time.monotonic() > deadline:
-            raise BusyError(f"{details['path']} cannot be unmounted ({done.stderr.strip()}): end the processes that use it")
+            raise BusyError(
+                f"{details['path']} cannot be unmounted ({done.stderr.strip()}). End the processes that use the file system."
+            )
         time.sleep(0.1)
 
 
@@ -76,7 +78,9 @@ def _loop(host: Host, details: Details) -> bool:
     deadline = time.monotonic() + PATIENCE_S
     while backing_file(host, name) == details["image"]:
         if time.monotonic() > deadline:
-            raise BusyError(f"{details['device']} cannot be detached ({done.stderr.strip()}): end the processes that use it")
+            raise BusyError(
+                f"{details['device']} cannot be detached ({done.stderr.strip()}). End the processes that use the device."
+            )
         time.sleep(0.05)
     return True
 
@@ -99,7 +103,7 @@ def _process(host: Host, details: Details) -> bool:
     deadline = time.monotonic() + PATIENCE_S
     while (now := process_state(host, pid)) is not None and now[0] == details["start_ticks"] and now[2] not in "ZX":
         if time.monotonic() > deadline:
-            raise TrialError(f"process {pid} does not end although it was killed (state {now[2]}): it waits for a device")
+            raise TrialError(f"process {pid} does not end after SIGKILL (state {now[2]}): it waits for a device")
         time.sleep(0.02)
     return True
 
@@ -114,7 +118,7 @@ def _family(host: Host, details: Details) -> bool:
     while members := _members(host, details["token"]):
         found = True
         if time.monotonic() > deadline:
-            raise TrialError(f"processes {', '.join(members)} do not end although they were killed: they wait for a device")
+            raise TrialError(f"processes {', '.join(members)} do not end after SIGKILL: they wait for a device")
         host.run(["kill", "-KILL", "--", *members], check=False)
         time.sleep(0.02)
     return found

@@ -183,8 +183,8 @@ def _private(directory: Path) -> Path:
     found = directory.lstat()
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & 0o022:
         raise RefusedError(
-            f"found {directory} owned by user {found.st_uid} with mode {stat.S_IMODE(found.st_mode):o}; "
-            "expected a directory that only we may write: remove it, or set XDG_RUNTIME_DIR"
+            f"{directory} is owned by user {found.st_uid}, mode {stat.S_IMODE(found.st_mode):o}: other users may write there. "
+            "Remove the directory, or set XDG_RUNTIME_DIR."
         )
     return directory
 

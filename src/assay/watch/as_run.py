@@ -170,7 +170,7 @@ def experiment_of(watched: Watched, reported: Reported | None, wanted: tuple[Mea
         knobs["calls"] = UNCOUNTED
     return Experiment(
         title=" ".join(watched.argv),
-        question="What does its number really measure?",
+        question="Is the number what it claims to be?",
         targets=(TargetSpec(name="here", kind="directory"),),
         workloads=(WorkloadSpec(name=WORKLOAD, kind="command", knobs=knobs),),
         factors=(Factor(path="target", levels=("here",)),),
@@ -226,7 +226,7 @@ def outcome(watched: Watched, reported: Reported | None) -> Outcome:
 def ended(watched: Watched) -> str:
     """How the command ended, where not well."""
     if watched.signal is not None:
-        return f"the command was ended by signal {watched.signal}"
+        return f"the command ended by signal {watched.signal}"
     return f"the command ended with status {watched.status}" if watched.status else ""
 
 
@@ -271,7 +271,7 @@ def evidence(watched: Watched, phase: Phase, extents: Sequence[Series]) -> Obser
     readings, missing = (*seen.readings, *told_readings(phase, HOST)), dict(seen.missing)
     if account is None or account.lost:
         reason = watched.account_missing if account is None else account.lost_reason
-        said = reason or "not every process could be counted"
+        said = reason or "not every process was counted"
         readings = tuple(one for one in readings if one.rung not in (Rung.SYSCALL, Rung.CLIENT_CACHE))
         missing |= dict.fromkeys(("L1.read", "L1.write", "L2.read", "L2.write"), said)
     for key in {f"{one.layer}.{one.metric}" for one in extents}:

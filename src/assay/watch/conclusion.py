@@ -228,6 +228,6 @@ def files_missing(life: Execution, account: TreeAccount | None, after: Aftermath
     proved = account is not None and rest == 0 and not account.lost
     reasons = [] if proved else list(life.tracker.gaps())
     if reasons and rest:
-        reasons.append(f"{rest} bytes were dirtied in files that are not known")
+        reasons.append(f"{rest} bytes dirtied in unknown files")
     mounted, refused = life.tracker.mounted(all_known=proved), after.drain.refused if after.drain else ()
     return "; ".join((*reasons, *((mounted,) if mounted else ()), *refused)) or None

@@ -87,9 +87,7 @@ def parts(each: Sequence[Figures], kinds: Sequence[Kind], lived: Sequence[Lived]
     called = sorted(zip(lived, kinds, strict=True), key=lambda one: one[0].to_ns - one[0].from_ns)
     for (first, second), ((_, kind), (_, other)) in zip(pairwise(told), pairwise(called), strict=True):
         if kind != other and near(own_ns(first), own_ns(second)) and not alike(first, second):
-            raise EvidenceError(
-                "found calls that did different things in the same time; expected to know which figures are whose"
-            )
+            raise EvidenceError("parallel calls of different kinds: their figures cannot be assigned")
     made = (part(chosen(figures, kind), one) for figures, (one, kind) in zip(told, called, strict=True))
     return tuple(sorted(made, key=lambda one: one.from_ns))
 

@@ -125,9 +125,9 @@ def _text(path: str) -> str:
 PR_SET_CHILD_SUBREAPER = 36
 PR_GET_CHILD_SUBREAPER = 37
 SOURCE = "tree:wait4 and /proc/PID/io"
-REAPED_BY_KERNEL = "a process ignored the end of its children (SIGCHLD), so that nobody has their account"
-CLOSED = "a process ran with other rights, or was an orphan and gone before it was seen, so that its account is closed to us"
-STILL_RUNS = "a process outlived the command and still runs"
+REAPED_BY_KERNEL = "a process ignored SIGCHLD; the account of its children is lost"
+CLOSED = "a process ran with other rights or ended as an orphan; its account is not readable"
+STILL_RUNS = "a process of the command still runs"
 MOST_HELD = 256
 NOTICED_CPU_SHARE = 0.02
 NOTICED_CPU_NS = 20_000_000

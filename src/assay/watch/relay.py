@@ -25,7 +25,7 @@ KEPT_BYTES = 1 << 20
 PAUSE_S = 0.02
 PIPE_BYTES = 1 << 20
 """Size asked for the pipe: fewer wake-ups of ours; what the kernel refuses stays at its default."""
-LEFT_OUT = "\n[... {} bytes are not kept ...]\n"
+LEFT_OUT = "\n[... {} bytes not kept ...]\n"
 
 
 @dataclass

@@ -136,13 +136,13 @@ class TreeTracker:
     def gaps(self) -> Iterator[str]:
         """Why files may have been opened that are not known."""
         if self.no_opens is not None:
-            yield f"{self.no_opens}, so only arguments and files that were held open for a while are known"
+            yield f"{self.no_opens}; only files in arguments and files open for a while are known"
         elif self.exits is None:
-            yield "processes that were gone at once could not be told from others"
+            yield "short processes could not be attributed"
         if self.opens is not None and self.opens.deaf:
-            yield f"fanotify: the kernel does not tell of files on {', '.join(sorted(self.opens.deaf))}"
+            yield f"fanotify: no events for files on {', '.join(sorted(self.opens.deaf))}"
         if self.broken:
-            yield f"the files could not be followed: {self.broken}"
+            yield f"files not followed: {self.broken}"
         if self.crowded:
             yield f"only the first {MOST_FILES} files were followed"
 
@@ -156,7 +156,7 @@ class TreeTracker:
         late = [mount for mount in opened.whole(mounts(self.host)) if mount.device_number not in self.systems]
         if not late or (all_known and self._are_of_others(late)):
             return None
-        return "file systems were mounted meanwhile, of whose files the kernel was not asked to tell"
+        return "file systems mounted during the command are not covered by fanotify"
 
     def _are_of_others(self, late: Sequence[Mount]) -> bool:
         """Whether the tree opened neither the devices that were mounted nor the images behind them, as who mounts them does."""
