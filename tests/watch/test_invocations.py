@@ -69,7 +69,7 @@ def test_who_ran_longer_says_the_longer_time():
 
 def test_figures_that_could_be_either_calls_are_refused_where_it_matters():
     times = [lived(0, 300), lived(0, 310)]
-    with pytest.raises(EvidenceError, match="which figures are whose"):
+    with pytest.raises(EvidenceError, match="cannot be assigned"):
         several.parts([said(100, 300), said(900, 301)], [READ, WRITE], times)
     assert len(several.parts([said(100, 300), said(101, 301)], [READ, WRITE], times)) == 2
     assert len(several.parts([said(100, 300), said(900, 301)], [READ, READ], times)) == 2

@@ -139,7 +139,7 @@ def external(
     directions = {name: direction_of(name) for name in operations(values)}
     wanted = measures(values, directions, (reported, claim))
     experiment = experiment_of(watched, reported, wanted, counted=are_counted(watched, fed=fed))
-    parts = reported.parts if reported and reported.met and not in_turn(reported.parts) else ()
+    parts = reported.parts if reported and reported.are_observed and not in_turn(reported.parts) else ()
     phase = phase_of(watched, (values | (printed(reported) if reported else {}), directions), parts)
     run = Run(
         trial=Trial(id=1, experiment="", levels={}, replicate=1, block=1, sitting=0, position=1, seed=1),

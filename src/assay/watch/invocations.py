@@ -83,12 +83,12 @@ def parts(each: Sequence[Figures], kinds: Sequence[Kind], lived: Sequence[Lived]
 
     Who ran longer says the longer time. Raises EvidenceError where that tells nothing and the calls did different things.
     """
-    told = sorted(each, key=own_ns)
+    by_length = sorted(each, key=own_ns)
     called = sorted(zip(lived, kinds, strict=True), key=lambda one: one[0].to_ns - one[0].from_ns)
-    for (first, second), ((_, kind), (_, other)) in zip(pairwise(told), pairwise(called), strict=True):
+    for (first, second), ((_, kind), (_, other)) in zip(pairwise(by_length), pairwise(called), strict=True):
         if kind != other and near(own_ns(first), own_ns(second)) and not alike(first, second):
             raise EvidenceError("parallel calls of different kinds: their figures cannot be assigned")
-    made = (part(chosen(figures, kind), one) for figures, (one, kind) in zip(told, called, strict=True))
+    made = (part(chosen(figures, kind), one) for figures, (one, kind) in zip(by_length, called, strict=True))
     return tuple(sorted(made, key=lambda one: one.from_ns))
 
 

@@ -112,7 +112,7 @@ class Reported:
     """What the tool says it measures with these arguments; None where it says nothing."""
     parts: tuple[several.CallReport, ...] = ()
     """Of several calls of the tool in one script each with its time; `values` is then of the time in which all ran."""
-    met: bool = False
+    are_observed: bool = False
     """Whether it is known when each of several calls ran; else each has the whole time of the command."""
     rates: Mapping[str, float] = field(default_factory=dict)
     """The sums of several calls' own rates."""
@@ -153,9 +153,9 @@ def by_parser(watched: Watched) -> Reported | None:
     return None
 
 
-def read(parser: Parser, mine: Sequence[tuple[str, ...]], told: tuple[str, Watched]) -> Reported:
+def read(parser: Parser, mine: Sequence[tuple[str, ...]], output: tuple[str, Watched]) -> Reported:
     """The figures, of those operations alone that the arguments are about. Raises EvidenceError."""
-    text, watched = told
+    text, watched = output
     lived = [one for one in watched.lived if parser.recognises(one.argv, text)]
     each = several.reports_in(parser, text) if max(len(mine), len(lived)) > 1 else []
     if len(each) > 1 or len(mine) > 1:
@@ -170,18 +170,18 @@ def read(parser: Parser, mine: Sequence[tuple[str, ...]], told: tuple[str, Watch
 
 
 def of_several(
-    parser: Parser, mine: Sequence[tuple[str, ...]], told: tuple[Sequence[several.Figures], Sequence[Lived], Watched]
+    parser: Parser, mine: Sequence[tuple[str, ...]], found: tuple[Sequence[several.Figures], Sequence[Lived], Watched]
 ) -> Reported:
     """The figures of several calls. Raises EvidenceError where some are missing, or nobody can tell whose they are."""
-    each, lived, watched = told
+    each, lived, watched = found
     calls = max(len(mine), len(lived))
     if len(each) != calls:
-        raise EvidenceError(f"found the figures of {len(each)} of {calls} calls of {parser.name} in the output; expected of all")
-    met = len(lived) == calls and several.are_distinguishable(lived)
+        raise EvidenceError(f"the output has the figures of {len(each)} of {calls} calls of {parser.name}: all are needed")
+    are_observed = len(lived) == calls and several.are_distinguishable(lived)
     kinds = [frozenset(parser.operations(argv)) for argv in ([one.argv for one in lived] if len(lived) == calls else mine)]
-    if not met and len(set(kinds)) > 1 and at_once(watched.argv):
-        raise EvidenceError(f"found {calls} calls of {parser.name} too short to be met; expected to know which figures are whose")
-    parts = several.parts(each, kinds, lived) if met else several.untracked(each, kinds, watched.elapsed_ns)
+    if not are_observed and len(set(kinds)) > 1 and at_once(watched.argv):
+        raise EvidenceError(f"{calls} calls of {parser.name} too short to observe: their figures cannot be assigned")
+    parts = several.parts(each, kinds, lived) if are_observed else several.untracked(each, kinds, watched.elapsed_ns)
     tiers = {tier for argv in mine if (tier := parser.tier(argv)) is not None}
     return Reported(
         tool=parser.name,
@@ -189,7 +189,7 @@ def of_several(
         tier=next(iter(tiers)) if len(tiers) == 1 else None,
         rates=several.own_rates([part.values for part in parts]),
         parts=parts,
-        met=met,
+        are_observed=are_observed,
     )
 
 
