@@ -15,8 +15,7 @@ from assay.settings import size_distributions
 from assay.survey import result, wording
 from assay.survey.bands import DAY_NS
 from assay.survey.filters import Clock, Filters, keeper
-from assay.survey.result import Survey, Trouble, Walked
-from assay.survey.size_distribution import Counting
+from assay.survey.result import Counting, Survey, Trouble, Walked
 from survey_trees import NOW_NS
 
 MET = Walked(

@@ -19,8 +19,7 @@ from assay.report.charts.figure import Table
 from assay.report.charts.matrix import Matrix, Share
 from assay.survey import result, wording
 from assay.survey.filters import Clock, Filters, Words, keeper, printable, resolve
-from assay.survey.result import FileSum, Survey
-from assay.survey.size_distribution import Counting, reaching
+from assay.survey.result import Counting, FileSum, Survey, reaching
 from assay.survey.walk import Inode, See, Walk, begin, coarse_access_times, mount_of, mount_table
 from assay.terminal.output import STANDARD_OUTPUT, deliver
 from assay.terminal.progress import SECOND_NS, ProgressLine, ProgressMode

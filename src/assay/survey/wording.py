@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from assay.survey import bands, size_distribution
+from assay.survey import bands, result
 from assay.survey.filters import Clock
 from assay.survey.result import MOST_NAMED, FileSum, Survey
 from assay.units import Unit, counted, human, percent
@@ -49,7 +49,7 @@ def held(group: FileSum) -> str:
 
 def _notable(survey: Survey) -> tuple[int, FileSum] | None:
     """A year, or the longest end of a band that a file has reached, with all files so old."""
-    reached = zip(survey.age_bands, size_distribution.reaching(survey.distribution.ages), strict=True)
+    reached = zip(survey.age_bands, result.reaching(survey.distribution.ages), strict=True)
     fitting = [(band.least_ns, group) for band, group in reached if 0 < band.least_ns <= NOTABLE_NS and group.files]
     return fitting[-1] if fitting else None
 
@@ -68,7 +68,7 @@ def age_rows(survey: Survey) -> tuple[tuple[str, ...], ...]:
     Bands older than every file are left out.
     """
     kept = survey.distribution.kept
-    reaching = size_distribution.reaching(survey.distribution.ages)
+    reaching = result.reaching(survey.distribution.ages)
     return tuple(
         (*_row(band.label, group, kept), share(older.bytes, kept.bytes))
         for band, group, older in zip(survey.age_bands, survey.distribution.ages, reaching, strict=True)
@@ -85,7 +85,7 @@ def size_rows(survey: Survey) -> tuple[tuple[str, ...], ...]:
     Bands larger than every file are left out.
     """
     kept = survey.distribution.kept
-    reaching = size_distribution.reaching(survey.distribution.sizes)
+    reaching = result.reaching(survey.distribution.sizes)
     return tuple(
         (*_row(band.label, group, kept), human(group.allocated_bytes, Unit.BYTES))
         for band, group, larger in zip(survey.size_bands, survey.distribution.sizes, reaching, strict=True)

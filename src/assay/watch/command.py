@@ -20,10 +20,9 @@ from assay.observing.sampler import Sampler, facts, roll_call
 from assay.records import Edge, Subject, Watched, When
 from assay.watch import files, filesystems, process_tree, traces
 from assay.watch import relay as forwarded
-from assay.watch.conclusion import concluded, settle
+from assay.watch.execution import Execution, Preparation, WatchRequest, concluded, settle
 from assay.watch.relay import StreamCopy
 from assay.watch.reports import PHASE
-from assay.watch.request import Execution, Preparation, WatchRequest
 
 __all__ = ["KEPT_OBSERVERS", "OBSERVERS", "PHASE", "WatchRequest", "watch"]
 

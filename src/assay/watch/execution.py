@@ -1,8 +1,9 @@
-"""What a watched command comes to: its status, its output, its account, the files it touched, all evidence together."""
+"""One execution of a watched command: the request, what is known before the exec and after the end, and the record of it."""
 
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import itertools
 import os
 import time
@@ -14,12 +15,93 @@ from assay.evidence.snapshots import Origin, Points, counter
 from assay.frozen import dataclass
 from assay.hosts.exits import CUT_BYTES
 from assay.observing.sampler import Sampler, Seen
-from assay.records import Direction, Edge, Observations, Reading, Rung, Series, Stream, Subject, Touched, TreeAccount, Watched
+from assay.records import (
+    Direction,
+    Edge,
+    Observations,
+    Place,
+    Reading,
+    Rung,
+    Series,
+    Server,
+    Stream,
+    Subject,
+    Touched,
+    TreeAccount,
+    Watched,
+)
 from assay.watch import files, process_tree
 from assay.watch import files as touched
-from assay.watch.process_tree import SOURCE, Recorded
+from assay.watch.process_tree import SOURCE, Recorded, Tree
+from assay.watch.relay import StreamCopy
 from assay.watch.reports import PHASE
-from assay.watch.request import Execution, Preparation
+from assay.watch.traces import TreeTracker
+
+QUIET_NS = 250_000_000
+LINGER_NS = 5_000_000_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class WatchRequest:
+    """What is to be run and how it is to be watched."""
+
+    argv: tuple[str, ...]
+    directory: str = "."
+    result_file: str | None = None
+    """The file into which the tool writes its result; read after the command's end."""
+    programs: frozenset[str] = frozenset()
+    """Programs whose calls in the tree are to be known one by one."""
+    observers: tuple[str, ...] = ()
+    """Their names; none: `watch.OBSERVERS`."""
+    more: tuple[str, ...] = ()
+    """Observers that are asked for by name, whatever they cost."""
+    server: Server | None = None
+    """The server that the command is a client of, where it is a process of this machine."""
+    pass_through: bool = True
+    """Whether its output goes on to our own standard output and standard error."""
+    quiet_ns: int = QUIET_NS
+    """How long others are watched before the exec, for the rate at which they use the same devices."""
+    linger_ns: int = LINGER_NS
+    """How long processes that outlive the command are waited for; then their account is a lower bound."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Preparation:
+    """What is known before the exec."""
+
+    host: Host
+    ask: WatchRequest
+    directory: str
+    was: tuple[files.Before, ...]
+    places: tuple[Place, ...]
+    observers: tuple[Observer, ...]
+    tees: tuple[StreamCopy, StreamCopy]
+    tree: Tree
+    inherited: dict[str, bool]
+    result_was: files.Identity | None = None
+    """The file into which the tool is to write its result, as it was before."""
+
+
+@dataclasses.dataclass(kw_only=True)
+class Execution:
+    """What becomes known while the command runs."""
+
+    pid: int
+    tracker: TreeTracker
+    started_utc: str = ""
+    ended_utc: str = ""
+    t0_ns: int = 0
+    ended_ns: int = 0
+    status: int | None = None
+    """As wait4 gives it; None while the command runs."""
+    hurried: bool = False
+    """Whether we were told to end after the command had ended."""
+
+    @property
+    def elapsed_ns(self) -> int:
+        """From exec to the end of the last process."""
+        return self.ended_ns - self.t0_ns
+
 
 PAGE_BYTES = 4096
 """The kernel counts whole pages: a byte at each end of a transfer may count for a page."""
