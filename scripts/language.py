@@ -46,6 +46,15 @@ CLEAN: tuple[str, ...] = (
     "docs/targets",
     "docs/workloads",
     "experiments",
+    "src/assay/experiment",
+    "src/assay/hosts",
+    "src/assay/notebook",
+    "src/assay/prediction",
+    "src/assay/published",
+    "src/assay/sizing",
+    "src/assay/survey",
+    "src/assay/undo",
+    "src/assay/watch",
 )
 EVERYWHERE = ("README.md", "CHANGELOG.md", "DEVELOP.md", "ARCHITECTURE.md", "docs", "experiments", "src/assay")
 PLUGS = ("targets", "workloads", "observers", "rules", "parsers")  # the first line of a plug's docstring is its help

@@ -59,13 +59,13 @@ def renewed(file: Path, shift_ns: int) -> bool:
 def works(call: Callable[[Path], object]) -> Callable[[Path], str]:
     """A probe that says whether a call is allowed."""
 
-    def told(file: Path) -> str:
+    def answer(file: Path) -> str:
         with contextlib.suppress(OSError):
             call(file)
             return "yes"
         return "no"
 
-    return told
+    return answer
 
 
 def modes(file: Path) -> str:
