@@ -35,7 +35,7 @@ def events_fit(document: Document, workloads: Mapping[str, PartSpec], factors: t
 
 
 def _events(document: Document, workload: str) -> Iterator[tuple[int, str]]:
-    """The phase of each event as written, with its index."""
+    """Yield the phase of each event as written, with its index."""
     tables = document.values.get("workloads")
     table = tables.get(workload) if isinstance(tables, dict) else None
     events = table.get("events") if isinstance(table, dict) else None
@@ -45,7 +45,7 @@ def _events(document: Document, workload: str) -> Iterator[tuple[int, str]]:
 
 
 def _phases(name: str, plug: Workload, knobs: Mapping[str, Value]) -> tuple[str, ...]:
-    """The names of the phases that one client would go through; nothing is done."""
+    """Return the names of the phases that one client would go through; nothing is done."""
     order = Order(workload=name, knobs=knobs, endpoints=(Endpoint(kind=plug.accepts[0], address="/"),), seed=0)
     return tuple(plan.name for plan in plug.phases(order))
 
@@ -82,7 +82,7 @@ def memory_fits(document: Document, workloads: Mapping[str, PartSpec], factors: 
 
 
 def _where(document: Document, workloads: Mapping[str, PartSpec], own: list[Factor]) -> tuple[str | int, ...]:
-    """The factor that sets the limit, else the last place where one is written."""
+    """Return the factor that sets the limit, else the last place where one is written."""
     if own:
         return ("factors", own[-1].path)
     return [at for part in workloads.values() if (at := (*part.at, "memory")) in document.places][-1]
@@ -131,7 +131,7 @@ def fits(document: Document, shape: FileShape, factors: Sequence[Factor]) -> Des
 
 
 def against(shape: FileShape, kind: DesignKind, factors: Sequence[Factor]) -> Iterator[Reason]:
-    """What speaks against single factors, and against keys beside the design."""
+    """Yield what speaks against single factors, and against keys beside the design."""
     if shape.compare is not None and kind is not DesignKind.FULL:
         wanted = 'no compare, or design = "full": in no other design two levels meet under all conditions'
         yield ("compare",), f'compare = {shape.compare!r} with design = "{kind.value}"', wanted, Point.VALUE
@@ -151,7 +151,7 @@ def against(shape: FileShape, kind: DesignKind, factors: Sequence[Factor]) -> It
 
 
 def too_few_or_many(shape: FileShape, kind: DesignKind, several: Sequence[Factor]) -> Iterator[Reason]:
-    """What speaks against the number of factors that vary."""
+    """Yield what speaks against the number of factors that vary."""
     count, at = len(several), ("design",)
     found = f'{count} {"factor" if count == 1 else "factors"} with two levels or more for design = "{kind.value}"'
     full = f'; design = "full" has {2**count} combinations' if 1 < count < two_level.FEWEST + 2 else ""

@@ -65,7 +65,7 @@ class Outlook:
 
 
 def outlook(experiment: Experiment, plan: Plan, history: History | None = None) -> Outlook:
-    """What the plan will take and can show. With an unknown spread, effects are given for CV 1, 3 and 10 %."""
+    """Return what the plan will take and can show. With an unknown spread, effects are given for CV 1, 3 and 10 %."""
     told = history or History()
     per_block = len(combinations(experiment))
     block_ns = _block_ns(experiment, told)
@@ -99,7 +99,7 @@ def _fewest(experiment: Experiment, blocks: int) -> int:
 
 
 def _block_ns(experiment: Experiment, told: History) -> int:
-    """How long one block takes."""
+    """Return how long one block takes."""
     every = combinations(experiment)
     if told.trial_ns is not None:
         return told.trial_ns * len(every)
@@ -107,7 +107,7 @@ def _block_ns(experiment: Experiment, told: History) -> int:
 
 
 def _seconds(experiment: Experiment, levels: Mapping[str, Value]) -> float:
-    """What the workloads of a trial guess, with the knobs that its levels set."""
+    """Return what the workloads of a trial guess, with the knobs that its levels set."""
     total = 0.0
     for spec in experiment.workloads:
         if levels.get("workload", spec.name) != spec.name:
@@ -129,7 +129,7 @@ def _contrasts(experiment: Experiment) -> int:
 
 
 def _family_size(experiment: Experiment) -> int:
-    """A measure has contrasts with its own workload only."""
+    """Count the contrasts; a measure has contrasts with its own workload only."""
     workloads = next((len(factor.levels) for factor in experiment.factors if factor.path == "workload"), 1)
     return max(1, _contrasts(experiment) // workloads * len(experiment.measures))
 
@@ -149,7 +149,7 @@ def _effects(experiment: Experiment, blocks: int, told: History) -> tuple[Planne
 
 
 def _effect(experiment: Experiment, blocks: int, measure: str | None, cv: float) -> PlannedEffect:
-    """What can be shown with this spread: of the compared levels, else of the factor that the design tells least of.
+    """Return what can be shown with this spread: of the compared levels, else of the factor that the design tells least of.
 
     Of several contrasts a difference is shown by the strictest of Holm's levels, where no other one differs; that it matters
     is shown by the interval of its own.
@@ -177,7 +177,7 @@ def _precise(experiment: Experiment, cv: float) -> int:
 
 
 def estimated(experiment: Experiment) -> tuple[effect_weights.Effect, ...]:
-    """The effects that the design of an experiment estimates; interactions only where they can be told."""
+    """Return the effects that the design of an experiment estimates; interactions only where they can be told."""
     rows = design.rows(experiment, design.varying(experiment.factors))
     if experiment.design is DesignKind.ONE_AT_A_TIME:
         return effect_weights.alone(rows)
@@ -194,7 +194,7 @@ def expected_freedom(combinations: int, blocks: int) -> float:
 
 
 def log_effect(experiment: Experiment, blocks: int, cv: float) -> float | None:
-    """The difference of logarithms that a design detects of any factor (80 % power); None with fewer than two blocks."""
+    """Return the difference of logarithms that a design detects of any factor (80 % power); None with fewer than two blocks."""
     own = [one.weights for one in estimated(experiment) if len(one.steps) == 1]
     if blocks < 2 or not own:
         return None

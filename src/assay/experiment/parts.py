@@ -37,7 +37,7 @@ Varied = Callable[[str], frozenset[str]]
 
 
 def hosts(document: Document, shapes: Mapping[str, HostShape]) -> tuple[HostSpec, ...]:
-    """The machines that take part; `local` is always the first."""
+    """Return the machines that take part; `local` is always the first."""
     specs = [HostSpec(name="local")]
     for name, shape in shapes.items():
         at = ("hosts", name)
@@ -54,7 +54,7 @@ def hosts(document: Document, shapes: Mapping[str, HostShape]) -> tuple[HostSpec
 
 
 def targets(document: Document, shape: FileShape, known: tuple[HostSpec, ...], varied: Varied) -> dict[str, PartSpec]:
-    """Every target of the file whose kind exists."""
+    """Return every target of the file whose kind exists."""
     parts: dict[str, PartSpec] = {}
     for name, table in shape.targets.items():
         at = ("targets", name)
@@ -70,7 +70,7 @@ def targets(document: Document, shape: FileShape, known: tuple[HostSpec, ...], v
 
 
 def workloads(document: Document, shape: FileShape, known: tuple[HostSpec, ...], varied: Varied) -> dict[str, PartSpec]:
-    """Every workload of the file whose kind exists."""
+    """Return every workload of the file whose kind exists."""
     parts: dict[str, PartSpec] = {}
     for name, table in shape.workloads.items():
         at = ("workloads", name)
@@ -152,7 +152,7 @@ def _host(document: Document, at: Path, found: object, known: tuple[HostSpec, ..
 
 
 def unreached(name: str, known: tuple[HostSpec, ...]) -> Refusal | None:
-    """Why nothing can be done or seen on a host yet: all that runs, runs here. None for `local`.
+    """Return why nothing can be done or seen on a host yet: all that runs, runs here. None for `local`.
 
     Work that is meant for another machine and is done on this one gives a figure of the wrong machine.
     """

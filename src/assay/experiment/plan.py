@@ -48,7 +48,7 @@ def plan(experiment: Experiment, *, history: History | None = None) -> Plan:
 
 
 def reason_to_stop(experiment: Experiment, standing: Standing) -> str | None:
-    """Why no further block of this sitting may start, or None where one may.
+    """Return why no further block of this sitting may start, or None where one may.
 
     A budget is shared evenly by the sittings; a block starts only if the longest so far fits what is left of it. With a
     precision, blocks go on until every contrast has it with the last block and without, at least six and no more than were
@@ -72,7 +72,7 @@ def reason_to_stop(experiment: Experiment, standing: Standing) -> str | None:
 
 
 def _precise(experiment: Experiment) -> str:
-    """What has the precision that was asked for."""
+    """Return what has the precision that was asked for."""
     by_hand = manual(experiment)
     if by_hand is not None and by_hand.path == experiment.compare:
         return "a contrast of two sittings like this one"
@@ -80,7 +80,7 @@ def _precise(experiment: Experiment) -> str:
 
 
 def may_start_block(experiment: Experiment, standing: Standing) -> bool:
-    """Whether one more block of this sitting may start; the first always may."""
+    """Return whether one more block of this sitting may start; the first always may."""
     return reason_to_stop(experiment, standing) is None
 
 
@@ -93,7 +93,7 @@ def _open_ended(experiment: Experiment, trials_per_block: int) -> int:
 
 
 def _notes(experiment: Experiment, history: History | None, drawn: int) -> tuple[PlanNote, ...]:
-    """What limits what can be shown, said before anything is run."""
+    """Return what limits what can be shown, said before anything is run."""
     by_hand = manual(experiment)
     several = [factor for factor in experiment.factors if len(factor.levels) > 1]
     precise = isinstance(experiment.repeats, Precision)

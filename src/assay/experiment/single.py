@@ -86,12 +86,12 @@ class _Way:
 
 
 def kinds() -> tuple[str, ...]:
-    """The workloads that have an engine: an external command needs none of this."""
+    """Return the workloads that have an engine: an external command needs none of this."""
     return tuple(name for name in catalogue.names("workloads") if catalogue.find("workloads", name).engine not in EXTERNAL)
 
 
 def plug_of(kind: str) -> Workload:
-    """The workload of this kind, imported alone. Raises UsageError naming the kinds that there are."""
+    """Return the workload of this kind, imported alone. Raises UsageError naming the kinds that there are."""
     found = catalogue.find("workloads", kind) if kind in catalogue.names("workloads") else None
     if found is None or found.engine in EXTERNAL:
         raise UsageError(f"found load {kind!r}; expected {one_of(kinds(), kind)}")
@@ -99,7 +99,7 @@ def plug_of(kind: str) -> Workload:
 
 
 def keys(plug: Workload) -> dict[str, Knob]:
-    """Every key that this kind takes: its knobs, where it is done, how many do it, and short forms."""
+    """Return every key that this kind takes: its knobs, where it is done, how many do it, and short forms."""
     every = declared((*plug.knobs, *PLACEMENT, *TIMING))
     own = {name: knob for name, knob in every.items() if name not in (OF_OTHERS, TREE)}
     where = PATH if EndpointKind.FILE in plug.accepts else replace(PATH, help="an existing directory")
@@ -162,7 +162,7 @@ def experiment(what: LoadRequest, found: PathState | None) -> Experiment:
 
 
 def plan(made: Experiment) -> Plan:
-    """One trial, once."""
+    """Return one trial, once."""
     levels = {factor.path: factor.levels[0] for factor in made.factors}
     seed = trial_seed(made.seed, 0)
     trial = Trial(id=1, experiment=made.digest, levels=levels, replicate=0, block=0, sitting=0, position=0, seed=seed)
@@ -170,7 +170,7 @@ def plan(made: Experiment) -> Plan:
 
 
 def _way(what: LoadRequest, found: PathState | None, knobs: Mapping[str, Value]) -> _Way:
-    """The target that fits what is at the path; mistakes are noted."""
+    """Return the target that fits what is at the path; mistakes are noted."""
     if what.keep and (found is None or found.kind == DIRECTORY or EndpointKind.FILE not in what.plug.accepts):
         what.document.wrong((), "--keep", "none: only a file that is made under the name of 'path' can be kept")
     if found is None:
@@ -196,7 +196,7 @@ def _way(what: LoadRequest, found: PathState | None, knobs: Mapping[str, Value])
 
 
 def _to_a_file(what: LoadRequest, found: PathState, knobs: Mapping[str, Value], existing: TargetSpec) -> _Way:
-    """A file of others is only read; one of ours is read where it is whole, else made or written."""
+    """Choose the way to a file: one of others is only read; one of ours is read if whole, else made or written."""
     own = declared(what.plug.knobs)
     writes = sorted(name for name, way in _directions(what, knobs).items() if way is not Direction.READ)
     if OF_OTHERS not in own:
@@ -251,7 +251,7 @@ def _no_room_for_direct(what: LoadRequest, found: PathState, knobs: Mapping[str,
 
 
 def _name(found: PathState) -> str:
-    """What the target is called: the last part of its path."""
+    """Return what the target is called: the last part of its path."""
     return found.path.rstrip("/").rpartition("/")[2] or "root"
 
 
@@ -268,7 +268,7 @@ def _directions(what: LoadRequest, knobs: Mapping[str, Value]) -> dict[str, Dire
 
 
 def _measures(what: LoadRequest, knobs: Mapping[str, Value]) -> tuple[Measure, ...]:
-    """A measure for each operation, with what is claimed of it."""
+    """Return a measure for each operation, with what is claimed of it."""
     directions = _directions(what, knobs)
     return tuple(
         Measure(workload=what.kind, operation=name, figure=figure, claim=what.claim or claim(what.plug, directions.get(name)))
@@ -277,7 +277,7 @@ def _measures(what: LoadRequest, knobs: Mapping[str, Value]) -> tuple[Measure, .
 
 
 def claim(plug: Workload, direction: Direction | None) -> Claim:
-    """What a figure is held to be where nothing is said: reads come from the device, writes reach stable media."""
+    """Return what a figure is held to be where nothing is said: reads come from the device, writes reach stable media."""
     if plug.engine in AS_IS:
         return Claim()
     if direction is Direction.READ:

@@ -66,7 +66,7 @@ def started(argv: Sequence[str], *, env: Mapping[str, str] | None = None, cwd: s
 
 
 def failure(done: Completed) -> str:
-    """What a command that failed said."""
+    """Return the error text of a failed command."""
     said = (done.stderr.strip() or done.stdout.strip() or "no output")[-STDERR_SHOWN:]
     return f"{' '.join(done.argv)}: exit status {done.status}: {said}"
 
@@ -100,7 +100,7 @@ class LineProcess:
             self._raise_ended(error)
 
     def receive(self, timeout_s: float) -> str | None:
-        """The next line without its end; None when the output has ended. Raises TimeoutError."""
+        """Return the next line without its end; None when the output has ended. Raises TimeoutError."""
         deadline = time.monotonic() + timeout_s
         while b"\n" not in self._rest and not self._ended:
             self._fill(max(0.0, deadline - time.monotonic()), timeout_s)
@@ -131,7 +131,7 @@ class LineProcess:
         return status
 
     def complaint(self) -> str:
-        """The end of its standard error."""
+        """Return the end of its standard error."""
         if self._stderr.closed:
             return ""
         size = os.fstat(self._stderr.fileno()).st_size

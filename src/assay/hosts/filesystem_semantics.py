@@ -25,7 +25,7 @@ ACCESS_LIST = struct.pack(
 
 
 def probe(directory: str) -> dict[str, str]:
-    """What was found of each. Raises OSError where nothing can be made in the directory."""
+    """Return what was found of each. Raises OSError where nothing can be made in the directory."""
     with tempfile.TemporaryDirectory(prefix=".assay-semantics-", dir=directory) as made:
         file = Path(made) / "lower"
         file.write_bytes(b"content")
@@ -33,7 +33,7 @@ def probe(directory: str) -> dict[str, str]:
 
 
 def names(file: Path) -> str:
-    """Whether a name in other letters is the same file."""
+    """Return whether a name in other letters is the same file."""
     return "upper and lower case are one" if file.with_name("LOWER").exists() else "upper and lower case differ"
 
 
@@ -48,7 +48,7 @@ def access_time(file: Path) -> str:
 
 
 def renewed(file: Path, shift_ns: int) -> bool:
-    """Whether a read renews an access time that lies so far from now."""
+    """Return whether a read renews an access time that lies so far from now."""
     now = file.stat().st_mtime_ns
     os.utime(file, ns=(now + shift_ns, now))
     before = file.stat().st_atime_ns
@@ -57,7 +57,7 @@ def renewed(file: Path, shift_ns: int) -> bool:
 
 
 def works(call: Callable[[Path], object]) -> Callable[[Path], str]:
-    """A probe that says whether a call is allowed."""
+    """Return a probe that says whether a call is allowed."""
 
     def answer(file: Path) -> str:
         with contextlib.suppress(OSError):
@@ -69,14 +69,14 @@ def works(call: Callable[[Path], object]) -> Callable[[Path], str]:
 
 
 def modes(file: Path) -> str:
-    """Whether rights are kept as they are set."""
+    """Return whether rights are kept as they are set."""
     with contextlib.suppress(OSError):
         file.chmod(0o640)
     return "kept" if stat.S_IMODE(file.stat().st_mode) == 0o640 else "not kept"
 
 
 def holes(file: Path) -> str:
-    """Whether what was never written takes no space."""
+    """Return whether what was never written takes no space."""
     with file.with_name("hole").open("wb") as hole:
         hole.truncate(HOLE_BYTES)
         return "kept" if os.fstat(hole.fileno()).st_blocks * 512 < HOLE_BYTES else "filled"
@@ -134,7 +134,7 @@ class Extent:
 
 
 def placed(path: str) -> tuple[int, int] | None:
-    """The lowest and the highest byte of the device that the file's extents lie between; None where none has a place yet.
+    """Return the lowest and the highest byte of the device that the file's extents lie between; None where none has a place yet.
 
     Raises OSError (ENOTTY, EOPNOTSUPP) where the file system has no such map.
     """
@@ -147,7 +147,7 @@ def placed(path: str) -> tuple[int, int] | None:
 
 
 def _extents(file: int) -> Iterator[Extent]:
-    """Every extent of an open file, in order."""
+    """Yield every extent of an open file, in order."""
     start = 0
     while True:
         room = bytearray(HEADER.size + BATCH * EXTENT.size)

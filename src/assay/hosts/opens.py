@@ -66,7 +66,7 @@ class Opens:
             self._mark(mount)
 
     def drain(self, inside: Mapping[int, bool]) -> Iterator[FileOpening]:
-        """All that happened since the last call, without what processes did that are known not to be inside."""
+        """Yield all that happened since the last call, without what processes did that are known not to be inside."""
         size = BUFFER_BYTES
         while size > BUFFER_BYTES - LARGEST_BYTES:  # else all that waited had room
             try:
@@ -86,7 +86,7 @@ class Opens:
         self._hear_no_more(FAN_OPEN | FAN_CLOSE_WRITE)
 
     def paths(self, keys: Iterable[bytes]) -> Iterator[tuple[bytes, str]]:
-        """Where these files are now; one that was removed is left out."""
+        """Yield where these files are now; one that was removed is left out."""
         roots: dict[bytes, int] = {}
         try:
             for key in keys:
@@ -145,7 +145,7 @@ class Opens:
 
 
 def listen(mounts: Iterable[Mount]) -> tuple[Opens | None, str | None]:
-    """The opened files of these mounts, or the reason why they cannot be heard of."""
+    """Return the opened files of these mounts, or the reason why they cannot be heard of."""
     try:
         return Opens(mounts), None
     except OSError as error:
@@ -153,7 +153,7 @@ def listen(mounts: Iterable[Mount]) -> tuple[Opens | None, str | None]:
 
 
 def whole(mounts: Iterable[Mount]) -> tuple[Mount, ...]:
-    """One mount for each file system that holds data, the one that shows most of it."""
+    """Return one mount for each file system that holds data, the one that shows most of it."""
     found: dict[str, Mount] = {}
     for mount in mounts:
         if mount.filesystem in SILENT:
@@ -165,7 +165,7 @@ def whole(mounts: Iterable[Mount]) -> tuple[Mount, ...]:
 
 
 def _events(raw: memoryview, inside: Mapping[int, bool]) -> Iterator[FileOpening]:
-    """The events of processes that are not known to be outside.
+    """Yield the events of processes that are not known to be outside.
 
     Those of one length in a row, which are nearly all (the handles of one file system), are taken apart in one go.
     """
@@ -185,5 +185,5 @@ def _events(raw: memoryview, inside: Mapping[int, bool]) -> Iterator[FileOpening
 
 @functools.cache
 def _alike(length: int) -> struct.Struct:
-    """An event of so many bytes: length, length of its first part, mask, process, what follows."""
+    """Return an event of so many bytes: length, length of its first part, mask, process, what follows."""
     return struct.Struct(f"=IxxHQ4xi{length - EVENT_BYTES}s")

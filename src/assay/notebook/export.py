@@ -71,7 +71,7 @@ def listed_entries(folder: Path) -> Mapping[str, object]:
 
 
 def unchanged(path: Path, listed: object) -> bool:
-    """Whether a file is one of ours and still as it was written."""
+    """Return whether a file is one of ours and still as it was written."""
     return not path.is_symlink() and path.is_file() and entry(path) == listed
 
 
@@ -90,7 +90,7 @@ def put_in_place(made: Path, target: Path) -> None:
 
 
 def cannot_write_to(target: Path, error: Exception) -> RefusedError:
-    """What to tell when an export cannot be written."""
+    """Return what to tell when an export cannot be written."""
     reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error).splitlines()[0]
     return RefusedError(f"{target}: not writable ({reason}). Free space, check permissions, or name another --to.")
 
@@ -124,7 +124,7 @@ class Exported:
 
 
 def known_tables(names: Sequence[str]) -> tuple[str, ...]:
-    """The tables that are named, in the order of all; all where none is named. Raises UsageError."""
+    """Return the tables that are named, in the order of all; all where none is named. Raises UsageError."""
     unknown = sorted(set(names) - set(NAMES))
     if unknown:
         raise UsageError(f"found table {', '.join(unknown)}; expected some of: {', '.join(NAMES)}")
@@ -157,7 +157,7 @@ def export(experiments: Sequence[sql.Kept], form: Format, target: Path, names: S
 
 
 def listing(experiments: Sequence[sql.Kept], form: Format, counts: Mapping[str, int]) -> Mapping[str, object]:
-    """What the list of files says besides them."""
+    """Return what the list of files says besides them."""
     return {
         "schema": SCHEMA,
         "format": form.value,
@@ -190,7 +190,7 @@ def list_runs(connection: duckdb.DuckDBPyConnection, experiments: Sequence[sql.K
 
 
 def table_query(connection: duckdb.DuckDBPyConnection, name: str, experiments: Sequence[sql.Kept]) -> str:
-    """The query whose answer is the table; texts that hold JSON are texts in every format."""
+    """Return the query whose answer is the table; texts that hold JSON are texts in every format."""
     if name in tables.PARQUET:
         return points(connection, name)
     sql.fill_rows(connection, name, experiments)
@@ -200,7 +200,7 @@ def table_query(connection: duckdb.DuckDBPyConnection, name: str, experiments: S
 
 
 def points(connection: duckdb.DuckDBPyConnection, name: str) -> str:
-    """The query over the evidence of all runs, one row a point; it reads the files one after the other."""
+    """Return the query over the evidence of all runs, one row a point; it reads the files one after the other."""
     _, file, kinds = tables.PARQUET[name]
     places = [str(row[0]) for row in connection.execute("SELECT place FROM files").fetchall()]
     head = "SELECT experiment, run, trial, attempt"
@@ -214,12 +214,12 @@ def points(connection: duckdb.DuckDBPyConnection, name: str) -> str:
 
 
 def quoted(text: str) -> str:
-    """A text as SQL has it."""
+    """Return a text as SQL has it."""
     return "'" + text.replace("'", "''") + "'"
 
 
 def as_files(options: str, ending: str) -> Callable[..., Iterator[tuple[str, int]]]:
-    """A writer of one file a table."""
+    """Return a writer of one file a table."""
 
     def write(
         connection: duckdb.DuckDBPyConnection, folder: Path, queries: Sequence[tuple[str, str]]
@@ -235,7 +235,7 @@ def as_files(options: str, ending: str) -> Callable[..., Iterator[tuple[str, int
 def as_sqlite(
     connection: duckdb.DuckDBPyConnection, folder: Path, queries: Sequence[tuple[str, str]]
 ) -> Iterator[tuple[str, int]]:
-    """All tables in one file; its `user_version` is the version of the tables."""
+    """Write all tables into one file; its `user_version` is the version of the tables."""
     with closing(sqlite3.connect(folder / SQLITE, isolation_level=None)) as made:
         made.executescript(f"PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA user_version={SCHEMA}; BEGIN")
         for name, query in queries:

@@ -19,7 +19,7 @@ def to_json(value: object) -> bytes:
 
 
 def from_json(data: bytes, path: Path) -> Any:  # noqa: ANN401 - plain values are any value
-    """The value of a JSON file's bytes. Raises DamagedError."""
+    """Return the value of a JSON file's bytes. Raises DamagedError."""
     try:
         return json.loads(data)
     except (ValueError, RecursionError) as error:
@@ -27,12 +27,12 @@ def from_json(data: bytes, path: Path) -> Any:  # noqa: ANN401 - plain values ar
 
 
 def read_json(path: Path) -> Any:  # noqa: ANN401 - plain values are any value
-    """The value in a JSON file. Raises DamagedError."""
+    """Return the value in a JSON file. Raises DamagedError."""
     return from_json(read_bytes(path), path)
 
 
 def read_bytes(path: Path) -> bytes:
-    """The bytes of a file. Raises DamagedError."""
+    """Return the bytes of a file. Raises DamagedError."""
     try:
         return path.read_bytes()
     except OSError as error:
@@ -63,7 +63,7 @@ def write_whole(path: Path, data: bytes) -> None:
 
 
 def cannot_write(path: Path, error: Exception) -> RefusedError:
-    """What to tell when a notebook cannot be written."""
+    """Return what to tell when a notebook cannot be written."""
     reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
     return RefusedError(f"{path}: not writable ({reason}). Free space, check permissions, or name another --lab.")
 
@@ -100,7 +100,7 @@ def check_lengths(folder: Path) -> None:
 
 
 def listed(folder: Path) -> Mapping[str, Mapping[str, object]]:
-    """The entries of a folder's manifest by name of file. Raises DamagedError."""
+    """Return the entries of a folder's manifest by name of file. Raises DamagedError."""
     manifest = read_json(folder / MANIFEST)
     try:
         schema, entries = int(manifest["schema"]), {str(name): dict(entry) for name, entry in manifest["files"].items()}

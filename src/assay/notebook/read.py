@@ -53,7 +53,7 @@ class Scan:
 
 
 def read_plan(folder: Path) -> tuple[Experiment, Plan]:
-    """The experiment and its schedule. Raises DamagedError."""
+    """Return the experiment and its schedule. Raises DamagedError."""
     found = files.read_json(folder / layout.PLAN)
     try:
         return plain.from_plain(Experiment, found["experiment"]), plain.from_plain(Plan, found["plan"])
@@ -62,7 +62,7 @@ def read_plan(folder: Path) -> tuple[Experiment, Plan]:
 
 
 def folders(lab: Path) -> tuple[Path, ...]:
-    """The experiments of a lab, the one written to last at the end. Raises UsageError where there is no lab."""
+    """Return the experiments of a lab, the one written to last at the end. Raises UsageError where there is no lab."""
     if not lab.is_dir():
         raise UsageError(f"{lab}: no notebook. Name a folder that `assay run` or `assay quick` wrote (--lab, $ASSAY_LAB).")
     found = [path.parent for path in lab.glob(f"*/{layout.PLAN}") if not path.parent.name.startswith(layout.TEMPORARY)]
@@ -79,7 +79,7 @@ def newest(folder: Path) -> int:
 
 
 def choose(lab: Path, which: str | None) -> Path:
-    """One experiment of a lab: the newest, or the one whose folder name begins with, or whose digest is, `which`.
+    """Return one experiment of a lab: the newest, or the one whose folder name begins with, or whose digest is, `which`.
 
     Raises UsageError naming the experiments that there are.
     """
@@ -108,13 +108,13 @@ def scan(folder: Path) -> Scan:
 
 
 def read_whole(path: Path) -> Run:
-    """The run in an attempt's folder, of which all files are held against their manifest. Raises DamagedError."""
+    """Return the run in an attempt's folder, of which all files are held against their manifest. Raises DamagedError."""
     files.check(path)
     return read_run(path)
 
 
 def cut(folder: Path) -> Mapping[str, str]:
-    """What is damaged as far as the lengths of files tell, as `Scan.damaged`; no run is read for it."""
+    """Return what is damaged as far as the lengths of files tell, as `Scan.damaged`; no run is read for it."""
     damaged = {}
     for path in attempts(folder):
         try:
@@ -125,7 +125,7 @@ def cut(folder: Path) -> Mapping[str, str]:
 
 
 def attempts(folder: Path) -> tuple[Path, ...]:
-    """The folders of attempts, in order of trial and attempt; what is named otherwise is none of ours."""
+    """Return the folders of attempts, in order of trial and attempt; what is named otherwise is none of ours."""
     found = []
     for path in (folder / layout.TRIALS).glob("*/attempt-*"):
         trial, attempt = path.parent.name, path.name.removeprefix("attempt-")
@@ -135,7 +135,7 @@ def attempts(folder: Path) -> tuple[Path, ...]:
 
 
 def read_run(path: Path) -> Run:
-    """The run in an attempt's folder. Raises DamagedError, also where it belongs to another place."""
+    """Return the run in an attempt's folder. Raises DamagedError, also where it belongs to another place."""
     run = plain.from_plain(Run, files.read_json(path / layout.RUN))
     if (f"{run.trial.id:04d}", f"attempt-{run.attempt}") != (path.parent.name, path.name):
         raise DamagedError(f"{path} holds run {layout.run_id(run.trial.id, run.attempt)}, not the run in its name")
@@ -143,12 +143,12 @@ def read_run(path: Path) -> Run:
 
 
 def runs(folder: Path) -> tuple[Run, ...]:
-    """The runs of an experiment that are whole."""
+    """Return the runs of an experiment that are whole."""
     return scan(folder).runs
 
 
 def observations(folder: Path, run: str) -> Observations:
-    """The evidence of a run (`0007/1`). Raises DamagedError, UsageError."""
+    """Return the evidence of a run (`0007/1`). Raises DamagedError, UsageError."""
     connection = columns.connect()
     try:
         return through(connection, folder, run)
@@ -157,7 +157,7 @@ def observations(folder: Path, run: str) -> Observations:
 
 
 def through(connection: duckdb.DuckDBPyConnection, folder: Path, run: str) -> Observations:
-    """The evidence of a run, read through a connection. Raises DamagedError, UsageError."""
+    """Return the evidence of a run, read through a connection. Raises DamagedError, UsageError."""
     path = layout.attempt_folder(folder, run)
     if not path.is_dir():
         raise UsageError(f"{folder}: no run {run}. `assay list` shows the runs.")
@@ -177,7 +177,7 @@ def through(connection: duckdb.DuckDBPyConnection, folder: Path, run: str) -> Ob
 
 
 def facts(folder: Path, run: str) -> tuple[Fact, ...]:
-    """The facts of a run, without the rest of its evidence. Raises DamagedError."""
+    """Return the facts of a run, without the rest of its evidence. Raises DamagedError."""
     found = files.read_json(layout.attempt_folder(folder, run) / layout.FACTS)
     try:
         return tuple(plain.from_plain(Fact, fact) for fact in found["facts"])
@@ -186,7 +186,7 @@ def facts(folder: Path, run: str) -> tuple[Fact, ...]:
 
 
 def load(folder: Path) -> Load:
-    """A function from run id to evidence, as judge and report want it; all runs are read through one connection.
+    """Return a function from run id to evidence, as judge and report want it; all runs are read through one connection.
 
     To open one takes longer than to read a run. It is closed with the function, and is no other thread's.
     """
@@ -200,13 +200,13 @@ def remembered(folder: Path) -> Load:
 
 
 def rulesets(folder: Path) -> tuple[str, ...]:
-    """The rulesets by which something was derived, the newest last (names of folders)."""
+    """Return the rulesets by which something was derived, the newest last (names of folders)."""
     found = [path for path in (folder / layout.DERIVED).glob("*") if path.is_dir()]
     return tuple(path.name for path in sorted(found, key=lambda path: (path.stat().st_mtime_ns, path.name)))
 
 
 def results(folder: Path, ruleset: str | None = None) -> Results:
-    """Everything that is stored of an experiment, by one ruleset (default: the newest). Raises DamagedError.
+    """Return everything that is stored of an experiment, by one ruleset (default: the newest). Raises DamagedError.
 
     Runs that were not judged have no verdicts. Answers (cells, comparisons, requirements) that were derived from other
     runs than are there now are left out: they are to be derived anew.
@@ -239,7 +239,7 @@ def uncollected() -> Iterator[None]:
 
 
 def one_result(folder: Path, run: str, ruleset: str) -> Judged | None:
-    """A run (`0007/1`) with what is stored of it by a ruleset, no other one is read; None where it is not there.
+    """Return a run (`0007/1`) with what is stored of it by a ruleset, no other one is read; None where it is not there.
 
     Raises DamagedError.
     """
@@ -248,7 +248,7 @@ def one_result(folder: Path, run: str, ruleset: str) -> Judged | None:
 
 
 def judgement(derived: Path, run: Run) -> Judged:
-    """A run with its stored verdicts and courses by measure; none where there are none, or where they are damaged."""
+    """Return a run with its stored verdicts and courses by measure; none where there are none, or where they are damaged."""
     path = derived / "verdicts" / f"{run.trial.id:04d}-{run.attempt}.json"
     with suppress(DamagedError, ValueError, RecursionError, KeyError, TypeError, AttributeError):
         found, rest = stored.from_text(files.read_bytes(path).decode())
@@ -258,12 +258,12 @@ def judgement(derived: Path, run: Run) -> Judged:
 
 
 def verdicts(derived: Path, run: Run) -> Mapping[str, Verdict]:
-    """The stored verdicts of a run by measure."""
+    """Return the stored verdicts of a run by measure."""
     return judgement(derived, run).verdicts
 
 
 def with_answers(bare: Results, found: Any) -> Results:  # noqa: ANN401 - plain values are any value
-    """The results with stored answers, where they follow from the same runs. Raises DamagedError, KeyError, TypeError."""
+    """Return the results with stored answers, where they follow from the same runs. Raises DamagedError, KeyError, TypeError."""
     if found["runs"] != [judged.id for judged in bare.runs]:
         return bare
     return replace(

@@ -58,13 +58,13 @@ def query(lab: Path, text: str) -> QueryResult:
 
 
 def wanted(text: str) -> frozenset[str]:
-    """The tables that a query may mean: all whose names occur as words; all where none does (SHOW TABLES)."""
+    """Return the tables that a query may mean: all whose names occur as words; all where none does (SHOW TABLES)."""
     words = set(re.findall(r"[a-z_]+", text.lower()))
     return frozenset((words & {*COLUMNS, *PARQUET}) or {*COLUMNS, *PARQUET})
 
 
 def kept(lab: Path) -> list[Kept]:
-    """The experiments of a lab whose plan can be read, as they are stored."""
+    """Return the experiments of a lab whose plan can be read, as they are stored."""
     return [(folder, results) for folder in read.folders(lab) if (results := whole(folder)) is not None]
 
 
@@ -88,7 +88,7 @@ def fill_rows(connection: duckdb.DuckDBPyConnection, name: str, experiments: Seq
 
 
 def whole(folder: Path) -> Results | None:
-    """What is stored of an experiment; None where its plan cannot be read."""
+    """Return what is stored of an experiment; None where its plan cannot be read."""
     try:
         return read.results(folder)
     except AssayError:
@@ -121,7 +121,7 @@ def fill_parquet(connection: duckdb.DuckDBPyConnection, table: str, folder: Path
 
 
 def rows(table: str, folder: Path, results: Results) -> Iterator[Row]:
-    """The rows of one table from one experiment, with its name in front."""
+    """Yield the rows of one table from one experiment, with its name in front."""
     if table in FOLDER_ROWS:
         made: Iterable[Row] = FOLDER_ROWS[table](folder, results)
     elif table in RUN_ROWS:

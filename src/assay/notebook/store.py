@@ -83,7 +83,7 @@ class Store:
 
     @classmethod
     def create(cls, lab: Path, experiment: Experiment, plan: Plan, text: str, *, fresh: bool = False) -> Self:
-        """The experiment's folder in a lab, made where there is none.
+        """Return the experiment's folder in a lab, made where there is none.
 
         The same experiment finds its folder again, unless `fresh` asks for another (`-2`, `-3`, ...). Raises BusyError,
         RefusedError, DamagedError.
@@ -241,7 +241,7 @@ def make_folder(folder: Path, experiment: Experiment, plan: Plan, text: str) -> 
 
 
 def plan_of(experiment: Experiment, plan: Plan) -> Mapping[str, object]:
-    """What stands in `plan.json`."""
+    """Return what stands in `plan.json`."""
     return {"schema": layout.SCHEMA, "experiment": plain.to_plain(experiment), "plan": plain.to_plain(plan)}
 
 
@@ -267,7 +267,7 @@ def clear(folder: Path) -> None:
 
 
 def unused(folder: Path) -> Path:
-    """The folder's name, or the first of `-2`, `-3`, ... that is free."""
+    """Return the folder's name, or the first of `-2`, `-3`, ... that is free."""
     number, name = 1, folder
     while name.exists():
         number += 1
@@ -276,7 +276,7 @@ def unused(folder: Path) -> Path:
 
 
 def changed(lab: Path, experiment: Experiment) -> str | None:
-    """What to tell where the lab has experiments of this title from other texts."""
+    """Return what to tell where the lab has experiments of this title from other texts."""
     mine, title = layout.folder_name(experiment), layout.slug(experiment.title)
     others = []
     for path in sorted(lab.glob(f"{title}-*/{layout.PLAN}")):

@@ -46,7 +46,7 @@ class DemandGroup:
 
 
 def groups(results: Results, load: Load) -> tuple[DemandGroup, ...]:
-    """The demands of an experiment that varies a mix, for each level of what it compares where that is no part of the mix.
+    """Return the demands of an experiment that varies a mix, for each level of what it compares where that is no part of the mix.
 
     A mix is varied by a factor, or by a workload for each.
 
@@ -67,7 +67,7 @@ def groups(results: Results, load: Load) -> tuple[DemandGroup, ...]:
 
 
 def of_all(seen: Sequence[Sample]) -> tuple[Demand, ...]:
-    """The demands of every resource of which something was used."""
+    """Return the demands of every resource of which something was used."""
     every = (demand(seen, name) for name, one in RESOURCES.items() if one.shown)
     return tuple(one for one in every if isinstance(one.found, Demands) or (one.resource in PROCESSORS and one.mixes))
 
@@ -84,7 +84,7 @@ def bounds(seen: Sequence[Sample]) -> Iterator[RateBound]:
 
 
 def bound(found: Demand, trials: Sequence[Sample]) -> RateBound | None:
-    """The bound of one mix by one resource, where its operations use any of it."""
+    """Return the bound of one mix by one resource, where its operations use any of it."""
     known = [one for one in trials if found.resource in one.used and found.resource in one.there_is]
     if not known:
         return None
@@ -96,7 +96,7 @@ def bound(found: Demand, trials: Sequence[Sample]) -> RateBound | None:
 
 
 def mixing(results: Results) -> bool:
-    """Whether phases of one name have different mixes of several operations in different runs: a factor varies the mix."""
+    """Return whether phases of one name have different mixes of several operations in different runs: a factor varies the mix."""
     of_phase: dict[str, list[Mapping[str, float]]] = {}
     for judged in results.runs:
         for phase in judged.run.phases:
@@ -117,7 +117,7 @@ def for_each_mix(experiment: Experiment) -> tuple[str, ...]:
 
 
 def mixed(found: Sequence[Mapping[str, float]]) -> bool:
-    """Whether the shares of several operations differ between samples."""
+    """Return whether the shares of several operations differ between samples."""
     shares = [{name: rate / sum(one.values()) for name, rate in one.items()} for one in found]
     several = {name for one in shares for name in one}
     spreads = (max(s.get(name, 0.0) for s in shares) - min(s.get(name, 0.0) for s in shares) for name in several)
@@ -125,7 +125,7 @@ def mixed(found: Sequence[Mapping[str, float]]) -> bool:
 
 
 def rows(found: Sequence[DemandGroup]) -> tuple[tuple[str, ...], ...]:
-    """What one operation of each kind uses of each resource."""
+    """Return what one operation of each kind uses of each resource."""
     return tuple(row for group in found for one in group.demands for row in _of_demand(group, one))
 
 
@@ -140,7 +140,7 @@ def _of_demand(group: DemandGroup, one: Demand) -> Iterator[tuple[str, ...]]:
 
 
 def bound_rows(found: Sequence[DemandGroup]) -> tuple[tuple[str, ...], ...]:
-    """The rates that cannot be exceeded."""
+    """Return the rates that cannot be exceeded."""
     return tuple(
         (
             bound.mix,

@@ -28,7 +28,7 @@ SEPARATORS = ",;\t"
 
 
 def production(document: Document, told: object, text_of: Texts) -> Production:
-    """What is done now."""
+    """Return what is done now."""
     values = values_of.table(document, PRODUCTION, told, PRODUCTION_KEYS, PRODUCTION_EXPECTED)
     if isinstance(told, dict) and ("operations" in values) == ("used" in values):
         found = "both operations and used" if "used" in values else "neither operations nor used"
@@ -46,7 +46,7 @@ def production(document: Document, told: object, text_of: Texts) -> Production:
 
 
 def busiest(document: Document, values: Mapping[str, object], operations: Rates, by_default: int | None) -> int | None:
-    """How many of the hours count, those in which most is used; None where all do."""
+    """Return how many of the hours count, those in which most is used; None where all do."""
     told = values.get("busiest", by_default)
     if told is None:
         return None
@@ -58,7 +58,7 @@ def busiest(document: Document, values: Mapping[str, object], operations: Rates,
 
 
 def done(document: Document, told: object, text_of: Texts) -> tuple[tuple[str, ...], Rates]:
-    """The names of the hours where they have some, and operations/s of each hour by operation."""
+    """Return the names of the hours where they have some, and operations/s of each hour by operation."""
     path = (*PRODUCTION, "operations")
     if not isinstance(told, str):
         return (), values_of.rates(document, path, told)
@@ -70,7 +70,7 @@ def done(document: Document, told: object, text_of: Texts) -> tuple[tuple[str, .
 
 
 def lines(text: str) -> Iterator[Line]:
-    """The lines that are not empty, with their numbers; cells are parted by what parts the first line."""
+    """Yield the lines that are not empty, with their numbers; cells are parted by what parts the first line."""
     first = next((line for line in text.splitlines() if line.strip()), "")
     apart = max(SEPARATORS, key=first.count)
     reader = csv.reader(io.StringIO(text.removeprefix("\ufeff")), delimiter=apart)
@@ -80,7 +80,7 @@ def lines(text: str) -> Iterator[Line]:
 
 
 def of_table(document: Document, path: Path, file: str, rows: Sequence[Line]) -> tuple[tuple[str, ...], Rates]:
-    """The same of a table; every cell that is no rate is noted, with its line and which cell of it it is."""
+    """Return the same of a table; every cell that is no rate is noted, with its line and which cell of it it is."""
     names = rows[0][1][1:] if rows else ()
     if len(rows) <= 1 or not names or not all(names) or len(set(names)) < len(names):
         twice = " (some empty or repeated)" if names else ""
@@ -95,7 +95,7 @@ def of_table(document: Document, path: Path, file: str, rows: Sequence[Line]) ->
 
 
 def cells(document: Document, path: Path, line: tuple[str, Sequence[str]], names: Sequence[str]) -> Iterator[float]:
-    """The rates of one hour: numbers of operations a second, or rates with their unit."""
+    """Yield the rates of one hour: numbers of operations a second, or rates with their unit."""
     for place, (name, cell) in enumerate(zip(names, line[1][1:], strict=True), 2):
         found = rate(cell)
         if found is None:
@@ -124,7 +124,7 @@ class Laboratory:
 
 
 def read(path: FilePath, laboratory: Laboratory) -> Question:
-    """The question of a file. Raises UsageError where it cannot be read, InputErrors with every mistake in it."""
+    """Return the question of a file. Raises UsageError where it cannot be read, InputErrors with every mistake in it."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -134,7 +134,7 @@ def read(path: FilePath, laboratory: Laboratory) -> Question:
 
 
 def parse(text: str, file: str, laboratory: Laboratory) -> Question:
-    """The question of a text. Raises InputErrors with every mistake."""
+    """Return the question of a text. Raises InputErrors with every mistake."""
     document = load(text, file)
     values = values_of.known(document, (), document.values, TOP)
     done = production(document, values.get("production"), laboratory.texts)

@@ -37,7 +37,7 @@ class PlatformTable:
 
 
 def table(document: Document, path: Path, told: object, lookup: Lookup) -> PlatformTable | None:
-    """The trials of one table; None where there are none, which was noted."""
+    """Return the trials of one table; None where there are none, which was noted."""
     values = values_of.table(document, path, told, PLATFORM, 'a table with notebook = "lab"')
     selections = [values_of.selection(document, (*path, key), values.get(key, {})) for key in ("where", "fit", "holdout")]
     called = values_of.names(document, (*path, "called"), values.get("called", {}))
@@ -71,7 +71,7 @@ def table(document: Document, path: Path, told: object, lookup: Lookup) -> Platf
 
 
 def samples(document: Document, path: Path, values: Mapping[str, object], lookup: Lookup) -> Sequence[Sample] | None:
-    """The samples of the notebook that a table names."""
+    """Return the samples of the notebook that a table names."""
     notebook, experiment = values.get("notebook"), values.get("experiment")
     if not isinstance(notebook, str):
         document.wrong((*path, "notebook"), shown(notebook) if notebook is not None else "no notebook", 'notebook = "lab"')
@@ -88,7 +88,7 @@ def samples(document: Document, path: Path, values: Mapping[str, object], lookup
 
 
 def renamed(sample: Sample, called: Mapping[str, str]) -> Sample:
-    """The sample with its operations as they are called in the others."""
+    """Return the sample with its operations as they are called in the others."""
     rates: dict[str, float] = {}
     for name, rate in sample.rates.items():
         rates[called.get(name, name)] = rates.get(called.get(name, name), 0.0) + rate
@@ -96,17 +96,17 @@ def renamed(sample: Sample, called: Mapping[str, str]) -> Sample:
 
 
 def matches(sample: Sample, selection: Selection) -> bool:
-    """Whether every level is one of those that are asked for."""
+    """Return whether every level is one of those that are asked for."""
     return matches_levels(sample.levels, selection)
 
 
 def matches_levels(levels: Mapping[str, Value], selection: Selection) -> bool:
-    """The same of levels as they are told."""
+    """Return the same of levels as they are told."""
     return all(str(levels.get(name)) in asked for name, asked in selection.items())
 
 
 def kinds(every: Sequence[Sample], selection: Selection) -> str:
-    """What could have been selected, in words."""
+    """Return what could have been selected, in words."""
     there = {name: dict.fromkeys(str(one.levels.get(name)) for one in every if name in one.levels) for name in selection}
     names = dict.fromkeys(name for one in every for name in one.levels)
     told = (
@@ -116,7 +116,7 @@ def kinds(every: Sequence[Sample], selection: Selection) -> str:
 
 
 def platform(document: Document, table: PlatformTable, resource: str | None) -> Platform | None:
-    """What operations use of one resource, and the tests of the fit; None where it cannot be told, which was noted."""
+    """Return what operations use of one resource, and the tests of the fit; None where it cannot be told, which was noted."""
     if resource is None:
         return None
     found = demand(table.fitted, resource)
@@ -140,12 +140,12 @@ def platform(document: Document, table: PlatformTable, resource: str | None) -> 
 
 
 def mixes(held: Sequence[Sample]) -> tuple[str, ...]:
-    """The mixes that were held out, in their order."""
+    """Return the mixes that were held out, in their order."""
     return tuple(dict.fromkeys(one.mix for one in held))
 
 
 def holdout(document: Document, path: Path, found: Demand, trials: Sequence[Sample]) -> Holdout | None:
-    """What the demands say of one mix that was held out."""
+    """Return what the demands say of one mix that was held out."""
     strange = sorted({name for one in trials for name in one.rates} - {*found.operations, *found.together})
     if strange:
         what = f"{', '.join(strange)}, which no fitted trial did"
@@ -165,7 +165,7 @@ Capacities = Callable[[str, str | None, str, values_of.Selection], Estimate | Re
 
 
 def capacities(document: Document, told: object, new: PlatformTable | None, measured: Capacities) -> tuple[Capacity, ...]:
-    """All that the table tells, CPUs first, with what operations use of each where that was measured."""
+    """Return all that the table tells, CPUs first, with what operations use of each where that was measured."""
     values = values_of.table(document, MACHINE, told, MACHINE_KEYS, MACHINE_EXPECTED)
     if isinstance(told, dict) and not any(name in values for name in ("cpus", *OTHERS)):
         found = "no capacity"
@@ -176,7 +176,7 @@ def capacities(document: Document, told: object, new: PlatformTable | None, meas
 def each_capacity(
     document: Document, values: Mapping[str, object], new: PlatformTable | None, measured: Capacities
 ) -> Iterator[Capacity]:
-    """The capacities one by one."""
+    """Yield the capacities one by one."""
     speed = values_of.positive(document, (*MACHINE, "speed"), values.get("speed", 1.0))
     if "cpus" in values:
         count = values_of.count(document, (*MACHINE, "cpus"), values)
@@ -200,18 +200,18 @@ def each_capacity(
 
 
 def is_lacking(document: Document) -> bool:
-    """Whether [new] is what a capacity lacks: not where it is there and wrong, nor beside a load that needs none."""
+    """Return whether [new] is what a capacity lacks: not where it is there and wrong, nor beside a load that needs none."""
     production = document.values.get("production")
     return "new" not in document.values and not (isinstance(production, dict) and "used" in production)
 
 
 def of_other(document: Document, new: PlatformTable, name: str) -> Platform | None:
-    """What operations use of a resource that is no CPU; what is wrong is noted once, at its capacity."""
+    """Return what operations use of a resource that is no CPU; what is wrong is noted once, at its capacity."""
     return platform(document, replace(new, blamed=(*MACHINE, name)), name)
 
 
 def capacity(document: Document, path: Path, what: tuple[Resource, object], measured: Capacities) -> Capacity | None:
-    """How much there is of one resource."""
+    """Return how much there is of one resource."""
     resource, told = what
     if isinstance(told, dict):
         return of_measure(document, path, (resource, told), measured)
@@ -248,7 +248,7 @@ def in_rate(told: object, unit: Unit) -> float | Refusal:
 def of_measure(
     document: Document, path: Path, what: tuple[Resource, Mapping[str, object]], measured: Capacities
 ) -> Capacity | None:
-    """What a measure in a notebook says that there is."""
+    """Return what a measure in a notebook says that there is."""
     resource, values = what[0], values_of.known(document, path, what[1], MEASURED)
     notebook, measure, experiment = (values.get(key) for key in ("notebook", "measure", "experiment"))
     where = values_of.selection(document, (*path, "where"), values.get("where", {}))

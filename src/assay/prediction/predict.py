@@ -30,7 +30,7 @@ ONE_MULTIPLIER = "One multiplier for all operations: assumes that production has
 
 
 def assumptions(question: Question) -> Iterator[str]:
-    """What is taken for granted, in sentences."""
+    """Yield what is taken for granted, in sentences."""
     production = question.production
     if production.used is not None and (question.multiplier is not None or production.mix is None):
         yield ONE_MULTIPLIER if question.multiplier is not None else UNKNOWN_MIX
@@ -57,7 +57,7 @@ def beyond(uses: Iterable[tuple[Capacity, float]]) -> Iterator[str]:
 
 
 def of_platforms(name: str, platforms: Sequence[Platform]) -> Iterator[str]:
-    """What is taken for granted of several resources of one machine; what holds for all of them is said once."""
+    """Yield what is taken for granted of several resources of one machine; what holds for all of them is said once."""
     found: dict[str, list[str]] = {}
     for platform in platforms:
         for text in of_platform(platform):
@@ -68,7 +68,7 @@ def of_platforms(name: str, platforms: Sequence[Platform]) -> Iterator[str]:
 
 
 def of_platform(platform: Platform) -> Iterator[str]:
-    """What is taken for granted of the demands of one platform."""
+    """Yield what is taken for granted of the demands of one platform."""
     found = platform.found
     if platform.demand.together:
         both = ", ".join(f"{name} is part of {other}" for name, other in platform.demand.together.items())
@@ -163,7 +163,7 @@ class Prediction:
 
 
 def most_of(counts: Sequence[int | None]) -> int | None:
-    """The largest; None where one has no bound."""
+    """Return the largest; None where one has no bound."""
     known = [count for count in counts if count is not None]
     return max(known) if len(known) == len(counts) else None
 
@@ -180,7 +180,7 @@ def predict(question: Question) -> Prediction:
 
 
 def use(question: Question, capacity: Capacity) -> ResourceUse:
-    """What the load uses of one resource."""
+    """Return what the load uses of one resource."""
     exact = of_rates(question, capacity) if question.production.operations else of_share(question, capacity)
     utilisation = _three([round(one, 9) for one in exact])
     platform = capacity.platform if question.production.operations else None
@@ -196,14 +196,14 @@ def use(question: Question, capacity: Capacity) -> ResourceUse:
 
 
 def named_hours(question: Question, capacity: Capacity) -> tuple[str, ...]:
-    """The names of the hours that counted."""
+    """Return the names of the hours that counted."""
     if not question.production.hours or capacity.platform is None:
         return ()
     return tuple(question.production.hours[hour] for hour in hours(question, capacity.platform))
 
 
 def servers(utilisation: float, background: float = 0.0) -> int | None:
-    """So many machines keep each of them at BUSY or below: the load is shared, what a machine uses without it is not.
+    """Return how many machines keep each of them at BUSY or below: the load is shared, what a machine uses without it is not.
 
     None where no number does: the utilisation has no bound, or the background alone is more.
     """
@@ -215,14 +215,14 @@ def servers(utilisation: float, background: float = 0.0) -> int | None:
 
 
 def of_rates(question: Question, capacity: Capacity) -> Range:
-    """The utilisation of a resource of the new machine from the operations/s of production."""
+    """Return the utilisation of a resource of the new machine from the operations/s of production."""
     assert capacity.platform is not None
     used = carried(capacity.platform.found, list(hours(question, capacity.platform).values()))
     return quantiles(used / amounts(capacity.amount, len(used)))
 
 
 def hours(question: Question, platform: Platform) -> dict[int, list[float]]:
-    """The hours of production that count, by their place: the rates of all operations that were measured."""
+    """Return the hours of production that count, by their place: the rates of all operations that were measured."""
     production, demand = question.production, platform.demand
     count = max(len(rates) for rates in production.operations.values())
     every = {hour: [_at(production.operations.get(name, (0.0,)), hour) for name in demand.operations] for hour in range(count)}
@@ -239,7 +239,7 @@ def _at(rates: Sequence[float], hour: int) -> float:
 
 
 def of_share(question: Question, capacity: Capacity) -> Range:
-    """The utilisation of the new machine's CPUs from that of the old one's."""
+    """Return the utilisation of the new machine's CPUs from that of the old one's."""
     production = question.production
     assert production.used is not None
     low, high = (share * production.cpus / capacity.amount[1] for share in production.used)
@@ -255,7 +255,7 @@ def of_share(question: Question, capacity: Capacity) -> Range:
 
 
 def of_mix(question: Question, mix: Mapping[str, float]) -> Range:
-    """The multiplier of a mix whose shares are known: what one operation of it takes, new over old."""
+    """Return the multiplier of a mix whose shares are known: what one operation of it takes, new over old."""
     import numpy as np
 
     old, new = question.old, question.new
@@ -270,7 +270,7 @@ def of_mix(question: Question, mix: Mapping[str, float]) -> Range:
 
 
 def of_classes(question: Question) -> Mapping[str, Range]:
-    """The multiplier of each operation that both platforms did."""
+    """Return the multiplier of each operation that both platforms did."""
     if question.old is None or question.new is None:
         return {}
     old, new = question.old, question.new
@@ -282,7 +282,7 @@ def of_classes(question: Question) -> Mapping[str, Range]:
 
 
 def mixed(question: Question) -> float:
-    """The multiplier of the mix of the old platform's trials."""
+    """Return the multiplier of the mix of the old platform's trials."""
     assert question.old is not None
     assert question.new is not None
     rates = dict(zip(question.old.demand.operations, question.old.trial_rates, strict=True))

@@ -23,7 +23,7 @@ EXACT = 0.0001
 
 
 def answer(found: Prediction) -> str:
-    """The first paragraph: how busy, what saturates first, what that does to response times, how many machines."""
+    """Return the first paragraph: how busy, what saturates first, what that does to response times, how many machines."""
     return " ".join((_busy(found), *_first(found), *_slow(found), _machines(found), *_trusted(found)))
 
 
@@ -101,7 +101,7 @@ def _trusted(found: Prediction) -> Iterator[str]:
 
 
 def use_rows(found: Prediction) -> tuple[tuple[str, ...], ...]:
-    """Every resource whose capacity is known; none where there is only one."""
+    """Return every resource whose capacity is known; none where there is only one."""
     return tuple(map(_of_use, found.uses)) if len(found.uses) > 1 else ()
 
 
@@ -120,7 +120,7 @@ def _of_use(use: ResourceUse) -> tuple[str, ...]:
 
 
 def demand_rows(found: Prediction) -> tuple[tuple[str, ...], ...]:
-    """What one operation takes of each resource, on each platform."""
+    """Return what one operation takes of each resource, on each platform."""
     return tuple(row for name, platform in _platforms(found) for row in _of_platform(name, platform, found))
 
 
@@ -139,7 +139,7 @@ def _of_platform(name: str, platform: Platform, found: Prediction) -> Iterator[t
 
 
 def holdout_rows(found: Prediction) -> tuple[tuple[str, ...], ...]:
-    """Every mix that was held out, in what it used a second."""
+    """Return every mix that was held out, in what it used a second."""
     return tuple((name, *_held(platform, one)) for name, platform in _platforms(found) for one in platform.holdouts)
 
 
@@ -158,19 +158,19 @@ def _platforms(found: Prediction) -> Iterator[tuple[str, Platform]]:
 
 
 def in_rate(value: float, unit: str) -> str:
-    """What is used a second: busy CPUs or devices, bytes/s, requests/s."""
+    """Return what is used a second: busy CPUs or devices, bytes/s, requests/s."""
     if unit == "bytes":
         return human(value, Unit.BYTES_PER_S)
     return f"{digits(value, trimmed=True)} busy" if unit.endswith("seconds") else human(value, Unit.PER_S)
 
 
 def each(one: Estimate) -> str:
-    """What one operation uses, in the unit of its resource."""
+    """Return what one operation uses, in the unit of its resource."""
     return in_unit(one.value, one.unit)
 
 
 def interval(one: Estimate) -> str:
-    """From and to."""
+    """Return both ends of an interval in words."""
     return "-" if one.low is None or one.high is None else f"{in_unit(one.low, one.unit)} to {in_unit(one.high, one.unit)}"
 
 
@@ -185,7 +185,7 @@ def in_unit(value: float, unit: str) -> str:
 
 
 def linear(one: Demand) -> str:
-    """Whether use is the sum over operations, in words."""
+    """Return whether use is the sum over operations, in words."""
     if isinstance(one.found, str):
         return one.found.value
     idle = "; background not separable" if RESOURCES[one.resource].idles and not one.found.has_background else ""

@@ -69,7 +69,7 @@ class LinkRate:
 
 
 def check_links(case: Case) -> Iterator[Finding]:
-    """Every rate against the narrowest link of the claim, and a claimed share of a link against what it could be of."""
+    """Judge every rate against the narrowest link of the claim, and a claimed share of a link against what it could be of."""
     all_wires = case.statement.wires
     if not all_wires:
         return
@@ -85,7 +85,7 @@ def check_links(case: Case) -> Iterator[Finding]:
 
 
 def _goes_both_ways(rate: Quantity) -> bool:
-    """Whether the rate is one of reads and writes together."""
+    """Return whether the rate is one of reads and writes together."""
     return Role.BOTH_WAYS in rate.roles or {Role.READ, Role.WRITE} <= rate.roles
 
 
@@ -133,7 +133,7 @@ def _above(case: Case, one: LinkRate, allowed: Fraction) -> Finding:
 
 
 def _within(case: Case, one: LinkRate) -> Finding:
-    """What the link carries, with the shares that it is of other ways to count."""
+    """Return what the link carries, with the shares that it is of other ways to count."""
     value, nominal = float(one.rate.value), one.wire.nominal_bytes_per_s
     share = units.percent(value / float(one.capacity))
     limits = value >= float(one.capacity * case.limit(ROOFLINE, "at_limit_share")) and not one.rate.is_upper_limit
@@ -150,7 +150,7 @@ def _within(case: Case, one: LinkRate) -> Finding:
 
 
 def _share(case: Case, rate: Quantity, wire: Wire) -> Finding:
-    """A claimed share of a link: of what it is that share."""
+    """Judge a claimed share of a link: of which capacity it is that share."""
     share = case.statement.of(QuantityKind.SHARE)[0]
     tolerance = case.limit(ROOFLINE, "unit_share")
     full = dict(_denominators(wire))
@@ -171,7 +171,7 @@ def _share(case: Case, rate: Quantity, wire: Wire) -> Finding:
 
 
 def _denominators(wire: Wire) -> Iterator[tuple[str, Fraction]]:
-    """What a share of a link may be of, the payload of one way first."""
+    """Yield what a share of a link may be of, the payload of one way first."""
     payload, nominal = Fraction(wire.link.payload_bytes_per_s), Fraction(wire.nominal_bytes_per_s)
     gbit = f"{float(nominal) * 8 / 1e9:g} Gbit/s"
     yield f"the {finding.capacity(float(payload))} of one way", payload
@@ -197,7 +197,7 @@ class FigureRatio:
 
 
 def check_ratios(case: Case) -> Iterator[Finding]:
-    """Every comparison of the claim; and a share, where it says how large the only one is."""
+    """Judge every comparison of the claim; and a share, where it says how large the only one is."""
     for one in case.statement.comparisons:
         ratio = ratio_of(one)
         if ratio is not None:
@@ -225,7 +225,7 @@ def ratio_of(one: ClaimComparison) -> FigureRatio | None:
 
 
 def _width(case: Case, ratio: FigureRatio) -> Finding:
-    """Whether the printed digits leave the difference open by more than matters."""
+    """Return whether the printed digits leave the difference open by more than matters."""
     low, high = ratio.interval.low, ratio.interval.high
     allowed = case.limit(WIDE_INTERVAL, "half_width_of_matters") * Fraction(str(case.matters))
     anything = spread(ratio.interval)
@@ -258,7 +258,7 @@ def difference(ratio: Fraction) -> str:
 
 
 def _other_base(ratio: Fraction) -> str:
-    """The same the other way round, where the base makes a difference to the words."""
+    """Return the same the other way round, where the base makes a difference to the words."""
     return "" if ratio == 1 or not Fraction(1, 2) < ratio < 2 else f" (by the other base {difference(1 / ratio)})"
 
 
@@ -271,12 +271,12 @@ def spread(interval: Interval) -> str:
 
 
 def is_range(interval: Interval) -> bool:
-    """Whether the ends of a ratio differ as they are printed."""
+    """Return whether the ends of a ratio differ as they are printed."""
     return interval.high is not None and len({*_ends(interval.low, interval.high)[:2]}) == 2
 
 
 def _ends(low: Fraction, high: Fraction) -> tuple[str, str, str]:
-    """Both ends of a ratio in words, and what follows both."""
+    """Return both ends of a ratio in words, and what follows both."""
     if high >= 2 or low <= Fraction(1, 2):
         first, last = (units.digits(float(end), trimmed=True) for end in (low, high))
         return first, last, " times as much"
@@ -288,7 +288,7 @@ def _ends(low: Fraction, high: Fraction) -> tuple[str, str, str]:
 
 
 def _claimed(case: Case, ratio: FigureRatio) -> Finding:
-    """A claimed share against all that it is usually made of: the difference by either base, the ratio, the scale-up."""
+    """Judge a claimed share against all that it is usually made of: the difference by either base, the ratio, the scale-up."""
     share = case.statement.of(QuantityKind.SHARE)[0]
     tolerance = case.limit(CONTRADICTION, "disagreement_share")
     fits = [words for words, one in _readings(ratio) if one.meets(share.interval, tolerance)]
@@ -314,7 +314,7 @@ def _readings(ratio: FigureRatio) -> Iterator[tuple[str, Interval]]:
 
 
 def _size(ratio: Interval) -> Interval:
-    """How far from 1 a ratio is."""
+    """Return how far from 1 a ratio is."""
     if ratio.high is None or ratio.high < ratio.low:
         return Interval(low=max(Fraction(0), ratio.low - ONE), high=None)
     ends = sorted((abs(ratio.low - ONE), abs(ratio.high - ONE)))
@@ -322,12 +322,12 @@ def _size(ratio: Interval) -> Interval:
 
 
 def check(case: Case) -> tuple[Finding, ...]:
-    """What every rule says that has something to say; empty where no two figures have to do with each other."""
+    """Return what every rule says that has something to say; empty where no two figures have to do with each other."""
     return tuple(finding for one in CHECKS for finding in one(case))
 
 
 def fits_memory(case: Case) -> Iterator[Finding]:
-    """The data against the memory that could cache it (T05): twice the memory is the least."""
+    """Compare the data with the memory that could cache it (T05): twice the memory is the least."""
     statement = case.statement
     memories = tuple(printed(figure) for figure in statement.of(QuantityKind.MEMORY))
     stated = tuple(printed(figure) for figure in statement.of(QuantityKind.DATA))
@@ -367,7 +367,7 @@ def _whole(times: Fraction) -> str:
 
 
 def too_short(case: Case) -> Iterator[Finding]:
-    """How long it lasted (W01): a second is the least of anything, a minute of a rate that is called sustained."""
+    """Judge the duration (W01): a second is the least of anything, a minute of a rate that is called sustained."""
     lasted = implied.duration(case.statement)
     if lasted is None or lasted.is_upper_limit or case.statement.of(QuantityKind.LATENCY):
         return
@@ -389,7 +389,7 @@ def too_short(case: Case) -> Iterator[Finding]:
 
 
 def parts_agree(case: Case) -> Iterator[Finding]:
-    """What is printed against what follows from the other parts (E05)."""
+    """Compare what is printed with what follows from the other parts (E05)."""
     statement = case.statement
     for kind, computed in ((QuantityKind.RATE, implied.rates(statement)), (QuantityKind.EVENTS, implied.events(statement))):
         stated = tuple(printed(figure) for figure in statement.of(kind))

@@ -93,7 +93,7 @@ class Case:
     """The smallest share that would change a decision."""
 
     def limit(self, rule: Rule, name: str) -> Fraction:
-        """A threshold, exactly as it is printed."""
+        """Return a threshold, exactly as it is printed."""
         return Fraction(str(self.thresholds[rule.id][name]))
 
 
@@ -109,7 +109,7 @@ class ClaimDetails(TypedDict, total=False):
 
 
 def claim_finding(rule: Rule, state: State, statement: str, **details: Unpack[ClaimDetails]) -> Finding:
-    """One finding about the claim; only a failure carries what to do."""
+    """Return one finding about the claim; only a failure carries what to do."""
     return Finding(
         subject=SUBJECT,
         phase=None,
@@ -130,7 +130,7 @@ def claim_finding(rule: Rule, state: State, statement: str, **details: Unpack[Cl
 
 
 def mistaken_unit(ratio: Fraction | float, tolerance: Fraction, *, coded: bool = True) -> str:
-    """A sentence on the mistake of units that this ratio (or its inverse) tells of; empty where it is none."""
+    """Return a sentence on the mistake of units that this ratio (or its inverse) tells of; empty where it is none."""
     larger = float(ratio if ratio >= 1 else 1 / ratio)
     words = links.unit_mistake(larger, float(tolerance))
     if words is None or (not coded and "8b/10b" in words):
@@ -145,7 +145,7 @@ MOST = 3
 
 
 def label(findings: Sequence[Finding], in_other_words: Sequence[str]) -> str:
-    """The worst failures in their own words; else that nothing is wrong, and what the figures come to."""
+    """Return the worst failures in their own words; else that nothing is wrong, and what the figures come to."""
     failed = [one for one in findings if one.state is State.FAIL and one.severity is not Severity.NOTES]
     if not failed:
         compared_first = sorted(findings, key=lambda one: one.rule != WIDE_INTERVAL.id)

@@ -38,7 +38,7 @@ class Quantity:
 
 
 def printed(figure: PrintedFigure) -> Quantity:
-    """A figure as it stands in the claim."""
+    """Return a figure as it stands in the claim."""
     return Quantity(
         kind=figure.kind,
         text=figure.text,
@@ -59,7 +59,7 @@ def product(first: Quantity, second: Quantity, kind: QuantityKind, text: str) ->
 
 
 def ratio(first: Quantity, second: Quantity, kind: QuantityKind, text: str) -> Quantity:
-    """One figure over another one above 0."""
+    """Return one figure over another one above 0."""
     return Quantity(
         kind=kind,
         text=text,
@@ -72,7 +72,7 @@ def ratio(first: Quantity, second: Quantity, kind: QuantityKind, text: str) -> Q
 
 
 def amounts(statement: Statement) -> tuple[Quantity, ...]:
-    """The data that was moved: as printed, else the size of a request times how many there were."""
+    """Return the data that was moved: as printed, else the size of a request times how many there were."""
     stated = tuple(printed(figure) for figure in _alone(statement, QuantityKind.AMOUNT))
     size, count = statement.only(QuantityKind.SIZE), statement.only(QuantityKind.COUNT)
     if stated or size is None or count is None:
@@ -81,18 +81,18 @@ def amounts(statement: Statement) -> tuple[Quantity, ...]:
 
 
 def times(statement: Statement) -> tuple[Quantity, ...]:
-    """How long it took, as printed."""
+    """Return how long it took, as printed."""
     return tuple(printed(figure) for figure in _alone(statement, QuantityKind.TIME))
 
 
 def _alone(statement: Statement, kind: QuantityKind) -> Iterator[PrintedFigure]:
-    """The figures of a kind that are not there only to be compared with each other."""
+    """Return the figures of a kind that are not there only to be compared with each other."""
     compared = [figure for one in statement.comparisons for figure in (one.first, one.second)]
     return (figure for figure in statement.of(kind) if figure not in compared)
 
 
 def pairs(first: tuple[Quantity, ...], second: tuple[Quantity, ...]) -> Iterator[tuple[Quantity, Quantity]]:
-    """What belongs together: the only two there are, else the only two of a clause."""
+    """Yield what belongs together: the only two there are, else the only two of a clause."""
     if len(first) == len(second) == 1:
         yield first[0], second[0]
         return
@@ -103,7 +103,7 @@ def pairs(first: tuple[Quantity, ...], second: tuple[Quantity, ...]) -> Iterator
 
 
 def rates(statement: Statement) -> Iterator[Quantity]:
-    """Bytes a second that follow from an amount and a time, or from operations a second and the size of each."""
+    """Yield bytes a second that follow from an amount and a time, or from operations a second and the size of each."""
     for amount, time in pairs(amounts(statement), times(statement)):
         if time.value:
             yield ratio(amount, time, QuantityKind.RATE, f"{amount.text} in {time.text}")
@@ -114,7 +114,7 @@ def rates(statement: Statement) -> Iterator[Quantity]:
 
 
 def events(statement: Statement) -> Iterator[Quantity]:
-    """Operations a second that follow from their number and a time."""
+    """Yield operations a second that follow from their number and a time."""
     counts = tuple(printed(figure) for figure in statement.of(QuantityKind.COUNT))
     for count, time in pairs(counts, times(statement)):
         if time.value:
@@ -122,13 +122,13 @@ def events(statement: Statement) -> Iterator[Quantity]:
 
 
 def judged_rates(case: Case) -> tuple[Quantity, ...]:
-    """The rates that a link must have carried: those that are printed, else those that follow from the parts."""
+    """Return the rates that a link must have carried: those that are printed, else those that follow from the parts."""
     stated = tuple(printed(figure) for figure in case.statement.of(QuantityKind.RATE))
     return stated or tuple(rates(case.statement))
 
 
 def duration(statement: Statement) -> Quantity | None:
-    """How long it lasted, where there is one answer: as printed, else by its only amount and its only rate."""
+    """Return how long it lasted, where there is one answer: as printed, else by its only amount and its only rate."""
     told = times(statement)
     if told or statement.of(QuantityKind.TIME):
         return told[0] if len(told) == 1 else None
@@ -140,7 +140,7 @@ def duration(statement: Statement) -> Quantity | None:
 
 
 def in_other_words(statement: Statement) -> Iterator[str]:
-    """Rates that are printed in bits, or per day, in bytes a second."""
+    """Yield rates that are printed in bits, or per day, in bytes a second."""
     usual = {size for name, size in UNITS[Unit.BYTES_PER_S].items() if "bit" not in name}
     for figure in statement.of(QuantityKind.RATE):
         if figure.unit not in usual:
@@ -149,5 +149,5 @@ def in_other_words(statement: Statement) -> Iterator[str]:
 
 
 def _sustained(figure: PrintedFigure) -> str:
-    """Whether its period is longer than people measure."""
+    """Return whether its period is longer than people measure."""
     return " sustained" if any(word in figure.text for word in ("day", "week", "month", "year")) else ""

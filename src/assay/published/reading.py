@@ -41,7 +41,7 @@ _BLANK = re.compile(r"\s+")
 
 
 def scan(text: str) -> tuple[Token, ...]:
-    """The tokens of a claim, in order."""
+    """Return the tokens of a claim, in order."""
     return tuple(_tokens(text))
 
 
@@ -71,7 +71,7 @@ def _clock(text: str, start: int) -> Token | None:
 
 
 def _quantity(text: str, start: int) -> Token | None:
-    """A number or a range, with the unit behind it; one whose unit has two meanings is refused, with what to write."""
+    """Return a number or a range, with the unit behind it; one whose unit has two meanings is refused, with what to write."""
     between = _RANGE.match(text, start)
     match = between or _NUMBER.match(text, start)
     if match is None:
@@ -111,13 +111,13 @@ def _with_unit(text: str, start: int, end: int, ends: tuple[PrintedNumber, Print
 
 
 def _end_of_run(text: str, start: int) -> int:
-    """Where a run of letters and digits ends: of `1e9` no part is a figure."""
+    """Return where a run of letters and digits ends: of `1e9` no part is a figure."""
     match = _REST.match(text, start)
     return match.end() if match is not None else start
 
 
 def _splits_a_word(text: str, end: int) -> bool:
-    """Whether a unit would end in the middle of a word: `s` of `sda`."""
+    """Return whether a unit would end in the middle of a word: `s` of `sda`."""
     return text[end - 1].isalnum() and (text[end : end + 1].isalnum() or text[end : end + 1] == "_")
 
 
@@ -170,20 +170,20 @@ class Draft:
     comparisons: list[tuple[int, int, bool]] = field(default_factory=list)
 
     def role(self, place: int) -> Role | None:
-        """What the word at a place does; None where there is no word."""
+        """Return what the word at a place does; None where there is no word."""
         return self.tokens[place].role if 0 <= place < len(self.tokens) else None
 
     def word(self, place: int) -> str:
-        """The token at a place in small letters; empty beyond the ends."""
+        """Return the token at a place in small letters; empty beyond the ends."""
         return self.tokens[place].text.lower() if 0 <= place < len(self.tokens) else ""
 
     def places(self, *roles: Role) -> Iterator[int]:
-        """Where words with one of these roles stand."""
+        """Return where words with one of these roles stand."""
         return (place for place, token in enumerate(self.tokens) if token.role in roles)
 
 
 def begin(tokens: tuple[Token, ...]) -> Draft:
-    """The draft of these tokens; each figure knows its clause."""
+    """Return the draft of these tokens; each figure knows its clause."""
     figures, clause = dict[int, PrintedFigure](), 0
     for place, token in enumerate(tokens):
         clause += token.role in (Role.BREAK, Role.AGAINST)
@@ -222,7 +222,7 @@ def _limits(draft: Draft) -> None:
 
 
 def _is_over_a_limit(draft: Draft, place: int, figure: PrintedFigure) -> bool:
-    """Whether `over` says more than, and not which way or how long."""
+    """Return whether `over` says more than, and not which way or how long."""
     begins = place == 0 or draft.role(place - 1) in (Role.BREAK, Role.AGAINST)
     return begins and figure.kind in (QuantityKind.RATE, QuantityKind.EVENTS, QuantityKind.SHARE, QuantityKind.NUMBER)
 
@@ -286,7 +286,7 @@ def _changes_in_one_unit(draft: Draft) -> None:
 
 
 def _unit(figure: PrintedFigure) -> str:
-    """The printed unit of a range: what stands behind its last digit."""
+    """Return the printed unit of a range: what stands behind its last digit."""
     return figure.text.rpartition(next((c for c in reversed(figure.text) if c.isdigit()), ""))[2].strip()
 
 
@@ -447,7 +447,7 @@ LOOSE: dict[Role, str] = {
 
 
 def read(text: str) -> Statement:
-    """What the claim says. Never fails: what is not understood is in `quoted`."""
+    """Return what the claim says. Never fails: what is not understood is in `quoted`."""
     tokens = scan(text)
     draft = begin(tokens)
     for one in PASSES:
@@ -472,13 +472,13 @@ def read(text: str) -> Statement:
 
 
 def _kept(figures: Iterable[PrintedFigure], comparisons: tuple[ClaimComparison, ...]) -> Iterator[PrintedFigure]:
-    """All but bare numbers that are compared with nothing."""
+    """Return all but bare numbers that are compared with nothing."""
     compared = [figure for one in comparisons for figure in (one.first, one.second)]
     return (figure for figure in figures if figure.kind is not QuantityKind.NUMBER or figure in compared)
 
 
 def _quoted(draft: Draft) -> Iterator[Leftover]:
-    """What was not understood, in the order of the text."""
+    """Yield what was not understood, in the order of the text."""
     compared = {place for first, second, _ in draft.comparisons for place in (first, second)}
     for place, token in enumerate(draft.tokens):
         reason = token.reason or (_loose(draft, place) if place not in draft.used else None)
@@ -490,7 +490,7 @@ def _quoted(draft: Draft) -> Iterator[Leftover]:
 
 
 def _loose(draft: Draft, place: int) -> str | None:
-    """Why a word that nothing was done with cannot be passed over; None where it can."""
+    """Return why a word that nothing was done with cannot be passed over; None where it can."""
     role = draft.role(place)
     if role is Role.TO and not draft.word(place).isalpha():
         return "no two figures of one kind around it"

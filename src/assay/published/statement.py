@@ -63,7 +63,7 @@ class Wire:
 
 
 def _spelled(name: str) -> str:
-    """The ways in which a name is written: `SATA-3`, `SATA 3`, `1 GbE`."""
+    """Return the ways in which a name is written: `SATA-3`, `SATA 3`, `1 GbE`."""
     dashed = re.escape(name).replace(r"\-", "[- ]?")
     return re.sub(r"^(\d+(?:\\\.\d+)?)(?=[A-Za-z])", r"\1 ?", dashed)
 
@@ -101,7 +101,7 @@ _GIGABIT = re.compile(rf"{_COUNT}(?:gigabit\s+(?:Ethernet|LAN)|GigE)(?![A-Za-z0-
 
 
 def wire_at(text: str, start: int) -> Wire | None:
-    """The link whose words begin here; None where none does."""
+    """Return the link whose words begin here; None where none does."""
     named = _NAMED.match(text, start)
     if named is not None:
         base = next(name for place, name in enumerate(_NAMES) if named[f"n{place}"])
@@ -144,7 +144,7 @@ def _crossed(text: str, start: int) -> Wire | None:
 
 
 def _assumed(match: re.Match[str]) -> Wire | None:
-    """A port by its speed: which one that is, by custom."""
+    """Return a port by its speed: which one that is, by custom."""
     kind = next(kind for place, kind in enumerate(_KINDS.values()) if match[f"k{place}"])
     base = f"{match['speed']}{kind or SPEEDS.get(match['speed'])}"
     if base not in links.names():
@@ -164,7 +164,7 @@ def _wire(match: re.Match[str], base: str, assumed: str | None) -> Wire | None:
 
 
 def with_jumbo(wire: Wire) -> Link | None:
-    """The same link in frames of 9000 bytes; None where it has none."""
+    """Return the same link in frames of 9000 bytes; None where it has none."""
     return links.find(f"{wire.link.count} x {wire.base}{JUMBO}")
 
 
@@ -240,10 +240,10 @@ class Statement:
     """Where in the text the understood parts stand."""
 
     def of(self, *kinds: QuantityKind) -> tuple[PrintedFigure, ...]:
-        """The figures of these kinds, in the order of the text."""
+        """Return the figures of these kinds, in the order of the text."""
         return tuple(figure for figure in self.figures if figure.kind in kinds)
 
     def only(self, kind: QuantityKind) -> PrintedFigure | None:
-        """The figure of this kind, where there is exactly one."""
+        """Return the figure of this kind, where there is exactly one."""
         found = self.of(kind)
         return found[0] if len(found) == 1 else None

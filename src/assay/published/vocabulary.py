@@ -199,7 +199,7 @@ UNIT_PATTERNS: Mapping[QuantityKind, re.Pattern[str]] = {
 
 
 def unit_size(kind: QuantityKind, match: re.Match[str]) -> Fraction:
-    """The size of a matched unit in base units."""
+    """Return the size of a matched unit in base units."""
     parts = match.groupdict()
     size = Fraction(1)
     if parts.get("unit"):

@@ -41,12 +41,12 @@ class Speed:
 
 @functools.cache
 def media() -> Mapping[str, Mapping[str, object]]:
-    """The entries of media.toml by name."""
+    """Return the entries of media.toml by name."""
     return tomllib.loads(Path(__file__).with_name("media.toml").read_text(encoding="utf-8"))
 
 
 def speed_of(text: str) -> Speed | Refusal:
-    """What a text says, or why it says nothing."""
+    """Return what a text says, or why it says nothing."""
     link = links.find(text)
     if link is not None:
         return _of_link(text, link)
@@ -122,7 +122,7 @@ def _of_rate(text: str, count: int, name: str) -> Speed | Refusal:
 
 
 def _meant(name: str) -> str:
-    """What somebody may have meant who wrote this, with what to write instead."""
+    """Return what somebody may have meant who wrote this, with what to write instead."""
     framed = re.fullmatch(r"(.*?)[\s,]+MTU.*", name, re.IGNORECASE)
     link = links.find(framed[1]) if framed else None
     if link is not None:
@@ -137,7 +137,7 @@ def _meant(name: str) -> str:
 
 
 def _plain(name: str) -> tuple[str, ...]:
-    """The words of a medium in any order: `15k SAS`, `SAS 15000 rpm` and `sas-15k` are one."""
+    """Return the words of a medium in any order: `15k SAS`, `SAS 15000 rpm` and `sas-15k` are one."""
     text = re.sub(r"\b(?:disks?|drives?|hdds?)\b|rpm\b", "", name.lower().replace("7.2k", "7200").replace("5.4k", "5400"))
     return tuple(sorted(re.findall(r"[a-z]+|\d+k?", re.sub(r"(?<=\d)000\b", "k", text))))
 

@@ -33,7 +33,7 @@ Lookup = Callable[[str, str, Unit], float | Refusal]
 
 
 def read(path: FilePath, lookup: Lookup) -> PartChain:
-    """The chain of a file. Raises UsageError where it cannot be read, InputErrors with every mistake in it."""
+    """Return the chain of a file. Raises UsageError where it cannot be read, InputErrors with every mistake in it."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -43,7 +43,7 @@ def read(path: FilePath, lookup: Lookup) -> PartChain:
 
 
 def parse(text: str, file: str, lookup: Lookup) -> PartChain:
-    """The chain of a text. Raises InputErrors with every mistake."""
+    """Return the chain of a text. Raises InputErrors with every mistake."""
     document = load(text, file)
     reader = Reader(document=document, lookup=lookup)
     chain = reader.chain()
@@ -59,7 +59,7 @@ class Reader:
     lookup: Lookup
 
     def chain(self) -> PartChain:
-        """The whole file."""
+        """Return the whole file."""
         values = self._known((), self.document.values, TOP)
         parts = values.get("part")
         if not isinstance(parts, list) or not parts:
@@ -136,7 +136,7 @@ class Reader:
                 yield one
 
     def _upgrade(self, path: Path, told: object, now: tuple[Layout, int]) -> Upgrade | None:
-        """One of them; layout and standby stay as they are where nothing else is told."""
+        """Return one of them; layout and standby stay as they are where nothing else is told."""
         table = {"speed": told} if isinstance(told, str) else told
         if not isinstance(table, dict):
             self.document.wrong(path, shown(table), 'a speed, or a table such as { speed = "10GbE", price = "900 EUR" }')
@@ -161,7 +161,7 @@ class Reader:
     def _layout(
         self, path: Path, values: Mapping[str, object], of: tuple[Speed | None, int], as_it_is: Layout = Layout.NONE
     ) -> Layout:
-        """How so many disks, of which some stand by, share the data; what are no disks have no layout to keep."""
+        """Return how so many disks, of which some stand by, share the data; what are no disks have no layout to keep."""
         (carries, standby), place = of, (*path, "layout")
         told = values.get("layout", as_it_is.value if carries is None or carries.is_disk else Layout.NONE.value)
         plain = re.sub(r"[ -]", "", told.lower()) if isinstance(told, str) else ""
@@ -179,7 +179,7 @@ class Reader:
         return layout
 
     def _standby(self, path: Path, values: Mapping[str, object], carries: Speed | None, as_it_is: int = 0) -> int:
-        """How many units only stand by; those that did before, as far as one is left that does not."""
+        """Return how many units only stand by; those that did before, as far as one is left that does not."""
         most = carries.count - 1 if carries is not None else None
         told = values.get("standby", as_it_is if most is None else min(as_it_is, most))
         if not isinstance(told, int) or isinstance(told, bool) or told < 0 or (most is not None and told > most):
@@ -207,7 +207,7 @@ class Reader:
         )
 
     def _figure(self, path: Path, told: object, notebook: str | None) -> float:
-        """A figure as written, or the measure of this name in the notebook."""
+        """Return a figure as written, or the measure of this name in the notebook."""
         unit = Unit.PER_S if path[-1] == "operations" else Unit.BYTES_PER_S
         if notebook is None or not isinstance(told, str):
             return self._quantity(path, told, unit)
@@ -227,7 +227,7 @@ class Reader:
         return Price(amount=float(match["amount"].replace(",", "")), currency=match["currency"])
 
     def _rate(self, path: Path, told: object) -> float:
-        """Bytes/s; also as an amount in a longer time: `40 TB/week`."""
+        """Return bytes/s; also as an amount in a longer time: `40 TB/week`."""
         match = _AMOUNT.fullmatch(told) if isinstance(told, str) else None
         amount = attempt(match["amount"], Unit.BYTES) if match else None
         if match is not None and amount is not None and not isinstance(amount, Refusal):

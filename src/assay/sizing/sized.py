@@ -38,7 +38,7 @@ class PartLimit:
     is_disk: bool
 
     def used(self, load: ChainLoad) -> float:
-        """The share of the part that a load takes (0..); infinite where nothing is left and something is asked.
+        """Return the share of the part that a load takes (0..); infinite where nothing is left and something is asked.
 
         Disks move heads or move data: random operations take their time by number, sequential ones by bytes. On a wire all
         are bytes.
@@ -75,7 +75,7 @@ class Units:
 
 
 def nominal(part: ChainPart, failed: int = 0) -> PartLimit:
-    """What the part should carry by its speed, with some of its units failed."""
+    """Return what the part should carry by its speed, with some of its units failed."""
     speed, units = part.speed, at_work(part, failed)
     return PartLimit(
         read_bytes_per_s=units.read * speed.bytes_per_s,
@@ -88,7 +88,7 @@ def nominal(part: ChainPart, failed: int = 0) -> PartLimit:
 
 
 def at_work(part: ChainPart, failed: int) -> Units:
-    """What is left of the units; a disk that stood by counts only when it is rebuilt, any other unit at once."""
+    """Return what is left of the units; a disk that stood by counts only when it is rebuilt, any other unit at once."""
     full = part.speed.count - part.standby
     if not survives(part, failed):
         return Units()
@@ -102,7 +102,7 @@ def at_work(part: ChainPart, failed: int) -> Units:
 
 
 def of_parity(full: int, parity: int, failed: int, writes: int) -> Units:
-    """The same of disks with parity: whole stripes in sequence, single reads and writes at random."""
+    """Return the same of disks with parity: whole stripes in sequence, single reads and writes at random."""
     left = full - failed
     whole = left * (full - parity) / full
     return Units(
@@ -114,7 +114,7 @@ def of_parity(full: int, parity: int, failed: int, writes: int) -> Units:
 
 
 def survives(part: ChainPart, failed: int) -> bool:
-    """Whether anything is left with so many units failed: a stripe without copies is not."""
+    """Return whether anything is left with so many units failed: a stripe without copies is not."""
     if failed == 0:
         return True
     if part.speed.is_disk and part.layout in (Layout.NONE, Layout.RAID0):
@@ -124,7 +124,7 @@ def survives(part: ChainPart, failed: int) -> bool:
 
 
 def limit(part: ChainPart, failed: int = 0) -> PartLimit:
-    """What counts: what was measured of it where that is told, reduced as the nominal limit is by a failure."""
+    """Return what counts: what was measured of it where that is told, reduced as the nominal limit is by a failure."""
     whole, left = nominal(part), nominal(part, failed)
     told = part.measured
     return PartLimit(
@@ -142,7 +142,7 @@ def _left_of_measured(measured: float | None, left: float, whole: float) -> floa
 
 
 def _left_of_measured_ops(measured: float | None, left: float | None, whole: float | None) -> float | None:
-    """A measured number of operations is one of reads; writes keep their ratio to them."""
+    """Scale a measured number of reads; writes keep their ratio to reads."""
     if measured is None:
         return left
     if left is None or not whole:
@@ -215,7 +215,7 @@ class Sized:
 
 
 def size(chain: PartChain) -> Sized:
-    """Everything that can be said of a chain. Its load asks for something, and it has a part."""
+    """Return everything that can be said of a chain. Its load asks for something, and it has a part."""
     stages = tuple(_stage(part, chain.load) for part in chain.parts)
     carries, first = _carries(chain.parts, chain.load, limit)
     price = _whole_price(chain.parts)
@@ -233,7 +233,7 @@ def size(chain: PartChain) -> Sized:
 
 
 def bytes_of(load: ChainLoad) -> float:
-    """Bytes/s that a load moves, both ways."""
+    """Return bytes/s that a load moves, both ways."""
     return load.reading + load.writing
 
 
@@ -260,7 +260,7 @@ def _impossible(part: ChainPart, best: PartLimit) -> Iterator[str]:
 
 
 def _carries(parts: Sequence[ChainPart], load: ChainLoad, of: Callable[[ChainPart], PartLimit]) -> tuple[float, str]:
-    """How many times a load fits, and the part that ends it: the first in the chain among equals."""
+    """Return how many times a load fits, and the part that ends it: the first in the chain among equals."""
     used = [(of(part).used(load), part.name) for part in parts]
     most = max(share for share, _ in used)
     first = next(name for share, name in used if share == most)
@@ -286,7 +286,7 @@ def _upgrades(chain: PartChain, now: float) -> Iterator[UpgradeGain]:
 
 
 def _upgraded(part: ChainPart, upgrade: Upgrade) -> ChainPart:
-    """The part as it would be: what was measured of the old one says nothing of the new one."""
+    """Return the part as it would be: what was measured of the old one says nothing of the new one."""
     return ChainPart(
         name=part.name,
         speed=upgrade.speed,

@@ -19,7 +19,7 @@ MB = 1e6
 
 
 def answer(sized: Sized) -> str:
-    """The first sentence: whether the load fits, and what ends it."""
+    """Return the first sentence: whether the load fits, and what ends it."""
     first = next(stage for stage in sized.stages if stage.part.name == sized.first)
     asked = asking(sized)
     if math.isinf(sized.carries):
@@ -38,7 +38,7 @@ def answer(sized: Sized) -> str:
 
 
 def asking(sized: Sized) -> str:
-    """The load in words."""
+    """Return the load in words."""
     load = sized.chain.load
     parts = [
         f"{human(amount, unit)} {what}"
@@ -55,7 +55,7 @@ def asking(sized: Sized) -> str:
 
 
 def part_rows(sized: Sized) -> tuple[tuple[str, ...], ...]:
-    """One line a part, in the order of the chain."""
+    """Return one line a part, in the order of the chain."""
     return tuple(_part_row(stage, stage.part.name == sized.first) for stage in sized.stages)
 
 
@@ -93,7 +93,7 @@ def _measured(stage: SizedPart) -> str:
 
 
 def how(sized: Sized) -> tuple[str, ...]:
-    """How each nominal limit comes about, a line a part."""
+    """Return how each nominal limit comes about, a line a part."""
     return tuple(
         f"{stage.part.name}: {'; '.join(stage.part.speed.steps)}: {_each(stage.nominal)} ({stage.part.speed.source})"
         for stage in sized.stages
@@ -107,7 +107,7 @@ def _each(counts: PartLimit) -> str:
 
 
 def upgrade_rows(sized: Sized) -> tuple[tuple[str, ...], ...]:
-    """What each upgrade buys."""
+    """Return what each upgrade buys."""
     return tuple(
         (
             one.part,
@@ -131,12 +131,12 @@ def _bought(one: UpgradeGain) -> str:
 
 
 def failure_rows(sized: Sized) -> tuple[tuple[str, ...], ...]:
-    """What is left when one unit of each part fails."""
+    """Return what is left when one unit of each part fails."""
     return tuple((one.part, "nothing" if one.is_single else _times(one.carries), one.why) for one in sized.failures)
 
 
 def costs(sized: Sized) -> str | None:
-    """The price of the chain and of what it carries; None where a part has no price."""
+    """Return the price of the chain and of what it carries; None where a part has no price."""
     if sized.price is None:
         return None
     moved = carried(sized)
@@ -149,7 +149,7 @@ def costs(sized: Sized) -> str | None:
 
 
 def carried(sized: Sized) -> list[str]:
-    """The most that the chain carries of a load made as this one."""
+    """Return the most that the chain carries of a load made as this one."""
     load = sized.chain.load
     amounts = ((bytes_of(load), Unit.BYTES_PER_S, ""), (ops_of(load), Unit.PER_S, " random operations"))
     parts = [f"{human(amount * sized.carries, unit)}{what}" for amount, unit, what in amounts if amount]
@@ -159,7 +159,7 @@ def carried(sized: Sized) -> list[str]:
 
 
 def remarks(sized: Sized) -> Iterator[str]:
-    """What a reader must know besides."""
+    """Yield what a reader must know besides."""
     for stage in sized.stages:
         yield from (f"{one}. The measured figure is ignored." for one in stage.impossible)
     yield from of_upgrades(sized)
@@ -183,7 +183,7 @@ def of_upgrades(sized: Sized) -> Iterator[str]:
 
 
 def of_load(sized: Sized) -> Iterator[str]:
-    """What of the load takes nothing here, and what one stream alone does not get."""
+    """Yield what of the load takes nothing here, and what one stream alone does not get."""
     wires = [stage.part.name for stage in sized.stages if not stage.limit.is_disk]
     if wires and ops_of(sized.chain.load) and not sized.chain.load.operation_bytes:
         yield f"Random operations have no size here (operation_size), so they use nothing of {', '.join(wires)}."

@@ -16,7 +16,7 @@ from assay.units import Unit
 
 
 def printable(path: str) -> str:
-    """A path with escapes for bytes that are no UTF-8 and for control characters, which could steer a terminal."""
+    """Return a path with escapes for bytes that are no UTF-8 and for control characters, which could steer a terminal."""
     text = os.fsencode(path).decode(errors="backslashreplace")
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
 
@@ -63,7 +63,7 @@ Keeper = Callable[[str, stat_result], bool]
 
 
 def resolve(words: Words, uid_of: Callable[[str], int | None]) -> tuple[Filters, tuple[str, ...]]:
-    """The filters that are meant, and every mistake in the words; `uid_of` looks an owner's name up."""
+    """Return the filters that are meant, and every mistake in the words; `uid_of` looks an owner's name up."""
     mistakes: list[str] = []
     filters = Filters(
         owners=frozenset(_owners(words.owners, uid_of, mistakes)),
@@ -84,7 +84,7 @@ def resolve(words: Words, uid_of: Callable[[str], int | None]) -> tuple[Filters,
 
 
 def as_typed(words: Words) -> tuple[str, ...]:
-    """The filters in words, as they stand on the command line."""
+    """Return the filters in words, as they stand on the command line."""
     single = (("--newer", words.newer), ("--older", words.older), ("--least", words.least), ("--most", words.most))
     return (
         *(f"--owner {printable(name)}" for name in words.owners),
@@ -94,7 +94,7 @@ def as_typed(words: Words) -> tuple[str, ...]:
 
 
 def keeper(filters: Filters, clock: Clock, now_ns: int) -> Keeper | None:
-    """The test of these filters at this time (since 1970); None where everything is kept."""
+    """Return the test of these filters at this time (since 1970); None where everything is kept."""
     tests = [*_name_tests(filters), *_size_tests(filters), *_age_tests(filters, clock, now_ns)]
     if not tests:
         return None

@@ -92,7 +92,7 @@ class Survey:
 
 
 def toml_profile(survey: Survey) -> str:
-    """The profile: title, source, facts of the survey and a row for each size band that has files.
+    """Return the profile: title, source, facts of the survey and a row for each size band that has files.
 
     Raises RefusedError where there is no file: such a distribution could not be imitated.
     """
@@ -143,7 +143,7 @@ def _counts(group: FileSum) -> str:
 
 
 def quoted(text: str) -> str:
-    """A basic string of TOML: as in JSON, which leaves only DEL bare where TOML does not."""
+    """Return a basic string of TOML: as in JSON, which leaves only DEL bare where TOML does not."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
@@ -159,7 +159,7 @@ class Links:
         self._left: dict[tuple[int, int], int] = {}
 
     def first(self, status: stat_result) -> bool:
-        """Whether no name of this inode came before."""
+        """Return whether no name of this inode came before."""
         inode = (status.st_dev, status.st_ino)
         left = self._left.get(inode)
         if left is None:
@@ -218,7 +218,7 @@ class Counting:
             self._later += 1
 
     def distribution(self) -> Distribution:
-        """What has been counted so far."""
+        """Return what has been counted so far."""
         rows = [self._row(first) for first in range(0, len(self._files), WIDTH)][::-1]
         ages = tuple(total(row) for row in rows)
         kept = total(ages)

@@ -34,7 +34,7 @@ class MountEntry:
 
 
 def mount_table() -> Mapping[str, MountEntry]:
-    """Path -> what is mounted there; empty where the kernel has no such table."""
+    """Return path -> what is mounted there; empty where the kernel has no such table."""
     try:
         return parsed_mounts(os.fsdecode(MOUNTINFO.read_bytes()))
     except OSError:
@@ -42,7 +42,7 @@ def mount_table() -> Mapping[str, MountEntry]:
 
 
 def parsed_mounts(text: str) -> Mapping[str, MountEntry]:
-    """The table of proc(5): mount point and options are its fields 5 and 6, the type follows the lone dash."""
+    """Return the table of proc(5): mount point and options are its fields 5 and 6, the type follows the lone dash."""
     found: dict[str, MountEntry] = {}
     for line in text.splitlines():
         before, dash, after = line.partition(" - ")
@@ -53,12 +53,12 @@ def parsed_mounts(text: str) -> Mapping[str, MountEntry]:
 
 
 def _plain(field: str) -> str:
-    r"""A path without its escapes: a space stands as `\040`."""
+    r"""Return a path without its escapes: a space stands as `\040`."""
     return re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), field)
 
 
 def mount_of(path: str, mounts: Mapping[str, MountEntry]) -> MountEntry | None:
-    """The mount that holds this real path."""
+    """Return the mount that holds this real path."""
     while path not in mounts:
         if path in ("/", ""):
             return None
@@ -67,7 +67,7 @@ def mount_of(path: str, mounts: Mapping[str, MountEntry]) -> MountEntry | None:
 
 
 def coarse_access_times(held: Iterable[MountEntry | None]) -> tuple[str, ...]:
-    """What the mounts that hold the trees do to access times (mount(8)): why an age since the last access can be wrong."""
+    """Return what the mounts that hold the trees do to access times (mount(8)): why an age since the last access can be wrong."""
     options = [one.options for one in held if one is not None]
     reasons = []
     if any("noatime" in one for one in options):
@@ -132,7 +132,7 @@ class _Log:
 
 
 def begin(directories: Sequence[str]) -> tuple[dict[str, Inode], tuple[str, ...]]:
-    """Each different directory with its device and inode, and a sentence for each path that is none or cannot be read."""
+    """Return each different directory with its device and inode, and a sentence for each path that is none or cannot be read."""
     wrong: list[str] = []
     found: dict[str, Inode] = {}
     for path in directories:
@@ -297,7 +297,7 @@ class Walk:
 
 
 def _open(name: str, parent: int | None) -> tuple[int, bool]:
-    """A descriptor to list a directory by, and whether listing leaves its access time alone. Raises OSError.
+    """Return a descriptor to list a directory by, and whether listing leaves its access time alone. Raises OSError.
 
     Only the owner may ask for that (open(2), O_NOATIME). The name of a tree may be a symbolic link, a name below it not.
     """

@@ -16,7 +16,7 @@ NOTABLE_NS = bands.AGES["year"]
 
 
 def answer(survey: Survey) -> str:
-    """What a second tier would hold: what the filters keep, or without any what was left alone for a year or more."""
+    """Return what a second tier would hold: what the filters keep, or without any what was left alone for a year or more."""
     tree = survey.distribution.tree
     if not tree.files:
         return f"No regular files below {', '.join(survey.directories)}."
@@ -48,7 +48,7 @@ def held(group: FileSum) -> str:
 
 
 def _notable(survey: Survey) -> tuple[int, FileSum] | None:
-    """A year, or the longest end of a band that a file has reached, with all files so old."""
+    """Return a year, or the longest end of a band that a file has reached, with all files so old."""
     reached = zip(survey.age_bands, result.reaching(survey.distribution.ages), strict=True)
     fitting = [(band.least_ns, group) for band, group in reached if 0 < band.least_ns <= NOTABLE_NS and group.files]
     return fitting[-1] if fitting else None
@@ -58,12 +58,12 @@ AGE_HEAD = ("files", "of files", "bytes", "of bytes", "at least this old")
 
 
 def age_head(survey: Survey) -> tuple[str, ...]:
-    """The headings of `age_rows`."""
+    """Return the headings of `age_rows`."""
     return (f"not {DONE[survey.clock]} for", *AGE_HEAD)
 
 
 def age_rows(survey: Survey) -> tuple[tuple[str, ...], ...]:
-    """Each age band: files and bytes with their shares, and the share of the bytes that is as old as this or older.
+    """Return each age band: files and bytes with their shares, and the share of the bytes that is as old as this or older.
 
     Bands older than every file are left out.
     """
@@ -80,7 +80,7 @@ SIZE_HEAD = ("size", "files", "of files", "bytes", "of bytes", "allocated")
 
 
 def size_rows(survey: Survey) -> tuple[tuple[str, ...], ...]:
-    """Each size band: files and bytes with their shares, and the bytes that are allocated to them.
+    """Return each size band: files and bytes with their shares, and the bytes that are allocated to them.
 
     Bands larger than every file are left out.
     """
@@ -104,12 +104,12 @@ def _row(label: str, group: FileSum, whole: FileSum) -> tuple[str, ...]:
 
 
 def share(part: int, whole: int) -> str:
-    """A part in percent; a dash where there is no whole."""
+    """Return a part in percent; a dash where there is no whole."""
     return percent(part / whole) if whole else "-"
 
 
 def total(survey: Survey) -> str:
-    """What there is in all, as it seems and as it is stored."""
+    """Return what there is in all, as it seems and as it is stored."""
     tree, walked = survey.distribution.tree, survey.walked
     kept = f", of which {held(survey.distribution.kept)} match" if survey.filters else ""
     others = f"; {walked.others:,} symbolic links, sockets and devices" if walked.others else ""
@@ -121,12 +121,12 @@ def _allocated(group: FileSum) -> str:
 
 
 def remarks(survey: Survey) -> tuple[str, ...]:
-    """What is missing from the figures, what could be wrong with them, and how they are counted; the gravest first."""
+    """Return what is missing from the figures, what could be wrong with them, and how they are counted; the gravest first."""
     return (*missing(survey), *_doubts(survey), *_manner(survey))
 
 
 def missing(survey: Survey) -> Iterator[str]:
-    """What the figures lack."""
+    """Yield what the figures lack."""
     walked = survey.walked
     if walked.unread:
         first = "; ".join(f"{one.path}: {one.reason}" for one in walked.first_unread)

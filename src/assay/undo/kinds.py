@@ -37,7 +37,7 @@ def _directory(host: Host, details: Details) -> bool:
 
 
 def _file(host: Host, details: Details) -> bool:
-    """A file is ours if the directory that holds it has our marker."""
+    """Return whether a file is ours: its directory has our marker."""
     path = details["path"]
     if not host.exists(path) or not marks.is_ours(host, posixpath.dirname(path), details["marker"]):
         return False
@@ -130,7 +130,7 @@ def _members(host: Host, token: str) -> list[str]:
 
 
 def _environment(host: Host, pid: str) -> list[str]:
-    """What a process was started with; empty for zombies, and for those of others."""
+    """Return what a process was started with; empty for zombies, and for those of others."""
     try:
         return host.read(f"/proc/{pid}/environ").split("\0")
     except OSError:
@@ -167,7 +167,7 @@ def process_state(host: Host, pid: str) -> tuple[str, str, str] | None:
 
 
 def _command(host: Host, details: Details) -> bool:
-    """A target's own way back; it was written for just this, so it is run even where it was run before."""
+    """Run a target's own way back, even if it was run before."""
     host.run([str(word) for word in json.loads(details["argv"])], timeout_s=120.0)
     return True
 

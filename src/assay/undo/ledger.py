@@ -125,7 +125,7 @@ class Ledger:
             self._file = None
 
     def orphans(self, host: Host) -> tuple[Orphan, ...]:
-        """What owners that are gone left on this host."""
+        """Return what owners that are gone left on this host."""
         with _locked_orphans(self.directory) as files:
             found = (Orphan(file=str(path), entries=_of_host(_entries(descriptor), host)) for path, descriptor in files)
             return tuple(orphan for orphan in found if orphan.entries)
@@ -163,7 +163,7 @@ class Ledger:
 
 
 def in_order(entries: list[LedgerEntry] | tuple[LedgerEntry, ...]) -> list[LedgerEntry]:
-    """The order of undoing: throttle rules first (a flush should not wait for them), then the latest first."""
+    """Return the order of undoing: throttle rules first (a flush should not wait for them), then the latest first."""
     return sorted(entries, key=lambda entry: (entry.kind != "throttle", -entry.n))
 
 
@@ -178,7 +178,7 @@ def default_directory() -> Path:
 
 
 def _private(directory: Path) -> Path:
-    """The directory, made where it is not there. Raises RefusedError where somebody else could write in it."""
+    """Return the directory, made where it is not there. Raises RefusedError where somebody else could write in it."""
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     found = directory.lstat()
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & 0o022:
@@ -213,7 +213,7 @@ def _strike(descriptor: int, entry: LedgerEntry) -> None:
 
 
 def _entries(descriptor: int) -> tuple[LedgerEntry, ...]:
-    """What is in a file and not struck out. A torn last line is ended first, so that what is appended stays readable."""
+    """Return what is in a file and not struck out. A torn last line is ended first, so that what is appended stays readable."""
     size = os.fstat(descriptor).st_size
     content = os.pread(descriptor, size, 0)
     if content and not content.endswith(b"\n"):

@@ -51,7 +51,7 @@ NOTHING_USED = EngineCost(
 
 
 def clients(watched: Watched, parts: Sequence[CallReport]) -> Iterator[Client]:
-    """Each of several calls that ran at the same time with what it says it moved; else the command as the one client."""
+    """Yield each of several calls that ran at the same time with what it says it moved; else the command as the one client."""
     account = watched.account
     whole = OperationTotal(
         operation="command", count=1, bytes=0, errors=0, busy_ns=watched.elapsed_ns, first_ns=0, last_ns=watched.elapsed_ns
@@ -75,7 +75,7 @@ def clients(watched: Watched, parts: Sequence[CallReport]) -> Iterator[Client]:
 
 
 def totals(part: CallReport) -> Iterator[OperationTotal]:
-    """What one call says of each operation, over its time."""
+    """Yield what one call says of each operation, over its time."""
     for operation in part.operations:
         yield OperationTotal(
             operation=operation,
@@ -89,7 +89,7 @@ def totals(part: CallReport) -> Iterator[OperationTotal]:
 
 
 def cost(account: TreeAccount) -> EngineCost:
-    """What the command used of the processor."""
+    """Return what the command used of the processor."""
     return EngineCost(
         cpu_user_ns=account.cpu_user_ns,
         cpu_system_ns=account.cpu_system_ns,
@@ -131,7 +131,7 @@ def external(
     *,
     fed: bool = False,
 ) -> External:
-    """The records of one execution; without a claim reads are judged as the device's and writes as on stable media.
+    """Return the records of one execution; without a claim reads are judged as the device's and writes as on stable media.
 
     `extents` is what files that came to be known by then are made of; `fed` a command with a pipe as standard input.
     """
@@ -158,13 +158,13 @@ def external(
 
 
 def printed(reported: Reported) -> dict[str, float]:
-    """What the last digits of rates and times leave open, for those who hold them against each other."""
+    """Return what the last digits of rates and times leave open, for those who hold them against each other."""
     held = (".bytes_per_s", ".elapsed_ns")
     return {f"{name}_half": half for name, half in reported.resolution.items() if name.endswith(held) and half}
 
 
 def experiment_of(watched: Watched, reported: Reported | None, wanted: tuple[Measure, ...], *, counted: bool) -> Experiment:
-    """The command as an experiment: one target, one workload, no factor that varies."""
+    """Return the command as an experiment: one target, one workload, no factor that varies."""
     knobs: dict[str, Value] = {"argv": watched.argv, "parse": reported.tool if reported else OBSERVED}
     if not counted:
         knobs["calls"] = UNCOUNTED
@@ -194,24 +194,24 @@ def measures(
 
 
 def default_claim(direction: Direction, tier: Tier | None) -> Claim:
-    """What people take such a number for."""
+    """Return what people take such a number for."""
     if direction is Direction.READ:
         return Claim(tier=tier or Tier.DEVICE)
     return Claim(durability=Durability.STABLE_MEDIA) if direction is Direction.WRITE else Claim()
 
 
 def fitting(claim: Claim, direction: Direction) -> Claim:
-    """The parts of a claim that can be made of a direction: reads are on no media, only reads come from a cache."""
+    """Return the parts of a claim that can be made of a direction: reads are on no media, only reads come from a cache."""
     return replace(claim, durability=None) if direction is Direction.READ else claim
 
 
 def operations(values: Mapping[str, float]) -> tuple[str, ...]:
-    """The operations that figures are told of, in their order."""
+    """Return the operations that figures are told of, in their order."""
     return tuple(dict.fromkeys(name.rpartition(".")[0] for name in values))
 
 
 def direction_of(operation: str) -> Direction:
-    """Which way an operation moves data, by its name; what moves none that is known works on metadata."""
+    """Return which way an operation moves data, by its name; what moves none that is known works on metadata."""
     return next((direction for side, direction in reversed(SIDES.items()) if side in operation), Direction.METADATA)
 
 
@@ -224,7 +224,7 @@ def outcome(watched: Watched, reported: Reported | None) -> Outcome:
 
 
 def ended(watched: Watched) -> str:
-    """How the command ended, where not well."""
+    """Return how the command ended, where not well."""
     if watched.signal is not None:
         return f"the command ended by signal {watched.signal}"
     return f"the command ended with status {watched.status}" if watched.status else ""
@@ -233,7 +233,7 @@ def ended(watched: Watched) -> str:
 def phase_of(
     watched: Watched, figures: tuple[Mapping[str, float], Mapping[str, Direction]], parts: Sequence[CallReport] = ()
 ) -> Phase:
-    """The one phase, from exec to the end of the last process, with the drain of what it left dirty."""
+    """Return the one phase, from exec to the end of the last process, with the drain of what it left dirty."""
     values, directions = figures
     return Phase(
         name=PHASE,
@@ -256,7 +256,7 @@ def phase_of(
 
 
 def cached_share(watched: Watched) -> float | None:
-    """How much of the files that were read was in memory before; None where no file's state was known by then."""
+    """Return how much of the files that were read was in memory before; None where no file's state was known by then."""
     known = [(one.cached_before_bytes, one.size_bytes) for one in watched.files if not one.written and one.size_bytes]
     held = [(cached, size) for cached, size in known if cached is not None]
     return min(1.0, sum(cached for cached, _ in held) / sum(size for _, size in held)) if held else None
@@ -295,7 +295,7 @@ def added(watched: Watched) -> Iterator[Series]:
 
 
 def series(layer: str, subject: str, metric: str, points: list[tuple[int, int]]) -> Series:
-    """A gauge or a counter with few points."""
+    """Return a gauge or a counter with few points."""
     return Series(
         phase=PHASE,
         source=SOURCE,

@@ -100,19 +100,19 @@ def _stage(host: Host, ask: WatchRequest) -> tuple[Preparation, dict[str, str]]:
 
 
 def _names(ask: WatchRequest) -> tuple[str, ...]:
-    """The observers that look, those asked for by name last: what answers slowly stands behind what is quick."""
+    """Return the observers that look, those asked for by name last: what answers slowly stands behind what is quick."""
     usual = (*(ask.observers or OBSERVERS), *(SERVER_OBSERVERS if ask.server else ()))
     left_out = {PROCESSES} if _are_too_many(ask) else set()
     return tuple(name for name in dict.fromkeys((*usual, *ask.more)) if name not in left_out)
 
 
 def _are_too_many(ask: WatchRequest) -> bool:
-    """Whether there are more processes than a single command may have read, where nobody asked for it."""
+    """Return whether there are more processes than a single command may have read, where nobody asked for it."""
     return PROCESSES not in ask.more and sum(name.isdigit() for name in os.listdir("/proc")) > MOST_PROCESSES  # noqa: PTH208
 
 
 def _too_many(ask: WatchRequest) -> dict[str, str]:
-    """Why nothing is known of others, where there are too many of them."""
+    """Return why nothing is known of others, where there are too many of them."""
     why = f"more than {MOST_PROCESSES} processes: to read them all costs more than one command may (--observe {PROCESSES})"
     return dict.fromkeys(find("observers", PROCESSES).gives, why) if _are_too_many(ask) else {}
 
@@ -158,7 +158,7 @@ def _of_pages(stage: Preparation) -> tuple[Observer, ...]:
 
 
 def _lived(stage: Preparation, sampler: Sampler, signals: forwarded.Signals, listening: contextlib.ExitStack) -> Execution:
-    """From the gate to the end of the last process."""
+    """Run the command, from the gate to the end of its last process."""
     for tee in stage.tees:
         tee.open()
     waiting = spawn.behind_gate(
@@ -208,7 +208,7 @@ def _wait(stage: Preparation, life: Execution, signals: forwarded.Signals) -> No
 
 
 def _over(stage: Preparation, life: Execution, until_ns: int) -> bool:
-    """Whether nothing of the tree is left, or not for long enough to be waited for: then what it used so far is taken."""
+    """Return whether nothing of the tree is left, or not for long enough to be waited for: then what it used so far is taken."""
     left = stage.tree.others()
     if left and not life.hurried and time.monotonic_ns() < until_ns:
         return False

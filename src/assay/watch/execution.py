@@ -113,7 +113,7 @@ MOST_POINTS = 4096
 def account_readings(
     origin: Origin, pid: int, account: TreeAccount, elapsed_ns: int, records: Recorded | None
 ) -> Iterator[Reading]:
-    """What the tree asked for and what its own cache did not answer, from exec to the end of its last process.
+    """Yield what the tree asked for and what its own cache did not answer, from exec to the end of its last process.
 
     `records` are the exit records where they had to stand in for accounts that nobody has; they do not count calls exactly.
     """
@@ -143,7 +143,7 @@ def account_readings(
 def account_series(
     origin: Origin, pid: int, account: TreeAccount, seen: tuple[int, Sequence[tuple[int, Mapping[str, int]]]]
 ) -> Iterator[Series]:
-    """The tree's bytes over time: nothing at exec, the account at the end (ns), what was seen between (ns, counters)."""
+    """Yield the tree's bytes over time: nothing at exec, the account at the end (ns), what was seen between (ns, counters)."""
     elapsed_ns, points = seen
     every = max(1, -(-len(points) // MOST_POINTS))
     for metric in OVER_TIME:
@@ -153,7 +153,7 @@ def account_series(
 
 
 def rising(points: Points) -> Points:
-    """What a child moved is missing for a moment while its account goes to its parent: a counter that does not fall."""
+    """Return a counter that does not fall: a child's I/O is missing while its account goes to its parent."""
     last = points[-1][1]  # the whole account
     highest = 0.0
     found = []
@@ -180,7 +180,7 @@ class Aftermath:
     """What looked at the files that were not known beforehand."""
 
     def evidence(self, phase: str, t0_ns: int) -> Iterator[Evidence]:
-        """What the late looks saw, without what those looks cost."""
+        """Yield what the late looks saw, without what those looks cost."""
         for sampler in self.late:
             yield sampler.seen(phase, t0_ns).evidence
 
@@ -199,7 +199,7 @@ def settle(
 
 
 def unknown(was: Sequence[touched.Before], found: Sequence[Touched]) -> Iterator[tuple[str, ...]]:
-    """The paths of which nobody knew before the exec, in groups that one observer can look at."""
+    """Yield the paths of which nobody knew before the exec, in groups that one observer can look at."""
     known = {one.path for one in was if one.identity is not None}
     paths = iter([one.path for one in found if one.path not in known and touched.regular(one.path)][:LATE_FILES])
     while group := tuple(itertools.islice(paths, LATE_AT_ONCE)):
@@ -212,7 +212,7 @@ def _look(samplers: Sequence[Sampler], edge: Edge) -> None:
 
 
 def _drained(host: Host, found: Sequence[Touched]) -> int | None:
-    """Bytes that were dirty at the end and are not any more; None where that is not known of every written file."""
+    """Return bytes that were dirty at the end and are not any more; None where that is not known of every written file."""
     pairs = [(one.dirty_bytes, touched.dirty(host, one.path)) for one in found if one.written]
     known = [(before, now) for before, now in pairs if before is not None and now is not None]
     return sum(max(0, before - now) for before, now in known) if len(known) == len(pairs) else None
@@ -226,7 +226,7 @@ NO_ACCOUNT = "this kernel keeps no /proc/PID/io (CONFIG_TASK_IO_ACCOUNTING)"
 def concluded(
     stage: Preparation, life: Execution, after: Aftermath, seen: tuple[Seen, Sequence[Evidence]], began_cpu_ns: int
 ) -> Watched:
-    """The record of one execution; `seen` is what the observers saw, and the facts with what is missing."""
+    """Return the record of one execution; `seen` is what the observers saw, and the facts with what is missing."""
     account = stage.tree.account(life.tracker.recorded()) if Path("/proc/self/io").exists() else None
     look, others = seen
     stdout, stderr = output_streams(stage)
@@ -261,7 +261,7 @@ def concluded(
 
 
 def output_streams(stage: Preparation) -> tuple[Stream, Stream]:
-    """What came out of standard output and standard error."""
+    """Return what came out of standard output and standard error."""
     first, second = (tee.finish(held=bool(stage.tree.lost.get(process_tree.STILL_RUNS))) for tee in stage.tees)
     return first, second
 
@@ -291,7 +291,7 @@ def account_evidence(stage: Preparation, life: Execution, account: TreeAccount) 
 
 
 def together(made: Sequence[Evidence], gaps: Mapping[str, int]) -> Observations:
-    """All evidence; what one source has is not missing because another one lacks it."""
+    """Return all evidence; what one source has is not missing because another one lacks it."""
     series = tuple(one for evidence in made for one in evidence.series)
     readings = tuple(one for evidence in made for one in evidence.readings)
     there = {f"{one.layer}.{one.metric}" for one in series} | {f"{one.rung}.{one.direction}" for one in readings}
@@ -305,7 +305,7 @@ def together(made: Sequence[Evidence], gaps: Mapping[str, int]) -> Observations:
 
 
 def files_missing(life: Execution, account: TreeAccount | None, after: Aftermath) -> str | None:
-    """Why not every file that was written may be known; None where the known ones hold all that was dirtied."""
+    """Return why not every file that was written may be known; None where the known ones hold all that was dirtied."""
     rest = None if account is None else files.unknown_bytes(account, after.files)
     proved = account is not None and rest == 0 and not account.lost
     reasons = [] if proved else list(life.tracker.gaps())

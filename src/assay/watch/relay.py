@@ -88,7 +88,7 @@ class StreamCopy:
         return self.kept()
 
     def _idle(self) -> bool:
-        """Whether nothing has come that is not passed on yet."""
+        """Return whether nothing has come that is not passed on yet."""
         waiting = array("i", [0])
         try:
             fcntl.ioctl(self.outside, termios.FIONREAD, waiting)
@@ -97,7 +97,7 @@ class StreamCopy:
         return not self.busy and not waiting[0]
 
     def kept(self) -> Stream:
-        """What is kept so far, as text."""
+        """Return what is kept so far, as text."""
         after = max(0, min(KEPT_BYTES, self.total_bytes - len(self.head)))
         tail = bytes((self.full + self.filling[: self.filled])[-after:]) if after else b""
         lost = self.total_bytes - len(self.head) - len(tail)
@@ -115,7 +115,7 @@ class StreamCopy:
             os.close(self.outside)
 
     def _next(self) -> memoryview:
-        """What came, read into the place where it is kept; empty at the end."""
+        """Return what came, read into the place where it is kept; empty at the end."""
         if self.filled == KEPT_BYTES:
             self.full, self.filling = self.filling, self.full or bytearray(KEPT_BYTES)
             self.filled = 0
@@ -190,7 +190,7 @@ class Signals:
         signal.pthread_sigmask(signal.SIG_SETMASK, self.former)
 
     def take(self, within_s: float) -> signal.struct_siginfo | None:
-        """The next signal, waited for at most so long."""
+        """Return the next signal, waited for at most so long."""
         return signal.sigtimedwait(self._set, within_s)
 
 

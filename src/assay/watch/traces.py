@@ -101,7 +101,7 @@ class TreeTracker:
             self._look_ns = self._spaced(self._look, min(MOST_LOOK_S, max(LOOK_S, since_s * LOOK_SHARE)))
 
     def patience_s(self) -> float:
-        """How long the next tick may wait: what the kernel tells it keeps for us."""
+        """Return how long the next tick may wait: what the kernel tells it keeps for us."""
         due_ns = self._count_ns if self.hears_all() else min(self._count_ns, self._look_ns)
         most = min(self._hear_s, max(0.0, (due_ns - time.monotonic_ns()) / 1e9))
         return most if self.call_tracker is None else min(most, self.call_tracker.patience_s())
@@ -113,20 +113,20 @@ class TreeTracker:
                 deque(source.drain({}), maxlen=0)
 
     def hears_all(self) -> bool:
-        """Whether the kernel tells of every file and every task, so that nobody has to look."""
+        """Return whether the kernel tells of every file and every task, so that nobody has to look."""
         return self.exits is not None and not self._looks_for_files()
 
     def _looks_for_files(self) -> bool:
         return self.opens is None or bool(self.opens.deaf) or not self.opens.all_opens
 
     def recorded(self) -> Recorded | None:
-        """The sum of the tree's exit records; None where some or all could not be had."""
+        """Return the sum of the tree's exit records; None where some or all could not be had."""
         if self.exits is None or self.exits.overflowed or self.broken:
             return None
         return Recorded(counters=dict(self._sums), cpu_ns=self._cpu_ns, tasks=self._tasks)
 
     def opened_files(self) -> dict[str, bool]:
-        """Path -> written, of every regular file that was opened and still is there."""
+        """Return path -> written, of every regular file that was opened and still is there."""
         found = dict(self.files)
         if self.opens is not None:
             for key, path in self.opens.paths(self.handles):
@@ -134,7 +134,7 @@ class TreeTracker:
         return found
 
     def gaps(self) -> Iterator[str]:
-        """Why files may have been opened that are not known."""
+        """Yield why files may have been opened that are not known."""
         if self.no_opens is not None:
             yield f"{self.no_opens}; only files in arguments and files open for a while are known"
         elif self.exits is None:
@@ -147,7 +147,7 @@ class TreeTracker:
             yield f"only the first {MOST_FILES} files were followed"
 
     def mounted(self, *, all_known: bool) -> str | None:
-        """What came too late to be listened to; the files that hold such a file system are no measure of what was written.
+        """Return what came too late to be listened to; the files that hold such a file system are no measure of what was written.
 
         What others mounted does not count where the known files hold all bytes that were dirtied (`all_known`).
         """
