@@ -24,7 +24,7 @@ def test_the_plan_says_trials_schedule_and_effects(capsys: pytest.CaptureFixture
     assert verb.plan(FOLDER / "filesystems.toml", NO_LAB, json_to=None) == 0
     shown = capsys.readouterr().out
     assert "15 = 3 target x 5 blocks" in shown
-    assert "2 contrasts per measure (10 tests, Holm-adjusted), paired arms; smallest relevant difference 10 %" in shown
+    assert "2 contrasts per measure (10 tests, Holm-adjusted), paired arms; smallest relevant effect 10 %" in shown
     assert "CV 3 %" in shown
     assert "14.3 %" in shown
 
@@ -112,13 +112,9 @@ def test_a_design_is_told_with_what_it_cannot_tell_apart(capsys: pytest.CaptureF
 @pytest.mark.parametrize(
     ("design", "more", "said"),
     [
-        ("one-at-a-time", "", "confounding interactions are not estimated"),
-        ("screening", "", "confounding main effects are aliased with two-factor interactions"),
-        (
-            "fractional",
-            "resolution = 3",
-            "confounding aliased interactions (above) cannot be separated; main effects are clear of them",
-        ),
+        ("one-at-a-time", "", "Interactions are not estimated."),
+        ("screening", "", "Main effects are aliased with interactions of other factors"),
+        ("fractional", "resolution = 3", "Aliased interactions (above) cannot be separated"),
     ],
 )
 def test_the_limits_of_each_design_are_said(

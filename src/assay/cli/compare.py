@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from assay.answer.levels import readable
+from assay.answer.plainly import answers
+from assay.answer.wording import scaling
 from assay.cli.terminal import effects, tables
 from assay.errors import UsageError
 from assay.laboratory.gate import Gate, status
@@ -14,7 +15,7 @@ from assay.laboratory.results import current
 from assay.notebook import read as notebook
 from assay.plain import to_plain
 from assay.prediction import demand_groups
-from assay.prediction.demand_groups import Group, groups
+from assay.prediction.demand_groups import DemandGroup, groups
 from assay.prediction.wording import linear
 from assay.records import Results
 from assay.report.facts import arms
@@ -43,22 +44,19 @@ def compare(lab: Path, which: str | None, *, json_to: str | None, gate: Gate) ->
 def as_plain(results: Results) -> dict[str, object]:
     """The answer as plain values."""
     return {
-        "comparisons": to_plain(results.comparisons),
+        **answers(results),
         "verdicts": to_plain(results.comparison_verdicts),
         "requirements": to_plain(results.requirements),
-        "scaling": to_plain(results.scaling),
-        "sensitivity": to_plain(results.sensitivity),
     }
 
 
 def answer_text(results: Results) -> str:
     """The answer for people."""
-    results = readable(results)
     parts = (
         effects.answers(results),
         tables.comparison_table(results),
         tables.requirement_table(results),
-        "\n".join(one.statement for one in results.scaling),
+        "\n".join(scaling.statement(results.experiment, one) for one in results.scaling),
         effects.effects(results),
         difference_text(results),
         tables.reasons(results.comparison_verdicts.values()),
@@ -67,7 +65,7 @@ def answer_text(results: Results) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
-def demand_text(found: Sequence[Group]) -> str:
+def demand_text(found: Sequence[DemandGroup]) -> str:
     """What one operation uses, and which rates that bounds; empty where the experiment varies no mix."""
     return "\n\n".join(
         f"{title}\n{table(head, [Row(cells=row) for row in lines], width=10_000)}"
@@ -75,7 +73,7 @@ def demand_text(found: Sequence[Group]) -> str:
     )
 
 
-def group_as_plain(group: Group) -> dict[str, object]:
+def group_as_plain(group: DemandGroup) -> dict[str, object]:
     """One arm's demands as plain values."""
     return {
         "factor": group.factor,

@@ -14,7 +14,7 @@ from assay.cli.terminal import design as design_shown
 from assay.errors import UsageError
 from assay.experiment import plan as planning
 from assay.experiment.design import Structure, structure
-from assay.experiment.outlook import Effect, Outlook
+from assay.experiment.outlook import Outlook, PlannedEffect
 from assay.experiment.read import read
 from assay.hosts.local import Local
 from assay.laboratory.history import history
@@ -171,7 +171,7 @@ def _comparison(experiment: Experiment, outlook: Outlook) -> list[str]:
     contrasts = (
         f"{outlook.contrasts} contrast{'' if outlook.contrasts == 1 else 's'} per measure{together}, {outlook.design.value} arms"
     )
-    first = f"  compares    {outlook.compare}, {contrasts}; smallest relevant difference {matters}"
+    first = f"  compares    {outlook.compare}, {contrasts}; smallest relevant effect {matters}"
     if outlook.compare is None:
         first = f"  estimates   {outlook.contrasts} effects per measure, Holm-adjusted; smallest relevant effect {matters}"
     names = [_spread(effect, precise=isinstance(experiment.repeats, Precision)) for effect in outlook.effects]
@@ -186,7 +186,7 @@ def _comparison(experiment: Experiment, outlook: Outlook) -> list[str]:
     ]
 
 
-def _spread(effect: Effect, *, precise: bool) -> str:
+def _spread(effect: PlannedEffect, *, precise: bool) -> str:
     """`CV 3 %`, with the measure that had it before, and with the blocks that it takes to a precision."""
     seen = f" ({effect.measure}, earlier runs)" if effect.measure else ""
     return f"CV {human(effect.cv_share, Unit.SHARE)}{seen}" + (f", {effect.blocks:,} blocks" if precise else "")

@@ -12,8 +12,11 @@ from assay import plain
 from assay.errors import UsageError
 from assay.records import Experiment
 
-SCHEMA = 1
-"""Version of the files of one attempt; a reader refuses a later one and names the trial."""
+SCHEMA = 2
+"""Version of the files of one attempt and of the plan; a reader refuses a later one and names the trial.
+
+1: evidence that was missing, gaps, caches, the wait for quiet and the drain were kept without their host (`older`).
+"""
 
 EXPERIMENT = "experiment.toml"
 PLAN = "plan.json"
@@ -35,13 +38,13 @@ DIGEST_LETTERS = 8
 
 
 def slug(title: str) -> str:
-    """A title as a folder's name: lower-case ASCII letters, digits and single hyphens, at most 40 of them."""
+    """Return a title as a folder's name: lower-case ASCII letters, digits and single hyphens, at most 40 of them."""
     ascii_title = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode().lower()
     return re.sub(r"[^a-z0-9]+", "-", ascii_title).strip("-")[:LONGEST_SLUG].rstrip("-") or "experiment"
 
 
 def digest(experiment: Experiment) -> str:
-    """The experiment's own digest; the SHA-256 of its canonical JSON where it carries none."""
+    """Return the experiment's own digest; the SHA-256 of its canonical JSON where it carries none."""
     if experiment.digest:
         return experiment.digest
     canonical = json.dumps(plain.to_plain(experiment), sort_keys=True, separators=(",", ":"))
@@ -67,7 +70,7 @@ def split_run_id(text: str) -> tuple[int, int]:
 
 
 def attempt_folder(folder: Path, run: str) -> Path:
-    """Where the files of a run are."""
+    """Return where the files of a run are."""
     trial, attempt = split_run_id(run)
     return folder / TRIALS / f"{trial:04d}" / f"attempt-{attempt}"
 
@@ -78,5 +81,5 @@ def split_attempt(path: Path) -> tuple[int, int]:
 
 
 def derived_folder(folder: Path, ruleset: str) -> Path:
-    """Where findings, verdicts and comparisons by a ruleset are; letters that no file name should have are replaced."""
+    """Return where findings, verdicts and comparisons by a ruleset are; letters that no file name should have are replaced."""
     return folder / DERIVED / (re.sub(r"[^A-Za-z0-9._+-]", "_", ruleset) or "none")

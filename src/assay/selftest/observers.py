@@ -19,7 +19,7 @@ from assay.experiment import read
 from assay.hosts.local import Local
 from assay.laboratory.gate import BAD_VERDICT, Gate
 from assay.laboratory.single_run import conduct
-from assay.records import Conclusion, Estimate, Experiment, Outcome
+from assay.records import Conclusion, Estimate, Experiment, Method, Outcome
 from assay.terminal.output import deliver
 from assay.terminal.progress import ProgressMode
 from assay.terminal.table import Row, table
@@ -173,7 +173,7 @@ def compared(without: list[float], watched: list[float]) -> tuple[Estimate, Conc
         confidence=0.95,
         unit=Unit.NONE,
         n=contrast.n,
-        method="paired ratio, Student's t on logarithms",
+        method=Method.PAIRED_GEOMETRIC,
     )
     return ratio, four_way(wide, narrow, limits.thresholds(RULE)["ratio_share"])
 

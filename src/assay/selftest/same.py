@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from assay.answer.wording.methods import exclusion
 from assay.errors import AssayError, UsageError
 from assay.experiment import read
 from assay.hosts.local import Local
@@ -168,12 +169,13 @@ def of_results(name: str, number: int, results: Results) -> Compared:
     (comparison,) = results.comparisons
     (verdict,) = results.comparison_verdicts.values()
     failed = [one for one in verdict.findings if one.state is State.FAIL and one.severity is not Severity.NOTES]
-    left_out = "; ".join(dict.fromkeys(comparison.excluded.values()))
+    left_out = "; ".join(dict.fromkeys(map(exclusion, comparison.excluded.values())))
     return Compared(
         kind=name,
         number=number,
         failed=None if comparison.ratio and comparison.ratio.low is not None else left_out or "no interval",
         comparison=comparison,
+        experiment=results.experiment,
         state=verdict.state,
         rules=frozenset(one.rule for one in failed),
         arms=tuple(cell.values for cell in results.cells),

@@ -10,7 +10,8 @@ from typing import Any
 
 from assay.answer.wording import comparison as sentence
 from assay.plain import to_plain
-from assay.records import Comparison, Conclusion, VerdictState
+from assay.records import Comparison, Conclusion, Experiment, VerdictState
+from assay.rulekit.contrasts import differs
 from assay.selftest.lies_report import head, interval, of, percent
 from assay.statistics.proportion import Proportion, proportion
 from assay.terminal.table import Row, table
@@ -30,6 +31,7 @@ class Compared:
     failed: str | None = None
     """Why it has no interval: then it is not counted."""
     comparison: Comparison | None = None
+    experiment: Experiment | None = None
     state: VerdictState = VerdictState.UNVERIFIED
     rules: frozenset[str] = frozenset()
     """The rules of comparisons that hold something against it."""
@@ -66,7 +68,7 @@ def mattering(compared: Iterable[Compared]) -> Proportion:
 def leaving_out_one(compared: Iterable[Compared]) -> Proportion:
     """How many have an interval that leaves out 1, whatever is concluded from it."""
     found = counted(compared)
-    return proportion(sum(sentence.differs(one) for one in found), len(found))
+    return proportion(sum(differs(one) for one in found), len(found))
 
 
 def concluding(compared: Iterable[Compared], conclusion: Conclusion) -> int:
@@ -131,9 +133,10 @@ def kind_row(name: str, compared: Sequence[Compared]) -> Row:
 def remarks(results: SameResults) -> Iterator[str]:
     """Every comparison whose interval leaves out 1, then why some were not compared, each different reason once."""
     for one in results.compared:
-        if one.failed is None and one.comparison is not None and sentence.differs(one.comparison):
+        if one.failed is None and one.comparison is not None and one.experiment and differs(one.comparison):
             rules = f", {', '.join(sorted(one.rules))}" if one.rules else ""
-            yield f"{one.kind}, number {one.number}: {one.comparison.statement} [{one.state.value}{rules}]"
+            text = sentence.statement(one.experiment, one.comparison)
+            yield f"{one.kind}, number {one.number}: {text} [{one.state.value}{rules}]"
     for why, times in Counter(f"{one.kind}: not compared: {one.failed}" for one in results.compared if one.failed).items():
         yield why if times == 1 else f"{why} ({times} times)"
 

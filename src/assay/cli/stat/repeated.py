@@ -158,7 +158,7 @@ def ratio_line(ratio: Ratio) -> str:
     what = ratio.measure.removesuffix("_ns")
     digits = f"; within the print precision of {measures.percent(ratio.digits_share)}" if ratio.is_of_digits else ""
     figures = f"{what}: ratio {ratio.value:.3g} ({interval}{ratio.pairs} pairs){digits}"
-    return shown.line("vs", f"{figures}: {ratio.conclusion} (smallest relevant difference {margin}){state}")
+    return shown.line("vs", f"{figures}: {ratio.conclusion} (smallest relevant effect {margin}){state}")
 
 
 def plain(runs: Sequence[Execution], others: Sequence[Execution], ratios: Sequence[Ratio]) -> dict[str, Any]:

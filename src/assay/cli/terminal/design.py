@@ -1,14 +1,13 @@
-"""A design on the terminal: combinations, generators and aliased effects."""
+"""A design on the terminal: how many combinations, what generates them, and which effects are aliased."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from assay.analysis.quantities import telling
-from assay.answer.wording import names
 from assay.experiment.consistency import NUMERALS
 from assay.experiment.design import Structure, varying
 from assay.measures import percent
+from assay.measures.levels import level as level_text
 from assay.records import DesignKind, Experiment
 
 WIDTH = 96
@@ -25,9 +24,9 @@ def lines(experiment: Experiment, designed: Structure | None) -> Iterator[str]:
         f"  design      {designed.kind.value}{resolution}: {designed.combinations} of {designed.of:,} combinations of "
         f"{len(several)} factors in every block"
     )
-    letters, label = {path: f"{letter} " for letter, path in designed.letters.items()}, telling(experiment)
+    letters = {path: f"{letter} " for letter, path in designed.letters.items()}
     for factor in several:
-        baseline, *others = (names.level(label(factor.path, level)) for level in factor.levels)
+        baseline, *others = (level_text(experiment, factor.path, level) for level in factor.levels)
         yield f"  factor      {letters.get(factor.path, '')}{factor.path}: {baseline} (baseline), {', '.join(others)}"
     for one in designed.generators:
         yield f"  generator   {one}"
@@ -38,14 +37,14 @@ def lines(experiment: Experiment, designed: Structure | None) -> Iterator[str]:
 def confounding(designed: Structure) -> Iterator[str]:
     """Yield the consequence of the aliases in one line."""
     if designed.kind is DesignKind.ONE_AT_A_TIME:
-        yield '  confounding interactions are not estimated; use design = "full" or "fractional"'
+        yield '  Interactions are not estimated. Use design = "full" or "fractional" to estimate them.'
     elif designed.kind is DesignKind.SCREENING:
         much = f" (up to {percent(designed.partly_mixed)} of each)" if designed.partly_mixed else ""
-        yield f"  confounding main effects are aliased with two-factor interactions{much}: use it for screening only"
+        yield f"  Main effects are aliased with interactions of other factors{much}. Use this design for screening only."
     elif designed.resolution == 3:
-        yield "  confounding main effects cannot be separated from their aliases (above)"
+        yield "  Main effects are aliased with the interactions above."
     elif designed.resolution == 4:
-        yield "  confounding aliased interactions (above) cannot be separated; main effects are clear of them"
+        yield "  Aliased interactions (above) cannot be separated; main effects are clear of them."
 
 
 def wrapped(head: str, parts: tuple[str, ...]) -> Iterator[str]:

@@ -19,7 +19,7 @@ from assay.units import Unit
 
 HEADER = ("operation", "ops/s", "bytes/s", "p50", "p90", "p99", "p99.9", "max", "errors")
 COUNTERS = {"instructions": ("user_instructions", "kernel_instructions"), "cycles": ("user_cycles", "kernel_cycles")}
-UNCOUNTED = "instructions and cycles per operation unknown: no hardware counters that we may read"
+UNCOUNTED = "instructions and cycles per operation unknown: no accessible hardware counters"
 WIDTH = 120
 SHORT_LIST = 6
 """So many words are told with the key that takes them."""
@@ -78,7 +78,7 @@ def about_load(whole: Whole) -> Iterator[str]:
     if whole.queue is not None:
         how = "registered" if whole.queue.registered else "not registered"
         threads = whole.queue.punted_threads
-        punted = f", done by {threads} thread{'' if threads == 1 else 's'} of the kernel" if whole.queue.punted else ""
+        punted = f", done by {threads} kernel worker thread{'' if threads == 1 else 's'}" if whole.queue.punted else ""
         yield f"queue      depth {whole.queue.depth}, {how}, {whole.queue.submissions:,} submissions{punted}"
 
 
