@@ -40,8 +40,8 @@ def test_a_queue_says_how_it_was_used():
 
 
 def test_errors_are_told_each_kind_once():
-    broken = EngineError(operation="read", errno=errno.EIO, count=2, path="/x")
-    stale = EngineError(operation="read", errno=errno.EILSEQ, what="verify", count=1, path="/x")
+    broken = EngineError(operation="read", code=errno.EIO, count=2, path="/x")
+    stale = EngineError(operation="read", code=errno.EILSEQ, what="verify", count=1, path="/x")
     text = account([phase(client(errors=(broken, stale)), client(errors=(broken,)))])
     assert "4 times Input/output error: read /x" in text
     assert "1 time a record differs from the written data: read /x" in text

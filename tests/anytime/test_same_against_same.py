@@ -11,7 +11,7 @@ from assay.experiment import plan, read
 from assay.laboratory.gate import BAD_VERDICT, Gate
 from assay.records import Change, Comparison, Conclusion, Estimate, Experiment, Measure, Method
 from assay.selftest import same, same_report
-from assay.selftest.same_report import Compared, Told
+from assay.selftest.same_report import Compared, SameResults
 from assay_process import Bench
 
 ASKED = Experiment(
@@ -46,7 +46,7 @@ OUTCOMES = st.lists(st.sampled_from([FALSE_ALARM, RIGHT, RIGHT, LOST, replace(RI
 
 @given(OUTCOMES)
 def test_counts_by_kind_add_up_and_what_has_no_interval_is_not_counted(compared):
-    told = Told(compared=tuple(compared), blocks=5)
+    told = SameResults(compared=tuple(compared), blocks=5)
     found = same_report.plain(told)
     assert found["compared"] == len(compared) - compared.count(LOST) == sum(kind["compared"] for kind in found["kinds"])
     assert found["not_compared"] == compared.count(LOST)
@@ -56,7 +56,7 @@ def test_counts_by_kind_add_up_and_what_has_no_interval_is_not_counted(compared)
 
 
 def test_the_answer_comes_first_with_the_exact_interval_and_every_false_alarm_is_told():
-    told = Told(compared=(RIGHT,) * 98 + (FALSE_ALARM, FALSE_ALARM), blocks=5)
+    told = SameResults(compared=(RIGHT,) * 98 + (FALSE_ALARM, FALSE_ALARM), blocks=5)
     lines = same_report.text(told).splitlines()
     assert lines[0].startswith("2 of 100 comparisons of the same with itself said to differ and to matter")
     assert "0.2 % to 7 %" in lines[0]
@@ -78,13 +78,13 @@ def test_the_answer_comes_first_with_the_exact_interval_and_every_false_alarm_is
     ],
 )
 def test_the_gate_closes_where_more_are_told_apart_than_chance_explains(alarms, gate, status, said):
-    told = Told(compared=(FALSE_ALARM,) * alarms + (RIGHT,) * (100 - alarms), blocks=5)
+    told = SameResults(compared=(FALSE_ALARM,) * alarms + (RIGHT,) * (100 - alarms), blocks=5)
     assert same.status(told, gate) == status
     assert said in same_report.answer(told)
 
 
 def test_nothing_compared_is_no_success():
-    told = Told(compared=(LOST, LOST), blocks=5, complete=False)
+    told = SameResults(compared=(LOST, LOST), blocks=5, complete=False)
     text = same_report.text(told)
     assert text.startswith("nothing was compared; interrupted")
     assert "reads: not compared: the run failed (2 times)" in text

@@ -5,7 +5,7 @@ import pytest
 
 import cli_notebook
 import mix_cases
-from assay.cli.compare import as_plain, compare, group_as_plain, shown, used
+from assay.cli.compare import answer_text, as_plain, compare, demand_text, group_as_plain
 from assay.errors import UsageError
 from assay.laboratory.gate import Gate
 from assay.laboratory.results import current
@@ -47,7 +47,7 @@ def test_how_it_scales_is_told_where_nothing_else_is_compared(lab):
         growth=growth,
     )
     results = replace(current(notebook.choose(lab, "a-mail")), comparisons=(), scaling=(law,))
-    assert said in shown(results)
+    assert said in answer_text(results)
     assert as_plain(results)["scaling"] == [{**to_plain(law), "kind": "law", "statement": said}]
 
 
@@ -81,7 +81,7 @@ def test_how_the_arms_differ_is_said_also_where_they_differ_in_nothing(tmp_path,
 
 def test_what_an_operation_uses_is_told_in_words_and_in_numbers():
     found = groups(*mix_cases.results())
-    text = used(found)
+    text = demand_text(found)
     assert text.startswith("What one operation uses")
     assert "What no more can be done of" in text
     (told,) = json.loads(json.dumps([group_as_plain(one) for one in found]))
@@ -89,4 +89,4 @@ def test_what_an_operation_uses_is_told_in_words_and_in_numbers():
     assert load["operations"]["random_write"]["value"] == pytest.approx(90e-6, rel=0.01)
     assert load["background"] is None
     assert {bound["because"] for bound in told["bounds"]} == {"the 4 CPUs of the host"}
-    assert used(()) == ""
+    assert demand_text(()) == ""

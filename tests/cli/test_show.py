@@ -74,7 +74,7 @@ def test_how_a_figure_was_made_is_said(tmp_path, capsys):
     (measure,) = asked.measures
     claimed = replace(asked, measures=(replace(measure, claim=Claim(durability=Durability.STABLE_MEDIA)),))
     with Store.create(tmp_path, claimed, made.plan(claimed), made.TEXT) as kept:
-        drained = replace(made.phase(), drain_ns=10**9)
+        drained = made.phase(drain_ns=10**9)
         kept.add(made.run(kept.plan.trials[0], phases=(drained,)), made.observations())
     show(tmp_path, None, "1/1", json_to=None)
     line = f"{made.RATE}: the drain of 1 s is charged; without that 1,000/s"

@@ -38,6 +38,7 @@ from assay.records import (
     OperationTotal,
     Outcome,
     Phase,
+    PhaseHost,
     Place,
     Plan,
     PlanNote,
@@ -48,6 +49,7 @@ from assay.records import (
     RequirementResult,
     RequirementState,
     Results,
+    Role,
     Run,
     Rung,
     Series,
@@ -62,6 +64,7 @@ from assay.records import (
     VerdictState,
     When,
     WorkloadSpec,
+    missing_on,
     worst,
 )
 from assay.records.place import EndpointKind
@@ -290,19 +293,24 @@ def phase(workload: str, name: str, operations: tuple[str, ...], direction: Dire
         operations=operations,
         directions=dict.fromkeys(operations, direction),
         cache_asked=CacheState.COLD if workload == "cold" else CacheState.UNCHANGED,
-        cache_proved=CacheState.COLD if workload == "cold" else None,
-        cached_share_before={"cold": 0.0, "warm": 0.998}.get(workload),
+        hosts=(
+            PhaseHost(
+                host="local",
+                cache_proved=CacheState.COLD if workload == "cold" else None,
+                cached_share_before={"cold": 0.0, "warm": 0.998}.get(workload),
+                drain_ns=3_400_000_000 if workload == "dump" else 40_000_000,
+            ),
+        ),
         start_ns=0,
         end_ns=seconds,
         stop=StopRule.WORK,
         flush_in_clock=workload == "spool",
-        drain_ns=3_400_000_000 if workload == "dump" else 40_000_000,
         clients=tuple(
             Client(
                 index=i,
                 host="local",
                 pid=4000 + i,
-                role="load",
+                role=Role.LOAD,
                 workers=1,
                 armed_ns=-5_000_000,
                 started_ns=20_000 * i,
@@ -837,7 +845,7 @@ def _observations(run_id: str, target: str, clients: int) -> Observations:
                 ("load.average", f"{noise.random():.2f}", FactClass.NOISE),
             )
         ),
-        missing={"L7.metadata": "tracefs is not mounted"},
+        missing=missing_on("local", None, {"L7.metadata": "tracefs is not mounted"}),
     )
 
 

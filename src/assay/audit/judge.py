@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache, lru_cache
+from functools import cache
 
 from assay import catalogue, measures
 from assay.audit import arms, labels
@@ -33,9 +33,7 @@ from assay.rulekit.soundness import COMPARED, required_rules
 from assay.units import Unit
 
 Load = Callable[[str], Observations]
-"""The observations of a run by its id (`0007/1`)."""
-MOST_LOADED = 64
-"""Observations of this many runs are kept in memory while comparisons are judged."""
+"""The observations of a run by its id (`0007/1`); those of the runs that are asked for again should be kept."""
 
 
 def ruleset() -> str:
@@ -153,8 +151,7 @@ def judge_comparisons(
     experiment: Experiment, plan: Plan, runs: Sequence[Judged], comparisons: Sequence[Comparison], load: Load
 ) -> Mapping[str, Verdict]:
     """A verdict for each comparison by its subject: its own rules, and the runs that it rests on."""
-    kept = lru_cache(maxsize=MOST_LOADED)(load)
-    judged = (judge_comparison(experiment, plan, (comparison, arms.of(comparison, runs)), kept) for comparison in comparisons)
+    judged = (judge_comparison(experiment, plan, (comparison, arms.of(comparison, runs)), load) for comparison in comparisons)
     return {verdict.subject: verdict for verdict in judged}
 
 
@@ -170,8 +167,8 @@ def judge_comparison(experiment: Experiment, plan: Plan, what: tuple[Comparison,
         comparison=comparison,
         measure=measure,
         claim=measure.claim,
-        baseline=tuple((judged.run, load(judged.id)) for judged in both.baseline),
-        candidate=tuple((judged.run, load(judged.id)) for judged in both.candidate),
+        baseline=tuple((judged.run, load(judged.id).on_all()) for judged in both.baseline),
+        candidate=tuple((judged.run, load(judged.id).on_all()) for judged in both.candidate),
         verdicts=counted,
         thresholds={},
         left_out=both.left_out,

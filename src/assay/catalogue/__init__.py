@@ -5,7 +5,7 @@ upper-case constant named TARGET, WORKLOAD, OBSERVER, RULE or PARSER. `names` li
 `find` imports exactly one. Nothing else imports a plug.
 """
 
-from assay.catalogue.cases import Case, ComparisonCase, ExperimentCase, TrialCase
+from assay.catalogue.cases import About, Case, ComparisonCase, ExperimentCase, TrialCase
 from assay.catalogue.find import CONSTANTS, USUAL, Kind, Plug, find, help_of, names, rule_named, rules_of, watchers
 from assay.catalogue.host import CacheStat, Completed, Extents, Host, Process, Syscalls
 from assay.catalogue.knobs import PLACEMENT, TIMING, Knob, KnobKind
@@ -17,6 +17,7 @@ __all__ = [
     "PLACEMENT",
     "TIMING",
     "USUAL",
+    "About",
     "Beside",
     "CacheStat",
     "Case",

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from assay.analysis.across import Joined, Names, join, of_candidate, unanswered
 from assay.answer.wording.across import unlike
-from assay.cli.compare import as_plain, shown
+from assay.cli.compare import answer_text, as_plain
 from assay.errors import UsageError
 from assay.laboratory.gate import UNMET, Gate, status
 from assay.laboratory.results import answered, current
@@ -35,7 +35,9 @@ def across(baseline: str, candidate: str, *, json_to: str | None, gate: Gate) ->
         json_to,
         "compare",
         lambda: as_plain(results) | {"notebooks": [str(folder) for folder in folders], "unlike": different(joined, names)},
-        lambda: "\n\n".join(part for part in (shown(results), renumbered(joined, names), differences(joined, names)) if part),
+        lambda: "\n\n".join(
+            part for part in (answer_text(results), renumbered(joined, names), differences(joined, names)) if part
+        ),
     )
     return status(results, gate) or (UNMET if missing and gate is not Gate.OFF else 0)
 

@@ -25,6 +25,8 @@ COLUMNS: Mapping[str, str] = {
     "phases": f"{OF_RUN}, phase VARCHAR, workload VARCHAR, measured BOOLEAN, cache_asked VARCHAR, "
     "cache_proved VARCHAR, cached_share_before DOUBLE, start_ns BIGINT, end_ns BIGINT, drain_ns BIGINT, quiesce_ns BIGINT, "
     "quiet BOOLEAN, figures JSON",
+    "phase_hosts": f"{OF_RUN}, phase VARCHAR, host VARCHAR, cache_proved VARCHAR, cached_share_before DOUBLE, not_cold VARCHAR, "
+    "quiesce_ns BIGINT, quiet BOOLEAN, drain_ns BIGINT, clock_offset_ns BIGINT, clock_error_ns BIGINT",
     "clients": f"{OF_RUN}, phase VARCHAR, client INTEGER, host VARCHAR, pid INTEGER, role VARCHAR, "
     "workers INTEGER, armed_ns BIGINT, started_ns BIGINT, first_ns BIGINT, last_ns BIGINT, stopped_by VARCHAR, "
     "operation VARCHAR, count BIGINT, bytes BIGINT, errors BIGINT, busy_ns BIGINT",
@@ -32,7 +34,8 @@ COLUMNS: Mapping[str, str] = {
     "verdicts": f"{OF_RUN}, subject VARCHAR, measure VARCHAR, value DOUBLE, unit VARCHAR, "
     "corrected DOUBLE, state VARCHAR, nature VARCHAR, device VARCHAR, because VARCHAR, tier VARCHAR, low DOUBLE, high DOUBLE",
     "findings": f"{OF_RUN}, subject VARCHAR, rule VARCHAR, name VARCHAR, state VARCHAR, "
-    "severity VARCHAR, part VARCHAR, statement VARCHAR, observed JSON, threshold JSON, advice VARCHAR",
+    "severity VARCHAR, part VARCHAR, statement VARCHAR, observed JSON, threshold JSON, advice VARCHAR, "
+    "host VARCHAR, role VARCHAR",
     "cells": "experiment VARCHAR, measure VARCHAR, levels JSON, value DOUBLE, low DOUBLE, high DOUBLE, unit VARCHAR, "
     "n INTEGER, smallest DOUBLE, largest DOUBLE, excluded JSON",
     "comparisons": "experiment VARCHAR, measure VARCHAR, factor VARCHAR, baseline VARCHAR, candidate VARCHAR, within JSON, "
@@ -95,6 +98,18 @@ def phase_rows(run: Run) -> Iterator[Row]:
         )
 
 
+def phase_host_rows(run: Run) -> Iterator[Row]:
+    """One row a host of a phase."""
+    for phase in run.phases:
+        for one in phase.hosts:
+            yield (
+                *(layout.run_id(run.trial.id, run.attempt), phase.name, one.host),
+                *(one.cache_proved.value if one.cache_proved else None, one.cached_share_before, one.not_cold),
+                *(one.quiesce_ns, one.quiet, one.drain_ns),
+                *((one.clock.offset_ns, one.clock.error_ns) if one.clock else (None, None)),
+            )
+
+
 def client_rows(run: Run) -> Iterator[Row]:
     """One row an operation of a client."""
     for phase in run.phases:
@@ -134,6 +149,7 @@ def finding_rows(results: Results) -> Iterator[Row]:
             yield (
                 *(run, one.subject, one.rule, one.name, one.state.value, one.severity.value, one.part),
                 *(one.statement, to_text(one.observed), to_text(one.threshold), one.advice),
+                *(one.host, one.role.value if one.role else None),
             )
 
 
@@ -253,7 +269,7 @@ def percentile_rows(folder: Path, results: Results) -> Iterator[Row]:
         connection.close()
 
 
-RUN_ROWS = {"runs": run_rows, "phases": phase_rows, "clients": client_rows}
+RUN_ROWS = {"runs": run_rows, "phases": phase_rows, "phase_hosts": phase_host_rows, "clients": client_rows}
 FOLDER_ROWS = {"facts": fact_rows, "percentiles": percentile_rows}
 RESULT_ROWS = {
     "verdicts": verdict_rows,

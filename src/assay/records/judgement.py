@@ -9,7 +9,7 @@ from enum import StrEnum
 from assay.frozen import dataclass, field
 from assay.records.evidence import Direction
 from assay.records.experiment import Claim, Regime
-from assay.records.run import Outcome
+from assay.records.run import HostRole, Outcome
 
 
 class Scope(StrEnum):
@@ -133,6 +133,10 @@ class Finding:
     evidence: tuple[str, ...] = ()
     alternatives: tuple[str, ...] = ()
     advice: str | None = None
+    host: str | None = None
+    """The host that it is about; None where it is about several, or none."""
+    role: HostRole | None = None
+    """What that host is in the run, or those hosts are."""
     short: str = ""
     """`interval too wide`: what it found, for lists of causes."""
     meaning: Meaning | None = None

@@ -103,7 +103,7 @@ def facts(observed: Sequence[tuple[Judged, Observations]]) -> dict[str, object]:
         (len(found) > 1, FactRow(key=key, host=host, value=_value(found), kind=kind))
         for (key, host, kind), found in sorted(values.items())
     ]
-    missing = {key: why for _, seen in observed for key, why in seen.missing.items()}
+    missing = {one.key: one.reason for _, seen in observed for one in seen.missing}
     return {
         "facts": tuple(row for _, row in sorted(rows, key=lambda pair: (not pair[0], _rank(pair[1].key)))),
         "compared": len(observed),

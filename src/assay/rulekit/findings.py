@@ -66,6 +66,8 @@ def found(rule: Rule, case: Case, state: State, statement: str, **details: Unpac
         advice=details.get("advice", rule.advice)
         if failed
         else to_get(case, state, details.get("lacking") or rule.reads or rule.needs),
+        host=case.host if isinstance(case, TrialCase) else None,
+        role=case.role if isinstance(case, TrialCase) else None,
         short=details.get("short") or rule.short or rule.name.replace("-", " "),
         meaning=rule.meaning,
     )

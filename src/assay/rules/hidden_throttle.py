@@ -46,7 +46,7 @@ class Throttle:
 def check(case: Case) -> Finding:
     """Fail where an undeclared limit was reached; pass, naming the limiter, where it was declared or not reached."""
     assert isinstance(case, TrialCase)
-    missing = {key: case.observations.missing[key] for key in needed(case) if key in case.observations.missing}
+    missing = {key: why for key in needed(case) if (why := case.observations.why_missing(key)) is not None}
     limits = [*stopped_groups(case), *device_rules(case)]
     limit = case.thresholds["used_share"]
     reached = [one for one in limits if one.declared is None and (one.used_share is None or one.used_share >= limit)]

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from assay import links, measures
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import About, Case, Rule, TrialCase
 from assay.records import Bound, Finding, Limiter, LimiterKind, Meaning, Path, Scope, Severity, State, Tier
 from assay.rulekit.applicability import data_only
 from assay.rulekit.findings import found, knob
@@ -147,6 +147,7 @@ RULE = Rule(
     needs=(),
     applies=applies,
     check=check,
+    about=About.ALL_LOAD_HOSTS,
     wrong="A rate above the capacity of the link or disk is printed, because it came from a cache, was compressed, or has the "
     "wrong unit: bits for bytes, MB for MiB, both directions added. Everybody notices a factor of eight, nobody one of 1.05.",
     alternatives=(

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator
 
 from assay import measures
-from assay.evidence.failures import MISMATCH
-from assay.records import Client, EngineError, Phase
+from assay.evidence import failures
+from assay.records import Client, Phase
 from assay.units import Unit
 
 
@@ -72,12 +71,7 @@ def failed(clients: Iterable[Client]) -> Iterator[str]:
     counts: dict[tuple[str, str], int] = {}
     for client in clients:
         for error in client.errors:
-            key = (in_words(error), f"{error.operation} {error.path}".strip())
+            key = (failures.reason(error), f"{error.operation} {error.path}".strip())
             counts[key] = counts.get(key, 0) + error.count
     for (words, where), count in counts.items():
         yield f"{count:,} {'time' if count == 1 else 'times'} {words}: {where}"
-
-
-def in_words(error: EngineError) -> str:
-    """Describe one error."""
-    return "a record differs from the written data" if error.what == MISMATCH else os.strerror(error.errno)
