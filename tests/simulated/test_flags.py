@@ -76,10 +76,10 @@ def wander(draw):
 
 
 PLANTED = {
-    "S03": (two_groups, "are in two groups"),
+    "S03": (two_groups, "form two groups"),
     "S04": (drift, "over the experiment"),
-    "S05": (after, "depends on which trial ran just before"),
-    "S07": (wander, "worth no more than"),
+    "S05": (after, "Effect of the preceding trial: "),
+    "S07": (wander, " independent values"),
 }
 
 
@@ -89,7 +89,7 @@ def test_what_is_planted_is_said_by_compare_and_by_the_report(rule):
     draw = source("planted", rule)
     found = results(np.asarray(plant(draw)) + draw.normal(0, 0.01, 2 * BLOCKS))
     assert rule in accused(found)
-    for text in (compare.shown(found), markdown.render(found), page.render(found, lambda _: Observations(), Pictures())):
+    for text in (compare.answer_text(found), markdown.render(found), page.render(found, lambda _: Observations(), Pictures())):
         assert rule in text
         assert words in text
 
