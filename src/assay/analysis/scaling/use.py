@@ -15,6 +15,7 @@ from assay.analysis.scaling.capacities import amounts
 from assay.analysis.scaling.efficiency import RATES
 from assay.analysis.scaling.law import LEAST_PLACES, counts, curves
 from assay.errors import AssayError
+from assay.measures.limits import share as used_share
 from assay.records import Cell, Experiment, Factor, Judged, Observations, Phase, Run, Value
 
 Operation = tuple[str, str]
@@ -125,4 +126,4 @@ def of_phase(
         used = of.used(phase, seen)
         clocked = of.clocked(phase, seen) if of.clocked else used
         if used is not None and clocked is not None and amount > 0:
-            yield resource, said, (used / amount, clocked / amount)
+            yield resource, said, (used_share(used, amount), used_share(clocked, amount))
