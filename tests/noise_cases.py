@@ -137,7 +137,6 @@ def comparison_case(rule: str, factor: Factor, baseline, candidate) -> Compariso
             within={},
             ratio=None,
             conclusion=Conclusion.UNDECIDED,
-            statement="",
             matters_share=0.05,
             detectable_share=None,
             provable_share=None,

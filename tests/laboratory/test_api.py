@@ -14,6 +14,7 @@ import cli_notebook
 import notebook_records as made
 from assay.errors import UsageError
 from assay.notebook import read
+from assay.records import Exclusion, ExclusionReason, Outcome
 
 PAGE = Path(__file__).parents[2] / "docs" / "python.md"
 
@@ -45,7 +46,9 @@ def test_a_measure_is_an_array_of_the_runs_that_count(lab):
     assert both.unit == "1/s"
     by_run = {one.id: one.verdicts[made.RATE].value for one in lab.runs if one.verdicts}
     assert dict(zip(both.runs, both.values.tolist(), strict=True)) == by_run
-    assert both.excluded == {"0001/2": "interrupted: the load failed"}
+    assert both.excluded == {
+        "0001/2": Exclusion(reason=ExclusionReason.OUTCOME, outcome=Outcome.INTERRUPTED, error="the load failed")
+    }
     slow = lab.measure(made.RATE, levels={"target": "ext4"})
     assert {at["target"] for at in slow.levels} == {"ext4"}
     assert np.array_equal(np.sort(slow.values), np.array([1000.0, 1001.0, 1002.0, 1003.0, 1004.0]))
@@ -84,9 +87,9 @@ def test_answers_are_those_of_the_notebook(folder, lab):
         (lambda lab: lab.series("0001/1", "nonsense"), "found no series 'nonsense' in run 0001/1; expected one of: create.count"),
         (lambda lab: lab.series("0001/1", "create.count", subject="client:9"), "client:9"),
         (lambda lab: lab.histogram("0001/1", "read"), "expected one of: create in fill"),
-        (lambda lab: lab.evidence("0099/1"), "found no run 0099/1"),
+        (lambda lab: lab.evidence("0099/1"), "no run 0099/1"),
         (lambda lab: assay.open(lab.folder.parent, "no-such"), "expected one of: a-mail"),
-        (lambda lab: assay.open(lab.folder.parent / "no-such"), "found no notebook"),
+        (lambda lab: assay.open(lab.folder.parent / "no-such"), "no notebook"),
     ],
 )
 def test_wrong_names_are_told_with_what_there_is(lab, ask, told):

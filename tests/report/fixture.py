@@ -19,6 +19,8 @@ from assay.records import (
     Direction,
     Durability,
     Estimate,
+    Exclusion,
+    ExclusionReason,
     Experiment,
     Fact,
     FactClass,
@@ -30,6 +32,7 @@ from assay.records import (
     Label,
     Meaning,
     Measure,
+    Method,
     Nature,
     Observations,
     OperationTotal,
@@ -422,7 +425,7 @@ def estimate(values: list[float], unit: str) -> Estimate | None:
         confidence=0.95,
         unit=unit,
         n=len(values),
-        method="t interval of the mean",
+        method=Method.MEAN,
     )
 
 
@@ -434,7 +437,9 @@ def cells(exp: Experiment, runs: tuple[Judged, ...]) -> tuple[Cell, ...]:
                 levels = {"target": target, "clients": clients}
                 here = [run for run in runs if dict(run.run.trial.levels) == levels]
                 excluded = {
-                    run.id: run.run.error or "failed: no space left on device"
+                    run.id: Exclusion(
+                        reason=ExclusionReason.OUTCOME, outcome=run.run.outcome, error=run.run.error or "no space left on device"
+                    )
                     for run in here
                     if run.run.outcome is not Outcome.FINISHED
                 }
@@ -453,10 +458,7 @@ def cells(exp: Experiment, runs: tuple[Judged, ...]) -> tuple[Cell, ...]:
     return tuple(made)
 
 
-WORDS = {
-    "spool.create.ops_per_s": "creates files {r:.2f} times as fast as",
-    "warm.read.bytes_per_s": "reads (warm) {r:.2f} times as fast as",
-}
+PARTIAL = Exclusion(reason=ExclusionReason.OUTCOME, outcome=Outcome.PARTIAL)
 
 
 def comparisons(exp: Experiment, made: tuple[Cell, ...]) -> tuple[Comparison, ...]:
@@ -480,7 +482,6 @@ def comparisons(exp: Experiment, made: tuple[Cell, ...]) -> tuple[Comparison, ..
                 conclusion = Conclusion.IMMATERIAL
             else:
                 conclusion = Conclusion.UNDECIDED
-            words = WORDS.get(measure.name, measure.name + " is {r:.2f} times that of").format(r=ratio)
             out.append(
                 Comparison(
                     measure=measure.name,
@@ -495,15 +496,13 @@ def comparisons(exp: Experiment, made: tuple[Cell, ...]) -> tuple[Comparison, ..
                         confidence=0.95,
                         unit="",
                         n=5,
-                        method="paired t interval on logs over blocks",
+                        method=Method.PAIRED_GEOMETRIC,
                     ),
                     conclusion=conclusion,
-                    statement=f"xfs {words} ext4 (95 % interval {low:.2f} to {high:.2f}), clients = {clients}:"
-                    f" {conclusion.value}",
                     matters_share=0.05,
                     detectable_share=0.041,
                     provable_share=0.092,
-                    excluded={"0009/1": "partial"} if clients == 4 else {},
+                    excluded={"0009/1": PARTIAL} if clients == 4 else {},
                     p_value=0.001,
                     adjusted_p_value=0.006,
                 )
@@ -537,6 +536,7 @@ def requirements(made: tuple[Cell, ...], compared: tuple[Comparison, ...]) -> tu
     results = [
         RequirementResult(
             measure=cell.measure,
+            kind=RequirementKind.AT_MOST,
             text="<= 50 ms",
             levels=cell.levels,
             estimate=cell.estimate,
@@ -555,6 +555,7 @@ def requirements(made: tuple[Cell, ...], compared: tuple[Comparison, ...]) -> tu
     results += [
         RequirementResult(
             measure=one.measure,
+            kind=RequirementKind.NOT_WORSE_THAN,
             text="not worse than 5 %",
             levels={"target": one.candidate, **one.within},
             estimate=one.ratio,
@@ -632,7 +633,7 @@ def one_run() -> Results:
                     confidence=0.95,
                     unit=unit_of(m),
                     n=1,
-                    method="single value",
+                    method=Method.MEAN,
                 ),
                 values={first.id: first.verdicts[m.name].value},
             )
@@ -912,6 +913,7 @@ def pictures(made: Results) -> Pictures:
 def hostile(text: str) -> Results:
     """The small experiment with this text wherever a user or a machine could have put it."""
     made = results(blocks=2, title=text)
+    why = replace(PARTIAL, error=text)
     renamed = {"ext4": text, "xfs": f"{text} 2"}
 
     def levels(old):
@@ -939,11 +941,7 @@ def hostile(text: str) -> Results:
             )
             for judged in made.runs
         ),
-        cells=tuple(
-            replace(cell, levels=levels(cell.levels), excluded=dict.fromkeys(cell.excluded, text)) for cell in made.cells
-        ),
-        comparisons=tuple(
-            replace(one, statement=text, baseline=renamed["ext4"], candidate=renamed["xfs"]) for one in made.comparisons
-        ),
+        cells=tuple(replace(cell, levels=levels(cell.levels), excluded=dict.fromkeys(cell.excluded, why)) for cell in made.cells),
+        comparisons=tuple(replace(one, baseline=renamed["ext4"], candidate=renamed["xfs"]) for one in made.comparisons),
         damaged={text: text},
     )

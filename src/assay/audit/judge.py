@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 
 from assay import catalogue, measures
-from assay.audit import arms, labels, limits
+from assay.audit import arms, labels
 from assay.audit.examine import examine
 from assay.audit.verdicts import common_bound, failures, state_of
 from assay.catalogue import Case, ComparisonCase, ExperimentCase, Rule, TrialCase
@@ -34,7 +34,13 @@ from assay.units import Unit
 
 Load = Callable[[str], Observations]
 """The observations of a run by its id (`0007/1`); those of the runs that are asked for again should be kept."""
-ruleset = limits.ruleset
+
+
+def ruleset() -> str:
+    """Give the name of today's rule set."""
+    from assay.audit.ruleset import ruleset as name  # its parser is not needed to judge
+
+    return name()
 
 
 @cache
@@ -155,7 +161,7 @@ def judge_comparison(experiment: Experiment, plan: Plan, what: tuple[Comparison,
     measure = next(measure for measure in experiment.measures if measure.name == comparison.measure)
     counted = {judged.id: judged.verdicts[measure.name] for judged in both.every if measure.name in judged.verdicts}
     case = ComparisonCase(
-        subject=arms.subject(comparison),
+        subject=comparison.id,
         experiment=experiment,
         plan=plan,
         comparison=comparison,

@@ -13,7 +13,7 @@ from assay.errors import UsageError
 from assay.laboratory.gate import BAD_VERDICT, Gate
 from assay.published import arithmetic, implied, reading
 from assay.published.finding import RULES, Case, label
-from assay.published.statement import Figure, Quoted, Statement
+from assay.published.statement import Leftover, PrintedFigure, Statement
 from assay.records import Experiment, Finding, Severity, State, VerdictState
 from assay.terminal.output import deliver
 
@@ -35,12 +35,12 @@ def check(words: Sequence[str], *, json_to: str | None, gate: Gate) -> int:
         raise UsageError("\n".join([f"found no figure in {text!r}; expected a claim such as {EXAMPLE}", *quoted(statement)]))
     thresholds = {rule.id: limits.thresholds(rule.id) for rule in RULES}
     findings = arithmetic.check(Case(statement=statement, thresholds=thresholds, matters=Experiment.matters_share))
-    state = judged(findings)
+    state = state_without_run(findings)
     deliver(json_to, "check", lambda: as_plain(statement, findings, state), lambda: "\n".join(lines(statement, findings, state)))
     return gated(state, gate)
 
 
-def judged(findings: Sequence[Finding]) -> VerdictState:
+def state_without_run(findings: Sequence[Finding]) -> VerdictState:
     """The verdict; where nothing is wrong UNVERIFIED, for figures without a run prove nothing."""
     state = state_of(findings, required=())
     return VerdictState.UNVERIFIED if state is VerdictState.SOUND else state
@@ -71,13 +71,13 @@ def lines(statement: Statement, findings: Sequence[Finding], state: VerdictState
             yield from titled(title, line)
     ranked = sorted(findings, key=lambda one: (one.state is not State.FAIL, list(Severity).index(one.severity)))
     for finding in ranked:
-        yield from titled(f"{finding.rule} {shown(finding)}", finding.statement)
+        yield from titled(f"{finding.rule} {outcome_text(finding)}", finding.statement)
     advice = next((f"{one.rule}: {one.advice}" for one in ranked if one.advice and one.severity is not Severity.NOTES), None)
     if advice is not None:
         yield from titled("what to do", advice)
 
 
-def shown(finding: Finding) -> str:
+def outcome_text(finding: Finding) -> str:
     """`fails`, `passes`; `notes` where a failure changes nothing."""
     if finding.state is State.PASS:
         return "passes"
@@ -86,7 +86,7 @@ def shown(finding: Finding) -> str:
 
 def understood(statement: Statement) -> Iterator[str]:
     """Each part with its kind: `rate 1 GB/s (read)`, `link 2 x 2GFC`."""
-    yield from (f"{figure.kind} {figure.told}" for figure in statement.figures)
+    yield from (f"{figure.kind} {figure.description}" for figure in statement.figures)
     yield from (f"link {wire.name}" for wire in statement.wires)
 
 
@@ -130,7 +130,7 @@ def as_plain(statement: Statement, findings: Sequence[Finding], state: VerdictSt
     }
 
 
-def figure_as_plain(figure: Figure) -> dict[str, object]:
+def figure_as_plain(figure: PrintedFigure) -> dict[str, object]:
     """One figure with what it can have been."""
     low, high = figure.interval.low, figure.interval.high
     return {
@@ -145,6 +145,6 @@ def figure_as_plain(figure: Figure) -> dict[str, object]:
     }
 
 
-def quoted_as_plain(one: Quoted) -> dict[str, object]:
+def quoted_as_plain(one: Leftover) -> dict[str, object]:
     """One piece that was not understood."""
     return {"column": one.column, "text": one.text, "reason": one.reason}

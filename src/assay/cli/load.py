@@ -39,7 +39,7 @@ def load(request: Request) -> int:
     """Do what the words say, once, and tell what came of it. Raises InputErrors with every mistake, before anything is done."""
     host = Local()
     clean_quietly(host)
-    asked = replace(single.asked(request.kind, request.words), keep=request.keep)
+    asked = replace(single.load_request(request.kind, request.words), keep=request.keep)
     if request.claim is not None:
         asked = replace(asked, claim=claimed(asked.document, request.claim))
     check_output(asked, request.json_to)
@@ -54,7 +54,7 @@ def load(request: Request) -> int:
     return conclude(request, experiment, plan, (run, observations))
 
 
-def check_output(asked: single.Asked, json_to: str | None) -> None:
+def check_output(asked: single.LoadRequest, json_to: str | None) -> None:
     """Note where the file for the figures cannot be written."""
     parent = Path(json_to).absolute().parent if json_to not in (None, STANDARD_OUTPUT) else None
     if parent is not None and not parent.is_dir():
@@ -71,8 +71,8 @@ def conclude(request: Request, experiment: Experiment, plan: Plan, what: tuple[R
     finished = run.outcome is Outcome.FINISHED
     verdicts = judge.judge_run(experiment, run, observations) if finished else ()
     whole = sums.whole(run, observations, experiment.measures)
-    told = shown.Told(experiment=experiment, run=run, whole=whole, verdicts=verdicts)
-    deliver(request.json_to, "load", lambda: shown.as_plain(told), (lambda: shown.text(told)) if finished else None)
+    result = shown.LoadResult(experiment=experiment, run=run, whole=whole, verdicts=verdicts)
+    deliver(request.json_to, "load", lambda: shown.as_plain(result), (lambda: shown.text(result)) if finished else None)
     if not finished:
         print(f"assay: the load {run.outcome}: {run.error}", file=sys.stderr)
         return FAILED

@@ -19,6 +19,7 @@ from assay.records import (
     Cell,
     Comparison,
     Course,
+    Dip,
     Experiment,
     Fact,
     Finding,
@@ -32,7 +33,6 @@ from assay.records import (
     Run,
     Scaling,
     Sensitivity,
-    Trough,
     Verdict,
 )
 
@@ -56,20 +56,18 @@ class Scan:
 
 
 def read_plan(folder: Path) -> tuple[Experiment, Plan]:
-    """The experiment and its schedule. Raises DamagedError."""
+    """Return the experiment and its schedule. Raises DamagedError."""
     found = files.read_json(folder / layout.PLAN)
     try:
         return older.read(Experiment, older.experiment, found["experiment"]), older.read(Plan, older.plan, found["plan"])
     except (TypeError, KeyError) as error:
-        raise DamagedError(f"found no plan in {folder / layout.PLAN}; expected what this version writes") from error
+        raise DamagedError(f"{folder / layout.PLAN}: no plan") from error
 
 
 def folders(lab: Path) -> tuple[Path, ...]:
-    """The experiments of a lab, the one written to last at the end. Raises UsageError where there is no lab."""
+    """Return the experiments of a lab, the one written to last at the end. Raises UsageError where there is no lab."""
     if not lab.is_dir():
-        raise UsageError(
-            f"found no notebook at {lab}; expected a folder that `assay run` or `assay quick` wrote (--lab, $ASSAY_LAB)"
-        )
+        raise UsageError(f"{lab}: no notebook. Name a folder that `assay run` or `assay quick` wrote (--lab, $ASSAY_LAB).")
     found = [path.parent for path in lab.glob(f"*/{layout.PLAN}") if not path.parent.name.startswith(layout.TEMPORARY)]
     return tuple(sorted(found, key=lambda folder: (newest(folder), folder.name)))
 
@@ -84,13 +82,13 @@ def newest(folder: Path) -> int:
 
 
 def choose(lab: Path, which: str | None) -> Path:
-    """One experiment of a lab: the newest, or the one whose folder name begins with, or whose digest is, `which`.
+    """Return one experiment of a lab: the newest, or the one whose folder name begins with, or whose digest is, `which`.
 
     Raises UsageError naming the experiments that there are.
     """
     found = folders(lab)
     if not found:
-        raise UsageError(f"found no experiment in {lab}; expected one: `assay quick` or `assay run FILE` makes one")
+        raise UsageError(f"{lab}: no experiment. Run `assay quick` or `assay run FILE`.")
     if which is None:
         return found[-1]
     exact = [folder for folder in found if folder.name == which or folder == Path(which)]
@@ -113,13 +111,13 @@ def scan(folder: Path) -> Scan:
 
 
 def read_whole(path: Path) -> Run:
-    """The run in an attempt's folder, of which all files are held against their manifest. Raises DamagedError."""
+    """Return the run in an attempt's folder, of which all files are held against their manifest. Raises DamagedError."""
     files.check(path)
     return read_run(path)
 
 
 def cut(folder: Path) -> Mapping[str, str]:
-    """What is damaged as far as the lengths of files tell, as `Scan.damaged`; no run is read for it."""
+    """Return what is damaged as far as the lengths of files tell, as `Scan.damaged`; no run is read for it."""
     damaged = {}
     for path in attempts(folder):
         try:
@@ -130,7 +128,7 @@ def cut(folder: Path) -> Mapping[str, str]:
 
 
 def attempts(folder: Path) -> tuple[Path, ...]:
-    """The folders of attempts, in order of trial and attempt; what is named otherwise is none of ours."""
+    """Return the folders of attempts, in order of trial and attempt; what is named otherwise is none of ours."""
     found = []
     for path in (folder / layout.TRIALS).glob("*/attempt-*"):
         trial, attempt = path.parent.name, path.name.removeprefix("attempt-")
@@ -140,20 +138,20 @@ def attempts(folder: Path) -> tuple[Path, ...]:
 
 
 def read_run(path: Path) -> Run:
-    """The run in an attempt's folder. Raises DamagedError, also where it belongs to another place."""
+    """Return the run in an attempt's folder. Raises DamagedError, also where it belongs to another place."""
     run = older.read(Run, older.run, files.read_json(path / layout.RUN))
     if (f"{run.trial.id:04d}", f"attempt-{run.attempt}") != (path.parent.name, path.name):
-        raise DamagedError(f"found run {layout.run_id(run.trial.id, run.attempt)} in {path}; expected the one it is named for")
+        raise DamagedError(f"{path} holds run {layout.run_id(run.trial.id, run.attempt)}, not the run in its name")
     return run
 
 
 def runs(folder: Path) -> tuple[Run, ...]:
-    """The runs of an experiment that are whole."""
+    """Return the runs of an experiment that are whole."""
     return scan(folder).runs
 
 
 def observations(folder: Path, run: str) -> Observations:
-    """The evidence of a run (`0007/1`). Raises DamagedError, UsageError."""
+    """Return the evidence of a run (`0007/1`). Raises DamagedError, UsageError."""
     connection = columns.connect()
     try:
         return through(connection, folder, run)
@@ -162,10 +160,10 @@ def observations(folder: Path, run: str) -> Observations:
 
 
 def through(connection: duckdb.DuckDBPyConnection, folder: Path, run: str) -> Observations:
-    """The evidence of a run, read through a connection. Raises DamagedError, UsageError."""
+    """Return the evidence of a run, read through a connection. Raises DamagedError, UsageError."""
     path = layout.attempt_folder(folder, run)
     if not path.is_dir():
-        raise UsageError(f"found no run {run} in {folder}; expected one that it holds: the view `runs` of `assay sql` has them")
+        raise UsageError(f"{folder}: no run {run}. `assay list` shows the runs.")
     files.check(path)
     found = files.read_json(path / layout.FACTS)
     try:
@@ -179,16 +177,16 @@ def through(connection: duckdb.DuckDBPyConnection, folder: Path, run: str) -> Ob
             gaps=tuple(plain.from_plain(Gap, one) for one in rest["gaps"]),
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise DamagedError(f"found evidence in {path} that does not fit ({error}); expected what this version writes") from error
+        raise DamagedError(f"{path}: evidence does not fit this version ({error})") from error
 
 
 def facts(folder: Path, run: str) -> tuple[Fact, ...]:
-    """The facts of a run, without the rest of its evidence. Raises DamagedError."""
+    """Return the facts of a run, without the rest of its evidence. Raises DamagedError."""
     found = files.read_json(layout.attempt_folder(folder, run) / layout.FACTS)
     try:
         return tuple(plain.from_plain(Fact, fact) for fact in found["facts"])
     except (KeyError, TypeError) as error:
-        raise DamagedError(f"found no facts of run {run} in {folder}; expected what this version writes") from error
+        raise DamagedError(f"{folder}: no facts of run {run}") from error
 
 
 def load(folder: Path) -> Load:
@@ -212,13 +210,13 @@ def remembered(folder: Path) -> Load:
 
 
 def rulesets(folder: Path) -> tuple[str, ...]:
-    """The rulesets by which something was derived, the newest last (names of folders)."""
+    """Return the rulesets by which something was derived, the newest last (names of folders)."""
     found = [path for path in (folder / layout.DERIVED).glob("*") if path.is_dir()]
     return tuple(path.name for path in sorted(found, key=lambda path: (path.stat().st_mtime_ns, path.name)))
 
 
 def results(folder: Path, ruleset: str | None = None) -> Results:
-    """Everything that is stored of an experiment, by one ruleset (default: the newest). Raises DamagedError.
+    """Return everything that is stored of an experiment, by one ruleset (default: the newest). Raises DamagedError.
 
     Runs that were not judged have no verdicts. Answers (cells, comparisons, requirements) that were derived from other
     runs than are there now are left out: they are to be derived anew.
@@ -251,7 +249,7 @@ def uncollected() -> Iterator[None]:
 
 
 def one_result(folder: Path, run: str, ruleset: str) -> Judged | None:
-    """A run (`0007/1`) with what is stored of it by a ruleset, no other one is read; None where it is not there.
+    """Return a run (`0007/1`) with what is stored of it by a ruleset, no other one is read; None where it is not there.
 
     Raises DamagedError.
     """
@@ -260,22 +258,27 @@ def one_result(folder: Path, run: str, ruleset: str) -> Judged | None:
 
 
 def judgement(derived: Path, run: Run) -> Judged:
-    """A run with its stored verdicts and courses by measure; none where there are none, or where they are damaged."""
+    """Return a run with its stored verdicts and courses by measure; none where there are none, or where they are damaged.
+
+    Courses that an older version kept otherwise are left out: verdicts can be read without them.
+    """
     path = derived / "verdicts" / f"{run.trial.id:04d}-{run.attempt}.json"
     with suppress(DamagedError, ValueError, RecursionError, KeyError, TypeError, AttributeError):
         found, rest = stored.from_text(files.read_bytes(path).decode())
-        courses = {measure: plain.from_plain(Course, course) for measure, course in rest.get("courses", {}).items()}
+        courses: Mapping[str, Course] = {}
+        with suppress(DamagedError):
+            courses = {measure: plain.from_plain(Course, course) for measure, course in rest.get("courses", {}).items()}
         return Judged(run=run, verdicts=found, courses=courses)
     return Judged(run=run, verdicts={})
 
 
 def verdicts(derived: Path, run: Run) -> Mapping[str, Verdict]:
-    """The stored verdicts of a run by measure."""
+    """Return the stored verdicts of a run by measure."""
     return judgement(derived, run).verdicts
 
 
 def with_answers(bare: Results, found: Any) -> Results:  # noqa: ANN401 - plain values are any value
-    """The results with stored answers, where they follow from the same runs. Raises DamagedError, KeyError, TypeError."""
+    """Return the results with stored answers, where they follow from the same runs. Raises DamagedError, KeyError, TypeError."""
     if found["runs"] != [judged.id for judged in bare.runs]:
         return bare
     return replace(
@@ -286,7 +289,7 @@ def with_answers(bare: Results, found: Any) -> Results:  # noqa: ANN401 - plain 
             subject: plain.from_plain(Verdict, verdict) for subject, verdict in found["comparison_verdicts"].items()
         },
         requirements=tuple(plain.from_plain(RequirementResult, result) for result in found["requirements"]),
-        troughs=tuple(plain.from_plain(Trough, trough) for trough in found.get("troughs", ())),
+        dips=tuple(plain.from_plain(Dip, one) for one in found["dips"]),
         scaling=tuple(plain.from_plain(Scaling, one) for one in found.get("scaling", ())),
         sensitivity=tuple(plain.from_plain(Sensitivity, one) for one in found.get("sensitivity", ())),
         findings=tuple(plain.from_plain(Finding, finding) for finding in found["findings"]),

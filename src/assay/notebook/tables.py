@@ -39,8 +39,8 @@ COLUMNS: Mapping[str, str] = {
     "cells": "experiment VARCHAR, measure VARCHAR, levels JSON, value DOUBLE, low DOUBLE, high DOUBLE, unit VARCHAR, "
     "n INTEGER, smallest DOUBLE, largest DOUBLE, excluded JSON",
     "comparisons": "experiment VARCHAR, measure VARCHAR, factor VARCHAR, baseline VARCHAR, candidate VARCHAR, within JSON, "
-    "ratio DOUBLE, low DOUBLE, high DOUBLE, n INTEGER, conclusion VARCHAR, statement VARCHAR, interleaved BOOLEAN, "
-    "p_value DOUBLE, adjusted_p_value DOUBLE",
+    "ratio DOUBLE, low DOUBLE, high DOUBLE, n INTEGER, conclusion VARCHAR, method VARCHAR, interleaved BOOLEAN, "
+    "p_value DOUBLE, adjusted_p_value DOUBLE, parallel_efficiency DOUBLE",
     "experiments": "experiment VARCHAR, title VARCHAR, question VARCHAR, digest VARCHAR, ruleset VARCHAR, factors JSON, "
     "compared VARCHAR, matters_share DOUBLE, runs INTEGER, damaged JSON",
     "measures": "experiment VARCHAR, measure VARCHAR, workload VARCHAR, operation VARCHAR, figure VARCHAR, unit VARCHAR, "
@@ -48,16 +48,15 @@ COLUMNS: Mapping[str, str] = {
     "courses": f"{OF_RUN}, measure VARCHAR, kind VARCHAR, state VARCHAR, "
     "from_ns BIGINT, to_ns BIGINT, clients INTEGER, parts INTEGER, steady_from_ns BIGINT, before DOUBLE, mean DOUBLE, "
     "low DOUBLE, high DOUBLE, unit VARCHAR, batches INTEGER, memory_ns BIGINT, drift_share DOUBLE, "
-    "changes JSON, statement VARCHAR",
+    "changes JSON, unknown VARCHAR",
     "requirements": "experiment VARCHAR, measure VARCHAR, requirement VARCHAR, levels JSON, value DOUBLE, low DOUBLE, "
     "high DOUBLE, unit VARCHAR, n INTEGER, state VARCHAR, verdict VARCHAR",
-    "troughs": "experiment VARCHAR, measure VARCHAR, factor VARCHAR, levels JSON, ratio DOUBLE, low DOUBLE, high DOUBLE, "
-    "n INTEGER, p_value DOUBLE, adjusted_p_value DOUBLE, statement VARCHAR",
+    "dips": "experiment VARCHAR, measure VARCHAR, factor VARCHAR, levels JSON, ratio DOUBLE, low DOUBLE, high DOUBLE, "
+    "n INTEGER, p_value DOUBLE, adjusted_p_value DOUBLE",
     "scaling": "experiment VARCHAR, measure VARCHAR, kind VARCHAR, factor VARCHAR, within JSON, at_count DOUBLE, low DOUBLE, "
-    "high DOUBLE, n INTEGER, lowest DOUBLE, highest DOUBLE, statement VARCHAR",
+    "high DOUBLE, n INTEGER, lowest DOUBLE, highest DOUBLE, shape VARCHAR",
     "effects": "experiment VARCHAR, measure VARCHAR, design VARCHAR, factors JSON, baselines JSON, levels JSON, mixed_with JSON, "
-    "ratio DOUBLE, low DOUBLE, high DOUBLE, n INTEGER, conclusion VARCHAR, p_value DOUBLE, adjusted_p_value DOUBLE, "
-    "statement VARCHAR",
+    "ratio DOUBLE, low DOUBLE, high DOUBLE, n INTEGER, conclusion VARCHAR, p_value DOUBLE, adjusted_p_value DOUBLE",
     "percentiles": f"{OF_RUN}, phase VARCHAR, operation VARCHAR, share DOUBLE, latency_ns DOUBLE, slower BIGINT, count BIGINT",
 }
 
@@ -80,7 +79,7 @@ def to_text(value: object) -> str:
 
 
 def run_rows(run: Run) -> Iterator[Row]:
-    """One row."""
+    """Yield one row."""
     trial = run.trial
     yield (
         *(layout.run_id(trial.id, run.attempt), run.outcome.value, to_text(trial.levels)),
@@ -90,7 +89,7 @@ def run_rows(run: Run) -> Iterator[Row]:
 
 
 def phase_rows(run: Run) -> Iterator[Row]:
-    """One row a phase."""
+    """Yield one row a phase."""
     for phase in run.phases:
         yield (
             *(layout.run_id(run.trial.id, run.attempt), phase.name, phase.workload, phase.measured, phase.cache_asked.value),
@@ -112,7 +111,7 @@ def phase_host_rows(run: Run) -> Iterator[Row]:
 
 
 def client_rows(run: Run) -> Iterator[Row]:
-    """One row an operation of a client."""
+    """Yield one row an operation of a client."""
     for phase in run.phases:
         for client in phase.clients:
             for total in client.operations:
@@ -124,14 +123,14 @@ def client_rows(run: Run) -> Iterator[Row]:
 
 
 def fact_rows(folder: Path, results: Results) -> Iterator[Row]:
-    """One row a fact."""
+    """Yield one row a fact."""
     for judged in results.runs:
         for fact in read.facts(folder, judged.id):
             yield (judged.id, fact.host, fact.when.value, fact.key, fact.value, fact.fact_class.value)
 
 
 def verdict_rows(results: Results) -> Iterator[Row]:
-    """One row a verdict, of runs and of comparisons (run is NULL)."""
+    """Yield one row a verdict, of runs and of comparisons (run is NULL)."""
     judged = [verdict for run in results.runs for verdict in run.verdicts.values()]
     for verdict in (*judged, *results.comparison_verdicts.values()):
         label, bound = verdict.label, (verdict.bound.low, verdict.bound.high) if verdict.bound else (None, None)
@@ -142,7 +141,7 @@ def verdict_rows(results: Results) -> Iterator[Row]:
 
 
 def finding_rows(results: Results) -> Iterator[Row]:
-    """One row a finding, of runs, of comparisons and of the experiment (run is NULL for the last two)."""
+    """Yield one row a finding, of runs, of comparisons and of the experiment (run is NULL for the last two)."""
     found = [(run.id, verdict.findings) for run in results.runs for verdict in run.verdicts.values()]
     wider = [(None, verdict.findings) for verdict in results.comparison_verdicts.values()]
     for run, findings in (*found, *wider, (None, results.findings)):
@@ -155,7 +154,7 @@ def finding_rows(results: Results) -> Iterator[Row]:
 
 
 def cell_rows(results: Results) -> Iterator[Row]:
-    """One row a cell."""
+    """Yield one row a cell."""
     for cell in results.cells:
         estimate = cell.estimate
         interval = (estimate.value, estimate.low, estimate.high, estimate.unit, estimate.n) if estimate else (None,) * 5
@@ -163,14 +162,15 @@ def cell_rows(results: Results) -> Iterator[Row]:
 
 
 def comparison_rows(results: Results) -> Iterator[Row]:
-    """One row a comparison."""
+    """Yield one row a comparison."""
     for comparison in results.comparisons:
         ratio = comparison.ratio
         interval = (ratio.value, ratio.low, ratio.high, ratio.n) if ratio else (None,) * 4
         yield (
             *(comparison.measure, comparison.factor, str(comparison.baseline), str(comparison.candidate)),
-            *(to_text(comparison.within), *interval, comparison.conclusion.value, comparison.statement),
+            *(to_text(comparison.within), *interval, comparison.conclusion.value, ratio.method.value if ratio else None),
             *(comparison.interleaved, comparison.p_value, comparison.adjusted_p_value),
+            comparison.parallel_efficiency.value if comparison.parallel_efficiency else None,
         )
 
 
@@ -180,7 +180,7 @@ def interval(found: Estimate | None) -> Row:
 
 
 def experiment_rows(results: Results) -> Iterator[Row]:
-    """One row."""
+    """Yield one row."""
     asked = results.experiment
     factors = {factor.path: factor.levels for factor in asked.factors}
     yield (
@@ -190,7 +190,7 @@ def experiment_rows(results: Results) -> Iterator[Row]:
 
 
 def measure_rows(results: Results) -> Iterator[Row]:
-    """One row a measure that was asked for, with what is claimed of it (NULL: not claimed)."""
+    """Yield one row a measure that was asked for, with what is claimed of it (NULL: not claimed)."""
     for one in results.experiment.measures:
         kind = measures.figure_kind(one.figure)
         unit, better = (kind.unit.value, kind.better.value) if kind else (None, None)
@@ -203,43 +203,43 @@ def measure_rows(results: Results) -> Iterator[Row]:
 
 
 def course_rows(results: Results) -> Iterator[Row]:
-    """One row a measure of a run: how it went over time."""
+    """Yield one row a measure of a run: how it went over time."""
     for judged in results.runs:
         for one in judged.courses.values():
             *mean, batches = interval(one.mean)
             yield (
                 *(judged.id, one.measure, one.kind.value, one.state.value, one.from_ns, one.to_ns, one.clients, one.parts),
                 *(one.steady_from_ns, one.before, *mean, one.unit, batches, one.memory_ns, one.drift_share),
-                *(to_text(one.changes), one.statement),
+                *(to_text(one.changes), one.unknown.value if one.unknown else None),
             )
 
 
 def requirement_rows(results: Results) -> Iterator[Row]:
-    """One row a requirement at one combination of levels."""
+    """Yield one row a requirement at one combination of levels."""
     for one in results.requirements:
         *values, n = interval(one.estimate)
         unit = one.estimate.unit if one.estimate else None
         yield (one.measure, one.text, to_text(one.levels), *values, unit, n, one.state.value, one.verdict.value)
 
 
-def trough_rows(results: Results) -> Iterator[Row]:
-    """One row a level that is worse than its neighbours."""
-    for one in results.troughs:
+def dip_rows(results: Results) -> Iterator[Row]:
+    """Yield one row a level that is worse than its neighbours."""
+    for one in results.dips:
         tests = (one.p_value, one.adjusted_p_value)
-        yield (one.measure, one.factor, to_text(one.levels), *interval(one.depth), *tests, one.statement)
+        yield (one.measure, one.factor, to_text(one.levels), *interval(one.depth), *tests)
 
 
 def scaling_rows(results: Results) -> Iterator[Row]:
-    """One row an answer about a measure over a count."""
+    """Yield one row an answer about a measure over a count."""
     for one in results.scaling:
         yield (
             *(one.measure, one.kind.value, one.factor, to_text(one.within), *interval(one.at)),
-            *(one.lowest, one.highest, one.statement),
+            *(one.lowest, one.highest, one.shape.value),
         )
 
 
 def effect_rows(results: Results) -> Iterator[Row]:
-    """One row a factor's effect on a measure, or what two factors do together."""
+    """Yield one row a factor's effect on a measure, or what two factors do together."""
     for each in results.sensitivity:
         for one in each.effects:
             factors, baselines, levels = zip(*((step.factor, step.baseline, step.level) for step in one.steps), strict=True)
@@ -247,12 +247,12 @@ def effect_rows(results: Results) -> Iterator[Row]:
             yield (
                 *(each.measure, each.design.value, to_text(factors), to_text(baselines), to_text(levels), to_text(mixed)),
                 *interval(one.ratio),
-                *(one.conclusion.value, one.p_value, one.adjusted_p_value, one.statement),
+                *(one.conclusion.value, one.p_value, one.adjusted_p_value),
             )
 
 
 def percentile_rows(folder: Path, results: Results) -> Iterator[Row]:
-    """One row a share of an operation's latencies, all clients merged, with how many operations were slower."""
+    """Yield one row a share of an operation's latencies, all clients merged, with how many operations were slower."""
     connection = columns.connect()
     try:
         for judged in results.runs:
@@ -280,7 +280,7 @@ RESULT_ROWS = {
     "measures": measure_rows,
     "courses": course_rows,
     "requirements": requirement_rows,
-    "troughs": trough_rows,
+    "dips": dip_rows,
     "scaling": scaling_rows,
     "effects": effect_rows,
 }

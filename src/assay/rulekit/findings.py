@@ -11,7 +11,7 @@ from typing import TypedDict, Unpack
 from assay import measures
 from assay.catalogue import Case, Rule, TrialCase
 from assay.evidence import sources
-from assay.records import Bound, Direction, Finding, Severity, State, Value
+from assay.records import Bound, Direction, Finding, Limiter, Severity, State, Value
 from assay.units import Unit
 
 RATES = (Unit.BYTES_PER_S, Unit.PER_S)
@@ -30,6 +30,7 @@ class Details(TypedDict, total=False):
     relabel: str | None
     detail: str | None
     evidence: tuple[str, ...]
+    limiter: Limiter | None
     lacking: tuple[str, ...]
     """Evidence keys that would tell, where they are others than those that the rule reads."""
     advice: str
@@ -59,6 +60,7 @@ def found(rule: Rule, case: Case, state: State, statement: str, **details: Unpac
         bound=details.get("bound"),
         relabel=details.get("relabel"),
         detail=details.get("detail"),
+        limiter=details.get("limiter"),
         evidence=(*named, *(one for one in details.get("evidence", ()) if one not in named)),
         alternatives=rule.alternatives if failed else (),
         advice=details.get("advice", rule.advice)

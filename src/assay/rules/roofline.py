@@ -19,7 +19,7 @@ from assay import links, measures
 from assay.catalogue import About, Case, Rule, TrialCase
 from assay.measures import limits
 from assay.measures.limits import Credit, LimitUse
-from assay.records import Bound, Finding, Meaning, Path, Scope, Severity, State, Tier
+from assay.records import Bound, Finding, Limiter, LimiterKind, Meaning, Path, Scope, Severity, State, Tier
 from assay.rulekit.applicability import data_only
 from assay.rulekit.findings import found, knob
 from assay.units import Unit
@@ -56,9 +56,9 @@ def check(case: Case) -> Finding:
         return above(case, line, said, observed)
     if ratio < case.thresholds["at_limit_share"]:
         return found(RULE, case, State.PASS, f"{said}.", observed=observed)
-    return found(
-        RULE, case, State.PASS, f"{said}: that is the limiter.", observed=observed, relabel=f"limited by {in_words(line)}"
-    )
+    limiter = Limiter(kind=LimiterKind.RATE, name=line.name, declared=True, amount=line.per_s, unit=line.unit)
+    limited = f"limited by {in_words(line)}"
+    return found(RULE, case, State.PASS, f"{said}: that is the limiter.", observed=observed, relabel=limited, limiter=limiter)
 
 
 def above(case: TrialCase, line: LimitUse, said: str, observed: dict[str, float | str | None]) -> Finding:

@@ -221,12 +221,10 @@ def by_name(name: str) -> catalogue.Rule:
 
 def subjects(results: Results, control: Control, levels: Mapping[str, Value]) -> Iterator[str]:
     """The subjects of the comparisons of the measure whose candidate and conditions have these levels."""
-    from assay.audit.arms import subject
-
     for comparison in results.comparisons:
         set_here = {**comparison.within, comparison.factor: comparison.candidate}
         if comparison.measure == control.measure and matches(set_here, levels):
-            yield subject(comparison)
+            yield comparison.id
 
 
 def matches(found: Mapping[str, Value], wanted: Mapping[str, Value]) -> bool:
