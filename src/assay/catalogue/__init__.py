@@ -8,12 +8,13 @@ upper-case constant named TARGET, WORKLOAD, OBSERVER, RULE or PARSER. `names` li
 from assay.catalogue.cases import About, Case, ComparisonCase, ExperimentCase, TrialCase
 from assay.catalogue.find import CONSTANTS, USUAL, Kind, Plug, find, help_of, names, rule_named, rules_of, watchers
 from assay.catalogue.host import CacheStat, Completed, Extents, Host, Process, Syscalls
-from assay.catalogue.knobs import PLACEMENT, TIMING, Knob, KnobKind
+from assay.catalogue.knobs import FREE, PLACEMENT, TIMING, Knob, KnobKind, resolved
 from assay.catalogue.plugs import Beside, Evidence, Observer, ObserverScope, Order, Parser, Rule, Setting, Target, Undo, Workload
 from assay.units import Unit
 
 __all__ = [
     "CONSTANTS",
+    "FREE",
     "PLACEMENT",
     "TIMING",
     "USUAL",
@@ -47,6 +48,7 @@ __all__ = [
     "find",
     "help_of",
     "names",
+    "resolved",
     "rule_named",
     "rules_of",
     "watchers",
