@@ -76,10 +76,10 @@ def wander(draw):
 
 
 PLANTED = {
-    "S03": (two_groups, "are in two groups"),
+    "S03": (two_groups, "form two groups"),
     "S04": (drift, "over the experiment"),
-    "S05": (after, "depends on which trial ran just before"),
-    "S07": (wander, "worth no more than"),
+    "S05": (after, "Effect of the preceding trial"),
+    "S07": (wander, "independent values"),
 }
 
 

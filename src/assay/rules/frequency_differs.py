@@ -58,9 +58,7 @@ def check(case: Case) -> Finding:
     assert isinstance(case, ComparisonCase)
     phases = {run.trial.id: measures.phase_of(run, case.measure) for run, _ in (*case.baseline, *case.candidate)}
     known = {trial: phase for trial, phase in phases.items() if phase is not None}
-    speeds = seen(case, known, counted, "cycles of the load over its CPU time") or seen(
-        case, known, timed, "a piece of work"
-    )
+    speeds = seen(case, known, counted, "cycles of the load over its CPU time") or seen(case, known, timed, "a piece of work")
     if speeds is None:
         said = "CPU speed unknown for too many runs: no cycles, and no timed piece of work."
         return found(RULE, case, State.UNVERIFIED, said)
