@@ -14,6 +14,7 @@ from pathlib import Path
 BENCHMARKS = (
     "own_cpu",
     "stat_cost",
+    "observer_cost",
     "engine_cost",
     "against_fio",
     "open_loop",

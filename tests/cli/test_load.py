@@ -183,7 +183,7 @@ def test_what_is_claimed_is_what_is_judged(bench):
                 "for --json; expected one that exists",
             ],
         ),
-        (["path=N", "operation=write", "size=1000TiB", "record_size=1MiB"], ["free below"]),
+        (["path=N", "operation=write", "size=1000TiB", "record_size=1MiB"], ["free"]),
     ],
 )
 def test_bad_input_is_refused_before_anything_is_written(bench, words, reasons):

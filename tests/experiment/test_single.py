@@ -9,16 +9,16 @@ from hypothesis import strategies as st
 from assay import catalogue
 from assay.errors import InputErrors, UsageError
 from assay.experiment import single
-from assay.machine.found import DEVICE, DIRECTORY, FILE, NOTHING, Found
-from assay.machine.own_file import Whose
+from assay.machine.own_file import Ownership
+from assay.machine.path_state import DEVICE, DIRECTORY, FILE, NOTHING, PathState
 from assay.records import Claim, Durability, Tier
 
 MIB = 1 << 20
-FREE = Found(path="/d/F", kind=NOTHING)
-OTHERS = Found(path="/d/F", kind=FILE, size=8 * MIB)
-OURS = replace(OTHERS, whose=Whose.KEPT, whole=True)
-FOLDER = Found(path="/d", kind=DIRECTORY)
-DISK = Found(path="/dev/sda", kind=DEVICE)
+FREE = PathState(path="/d/F", kind=NOTHING)
+OTHERS = PathState(path="/d/F", kind=FILE, size=8 * MIB)
+OURS = replace(OTHERS, ownership=Ownership.KEPT, whole=True)
+FOLDER = PathState(path="/d", kind=DIRECTORY)
+DISK = PathState(path="/dev/sda", kind=DEVICE)
 READS = ("read", "random_read", "reread", "backward_read", "stride_read")
 WRITES = ("write", "rewrite", "random_write", "record_rewrite")
 
@@ -139,7 +139,7 @@ def test_a_directory_is_used_through_one_of_its_own():
     [
         (OTHERS, ["operation=read", "record_size=16MiB"], "record_size 16 MiB on a file of 8 MiB; expected at most 8 MiB"),
         (OTHERS, ["operation=read", "size=9MiB"], "size 9 MiB on a file of 8 MiB"),
-        (FREE, ["operation=write", "size=1MiB", "record_size=2MiB"], "at least 2 MiB, a record for each worker"),
+        (FREE, ["operation=write", "size=1MiB", "record_size=2MiB"], "at least 2 MiB, one record for each worker"),
         (FREE, ["operation=write", "direct=true", "record_size=1000B", "size=10kB"], "a multiple of 512 B, the device's block"),
         (OTHERS, ["operation=read", "direct=true", "record_size=1000B"], "a multiple of 512 B"),
         (FREE, ["operation=read", "ioengine=io_uring", "depth=5000"], "found 5000 for 'depth'; expected at most 4,096"),
@@ -147,7 +147,7 @@ def test_a_directory_is_used_through_one_of_its_own():
         (FREE, ["operation=read", "file=/x"], "unknown key 'file'"),
         (FREE, ["operation=read", "operations=write"], "'operation' with 'operations'"),
         (replace(FREE, parent=False), ["operation=read"], "no directory for /d/F"),
-        (replace(OTHERS, whose=Whose.IN_USE), ["operation=read"], "on which another lab is at work"),
+        (replace(OTHERS, ownership=Ownership.IN_USE), ["operation=read"], "on which another lab is at work"),
         (replace(FREE, kind="fifo"), ["operation=read"], "a fifo at /d/F"),
     ],
 )

@@ -84,7 +84,7 @@ def test_a_device_of_others_that_goes_costs_no_evidence():
 
 
 def test_without_control_groups_everything_is_missing():
-    assert "nothing is mounted" in OBSERVER.available(recorded("no_psi"))
+    assert "no control groups" in OBSERVER.available(recorded("no_psi"))
     assert "cgroup.nr_throttled" in parsed("no_psi").missing
 
 

@@ -59,7 +59,7 @@ def test_the_clocks_of_this_machine_agree_with_what_its_kernel_says():
 
 def test_what_is_not_there_is_said(tmp_path):
     empty = Local(root=str(tmp_path))
-    assert "not visible" in OBSERVER.available(empty)
+    assert "invisible" in OBSERVER.available(empty)
     found = OBSERVER.parse("h", "p", [look(OBSERVER, empty, Subject(), Edge.ARMED, 0)], Subject())
     assert (found.series, list(found.missing)) == ((), ["clock.boot_time_s"])
     with pytest.raises(EvidenceError, match="no line btime"):

@@ -68,12 +68,12 @@ def test_what_is_not_there_is_no_fact():
 
 def test_text_that_is_no_number_is_refused(host, tmp_path):
     (tmp_path / "sys/fs/ext4/sda1/errors_count").write_text("many\n")
-    with pytest.raises(EvidenceError, match=r"found 'many\\n' in errors\.0\.ext4; expected numbers"):
+    with pytest.raises(EvidenceError, match=r"found 'many\\n' in errors\.0\.ext4; expected error counts"):
         facts(host)
 
 
 def test_a_host_without_devices_says_so(tmp_path):
-    assert "not visible" in OBSERVER.available(Local(root=str(tmp_path)))
+    assert "invisible" in OBSERVER.available(Local(root=str(tmp_path)))
     assert OBSERVER.available(recorded("cgroup_v1")) is None
 
 

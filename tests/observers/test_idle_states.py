@@ -46,11 +46,11 @@ def test_text_that_is_no_number_is_refused(tmp_path):
 
 def test_nothing_that_can_be_read_is_missing_evidence():
     evidence = OBSERVER.parse("h", "p", [Snapshot(edge=Edge.ARMED, at_ns=0, took_ns=1, raw={})], Subject())
-    assert evidence.missing == {"idle.entries": "no state could be read"}
+    assert evidence.missing == {"idle.entries": "no idle state is readable"}
 
 
 def test_a_host_that_has_no_choice_says_so(tmp_path):
-    assert "one way to be idle" in OBSERVER.available(Local(root=str(tmp_path)))
+    assert "a single idle state" in OBSERVER.available(Local(root=str(tmp_path)))
     assert OBSERVER.available(placed(tmp_path)) is None
 
 

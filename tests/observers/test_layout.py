@@ -7,7 +7,7 @@ import pytest
 
 from assay.hosts.local import Local
 from assay.machine.stack import rotates, stack
-from assay.observers.layout import MOST_FILES, OBSERVER, watched
+from assay.observers.layout import MOST_FILES, OBSERVER, sampled_files
 from assay.records import Edge, Snapshot, Subject
 from observer_looks import look, the_series
 
@@ -32,8 +32,8 @@ def test_the_span_of_all_files_at_each_look():
     ("looks", "subject", "why"),
     [
         ([snapshot(0, {}, rotates=False)], SUBJECT, "no device below"),
-        ([snapshot(0, {})], Subject(devices=("sda",)), "names no data files"),
-        ([snapshot(0, {"/a": None})], SUBJECT, "tells of no file"),
+        ([snapshot(0, {})], Subject(devices=("sda",)), "has no data files"),
+        ([snapshot(0, {"/a": None})], SUBJECT, "reports no positions"),
     ],
 )
 def test_what_is_not_there_is_told(looks, subject, why):
@@ -44,7 +44,7 @@ def test_what_is_not_there_is_told(looks, subject, why):
 
 def test_of_many_files_an_even_sample():
     names = tuple(f"/d/{number:04d}" for number in range(1000))
-    chosen = watched(Subject(paths=names))
+    chosen = sampled_files(Subject(paths=names))
     assert len(chosen) == MOST_FILES
     assert chosen[0] == names[0]
     assert chosen[-1] > names[990]

@@ -87,4 +87,4 @@ def test_of_too_many_files_nothing_is_said(tmp_path):
     for number in range(MOST_FILES + 1):
         (tmp_path / f"{number:04d}").touch()
     watched = subject([tmp_path])
-    assert "name those" in parsed(watched, looked(watched, Edge.ARMED, 0)).missing["server.dirty_bytes"]
+    assert "Set server.data" in parsed(watched, looked(watched, Edge.ARMED, 0)).missing["server.dirty_bytes"]

@@ -10,7 +10,7 @@ import pytest
 
 from assay.errors import EvidenceError
 from assay.hosts.local import Local
-from assay.machine.server import facts, kind, shares_network, way
+from assay.machine.server import facts, kind, route, shares_network
 from assay.observers.server_network import OBSERVER
 from assay.records import Direction, Edge, Rung, Server, Snapshot, Span, Subject
 from observer_looks import look, readings, the_series
@@ -94,10 +94,10 @@ def test_a_real_mebibyte_of_a_real_server(tmp_path):
 def test_the_way_to_a_server(tmp_path):
     (tmp_path / "pid").write_text(str(os.getpid()))
     here = Server(pid_file=str(tmp_path / "pid"), address="127.0.0.1")
-    assert way(Local(), here) == "lo"
+    assert route(Local(), here) == "lo"
     assert shares_network(Local(), os.getpid())
     assert kind(Local(), "lo") == "loopback"
-    assert way(Local(), Server(pid_file="/no/such")) is None
+    assert route(Local(), Server(pid_file="/no/such")) is None
     nowhere = Server(pid_file=str(tmp_path / "pid"))
     assert facts(Local(), nowhere) == ()
     assert "server.address" in OBSERVER.parse("h", "p", [], Subject(server=nowhere)).missing["L4.read"]

@@ -97,7 +97,7 @@ def test_processor_time_of_all_threads_and_of_the_busiest():
 def test_a_server_that_is_not_there_or_closed_to_us_is_told():
     assert "no process" in clock([], [accounts(10)]).missing["L6.read"]
     closed = accounts(10) | {"/proc/10/io": {"error": "Permission denied"}}
-    assert "run as root" in clock([closed], [closed]).missing["server.run_ns"]
+    assert "Run as root" in clock([closed], [closed]).missing["server.run_ns"]
 
 
 def test_without_a_server_nothing_is_read_and_nothing_is_missing():

@@ -67,7 +67,7 @@ def test_of_too_many_files_no_part_passes_for_all_of_them():
     looks = [snapshot(Edge.ARMED, 0), snapshot(Edge.LAST, 1, added={f"{LOOP0},12": 2}, all={"": 2})]
     found = OBSERVER.parse("h", "p", looks, many)
     assert {one.subject for one in found.series if one.metric == "added_bytes"} == {"filesystem:/t"}
-    assert found.missing == {"tracepoints.added_bytes": "4,097 data files: at most 4,096 can be told apart"}
+    assert found.missing == {"tracepoints.added_bytes": "4,097 data files (limit 4,096)"}
 
 
 def test_kinds_of_requests_are_told_by_their_letters():

@@ -57,13 +57,13 @@ def test_the_format_before_has_two_fields_less():
 
 def test_rates_of_files_are_not_read_from_the_screen_which_has_their_number():
     assert not [key for key in PARSER.parse(without_csv("bonnie-2.00a-direct.txt")) if key.startswith("create")]
-    with pytest.raises(EvidenceError, match="without a whole result"):
+    with pytest.raises(EvidenceError, match="without a complete result"):
         PARSER.parse(without_csv("bonnie-2.00a-files-only.txt"))
 
 
 @pytest.mark.parametrize(("old", "new"), [("1.98,2.00a", "1.9x,2.00a"), ("1.98,2.00a", "1,98,2,00a")])
 def test_a_damaged_csv_is_not_replaced_by_the_screen(old, new):
-    with pytest.raises(EvidenceError, match="CSV line that is damaged"):
+    with pytest.raises(EvidenceError, match="field of the CSV line"):
         PARSER.parse(recorded("bonnie-2.00a-direct.txt").replace(old, new))
 
 

@@ -38,7 +38,7 @@ def test_other_languages_have_a_decimal_comma(language, rate, seconds):
 def test_progress_is_no_result():
     text = recorded("dd-9.1-progress.txt")
     assert PARSER.parse(text)["write.bytes"] == 20000 << 20
-    with pytest.raises(EvidenceError, match="whole result"):
+    with pytest.raises(EvidenceError, match="complete result"):
         PARSER.parse(text.partition("20000+0")[0])
 
 
@@ -69,7 +69,7 @@ def test_the_arguments_say_what_it_is_about(words, operations):
 
 def test_records_without_their_result_are_not_those_of_a_call_before():
     text = recorded("dd-9.1-write.txt")
-    with pytest.raises(EvidenceError, match="below the records"):
+    with pytest.raises(EvidenceError, match="after the records"):
         PARSER.parse(text + "".join(text.splitlines(keepends=True)[:2]))
 
 

@@ -21,8 +21,8 @@ def test_each_group_has_a_name_of_its_own(side, manners):
         wanted = OBJECTS.get(manners[number].engine, side)
         assert name.isidentifier()
         assert wanted in name
-        assert manners[number].tells("count")
-        assert manners[number].tells("bytes") is (wanted == side)
+        assert manners[number].has("count")
+        assert manners[number].has("bytes") is (wanted == side)
 
 
 def test_one_that_is_alone_is_called_by_its_direction():

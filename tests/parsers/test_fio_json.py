@@ -124,13 +124,13 @@ def test_the_last_of_several_reports_counts_if_it_is_whole():
     first, last = recorded("fio-3.33-randread.json"), recorded("fio-3.33-two-jobs.json")
     assert PARSER.parse(first + last) == PARSER.parse(last)
     for end in (len(last) // 2, last.rindex("}") - 1):
-        with pytest.raises(EvidenceError, match="whole last report"):
+        with pytest.raises(EvidenceError, match="complete last report"):
             PARSER.parse(first + last[:end])
 
 
 def test_output_without_a_report_is_refused():
     for text in (recorded("fio-3.33-failed-setup.json"), "", "{}", '{"fio version": "x"}', "[]", "{" * 5000):
-        with pytest.raises(EvidenceError, match="whole last report"):
+        with pytest.raises(EvidenceError, match="complete last report"):
             PARSER.parse(text)
 
 

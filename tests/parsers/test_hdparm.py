@@ -44,7 +44,7 @@ def test_the_letters_say_what_is_measured(words, tier):
 def test_two_devices_or_none_are_refused():
     with pytest.raises(EvidenceError, match="2 timings of read"):
         PARSER.parse(recorded("hdparm-9.65-two-devices.txt"))
-    with pytest.raises(EvidenceError, match="without a whole result"):
+    with pytest.raises(EvidenceError, match="without a complete result"):
         PARSER.parse(recorded("hdparm-9.65-failed.txt"))
 
 

@@ -68,17 +68,17 @@ DAMAGED = [
     (ROW, "            1024     128    749714\n  16789959", "line 33, .16789959"),
     (ROW, "128    749714  16789959", "line 32, "),
     (ROW, "            1024    2048    749714  16789959", "line 32, "),
-    (ROW, ROW.replace("749714", "      "), "columns have not the same rows"),
+    (ROW, ROW.replace("749714", "      "), "columns have different rows"),
     ("iozone test complete.", "Killed", "end of the table"),
-    ("kBytes/sec", "MBytes/sec", "unit: MBytes/sec"),
-    ("\tOutput is in kBytes/sec\n", "", "unit: none"),
+    ("kBytes/sec", "MBytes/sec", "unit .MBytes/sec."),
+    ("\tOutput is in kBytes/sec\n", "", "unit .none."),
 ]
 
 
 @pytest.mark.parametrize(("old", "new", "told"), DAMAGED)
 def test_a_damaged_matrix_is_refused_with_what_was_found(old, new, told):
     assert recorded(MATRIX).count(old) == 1
-    with pytest.raises(EvidenceError, match=f"{told}.*; expected iozone's whole table"):
+    with pytest.raises(EvidenceError, match=f"{told}.*; expected iozone's complete table"):
         PARSER.parse(recorded(MATRIX).replace(old, new))
 
 
@@ -99,7 +99,7 @@ def test_a_damaged_excel_report_is_refused_where_the_table_was_not_kept():
 
 def test_of_two_runs_in_one_output_the_last_counts():
     assert PARSER.parse(recorded("iozone-3.508-throughput-2-all.txt") + recorded(MATRIX)) == PARSER.parse(recorded(MATRIX))
-    with pytest.raises(EvidenceError, match="without a whole result"):
+    with pytest.raises(EvidenceError, match="without a complete result"):
         PARSER.parse(recorded(MATRIX) + recorded(MATRIX).partition("    kB  reclen")[0])
 
 

@@ -43,7 +43,7 @@ def test_names_and_values_of_the_omni_test():
 def test_without_a_connection_or_a_table_there_is_no_figure():
     text = recorded("netperf-2.7.1-stream.txt")
     for part in (recorded("netperf-2.7.1-refused.txt"), text[: text.index("131072")], text + text):
-        with pytest.raises(EvidenceError, match="without a whole result"):
+        with pytest.raises(EvidenceError, match="without a complete result"):
             PARSER.parse(part)
 
 

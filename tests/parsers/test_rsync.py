@@ -52,7 +52,7 @@ def test_what_happens_here():
 
 def test_a_damaged_last_line_of_progress_is_not_replaced_by_one_before():
     text = recorded("rsync-3.5.0-progress2.txt")
-    with pytest.raises(EvidenceError, match="line of progress"):
+    with pytest.raises(EvidenceError, match="progress line"):
         PARSER.parse(text.replace("186.85MB/s", "1x6.85MB/s"))
 
 

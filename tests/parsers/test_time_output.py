@@ -42,7 +42,7 @@ def test_minutes_and_hours(line, seconds):
 
 def test_of_several_the_last_counts_and_zero_is_below_its_digits():
     assert PARSER.parse("real\t0m1.000s\nreal\t0m2.000s\n")["command.elapsed_ns"] == 2e9
-    with pytest.raises(EvidenceError, match="more than 0"):
+    with pytest.raises(EvidenceError, match="above 0"):
         PARSER.parse(recorded("time-1.9-too-short.txt"))
 
 

@@ -133,7 +133,7 @@ def test_late_is_100_us_where_nothing_else_is_said():
         ({"schedule": ("1 s at 5 /s",), "think": 5}, ["think with schedule"]),
         ({"think": 5, "depth": 4}, ["think with depth 4"]),
         ({"rate": 5, "depth": 4}, []),
-        ({"schedule": ("1 s pause", "2 s pause")}, ["pauses alone"]),
+        ({"schedule": ("1 s pause", "2 s pause")}, ["pauses only"]),
         ({"arrivals": "poisson"}, ["arrivals poisson without"]),
         ({"late": 5}, ["late without"]),
         ({"rate": 5, "think": 5, "depth": 2, "schedule": ("soon",)}, ["soon", "rate with", "think with", "think with", "depth"]),
@@ -171,9 +171,9 @@ def test_duration_of_at_least_six_rounds_is_right():
 def test_all_mistakes_of_until_steady_at_once():
     found = mistakes_of_rounds(ops=5, schedule=("1 s at 5 /s",))
     assert found == (
-        "found until_steady without duration; expected the longest time allowed",
+        "found until_steady without duration; expected duration, the time limit",
         "found until_steady with ops; expected one of them",
-        "found until_steady with schedule; expected one of them: a schedule has its end",
+        "found until_steady with schedule; expected one of them: a schedule has its own end",
     )
     assert mistakes_of_rounds(duration=29 * SECOND) == (
         "found duration 29 s with until_steady; expected at least 6 rounds, 30 s",

@@ -73,7 +73,7 @@ def test_drop_caches_without_system_calls_is_refused(undo, base, tmp_path):
         TARGET.drop_caches(Local("far", root=tmp_path), place)
 
 
-@pytest.mark.parametrize(("name", "expected"), [("nothing", "found nothing"), ("file", "a regular file")])
+@pytest.mark.parametrize(("name", "expected"), [("nothing", "does not exist"), ("file", "a regular file")])
 def test_what_is_no_directory_is_refused(undo, base, name, expected):
     (base / "file").write_text("x")
     given = setting(undo, base, path=str(base / name))
@@ -85,14 +85,14 @@ def test_what_is_no_directory_is_refused(undo, base, name, expected):
 
 def test_too_little_space_is_refused(undo, base):
     (mistake,) = TARGET.check(HOST, setting(undo, base, path=str(base), needs_bytes=1 << 60))
-    assert "10 % more" in mistake
+    assert "plus 10 %" in mistake
 
 
 def test_a_directory_of_others_is_refused(base):
     """As an ordinary user, for root may write everywhere."""
     base.chmod(0o555)
     if os.geteuid() != 0:
-        assert "may not write" in TARGET.check(HOST, setting(None, base, path=str(base)))[0]
+        assert "not writable" in TARGET.check(HOST, setting(None, base, path=str(base)))[0]
         return
     user = ["setpriv", "--reuid", "65534", "--clear-groups", "test", "-w", "/", "-a", "-x", "/"]
     assert subprocess.run(user, check=False).returncode == 1, "the question that check asks has the right answer"

@@ -104,7 +104,7 @@ def test_drop_caches_without_system_calls_is_refused(tree, tmp_path):
 
 def test_what_cannot_be_read_is_refused(tree):
     os.mkfifo(tree / "pipe")
-    for name, expected in (("nothing", "found nothing"), ("pipe", "found a fifo")):
+    for name, expected in (("nothing", "nothing does not exist"), ("pipe", "is a fifo")):
         given = setting(None, tree, path=str(tree / name))
         assert expected in TARGET.check(HOST, given)[0]
         with pytest.raises(UsageError, match=expected):

@@ -8,7 +8,7 @@ import pytest
 from assay import catalogue
 from assay.errors import RefusedError, UsageError
 from assay.machine import own_file
-from assay.machine.own_file import Whose
+from assay.machine.own_file import Ownership
 from assay.records import EndpointKind, Experiment, Outcome, TargetSpec
 from assay.trial.lab import Lab
 from assay.undo.ledger import Ledger
@@ -42,8 +42,8 @@ def test_it_is_made_marked_and_removed(undo, base):
     assert TARGET.check(HOST, given) == ()
     place = TARGET.prepare(HOST, given)
     assert names(base) == [".F.assay-marker", "F"]
-    assert own_file.whose(HOST, str(base / "F")) is Whose.IN_USE
-    with pytest.raises(UsageError, match="another lab is at work"):
+    assert own_file.ownership(HOST, str(base / "F")) is Ownership.IN_USE
+    with pytest.raises(UsageError, match="in use by another lab"):
         TARGET.prepare(HOST, given)
     endpoint = TARGET.attach(HOST, place, 1)
     assert (endpoint.kind, endpoint.address) == (EndpointKind.FILE, str(base / "F"))
@@ -68,7 +68,7 @@ def test_what_is_kept_stays_and_is_used_again(undo, base):
 def test_a_file_of_others_is_refused_and_left_as_it_is(undo, base):
     (base / "F").write_text("precious")
     given = setting(undo, base, path=str(base / "F"))
-    with pytest.raises(UsageError, match="which Assay did not make"):
+    with pytest.raises(UsageError, match="Assay did not create it"):
         TARGET.prepare(HOST, given)
     assert (names(base), (base / "F").read_text()) == (["F"], "precious")
 
@@ -79,12 +79,12 @@ def test_another_file_in_place_of_ours_is_not_ours(undo, base):
     TARGET.teardown(HOST, given, TARGET.prepare(HOST, given))
     (base / "F").unlink()
     (base / "F").write_text("precious")
-    assert own_file.whose(HOST, str(base / "F")) is Whose.OTHERS
-    with pytest.raises(UsageError, match="never written"):
+    assert own_file.ownership(HOST, str(base / "F")) is Ownership.OTHERS
+    with pytest.raises(UsageError, match="never writes"):
         TARGET.prepare(HOST, given)
     marker = json.loads((base / ".F.assay-marker").read_text())
     (base / ".F.assay-marker").write_text(json.dumps(marker | {"inode": str((base / "F").stat().st_ino)}))
-    assert own_file.whose(HOST, str(base / "F")) is Whose.OTHERS
+    assert own_file.ownership(HOST, str(base / "F")) is Ownership.OTHERS
     assert (base / "F").read_text() == "precious"
 
 
@@ -122,7 +122,7 @@ def identity(path):
 def test_a_name_that_is_taken_in_the_last_moment_is_left_alone(undo, base):
     """`make` does not look first: the link fails where something is."""
     (base / "F").write_text("precious")
-    with pytest.raises(RefusedError, match="cannot be made"):
+    with pytest.raises(RefusedError, match="cannot create"):
         own_file.make(HOST, undo, str(base / "F"))
     assert (names(base), (base / "F").read_text()) == (["F"], "precious")
 
@@ -148,7 +148,7 @@ def test_without_a_time_of_birth_nothing_that_took_our_place_is_removed_after_a_
     assert birth in own_file.UNKNOWN_BIRTH
     path.unlink()
     path.write_text("important")
-    assert own_file.whose(HOST, str(path)) is Whose.OTHERS
+    assert own_file.ownership(HOST, str(path)) is Ownership.OTHERS
     undo.undo("own_file", path=str(path))
     assert path.read_text() == "important"
     assert names(birthless) == ["F", "lost+found"]
@@ -165,8 +165,8 @@ def test_without_a_time_of_birth_it_is_made_and_removed_or_kept(undo, birthless,
 
 
 def test_no_directory_and_no_space_are_refused(undo, base):
-    assert "found no directory" in TARGET.check(HOST, setting(undo, base, path=str(base / "none" / "F")))[0]
-    assert "10 % more" in TARGET.check(HOST, setting(undo, base, path=str(base / "F"), needs_bytes=1 << 60))[0]
+    assert "is not a directory" in TARGET.check(HOST, setting(undo, base, path=str(base / "none" / "F")))[0]
+    assert "plus 10 %" in TARGET.check(HOST, setting(undo, base, path=str(base / "F"), needs_bytes=1 << 60))[0]
 
 
 @pytest.mark.root

@@ -316,7 +316,7 @@ def test_a_target_that_went_away_fails_the_run(laboratory):
     failed, _ = lab.run(trial(), 1)
     laboratory.work.mkdir()
     assert failed.outcome is Outcome.FAILED
-    assert "found nothing at" in failed.error
+    assert "does not exist" in failed.error
 
 
 def test_an_observer_that_breaks_is_missing_evidence(laboratory):

@@ -99,7 +99,7 @@ def test_knobs_come_before_the_profile(tmp_path, knobs, told):
     [
         ({"duration": None}, "found no end; expected duration, ops or a schedule"),
         ({"size": MIB + 512}, "expected a multiple of the largest request (64 KiB)"),
-        ({"size": MIB, "workers": 17}, "the largest request for each worker"),
+        ({"size": MIB, "workers": 17}, "one of the largest requests for each worker"),
         ({"depth": 2, "ioengine": "psync"}, "found depth 2 with ioengine psync"),
         ({"depth": 2, "think": 1}, "found think with depth 2"),
         ({"direct": True, "ioengine": "mmap"}, "found direct with ioengine mmap"),

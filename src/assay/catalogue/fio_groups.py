@@ -1,7 +1,7 @@
-"""Names for fio's groups of jobs, in words and in JSON: each keeps its own figures, none is added to another.
+"""Operation names of fio's job groups, for text and JSON: each group keeps its own figures.
 
-Its engines of files and directories (filecreate, dirstat, ...; HOWTO, `ioengine`) move no data: what fio 3.33 prints as their
-bytes is the block size times the number of files.
+fio's engines of files and directories (filecreate, dirstat, ...; HOWTO, `ioengine`) move no data: the bytes that fio 3.33 prints
+for them are the block size times the number of files.
 """
 
 from __future__ import annotations
@@ -19,28 +19,28 @@ OBJECTS: Mapping[str, str] = {
     "dirstat": "stat",
     "dirdelete": "rmdir",
 }
-"""Engine -> what it does to each object, as the workload metadata has it."""
+"""Engine -> its operation, as in the workload metadata."""
 OF_DATA = frozenset({"bytes", "bytes_per_s"})
 Group = TypeVar("Group", bound=Hashable)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Manner:
-    """How the jobs of a group work, by their options; empty where the report does not say."""
+    """Options of a group's jobs; empty if the report does not contain them."""
 
     pattern: str = ""
-    """`randread`: how they go through their file."""
+    """Access pattern, such as `randread`."""
     engine: str = ""
 
-    def tells(self, figure: str) -> bool:
-        """Whether a figure is one: engines that move no data have none of bytes."""
+    def has(self, figure: str) -> bool:
+        """Return True if a figure is valid: engines that move no data have no bytes."""
         return self.engine not in OBJECTS or figure not in OF_DATA
 
 
 def named_groups(side: str, manners: Mapping[Group, Manner]) -> dict[Group, str]:
-    """The operation of each group, in order: `read` for one that is alone, `create` for one that makes files.
+    """Return the operation of each group, in order: `read` for a single group, `create` for one that creates files.
 
-    Of several `read` and `random_read` by their pattern, a second of the same name is `read_2`.
+    Several groups are `read` and `random_read` by their pattern; a second one of the same name is `read_2`.
     """
     names, used = {}, Counter[str]()
     for group, manner in manners.items():

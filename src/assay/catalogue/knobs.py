@@ -10,7 +10,7 @@ from assay.units import Unit
 
 
 class KnobKind(StrEnum):
-    """What a knob takes."""
+    """Type of a knob's value."""
 
     TEXT = "text"
     CHOICE = "choice"
@@ -28,7 +28,7 @@ class KnobKind(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Knob:
-    """One setting of a target or workload: what it takes, its default, its help in one line."""
+    """One setting of a target or workload: its type, its default, its help in one line."""
 
     name: str
     kind: KnobKind
@@ -44,7 +44,7 @@ class Knob:
 
 PLACEMENT = (
     Knob(name="cpus", kind=KnobKind.CPUS, help="CPUs to run on: a count or a list of numbers"),
-    Knob(name="memory", kind=KnobKind.QUANTITY, unit=Unit.BYTES, help="memory limit of the cgroup it runs in"),
+    Knob(name="memory", kind=KnobKind.QUANTITY, unit=Unit.BYTES, help="memory limit of its control group"),
 )
 """Knobs that every workload has."""
 
@@ -53,20 +53,20 @@ TIMING = (
         name="start_delay",
         kind=KnobKind.QUANTITY,
         unit=Unit.NANOSECONDS,
-        help="client N starts N times this after the others (for controls)",
+        help="client N starts N times this late (for controls)",
     ),
     Knob(
         name="quiesce",
         kind=KnobKind.QUANTITY,
         unit=Unit.NANOSECONDS,
-        help="longest wait for quiet before each phase; 0 = neither flush nor wait (for controls)",
+        help="longest wait for an idle system before each phase; 0 = neither flush nor wait (for controls)",
     ),
     Knob(
         name="look_every",
         kind=KnobKind.QUANTITY,
         unit=Unit.NANOSECONDS,
         low=1_000_000,
-        help="observers look this often instead of at their own interval: finer curves, at a cost that E04 judges",
+        help="interval of all observers instead of their own: finer curves, higher cost (rule E04 judges it)",
     ),
 )
-"""Knobs that every workload has and the fleet carries out."""
+"""Knobs of every workload that the trial carries out."""

@@ -1,7 +1,7 @@
-"""Numbers as external tools print them: a value and half a unit of its last digit, and how a parser is made of them.
+"""Numbers as external tools print them: a value and half a unit of its last digit, and the parts of a parser.
 
-A parser's own function only yields `(OPERATION.FIGURE, Printed)` pairs in base units. `values` and `halves` make `Parser.parse`
-and `Parser.resolution` of it, which hold the law of all parsers: figures that are finite and not negative, or EvidenceError.
+A parser only defines a function that yields `(OPERATION.FIGURE, Printed)` pairs in base units. `values` and `halves` turn it into
+`Parser.parse` and `Parser.resolution`, which return finite, non-negative figures or raise EvidenceError.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from assay.errors import EvidenceError
 from assay.frozen import dataclass
 
 LONGEST = 1 << 20
-"""Characters of text output that are looked at, from its end: summaries come last and are much smaller."""
+"""Characters of text output that are parsed, from its end: summaries come last and are much smaller."""
 LONGEST_LINE = 4096
-"""Characters of the longest line that is looked at; regular expressions see single lines only, so they cannot run away."""
+"""Longest line that is parsed; regular expressions match single lines only, which bounds their time."""
 LONGEST_NUMBER = 40
 """Characters of the longest number that a tool prints."""
 SECOND = 1e9
@@ -42,18 +42,18 @@ class Printed:
     half: float
 
     def times(self, size: float) -> Printed:
-        """The same in a unit that is so much smaller."""
+        """Convert to a unit that is smaller by this factor."""
         return Printed(value=self.value * size, half=self.half * size)
 
 
-Tell = Callable[[str], Iterable[tuple[str, Printed]]]
-"""Text in, figures out; of two figures with one name the later counts. May raise what `_STRANGE` names."""
+Figures = Callable[[str], Iterable[tuple[str, Printed]]]
+"""Text in, figures out; the last figure of a name counts. May raise the exceptions in `_STRANGE`."""
 
 
 def printed(text: str, size: float = 1) -> Printed:
-    """The number that the text is, times the unit's size in base units. Raises ValueError where it is none.
+    """Parse a number and multiply it by the unit's size in base units. Raises ValueError if it is not a number.
 
-    `0.0731825` is known to half of 1e-7. A comma is a decimal point, as some locales print it. Nothing measured has a sign.
+    `0.0731825` is known to half of 1e-7. A comma is a decimal point, as in some locales. Measured values have no sign.
     """
     match = _NUMBER.fullmatch(text.strip().replace(",", ".")) if len(text) <= LONGEST_NUMBER else None
     if match is None:
@@ -63,18 +63,18 @@ def printed(text: str, size: float = 1) -> Printed:
 
 
 def exact(value: float) -> Printed:
-    """A number that is known to its last digit, such as a count."""
+    """Return an exact number, such as a count."""
     return Printed(value=float(value), half=0.0)
 
 
 def total(parts: Iterable[Printed]) -> Printed:
-    """The sum; what the digits leave open adds up."""
+    """Return the sum; the rounding errors add up."""
     held = tuple(parts)
     return Printed(value=math.fsum(part.value for part in held), half=math.fsum(part.half for part in held))
 
 
-def together(parts: Iterable[tuple[float, Printed]]) -> Printed:
-    """One rate of several parts done after each other, each an amount and its rate: all amounts over all times."""
+def combined_rate(parts: Iterable[tuple[float, Printed]]) -> Printed:
+    """Return the rate of several parts in sequence, each an amount and its rate: all amounts over all times."""
     held = tuple(parts)
     if len(held) == 1:
         return held[0][1]
@@ -85,23 +85,23 @@ def together(parts: Iterable[tuple[float, Printed]]) -> Printed:
 
 
 def lines(text: str) -> list[str]:
-    """The whole lines; one without its end was cut off and is left out. A carriage return begins a new one, as on a terminal."""
+    """Return the complete lines, without a truncated last one. A carriage return begins a new line, as on a terminal."""
     *whole, _ = re.split(r"[\r\n]", text)
     return [line for line in whole if len(line) <= LONGEST_LINE]
 
 
 def last_run(rows: Sequence[str], begins: re.Pattern[str]) -> int:
-    """Where the last of several runs in one output begins, by the line that begins each; 0 where no such line was kept."""
+    """Return the first line of the last run in an output, found by the line that begins each run; 0 without one."""
     return next((index for index in reversed(range(len(rows))) if begins.fullmatch(rows[index])), 0)
 
 
-def damaged(rows: Sequence[str], index: int) -> ValueError:
-    """To be raised where a line should be part of a result and is none: which one, and what it says."""
+def damaged_line(rows: Sequence[str], index: int) -> ValueError:
+    """Return the error for a line that should be part of a result but cannot be parsed: its number and text."""
     return ValueError(f"line {index + 1}, {rows[index].strip()[:80]!r}")
 
 
 def real_time(rows: Iterable[str]) -> Printed | None:
-    """The last elapsed time that `time` printed, a shell's or GNU time's, also with -p and -v. None where there is none, or 0.
+    """Return the last elapsed time printed by a shell's or GNU `time`, also with -p and -v. None if missing or 0.
 
     The forms: bash.1 (TIMEFORMAT), POSIX `time -p`, and time.1 of GNU time 1.9 (default format, -v).
     """
@@ -109,36 +109,36 @@ def real_time(rows: Iterable[str]) -> Printed | None:
     if not found:
         return None
     *larger, seconds = next(text for text in found[-1].groups() if text).replace("m", ":").split(":")
-    told = printed(seconds, SECOND)
+    rest = printed(seconds, SECOND)
     whole = sum(int(part) * 60.0 ** (power + 1) for power, part in enumerate(reversed(larger)))
-    return Printed(value=told.value + whole * SECOND, half=told.half) if told.value + whole else None
+    return Printed(value=rest.value + whole * SECOND, half=rest.half) if rest.value + whole else None
 
 
-def copied(argv: Sequence[str]) -> tuple[str, ...]:
-    """What a copy does on this host: `read` where the goal is remote (`host:path`), `write` where a source is; else empty."""
+def copy_operations(argv: Sequence[str]) -> tuple[str, ...]:
+    """Return the operation of a copy on this host: `read` to a remote destination (`host:path`), `write` from one; else empty."""
     words = [word for word in argv if not word.startswith("-")]
     if words and _REMOTE.fullmatch(words[-1]):
         return ("read",)
     return ("write",) if any(_REMOTE.fullmatch(word) for word in words[:-1]) else ()
 
 
-def values(tell: Tell, expected: str) -> Callable[[str], Mapping[str, float]]:
-    """`Parser.parse` of it; `expected` says in words what the output should hold."""
-    return lambda text: {key: number.value for key, number in _told(tell, expected, text).items()}
+def values(figures: Figures, expected: str) -> Callable[[str], Mapping[str, float]]:
+    """Return `Parser.parse`; `expected` describes the required output."""
+    return lambda text: {key: number.value for key, number in _checked_figures(figures, expected, text).items()}
 
 
-def halves(tell: Tell, expected: str) -> Callable[[str], Mapping[str, float]]:
-    """`Parser.resolution` of it."""
-    return lambda text: {key: number.half for key, number in _told(tell, expected, text).items()}
+def halves(figures: Figures, expected: str) -> Callable[[str], Mapping[str, float]]:
+    """Return `Parser.resolution`."""
+    return lambda text: {key: number.half for key, number in _checked_figures(figures, expected, text).items()}
 
 
-def _told(tell: Tell, expected: str, text: str) -> Mapping[str, Printed]:
+def _checked_figures(figures: Figures, expected: str, text: str) -> Mapping[str, Printed]:
     try:
-        found = dict(tell(text[-LONGEST:]))
+        found = dict(figures(text[-LONGEST:]))
     except _STRANGE as error:
-        raise EvidenceError(f"found a strange or missing {error} in the output; expected {expected}") from error
+        raise EvidenceError(f"found an invalid or missing {error} in the output; expected {expected}") from error
     if not found:
-        raise EvidenceError(f"found {len(text)} characters of output without a whole result; expected {expected}")
+        raise EvidenceError(f"found {len(text)} characters of output without a complete result; expected {expected}")
     for key, number in found.items():
         if not (math.isfinite(number.value) and math.isfinite(number.half) and number.value >= 0):
             raise EvidenceError(f"found {number.value} as {key}; expected {expected}")
@@ -146,12 +146,12 @@ def _told(tell: Tell, expected: str, text: str) -> Mapping[str, Printed]:
 
 
 def calls(argv: Sequence[str], *names: str) -> bool:
-    """Whether one of these programs is among the words, also behind `sudo`, `mpirun` or in a shell's line."""
+    """Return True if the command calls one of these programs, also behind `sudo`, `mpirun` or in a shell command."""
     return any(word.rpartition("/")[2] in names for argument in argv for word in _WORD_ENDS.split(argument[:LONGEST]))
 
 
 def option(argv: Sequence[str], *names: str) -> str | None:
-    """The value of the last of these options (`--output=F`, `--output F`, `-o F`); None where it is not given."""
+    """Return the value of the last of these options (`--output=F`, `--output F`, `-o F`); None if absent."""
     found = None
     for index, word in enumerate(argv):
         name, equals, value = word.partition("=")
@@ -161,5 +161,5 @@ def option(argv: Sequence[str], *names: str) -> str | None:
 
 
 def file_option(tool: str, *names: str) -> Callable[[Sequence[str]], str | None]:
-    """`Parser.result_file` of a tool that is given the file by one of these options."""
+    """Return `Parser.result_file` of a tool that writes its result to the file of one of these options."""
     return lambda argv: option(argv, *names) if calls(argv, tool) else None

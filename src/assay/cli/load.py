@@ -14,7 +14,7 @@ from assay.laboratory.gate import Gate, status
 from assay.laboratory.session import clean_quietly
 from assay.laboratory.single_run import conduct
 from assay.machine import own_file
-from assay.machine.found import NOTHING, look
+from assay.machine.path_state import NOTHING, path_state
 from assay.records import Experiment, Judged, Observations, Outcome, Plan, Results, Run
 from assay.terminal.output import STANDARD_OUTPUT, deliver
 from assay.terminal.progress import ProgressMode
@@ -43,7 +43,7 @@ def load(request: Request) -> int:
     if request.claim is not None:
         asked = replace(asked, claim=claimed(asked.document, request.claim))
     check_output(asked, request.json_to)
-    found = look(host, asked.path) if asked.path is not None else None
+    found = path_state(host, asked.path) if asked.path is not None else None
     experiment = single.experiment(asked, found)
     plan = single.plan(experiment)
     run, observations = conduct(experiment, plan, host, request.progress)

@@ -25,7 +25,6 @@ from assay.terminal.output import STANDARD_OUTPUT, deliver
 from assay.terminal.progress import Progress, ProgressMode
 
 NOT_ALL_MEASURED = 1
-REPORT = "report.html"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,20 +65,11 @@ def carry_out(request: Request, experiment: Experiment, text: str, *, fresh: boo
 def show(request: Request, results: Results, folder: Path) -> None:
     """Print the answer, then write the report: where the report cannot be written, the answer is printed all the same."""
     deliver(request.json_to, request.verb, lambda: to_plain(results), lambda: summary(readable(results)))
-    path = write_report(folder, results)
+    from assay.laboratory import pages  # the drawing libraries, only now
+
+    path = pages.write(folder, readable(results))
     if request.json_to != STANDARD_OUTPUT:
         print(f"report: {path}")
-
-
-def write_report(folder: Path, results: Results) -> Path:
-    """Write the HTML page beside the experiment; return its path."""
-    from assay.cli.report import pictures
-    from assay.report import page
-
-    path, results = folder / REPORT, readable(results)
-    load = notebook.remembered(folder)
-    page.write(results, load, path, pictures(folder, results, load))
-    return path
 
 
 def conduct_rest(request: Request, store: Store) -> None:

@@ -107,7 +107,7 @@ def run(
     finish(lambda: verb(request))
 
 
-@app.command(context_settings={"help_option_names": []})
+@app.command(context_settings={"help_option_names": [], "ignore_unknown_options": True})
 def load(
     context: typer.Context,
     kind: Annotated[str | None, typer.Argument(metavar="KIND", help="The workload: bulk_io, metadata, null, ...")] = None,

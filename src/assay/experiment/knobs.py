@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from assay import units
 from assay.catalogue import Knob, KnobKind
+from assay.experiment.other_tools import counterpart
 from assay.records import Value
 from assay.toml_document import Document, Path, Point, one_of, shown
 from assay.units import EXAMPLES, Refusal, Unit, attempt
@@ -47,7 +48,7 @@ def settings(
     for name, path, raw in flat(table, at):
         knob = lookup(knobs, name)
         if knob is None:
-            document.wrong(path, f"unknown knob {name!r}", one_of(sorted(knobs), name), Point.KEY)
+            document.wrong(path, f"unknown knob {name!r}", known_as(name, knobs), Point.KEY)
             complete = False
             continue
         result = resolve(knob, raw)
@@ -60,6 +61,11 @@ def settings(
     for name in absent if complete else ():
         document.wrong(at, f"no {name!r}", f"a line {name} = ... ({knobs[name].help}; {expected(knobs[name])})", Point.KEY)
     return Settings(values=values, complete=complete and not absent)
+
+
+def known_as(name: str, knobs: Mapping[str, Knob]) -> str:
+    """Return what to write instead of an unknown key: the counterpart of another tool's option, else the known keys."""
+    return counterpart(name, knobs) or one_of(sorted(knobs), name)
 
 
 def flat(table: Mapping[str, object], at: Path, prefix: str = "") -> Iterator[tuple[str, Path, object]]:
@@ -206,9 +212,9 @@ def settle(document: Document, words: Iterable[str], knobs: Mapping[str, Knob]) 
         name, equals, text = word.partition("=")
         knob = lookup(knobs, name)
         if not equals or not name:
-            document.wrong((), f"{word!r}", f"KEY=VALUE, such as {_example(knobs, name)}")
+            document.wrong((), f"{word!r}", _instead(word, knobs))
         elif knob is None:
-            document.wrong((), f"unknown key {name!r}", one_of(sorted(knobs), name))
+            document.wrong((), f"unknown key {name!r}", known_as(name, knobs))
         elif name in given:
             document.wrong((), f"{name!r} twice", "each key once")
         else:
@@ -241,6 +247,12 @@ def _processors(text: str) -> object:
     if not parts or not all(_WHOLE.fullmatch(part) for part in parts):
         return text
     return [int(part) for part in parts] if "," in text else int(parts[0])
+
+
+def _instead(word: str, knobs: Mapping[str, Knob]) -> str:
+    """Return what to type instead of a word without a value."""
+    other = counterpart(word, knobs) if word.startswith("-") else None
+    return f"KEY=VALUE, such as {_example(knobs, word)}" if other is None else f"KEY=VALUE: {other}"
 
 
 def _example(knobs: Mapping[str, Knob], word: str) -> str:

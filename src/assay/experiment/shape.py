@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, StrictStr, ValidationError
 
+from assay.experiment.other_tools import counterpart
 from assay.records import Change, DesignKind, Durability, Load, Regime, Summary, Tier
 from assay.records import Path as Way
 from assay.toml_document import Document, Path, Point, one_of, shown
@@ -124,7 +125,8 @@ def _words(model: type[BaseModel], detail: dict[str, Any], path: Path) -> tuple[
     kind, value, name = detail["type"], detail["input"], path[-1] if path else "the file"
     context = detail.get("ctx", {})
     if kind == "extra_forbidden":
-        return f"unknown key {name!r}", one_of(_keys(model, detail["loc"][:-1]), str(name))
+        keys = _keys(model, detail["loc"][:-1])
+        return f"unknown key {name!r}", counterpart(str(name), keys) or one_of(keys, str(name))
     if kind == "missing" or (kind == "too_short" and not isinstance(value, str) and not value and _absent(detail)):
         return f"no {name!r}", _needed(str(name))
     if kind == "enum":

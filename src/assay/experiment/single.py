@@ -16,8 +16,8 @@ from assay.experiment import knobs
 from assay.experiment.digest import digest
 from assay.experiment.knobs import Settled, declared
 from assay.experiment.schedule import trial_seed
-from assay.machine.found import DEVICE, DIRECTORY, FILE, NOTHING, Found
-from assay.machine.own_file import Whose
+from assay.machine.own_file import Ownership
+from assay.machine.path_state import DEVICE, DIRECTORY, FILE, NOTHING, PathState
 from assay.records import (
     Claim,
     Direction,
@@ -137,7 +137,7 @@ def asked(kind: str, given: Sequence[str]) -> Asked:
     return Asked(kind=kind, plug=plug, settled=replace(settled, values=values), document=document)
 
 
-def experiment(what: Asked, found: Found | None) -> Experiment:
+def experiment(what: Asked, found: PathState | None) -> Experiment:
     """The experiment, where nothing is wrong. Raises InputErrors with every mistake of the words and of what is at the path."""
     document, plug = what.document, what.plug
     own = {name: value for name, value in what.settled.values.items() if name not in (PATH.name, CLIENTS.name)}
@@ -169,7 +169,7 @@ def plan(made: Experiment) -> Plan:
     return Plan(experiment=made.digest, seed=made.seed, trials=(trial,), blocks=1, drawn_blocks=1, sittings=(None,))
 
 
-def _way(what: Asked, found: Found | None, knobs: Mapping[str, Value]) -> _Way:
+def _way(what: Asked, found: PathState | None, knobs: Mapping[str, Value]) -> _Way:
     """The target that fits what is at the path; mistakes are noted."""
     if what.keep and (found is None or found.kind == DIRECTORY or EndpointKind.FILE not in what.plug.accepts):
         what.document.wrong((), "--keep", "none: only a file that is made under the name of 'path' can be kept")
@@ -195,7 +195,7 @@ def _way(what: Asked, found: Found | None, knobs: Mapping[str, Value]) -> _Way:
     return _to_a_file(what, found, knobs, existing)
 
 
-def _to_a_file(what: Asked, found: Found, knobs: Mapping[str, Value], existing: TargetSpec) -> _Way:
+def _to_a_file(what: Asked, found: PathState, knobs: Mapping[str, Value], existing: TargetSpec) -> _Way:
     """A file of others is only read; one of ours is read where it is whole, else made or written."""
     own = declared(what.plug.knobs)
     writes = sorted(name for name, way in _directions(what, knobs).items() if way is not Direction.READ)
@@ -207,9 +207,9 @@ def _to_a_file(what: Asked, found: Found, knobs: Mapping[str, Value], existing: 
         what.document.wrong((), f"no directory for {found.path}", "one that exists: make it, or mend 'path'")
     elif found.kind not in (NOTHING, FILE, DEVICE):
         what.document.wrong((), f"a {found.kind} at {found.path}", "a directory, a file, or a name that is free")
-    elif found.whose is Whose.IN_USE:
+    elif found.ownership is Ownership.IN_USE:
         what.document.wrong((), f"{found.path}, on which another lab is at work", "another name, or to wait until it has ended")
-    elif found.kind == DEVICE or (found.kind == FILE and found.whose is Whose.OTHERS):
+    elif found.kind == DEVICE or (found.kind == FILE and found.ownership is Ownership.OTHERS):
         _only_read(what, found, writes)
         _within(what, found, knobs)
         return _Way(target=existing, knobs={OF_OTHERS: found.path})
@@ -220,18 +220,18 @@ def _to_a_file(what: Asked, found: Found, knobs: Mapping[str, Value], existing: 
     return _Way(target=target, knobs={"sharing": "one-file"} if "sharing" in own else {})
 
 
-def _only_read(what: Asked, found: Found, writes: Sequence[str]) -> None:
+def _only_read(what: Asked, found: PathState, writes: Sequence[str]) -> None:
     """Note what would write to a file of others or to a device."""
     if not writes and not what.keep:
         return
     asked_for = ", ".join(writes) if writes else "--keep"
-    whose = "a device" if found.kind == DEVICE else "a file that Assay did not make"
+    owner = "a device" if found.kind == DEVICE else "a file that Assay did not make"
     wanted = ["reads"] if OF_OTHERS in declared(what.plug.knobs) else []
     wanted += [] if found.kind == DEVICE and wanted else ["a name that is free, or a directory"]
-    what.document.wrong((), f"{asked_for} on {found.path}, {whose}", f"{', '.join(wanted)}: it is never written")
+    what.document.wrong((), f"{asked_for} on {found.path}, {owner}", f"{', '.join(wanted)}: it is never written")
 
 
-def _within(what: Asked, found: Found, knobs: Mapping[str, Value]) -> None:
+def _within(what: Asked, found: PathState, knobs: Mapping[str, Value]) -> None:
     """What is read must be in the file; how large a device is, the engine asks it."""
     for name in ("size", "record_size") if found.kind == FILE else ():
         wanted = knobs.get(name)
@@ -240,7 +240,7 @@ def _within(what: Asked, found: Found, knobs: Mapping[str, Value]) -> None:
             what.document.wrong((), f"{name} {units.format(wanted, Unit.BYTES)} on a file of {least}", f"at most {least}")
 
 
-def _no_room_for_direct(what: Asked, found: Found, knobs: Mapping[str, Value]) -> None:
+def _no_room_for_direct(what: Asked, found: PathState, knobs: Mapping[str, Value]) -> None:
     """Direct I/O is in whole logical blocks of the device."""
     record = knobs.get("record_size")
     if knobs.get("direct") and isinstance(record, int) and record % found.unit:
@@ -250,7 +250,7 @@ def _no_room_for_direct(what: Asked, found: Found, knobs: Mapping[str, Value]) -
         )
 
 
-def _name(found: Found) -> str:
+def _name(found: PathState) -> str:
     """What the target is called: the last part of its path."""
     return found.path.rstrip("/").rpartition("/")[2] or "root"
 

@@ -1,4 +1,4 @@
-"""What the kernel says of a machine's storage and groups, and the tools that change it, all through a Host.
+"""State of a machine's storage and control groups, and the tools that change it, all through a Host.
 
-Targets (which prepare systems), fleet (which places processes) and the command line (which tells what is allowed) stand on it.
+Used by targets (which prepare systems), trials (which place processes) and the command line (which checks permissions).
 """

@@ -1,4 +1,4 @@
-"""Which control groups this host has, where our processes stand in them, and how a group of our own is made.
+"""Control groups of this host: the hierarchies, the group of our processes, and groups that Assay creates.
 
 Sources: Documentation/admin-guide/cgroup-v1/ and cgroup-v2.rst of Linux.
 """
@@ -20,21 +20,21 @@ V1_NAMES: Mapping[Controller, str] = {"io": "blkio", "memory": "memory"}
 INITIAL_NAMESPACE = "[4026531835]"
 """Inode of the machine's first cgroup namespace (PROC_CGROUP_INIT_INO, include/linux/proc_ns.h)."""
 FOLDER = "assay"
-"""On v2 all our groups lie below this one, at the root: only there no process stands in the way."""
+"""On v2 all our groups lie below this one, at the root: other groups may contain processes, which blocks controllers."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Hierarchy:
-    """Where one controller's groups are, and where our own group is in it."""
+    """The hierarchy of one controller, and our own group in it."""
 
     controller: Controller
     version: Literal[1, 2]
     root: str
     """Directory of the root group."""
     own: str
-    """Our group as /proc/self/cgroup says it: `/` is the root."""
+    """Our group as in /proc/self/cgroup: `/` is the root."""
     within: str
-    """Root of the mount as the kernel names it: not `/` where only a part of the tree is mounted."""
+    """Root of the mount as the kernel names it: not `/` if only a part of the tree is mounted."""
 
     @property
     def own_path(self) -> str:
@@ -44,7 +44,7 @@ class Hierarchy:
 
 
 def parse_membership(text: str) -> dict[str, str]:
-    """/proc/PID/cgroup as controller -> group; the unified hierarchy under the empty name."""
+    """Parse /proc/PID/cgroup into controller -> group; the unified hierarchy has the empty name."""
     found: dict[str, str] = {}
     for line in text.splitlines():
         _, _, rest = line.partition(":")
@@ -55,7 +55,7 @@ def parse_membership(text: str) -> dict[str, str]:
 
 
 def hierarchy(host: Host, controller: Controller) -> Hierarchy | None:
-    """The hierarchy that has this controller, None where the kernel offers none."""
+    """Return the hierarchy of this controller; None without one."""
     try:
         membership = parse_membership(host.read("/proc/self/cgroup"))
         mounted = mounts(host)
@@ -72,12 +72,12 @@ def hierarchy(host: Host, controller: Controller) -> Hierarchy | None:
 
 
 def in_initial_namespace(host: Host) -> bool:
-    """Whether the root that we see is the machine's root group, not a container's."""
+    """Return True if the visible root is the machine's root group, not a container's."""
     return host.real_path("/proc/self/ns/cgroup").endswith(INITIAL_NAMESPACE)
 
 
 def make_group(host: Host, undo: Undo, where: Hierarchy, label: str) -> str:
-    """A new group of our own, written down first; its path. Raises RefusedError where we may not."""
+    """Create a group, after its ledger entry, and return its path. Raises RefusedError without permission."""
     name = f"{label}-{secrets.token_hex(3)}"
     if where.version == 1:
         path = f"{where.own_path}/assay-{name}"
@@ -93,15 +93,15 @@ def make_group(host: Host, undo: Undo, where: Hierarchy, label: str) -> str:
 
 
 def put(host: Host, path: str, text: str) -> None:
-    """Write a group's setting. Raises RefusedError saying which file refused it and why."""
+    """Write a group's setting. Raises RefusedError with the file and the reason."""
     try:
         host.write(path, text)
     except OSError as error:
-        raise RefusedError(f"found that {path} refuses {text!r} ({error.strerror}); expected to write it: run as root") from error
+        raise RefusedError(f"{path}: cannot write {text!r} ({error.strerror}). Run as root.") from error
 
 
 def remove_group(host: Host, path: str) -> bool:
-    """Remove a group of ours, moving processes left in it to its parent; False where it is gone or others stand below it."""
+    """Remove our group and move its processes to the parent; return False if it is gone or contains another group in use."""
     if not host.exists(path) or f"/{FOLDER}" not in path:
         return False
     if any(host.exists(f"{path}/{name}/cgroup.procs") for name in host.list(path)):
@@ -121,7 +121,7 @@ def _move(host: Host, group: str, pid: str) -> None:
 
 
 def _enable(host: Host, group: str) -> None:
-    """Hand both controllers down. They stay enabled afterwards: another lab's groups may need them by then."""
+    """Enable both controllers for child groups. They stay enabled: another lab's groups may need them."""
     wanted: Sequence[Controller] = ("io", "memory")
     enabled = _words(host, f"{group}/cgroup.subtree_control")
     lacking = [name for name in wanted if name not in enabled and name in _words(host, f"{group}/cgroup.controllers")]
@@ -135,7 +135,7 @@ def _mkdir(host: Host, undo: Undo, path: str) -> None:
         host.run(["mkdir", "--", path])
     except TrialError as error:
         undo.undo("cgroup", path=path)
-        raise RefusedError(f"found that no group can be made at {path} ({error}); expected permission: run as root") from error
+        raise RefusedError(f"{path}: cannot create a control group ({error}). Run as root.") from error
 
 
 def _words(host: Host, path: str) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Makes the files below a path cold: flushed, their pages given back by the page cache."""
+"""Files below a path: drop them from the page cache; check permission and space for new ones."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from assay.units import Unit
 
 
 def drop_files(host: Host, path: str, filesystem: str | None) -> None:
-    """Flush all, then give back the cached pages of each file below the path. Inodes and names stay cached.
+    """Flush the file system, then drop the cached pages of each file below the path. Inodes and names stay cached.
 
-    A file that has vanished or that we may not open is left as it is: the proof afterwards says what came of it.
-    Raises RefusedError on a host without these system calls, and on a file system whose pages are the only store.
+    A file that is gone or cannot be opened is skipped: the later proof of cold shows it.
+    Raises RefusedError on a host without these system calls, and on a file system that stores its files in the page cache only.
     """
     if host.syscalls is None:
-        raise RefusedError(f"found no Assay on {host.name}; expected it there to drop cached files: install it or use unchanged")
+        raise RefusedError(f"host {host.name}: dropping cached files needs Assay there. Install Assay or use cache = unchanged.")
     if filesystem in ("tmpfs", "ramfs"):
-        raise RefusedError(f"found {filesystem}, whose files live in the page cache alone; expected another for cache = cold")
+        raise RefusedError(f"{path}: {filesystem} keeps files in the page cache only, so cache = cold is impossible.")
     host.syscalls.syncfs(path)
     listed = host.run(["find", path, "-xdev", "-type", "f", "-size", "+0", "-print0"]).stdout
     for file in filter(None, listed.split("\0")):
@@ -30,20 +30,20 @@ def drop_files(host: Host, path: str, filesystem: str | None) -> None:
 
 
 SPARE = 1.1
-"""Free space must be this many times what the workloads need: file systems slow down and fail when they are full."""
+"""Free space must exceed the need of the workloads by this factor: full file systems slow down and fail."""
 
 
 def mistakes(host: Host, path: str, needed: int) -> tuple[str, ...]:
-    """Why a directory cannot take so many bytes, in words; changes nothing."""
+    """Return the reasons why a directory cannot take this many bytes."""
     return (*_not_writable(host, path), *_no_space(host, path, needed))
 
 
 def _not_writable(host: Host, path: str) -> tuple[str, ...]:
     mount = mount_of(host, path)
     if mount.read_only:
-        return (f"found {path} on a read-only mount ({mount.point}); expected to write: mount -o remount,rw {mount.point}",)
+        return (f"{path} is on a read-only mount. Run `mount -o remount,rw {mount.point}`.",)
     if host.run(["test", "-w", path, "-a", "-x", path], check=False).status != 0:
-        return (f"found that we may not write in {path}; expected a directory of ours: change its mode or be another user",)
+        return (f"{path} is not writable. Change its mode, or run as another user.",)
     return ()
 
 
@@ -51,5 +51,5 @@ def _no_space(host: Host, path: str, needed: int) -> tuple[str, ...]:
     free = image.free_bytes(host, path)
     if free >= needed * SPARE:
         return ()
-    told, wanted = (units.human(count, Unit.BYTES) for count in (free, needed * SPARE))
-    return (f"found {told} free below {path}; expected {wanted} (10 % more than the workloads need)",)
+    available, wanted = (units.human(count, Unit.BYTES) for count in (free, needed * SPARE))
+    return (f"{path}: {available} free, {wanted} needed (workloads plus 10 %). Free space, or reduce the workloads.",)

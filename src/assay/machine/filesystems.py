@@ -1,4 +1,4 @@
-"""How ext4, xfs and btrfs are made without discard and without lazy initialisation, and which features they then have.
+"""Creation of ext4, xfs and btrfs without discard and without lazy initialisation, and the features that result.
 
 Sources: mke2fs(8) (nodiscard, lazy_itable_init, lazy_journal_init), mkfs.xfs(8) and mkfs.btrfs(8) (-K, -f).
 """
@@ -16,14 +16,14 @@ from assay.errors import BusyError
 
 MIB = 1 << 20
 PATIENCE_S = 2.0
-"""How long it is waited for somebody who looks at a file system for a moment."""
+"""Time to wait for processes that use a file system only for a moment."""
 STATES = frozenset({"needs_recovery", "WRITTEN"})
-"""Words among the features that say whether it is mounted now, not what it is."""
+"""Features that describe the current mount state, not the file system."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Filesystem:
-    """One kind of file system: the command that makes it, the one that tells its features, its smallest size."""
+    """One type of file system: the command that creates it, the command that prints its features, its smallest size."""
 
     name: str
     make: tuple[str, ...]
@@ -35,34 +35,34 @@ class Filesystem:
 
     @property
     def tools(self) -> tuple[str, ...]:
-        """The commands that are needed."""
+        """The required commands."""
         return self.make[0], self.describe[0]
 
 
 def make(host: Host, filesystem: Filesystem, device: str, options: Sequence[str]) -> None:
-    """Make the file system on a device, with further mkfs options. Raises TrialError with what mkfs said."""
+    """Create the file system on a device, with further mkfs options. Raises TrialError with the output of mkfs."""
     host.run([*filesystem.make, *options, device], env=filesystem.environment)
 
 
 def mount(host: Host, kind: str, options: str, device: str, point: str) -> None:
-    """Mount a device; options as after mount -o, empty for none. Raises TrialError with what mount said."""
+    """Mount a device; options as after mount -o, empty for none. Raises TrialError with the output of mount."""
     host.run(["mount", "-t", kind, *(("-o", options) if options else ()), device, point])
 
 
 def unmount(host: Host, point: str) -> None:
-    """Unmount what is mounted there. Raises BusyError where somebody has a file open there and keeps it open."""
+    """Unmount a mount point. Raises BusyError if a process keeps a file open there."""
     ends = time.monotonic() + PATIENCE_S
     while (done := host.run(["umount", "--", point], check=False)).status:
         if time.monotonic() > ends:
-            raise BusyError(f"{point} cannot be unmounted ({done.stderr.strip()}): no client may have a file open there")
+            raise BusyError(f"{point}: cannot unmount ({done.stderr.strip()}). Close every open file there.")
         time.sleep(0.1)
 
 
 def lives_on(host: Host, filesystem: Filesystem, device: str) -> bool:
-    """Whether the kernel keeps the file system of a device that was unmounted, with all that it has in memory.
+    """Return True if the kernel still holds the file system of an unmounted device, with its caches.
 
-    A mount namespace has a copy of every mount that there was when it was made; who mounts the device again meanwhile gets the
-    same file system, as warm as it was. Each kind lists its devices below /sys/fs as long as they live (btrfs two levels lower).
+    A mount namespace copies every mount that exists when it is created; mounting the device again then returns the same file
+    system with warm caches. Each type lists its live devices below /sys/fs (btrfs two levels deeper).
     """
     ends = time.monotonic() + PATIENCE_S
     listed = ["find", f"/sys/fs/{filesystem.name}", "-maxdepth", "3", "-name", posixpath.basename(device)]
@@ -74,12 +74,12 @@ def lives_on(host: Host, filesystem: Filesystem, device: str) -> bool:
 
 
 def features(host: Host, filesystem: Filesystem, device: str) -> tuple[tuple[str, str], ...]:
-    """Features and geometry of the file system on a device, without what differs each time it is made (UUID, dates)."""
+    """Return features and geometry of the file system on a device, without values that differ each time (UUID, dates)."""
     return filesystem.parse(host.run([*filesystem.describe, device], check=False).stdout)
 
 
 def parse_dumpe2fs(text: str) -> tuple[tuple[str, str], ...]:
-    """`Filesystem features:  has_journal …` and the sizes, from dumpe2fs -h."""
+    """Parse the features and sizes from dumpe2fs -h."""
     wanted = {
         "Filesystem features": "mkfs.features",
         "Block size": "mkfs.block_bytes",
@@ -95,7 +95,7 @@ def parse_dumpe2fs(text: str) -> tuple[tuple[str, str], ...]:
 
 
 def parse_xfs_info(text: str) -> tuple[tuple[str, str], ...]:
-    """`name = word=value, …` over several lines, from xfs_info; the device's name is left out."""
+    """Parse `name = word=value, …` from xfs_info, without the device's name."""
     pairs: list[tuple[str, str]] = []
     section = "meta-data"
     for line in text.splitlines():
@@ -109,7 +109,7 @@ def parse_xfs_info(text: str) -> tuple[tuple[str, str], ...]:
 
 
 def parse_btrfs_super(text: str) -> tuple[tuple[str, str], ...]:
-    """The sizes and the features from btrfs inspect-internal dump-super."""
+    """Parse the sizes and features from btrfs inspect-internal dump-super."""
     wanted = ("csum_type", "compat_flags", "compat_ro_flags", "incompat_flags", "sectorsize", "nodesize")
     found = re.findall(rf"^({'|'.join(wanted)})[ \t]+(.+)$", text, re.MULTILINE)
     names = re.findall(r"^[ \t]+\([ \t]*(.+)$|^[ \t]+([A-Z_|0-9 ]+)[ \t]*\)?$", text, re.MULTILINE)

@@ -1,5 +1,7 @@
-"""What the files and tools of a host say of it, as pairs of key and value: pure functions over their texts.
+"""Facts about a host as pairs of key and value, and the files that hold settings of devices, interfaces and control groups.
 
+`..._pairs` are pure functions over the texts of files and tools; `..._files` return {key: path}. A key with `[]` is one fact of
+several equal parts (queues, interrupts): its value is every value that occurs.
 Sources: proc(5), proc_pid_mountinfo(5), ethtool(8).
 """
 
@@ -13,7 +15,7 @@ from assay.catalogue import Host
 from assay.machine.stack import Mount, parse_mounts
 
 CHOSEN = re.compile(r"\[(\S+)\]")
-"""Where the kernel lists what could be chosen, what is chosen stands in brackets."""
+"""The kernel prints the active choice in brackets."""
 CPU_FIELDS = {"model name": "cpu.model", "microcode": "cpu.microcode", "flags": "cpu.flags", "cache size": "cpu.cache"}
 MEMORY_FIELDS = {"MemTotal": "memory.total", "SwapTotal": "memory.swap", "MemAvailable": "memory.available"}
 ETHTOOL_SECTIONS = {"Pre-set maximums": "most_", "Current hardware settings": ""}
@@ -23,18 +25,18 @@ Pairs = Iterator[tuple[str, str]]
 
 
 def active_value(text: str) -> str:
-    """The value of a small file: what is chosen of several, else the whole text with single spaces."""
+    """Return the value of a small file: the active choice of several, else the whole text with single spaces."""
     found = CHOSEN.search(text)
     return found[1] if found else " ".join(text.split())
 
 
 def distinct_values(values: Iterable[str]) -> str:
-    """Every value that occurs among equal parts of a host (processors, queues), in order, without spaces within one."""
+    """Return the distinct values of equal parts of a host (CPUs, queues), sorted, each without spaces."""
     return " ".join(sorted({"".join(value.split()) for value in values}))
 
 
 def cpu_pairs(text: str) -> Pairs:
-    """Model, microcode, caches and flags; where the processors differ, every value that occurs."""
+    """Yield model, microcode, caches and flags of the CPUs; if the CPUs differ, every distinct value."""
     rows = [line.partition(":")[::2] for line in text.splitlines()]
     for name, key in CPU_FIELDS.items():
         values = sorted({value.strip() for field, value in rows if field.strip() == name})
@@ -43,7 +45,7 @@ def cpu_pairs(text: str) -> Pairs:
 
 
 def memory_pairs(text: str) -> Pairs:
-    """Memory in GiB to three figures: what the firmware keeps for itself differs a little from boot to boot."""
+    """Yield memory in GiB to three digits: the part that the firmware reserves varies slightly between boots."""
     for line in text.splitlines():
         name, _, rest = line.partition(":")
         if name in MEMORY_FIELDS:
@@ -51,20 +53,20 @@ def memory_pairs(text: str) -> Pairs:
 
 
 def limit_pairs(text: str) -> Pairs:
-    """`ulimit.max_open_files` and its like, soft and hard."""
+    """Yield resource limits such as `ulimit.max_open_files`, soft and hard."""
     for line in text.splitlines()[1:]:
         yield f"ulimit.{'_'.join(line[:25].lower().split())}", " ".join(line[25:].split())
 
 
 def release_pairs(text: str) -> Pairs:
-    """The system's name and version."""
+    """Yield the operating system's name and version."""
     for line in text.splitlines():
         if line.startswith("PRETTY_NAME="):
             yield "host.system", line.partition("=")[2].strip('"')
 
 
 def environment_pairs(text: str, names: Collection[str]) -> Pairs:
-    """The size of a process's environment, which moves its stack, and those variables that change what a program does."""
+    """Yield the size of a process's environment, which shifts its stack, and the variables that change program behaviour."""
     yield "process.environment_bytes", str(len(text.encode()))
     for entry in text.split("\0"):
         name, _, value = entry.partition("=")
@@ -73,7 +75,7 @@ def environment_pairs(text: str, names: Collection[str]) -> Pairs:
 
 
 def target_mount(text: str, directory: str) -> Mount | None:
-    """The mount that holds the directory, the topmost where several hide each other."""
+    """Return the mount of the directory; the topmost if several hide each other."""
     found: Mount | None = None
     for mount in parse_mounts(text):
         holds = f"{directory}/".startswith(mount.point.rstrip("/") + "/")
@@ -83,7 +85,7 @@ def target_mount(text: str, directory: str) -> Mount | None:
 
 
 def mount_pairs(text: str, directory: str) -> Pairs:
-    """The mount that holds the directory, and every mount below it."""
+    """Yield the mount of the directory, and every mount below it."""
     holding = target_mount(text, directory)
     found = {"mount.target": holding} if holding else {}
     if directory != "/":
@@ -98,7 +100,7 @@ def mount_pairs(text: str, directory: str) -> Pairs:
 
 
 def ethtool_pairs(text: str) -> Pairs:
-    """`tx-checksumming: on`, of a card's offloads, rings, coalescing or driver; what it does not have is left out."""
+    """Yield a network card's offloads, rings, coalescing or driver (`tx-checksumming: on`), without unknown values."""
     section = ""
     for line in text.splitlines():
         name, _, value = (part.strip() for part in line.partition(":"))
@@ -121,7 +123,7 @@ STATISTICS = frozenset({"mb_stats"})
 
 
 def device_files(host: Host, key: str, device: str) -> dict[str, str]:
-    """The settings of one device; a partition has those of its disk."""
+    """Return the settings of one device; a partition has those of its disk."""
     disks = host.list("/sys/block")
     disk = device if device in disks else max((name for name in disks if device.startswith(name)), key=len, default=device)
     at, ext4 = f"/sys/block/{disk}", f"/sys/fs/ext4/{device}"
@@ -138,9 +140,9 @@ def device_files(host: Host, key: str, device: str) -> dict[str, str]:
 
 
 def interfaces(host: Host) -> tuple[str, ...]:
-    """The network interfaces that a device is behind: cards, and bonds, bridges and VLANs over them.
+    """Return the network interfaces with a device: cards, and bonds, bridges and VLANs over cards.
 
-    Others (of containers and virtual machines) come and go while something else is measured.
+    Interfaces of containers and virtual machines appear and disappear during a measurement.
     """
     net = "/sys/class/net"
     names = host.list(net)
@@ -150,7 +152,7 @@ def interfaces(host: Host) -> tuple[str, ...]:
 
 
 def interface_files(host: Host, name: str) -> dict[str, str]:
-    """The settings of one network interface."""
+    """Return the settings of one network interface."""
     at, key = f"/sys/class/net/{name}", f"network.{name}"
     found = {f"{key}.{figure}": f"{at}/{figure}" for figure in OF_AN_INTERFACE}
     for queue in host.list(f"{at}/queues"):
@@ -160,7 +162,7 @@ def interface_files(host: Host, name: str) -> dict[str, str]:
 
 
 def interrupt_files(host: Host, key: str, device: str) -> dict[str, str]:
-    """On which processors the interrupts of a device (or of the bus device that it hangs on) may be served."""
+    """Return the CPU affinity of the interrupts of a device, or of its bus device."""
     if not host.exists(device):
         return {}
     real = host.real_path(device)
@@ -169,7 +171,7 @@ def interrupt_files(host: Host, key: str, device: str) -> dict[str, str]:
 
 
 def cgroup_files(host: Host) -> dict[str, str]:
-    """The limits of the control group that Assay itself is in, and so its load."""
+    """Return the limits of Assay's own control group, which its load inherits."""
     found: dict[str, str] = {}
     for line in (host.read("/proc/self/cgroup") if host.exists("/proc/self/cgroup") else "").splitlines():
         _, controllers, group = line.split(":", 2)

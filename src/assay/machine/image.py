@@ -1,7 +1,7 @@
-"""An image file that is a disk: written in full, so that no first write is dearer than the next, and attached to a loop device.
+"""An image file as a disk: written in full, so that first writes cost the same as later ones, and attached to a loop device.
 
-A preallocated or sparse image lies: its first write to each block allocates or converts an extent, and a read of a part that
-was never written touches no device.
+A preallocated or sparse image gives wrong results: the first write to each block allocates or converts an extent, and a read of
+an unwritten part does not reach the device.
 """
 
 from __future__ import annotations
@@ -18,38 +18,40 @@ MIB = 1 << 20
 BLOCK = 4096
 ATTACH_TRIES = 20
 SPARE = 1.1
-"""An image must fit with this much to spare: a full file system below would slow every write down."""
+"""Free space must exceed the image by this factor: a full file system below would slow every write."""
 LEAST_READ_AHEAD_KB = 128
-"""What the kernel gives every device that is new (VM_READAHEAD_PAGES, include/linux/mm.h)."""
+"""Read-ahead of a new device (VM_READAHEAD_PAGES, include/linux/mm.h)."""
 IN_MEMORY = ("tmpfs", "ramfs")
-"""Without a device below, and without FIEMAP: neither proof can be given there."""
+"""File systems without a device and without FIEMAP: neither proof is possible there."""
 
 Kind = Literal["written", "sparse"]
 
 
 def free_bytes(host: Host, path: str) -> int:
-    """Bytes that an ordinary user may still write on the file system that holds path."""
+    """Return the bytes that an ordinary user may still write on the file system of a path."""
     blocks, size = host.run(["stat", "-f", "-c", "%a %S", "--", path]).stdout.split()
     return int(blocks) * int(size)
 
 
 def no_room(host: Host, directory: str, size_bytes: int) -> tuple[str, ...]:
-    """What stands against an image of this size in a directory: it is not there, not ours to write, or too small."""
+    """Return the reasons against an image of this size in a directory: missing, not writable, or too small."""
     if host.run(["test", "-d", directory, "-a", "-w", directory], check=False).status != 0:
-        return (f"found no directory at {directory} that we may write; expected one for the image: mend `scratch`",)
+        return (f"{directory}: no writable directory for the image. Set `scratch` to another one.",)
     if (kind := mount_of(host, directory).filesystem) in IN_MEMORY:
-        return (
-            f"found {kind} at {directory}; expected a file system on a device, that tells where an image lies: mend `scratch`",
-        )
+        return (f"{directory}: {kind} has no block device, so an image there proves nothing. Set `scratch` to a disk.",)
     free, wanted = free_bytes(host, directory), int(size_bytes * SPARE)
-    return () if free >= wanted else (f"found {free} bytes free in {directory}; expected {wanted}: the image and 10 % to spare",)
+    return (
+        ()
+        if free >= wanted
+        else (f"{directory}: {free} bytes free, {wanted} needed (image plus 10 %). Free space, or set `scratch`.",)
+    )
 
 
 def write(host: Host, path: str, size_bytes: int, kind: Kind) -> None:
-    """Make the image under a temporary name and rename it, so that a file with this name is complete.
+    """Create the image under a temporary name and rename it, so that a file with this name is complete.
 
-    A written one has random, hence incompressible and unique, data in every block. Raises TrialError (no space), RefusedError
-    where the file system keeps parts of it unwritten all the same.
+    A written image has random, so incompressible and unique, data in every block. Raises TrialError (no space), RefusedError if
+    the file system still leaves parts of it unwritten.
     """
     part = f"{path}.part"
     if kind == "sparse":
@@ -64,9 +66,9 @@ def write(host: Host, path: str, size_bytes: int, kind: Kind) -> None:
 
 
 def settle(host: Host, path: str) -> int:
-    """Write in full what mkfs left preallocated (mkfs.xfs zeroes its log so); the number of bytes rewritten.
+    """Write in full the parts that mkfs left preallocated (the log of mkfs.xfs); return the bytes rewritten.
 
-    Only for images on file systems that tell their extents; the data are read back and written in place.
+    Only on file systems that report extents; the data are read and written in place.
     """
     total = 0
     for first, count in parse_unwritten(host.run(["filefrag", "-v", "-b4096", path], check=False).stdout):
@@ -79,19 +81,19 @@ def settle(host: Host, path: str) -> int:
 
 
 def parse_unwritten(text: str) -> tuple[tuple[int, int], ...]:
-    """(first block, number of blocks) of each unwritten extent, in blocks of 4 KiB, from filefrag -v -b4096."""
+    """Parse (first block, number of blocks) of each unwritten extent, in blocks of 4 KiB, from filefrag -v -b4096."""
     rows = re.findall(r"^\s*\d+:\s*(\d+)\.\.\s*(\d+):.*\bunwritten\b", text, re.MULTILINE)
     return tuple((int(first), int(last) - int(first) + 1) for first, last in rows)
 
 
 def attach(host: Host, undo: Undo, image: str, *, direct_io: Literal["on", "off"]) -> str:
-    """Attach the image to a free loop device, which is written down first; its kernel name.
+    """Attach the image to a free loop device, after its ledger entry; return the device's kernel name.
 
-    Another process may take the device between the look and the attach: then the next free one is tried. Raises RefusedError
-    where loop devices may not be used or direct I/O does not really switch on, BusyError where the image is attached already.
+    If another process takes the device first, the next free one is tried. Raises RefusedError without permission or if direct
+    I/O does not switch on, BusyError if the image is already attached.
     """
     if not host.is_root():
-        raise RefusedError("found that we are not root; expected root to attach a loop device: run as root or use kind directory")
+        raise RefusedError("attaching a loop device needs root. Run as root, or use kind = directory.")
     _refuse_attached(host, image)
     for _ in range(ATTACH_TRIES):
         device = host.run(["losetup", "-f"]).stdout.strip()
@@ -105,25 +107,25 @@ def attach(host: Host, undo: Undo, image: str, *, direct_io: Literal["on", "off"
         taken = backing_file(host, name) not in (None, image)
         undo.undo("loop", device=device, image=image)
         if not taken and "busy" not in done.stderr.lower():
-            raise TrialError(f"{image} cannot be attached to {device}: {done.stderr.strip()}")
-    raise TrialError(f"found each of {ATTACH_TRIES} free loop devices taken by others in between; try again")
+            raise TrialError(f"{image}: cannot attach to {device}: {done.stderr.strip()}")
+    raise TrialError(f"other processes took each of {ATTACH_TRIES} free loop devices. Try again.")
 
 
 def direct_io(host: Host, loop: str) -> bool:
-    """What the kernel says of the loop device: whether it goes past the page cache of its image."""
+    """Return True if the loop device bypasses the page cache of its image."""
     return host.read(f"/sys/block/{loop}/loop/dio").strip() == "1"
 
 
 def read_ahead(loop: str) -> str:
-    """Where the kernel keeps how far it reads ahead on a device, in KiB."""
+    """Return the file with the read-ahead of a device in KiB."""
     return f"/sys/block/{loop}/queue/read_ahead_kb"
 
 
 def _read_ahead_as_new(host: Host, loop: str) -> None:
-    """A device that was used before keeps what was set then, and so would differ from the next one.
+    """Reset the read-ahead: a reused device keeps its former setting and would differ from the next one.
 
-    Newer kernels raise the least to what suits the disk below, whenever a limit of the queue is written (blk_apply_bdi_limits,
-    block/blk-settings.c of 6.18): writing one as it is changes nothing else.
+    Newer kernels raise the minimum to suit the disk below whenever a queue limit is written (blk_apply_bdi_limits,
+    block/blk-settings.c of 6.18). Writing a limit unchanged triggers this and nothing else.
     """
     host.write(read_ahead(loop), str(LEAST_READ_AHEAD_KB))
     rotational = f"/sys/block/{loop}/queue/rotational"
@@ -131,22 +133,20 @@ def _read_ahead_as_new(host: Host, loop: str) -> None:
 
 
 def _refuse_attached(host: Host, image: str) -> None:
-    """Two devices on one image write over each other: one that somebody keeps from being detached leaves no room for another."""
+    """Refuse an image that is still attached: two devices on one image would overwrite each other."""
     users = [name for name in host.list("/sys/block") if name.startswith("loop") and backing_file(host, name) == image]
     if users:
-        raise BusyError(
-            f"found {image} attached to /dev/{' and /dev/'.join(users)} still; expected it free: end the processes that use it"
-        )
+        raise BusyError(f"{image} is still attached to /dev/{' and /dev/'.join(users)}. End the processes that use it.")
 
 
 def _prove_direct(host: Host, undo: Undo, loop: str, image: str, wanted: str) -> None:
-    """The kernel falls back to buffered I/O without an error where the alignment or the file system forbids it."""
+    """Check direct I/O: the kernel falls back to buffered I/O silently if the alignment or the file system forbids it."""
     if direct_io(host, loop) == (wanted == "on"):
         return
     undo.undo("loop", device=f"/dev/{loop}", image=image)
     raise RefusedError(
-        f"found dio = {0 if wanted == 'on' else 1} for the loop device of {image}; expected direct I/O {wanted}: "
-        "the file system below does not allow it, put the image on another (`scratch`) or set direct_io"
+        f"{image}: its loop device has dio = {0 if wanted == 'on' else 1}, but direct I/O {wanted} was requested. "
+        "The file system below does not support it. Set `scratch` to another one, or change `direct_io`."
     )
 
 
@@ -160,6 +160,6 @@ def _refuse_unwritten(host: Host, path: str) -> None:
     lacking = extents.unwritten_bytes + extents.hole_bytes + extents.encoded_bytes
     if lacking:
         raise RefusedError(
-            f"found {lacking} bytes of {path} unwritten, without a place or compressed; expected an image that is all on the "
-            "device: put `scratch` on ext4, xfs or btrfs without compression"
+            f"{path}: {lacking} bytes are unwritten, not allocated or compressed (limit 0). "
+            "Put `scratch` on ext4, xfs or btrfs without compression."
         )

@@ -1,4 +1,4 @@
-"""Directories that are provably ours: each holds a marker file with an identity that the ledger knows too."""
+"""Directories that Assay provably created: each holds a marker file with an identity that is also in the ledger."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ MARKER = ".assay-marker"
 
 
 def fresh_name() -> str:
-    """A name for a directory that nobody else has."""
+    """Return a unique directory name."""
     return PREFIX + secrets.token_hex(6)
 
 
 def make(host: Host, undo: Undo, path: str, marker: str) -> None:
-    """Make a marked directory, written down first; nothing happens where it is there and ours.
+    """Create a marked directory, after its ledger entry; do nothing if it exists and is ours.
 
-    Raises RefusedError where the path exists and is not ours, TrialError where it cannot be made.
+    Raises RefusedError if the path exists and is not ours, TrialError if it cannot be created.
     """
     if host.exists(path):
         if not is_ours(host, path, marker):
-            raise RefusedError(f"found {path}, which this experiment did not make; expected nothing there: move it away")
+            raise RefusedError(f"{path} exists, but this experiment did not create it. Move it away.")
         return
     undo.add("directory", path=path, marker=marker)
     host.run(["mkdir", "--", path])
@@ -34,7 +34,7 @@ def make(host: Host, undo: Undo, path: str, marker: str) -> None:
 
 
 def is_ours(host: Host, path: str, marker: str) -> bool:
-    """Whether the directory holds this marker, or nothing at all but an empty one (its maker was stopped in between)."""
+    """Return True if the directory holds this marker, or is empty or has an empty marker (creation was interrupted)."""
     names = host.list(path)
     if not names:
         return posixpath.basename(path).startswith(PREFIX)
@@ -45,16 +45,16 @@ def is_ours(host: Host, path: str, marker: str) -> bool:
 
 
 def remove(host: Host, path: str, marker: str) -> bool:
-    """Remove a marked directory with all that is in it; False where it is not there or not ours.
+    """Remove a marked directory with its content; return False if it is missing or not ours.
 
-    The marker goes last, so that a removal that is interrupted can be taken up again. Raises RefusedError while something
-    is mounted below: that would be deleted too.
+    The marker is removed last, so that an interrupted removal can be resumed. Raises RefusedError if anything is mounted
+    below, because its content would be deleted too.
     """
     if not host.exists(path) or not is_ours(host, path, marker):
         return False
     mounted = mounts_below(host, path)
     if mounted:
-        raise RefusedError(f"found {', '.join(mounted)} still mounted; expected nothing mounted below {path}: unmount it")
+        raise RefusedError(f"{', '.join(mounted)}: still mounted below {path}. Unmount it.")
     keep = posixpath.join(path, MARKER)
     pattern = re.sub(r"[][*?\\]", r"\\\g<0>", keep)  # find(1) takes a pattern, so that brackets of a name must be escaped
     host.run(["find", path, "-xdev", "-mindepth", "1", "-not", "-path", pattern, "-delete"])

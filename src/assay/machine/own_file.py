@@ -1,8 +1,8 @@
-"""A single file that is provably ours: a marker beside it names the very file that we made, by inode and time of birth.
+"""A single file that Assay provably created: a marker beside it identifies the file by inode and birth time.
 
-The name alone proves nothing: what we made may have been removed and another put in its place, even with the same inode. A
-file system that tells no time of birth gives the inode of a removed file to the next one: there a second name of ours holds the
-inode as long as we are at work, so that no other file can have it, and one that was kept is not proved any more.
+The name alone proves nothing: our file may have been replaced by another file, even with the same inode. A file system without
+birth times may reuse the inode of a removed file: there a second name holds the inode during our work, so that no other file can
+get it, and ownership of a kept file can no longer be proven.
 """
 
 from __future__ import annotations
@@ -19,119 +19,117 @@ from assay.machine import marks
 
 SUFFIX = ".assay-marker"
 UNKNOWN_BIRTH = ("", "-", "0", "0.000000000")
-"""What stat(1) says of a file system that keeps no time of birth."""
+"""Output of stat(1) on a file system without birth times."""
 
 
-class Whose(StrEnum):
-    """To whom what is at a path belongs."""
+class Ownership(StrEnum):
+    """Owner of the file at a path."""
 
     OTHERS = "others"
     KEPT = "kept"
-    """We made it and it stays: it may be used and written again."""
+    """Assay created and kept it: it may be used and written again."""
     IN_USE = "in use"
-    """A lab made it and is at work on it, or was killed and not yet cleaned up after."""
+    """A lab created it and uses it, or was killed and not yet cleaned up."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Marker:
-    """What stands beside a file of ours."""
+    """The marker beside our file."""
 
     token: str
-    """The identity that the ledger knows too."""
+    """The identity that is also in the ledger."""
     inode: str
     birth: str
-    """Time of birth in seconds since the epoch, with nanoseconds."""
+    """Birth time in seconds since the epoch, with nanoseconds."""
     kept: bool = False
-    """Whether it stays when the lab that made it ends."""
+    """True if the file stays when the lab that created it ends."""
 
 
 def marker_path(path: str) -> str:
-    """Where the marker of a file is."""
+    """Return the path of a file's marker."""
     return posixpath.join(posixpath.dirname(path), f".{posixpath.basename(path)}{SUFFIX}")
 
 
 def marker(host: Host, path: str) -> Marker | None:
-    """The marker beside a file; None where there is none that can be read."""
+    """Read the marker beside a file; None if it is missing or unreadable."""
     try:
         return Marker(**json.loads(host.read(marker_path(path))))
     except (OSError, ValueError, TypeError):
         return None
 
 
-def whose(host: Host, path: str) -> Whose:
-    """Whether what is at the path is the very file that a lab made, and what for."""
+def ownership(host: Host, path: str) -> Ownership:
+    """Return the owner of the file at a path."""
     found = marker(host, path)
     if found is None or found.birth in UNKNOWN_BIRTH or _identity(host, path) != (found.inode, found.birth):
-        return Whose.OTHERS
-    return Whose.KEPT if found.kept else Whose.IN_USE
+        return Ownership.OTHERS
+    return Ownership.KEPT if found.kept else Ownership.IN_USE
 
 
 def make(host: Host, undo: Undo, path: str) -> None:
-    """Make an empty file where nothing is, with its marker; written down first.
+    """Create an empty file with its marker, after its ledger entry; the path must be free.
 
-    Made under a name that nobody else has and then linked, which fails where something is: at any moment either that name or
-    the marker says whose it is. Raises RefusedError where it cannot be made.
+    The file is created under a unique name and then linked, which fails if the path exists: at any moment either the unique name
+    or the marker proves its owner. Raises RefusedError if it cannot be created.
     """
     token = secrets.token_hex(6)
     undo.add("own_file", path=path, marker=token)
-    made = _made(path, token)
-    host.write(made, "")
-    done = host.run(["ln", "-T", "--", made, path], check=False)
+    temporary = _temporary_path(path, token)
+    host.write(temporary, "")
+    done = host.run(["ln", "-T", "--", temporary, path], check=False)
     if done.status != 0:
         undo.undo("own_file", path=path, marker=token)
-        raise RefusedError(
-            f"found that {path} cannot be made ({done.stderr.strip()}); expected a name that is free, on a file system with links"
-        )
+        raise RefusedError(f"{path}: cannot create ({done.stderr.strip()}). Use a free name on a file system with hard links.")
     inode, birth = _identity(host, path)
     _write(host, path, Marker(token=token, inode=inode, birth=birth))
     if birth not in UNKNOWN_BIRTH:
-        host.run(["rm", "-f", "--", made])
+        host.run(["rm", "-f", "--", temporary])
 
 
 def keep(host: Host, path: str) -> None:
-    """Say in the marker that the file stays; what the ledger has of it then undoes nothing."""
+    """Mark the file as kept; undoing its ledger entry then changes nothing."""
     found = marker(host, path)
     if found is not None:
         _write(host, path, Marker(token=found.token, inode=found.inode, birth=found.birth, kept=True))
-        host.run(["rm", "-f", "--", _made(path, found.token)])
+        host.run(["rm", "-f", "--", _temporary_path(path, found.token)])
 
 
 def discard(host: Host, path: str) -> None:
-    """Remove a file that was kept, with its marker; nothing where it is not ours."""
-    if whose(host, path) is Whose.KEPT:
+    """Remove a kept file with its marker; do nothing if it is not ours."""
+    if ownership(host, path) is Ownership.KEPT:
         host.run(["rm", "-f", "--", path, marker_path(path)])
 
 
 def remove(host: Host, path: str, token: str) -> bool:
-    """Remove a file that was made with this token, its marker last; False where it is gone, kept, or not ours any more."""
-    made, found = _made(path, token), marker(host, path)
+    """Remove the file with this token, its marker last; return False if it is gone, kept, or no longer ours."""
+    temporary, found = _temporary_path(path, token), marker(host, path)
     own = found is not None and found.token == token
     if found is not None and own and found.kept:
         return False
     born = found is not None and own and found.birth not in UNKNOWN_BIRTH
-    known = (found.inode, found.birth) if found is not None and born else _identity(host, made)
+    known = (found.inode, found.birth) if found is not None and born else _identity(host, temporary)
     gone = known != ("", "") and _identity(host, path) == known
     if gone:
         host.run(["rm", "-f", "--", path])
-    left = [name for name, there in ((made, host.exists(made)), (marker_path(path), own)) if there]
+    left = [name for name, there in ((temporary, host.exists(temporary)), (marker_path(path), own)) if there]
     if left:
         host.run(["rm", "-f", "--", *left])
     return gone or bool(left)
 
 
-def _made(path: str, token: str) -> str:
+def _temporary_path(path: str, token: str) -> str:
     return posixpath.join(posixpath.dirname(path), marks.PREFIX + token)
 
 
 def _identity(host: Host, path: str) -> tuple[str, str]:
-    """Inode and time of birth of what is there, links not followed; empty where there is nothing."""
+    """Return inode and birth time of the file, links not followed; empty texts if nothing exists."""
     done = host.run(["stat", "-c", "%i %.9W", "--", path], check=False)
     inode, _, birth = done.stdout.strip().partition(" ") if done.status == 0 else ("", "", "")
     return inode, birth
 
 
 def _write(host: Host, path: str, what: Marker) -> None:
-    """Replace the marker as a whole."""
-    fresh = f"{_made(path, what.token)}.new"
+    """Replace the marker atomically."""
+    fresh = f"{_temporary_path(path, what.token)}.new"
     host.write(fresh, json.dumps(vars(what), sort_keys=True) + "\n")
     host.run(["mv", "-f", "-T", "--", fresh, marker_path(path)])

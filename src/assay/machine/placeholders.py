@@ -1,4 +1,4 @@
-"""Arguments with {NAME} in them: what stands for a value, and what stands for nothing."""
+"""Arguments with {NAME} placeholders: substitution, and unknown names."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from collections.abc import Iterable, Mapping
 from assay.errors import UsageError
 
 PLACEHOLDER = re.compile(r"\{\{|\}\}|\{([\w.-]+)\}")
-"""A doubled brace is one that is meant; a brace around anything but a name (awk, JSON) is left as it is."""
+"""A doubled brace is a literal one; a brace around anything but a name (awk, JSON) is unchanged."""
 
 
 def substitute(text: str, values: Mapping[str, str]) -> str:
-    """The text with {NAME} replaced and doubled braces single. Raises UsageError for a name that stands for nothing."""
+    """Replace {NAME} by its value and doubled braces by single ones. Raises UsageError for an unknown name."""
 
     def one(match: re.Match[str]) -> str:
         name = match[1]
@@ -26,7 +26,7 @@ def substitute(text: str, values: Mapping[str, str]) -> str:
 
 
 def unknown(argv: Iterable[str], known: Iterable[str]) -> tuple[str, ...]:
-    """The names in an argument list that stand for nothing, each once, in order."""
+    """Return the unknown names in an argument list, each once, in order."""
     names = (match[1] for word in argv for match in PLACEHOLDER.finditer(word) if match[1] is not None)
     wanted = set(known)
     return tuple(dict.fromkeys(name for name in names if name not in wanted))

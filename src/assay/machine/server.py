@@ -1,4 +1,4 @@
-"""The server behind a target, as a machine shows it: its processes, its data files, and which way its clients' bytes go."""
+"""The server behind a target: its processes, its data files, and the network path of its clients."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from assay.errors import AssayError, TrialError
 from assay.records import Server
 
 MOST_FILES = 1024
-"""Data files that are looked at; of more nothing is said, since what is dirty may be in the others."""
+"""Most data files of a server; with more, there is no evidence, because dirty data may be in the rest."""
 DEEPEST = 8
-"""Directories below a data directory that are walked into."""
+"""Directory levels below a data directory."""
 LOOPBACK = "lo"
 
 
 def pids(host: Host, server: Server) -> tuple[int, ...]:
-    """The processes of a server that run now: the one in its pid file, those of its control group, and all their children."""
+    """Return the running processes of a server: from its pid file and control group, with all their children."""
     named = [_pid_of(host, server.pid_file)] if server.pid_file else []
     if server.cgroup:
         named += [int(word) for word in _text(host, posixpath.join(server.cgroup, "cgroup.procs")).split() if word.isdigit()]
@@ -52,24 +52,24 @@ def _text(host: Host, path: str) -> str:
         return ""
 
 
-def address(host: Host, told: str) -> str:
-    """An address as it is told, or what the file holds that is told instead. Raises TrialError where that cannot be read."""
-    if not told.startswith("/"):
-        return told
-    found = _text(host, told).strip()
+def address(host: Host, text: str) -> str:
+    """Return an address, or read it from a file if the text is a path. Raises TrialError if it cannot be read."""
+    if not text.startswith("/"):
+        return text
+    found = _text(host, text).strip()
     if not found:
-        raise TrialError(f"found no address in {told}; expected the file in which prepare leaves it (server.address)")
+        raise TrialError(f"{text}: no address. `prepare` must write the server's address to this file (server.address).")
     return found
 
 
 def data_files(host: Host, server: Server) -> tuple[str, ...]:
-    """The server's data files that are there now; one more than MOST_FILES where there are too many."""
+    """Return the server's existing data files; one more than MOST_FILES if there are too many."""
     every = (file for path in server.data for file in _files(host, path, DEEPEST))
     return tuple(itertools.islice(every, MOST_FILES + 1))
 
 
 def _files(host: Host, path: str, depth: int) -> Iterator[str]:
-    """The files at or below a path; an empty directory looks like a file that cannot be asked, which does no harm."""
+    """Yield the files at or below a path; an empty directory is yielded too, which is harmless."""
     names = host.list(path) if depth else ()
     if not names and host.exists(path):
         yield path
@@ -78,18 +78,18 @@ def _files(host: Host, path: str, depth: int) -> Iterator[str]:
 
 
 def shares_network(host: Host, pid: int) -> bool:
-    """Whether a process is in the network namespace of the lab itself."""
+    """Return True if a process is in the lab's own network namespace."""
     own, other = (posixpath.basename(host.real_path(f"/proc/{who}/ns/net")) for who in ("self", pid))
     return own == other
 
 
-def way(host: Host, server: Server) -> str | None:
-    """The interface of this host through which clients reach the server's address; None without one, or without a route."""
-    return _route(host, server.address) if server.address else None
+def route(host: Host, server: Server) -> str | None:
+    """Return the interface through which clients reach the server; None without an address or a route."""
+    return _interface_to(host, server.address) if server.address else None
 
 
-def _route(host: Host, address: str) -> str | None:
-    """`ip route get`: a machine's own address is `local … dev lo`, whichever interface it belongs to."""
+def _interface_to(host: Host, address: str) -> str | None:
+    """Ask `ip route get`; a machine's own address is always `local … dev lo`."""
     with contextlib.suppress(AssayError):
         match = re.search(r"\bdev (\S+)", host.run(["ip", "route", "get", address], check=False).stdout)
         return match[1] if match else None
@@ -97,15 +97,15 @@ def _route(host: Host, address: str) -> str | None:
 
 
 def kind(host: Host, interface: str) -> str:
-    """`loopback`, `physical` (a device stands behind it, a virtual machine's too) or `virtual` (veth, bridge, tunnel)."""
+    """Return `loopback`, `physical` (with a device, also a virtual machine's) or `virtual` (veth, bridge, tunnel)."""
     if interface == LOOPBACK:
         return "loopback"
     return "physical" if host.exists(f"/sys/class/net/{interface}/device") else "virtual"
 
 
 def facts(host: Host, server: Server) -> tuple[tuple[str, str], ...]:
-    """How its clients reach the server: the interface, its kind, and the least that a link or a shaper lets pass each way."""
-    interface = way(host, server)
+    """Return the clients' path to the server: the interface, its kind, and the lowest rate of its links and shapers."""
+    interface = route(host, server)
     if interface is None:
         return ()
     limits = [*_link(host, interface), *_shapers(host, ["tc"], interface)]
@@ -121,35 +121,35 @@ def facts(host: Host, server: Server) -> tuple[tuple[str, str], ...]:
 
 
 def _inside(host: Host, pid: int) -> tuple[str, ...]:
-    """The interfaces of a process's own network namespace, without its loopback."""
+    """Return the interfaces of a process's network namespace, without the loopback."""
     names = (line.partition(":")[0].strip() for line in _text(host, f"/proc/{pid}/net/dev").splitlines()[2:])
     return tuple(name for name in names if name != LOOPBACK)
 
 
 def _link(host: Host, interface: str) -> Iterator[tuple[int, str]]:
-    """The negotiated speed of a link with a device behind it; a virtual one invents its own."""
+    """Yield the negotiated speed of a physical link; the speed of a virtual link is meaningless."""
     speed = _text(host, f"/sys/class/net/{interface}/speed").strip()
     if kind(host, interface) == "physical" and speed.isdigit() and int(speed):
         yield int(speed) * 125_000, f"link of {interface}, {speed} Mbit/s"
 
 
 def _shapers(host: Host, tc: list[str], interface: str) -> Iterator[tuple[int, str]]:
-    """Rates of the queueing disciplines and classes of an interface, in bytes/s."""
+    """Yield the rates of the queueing disciplines and classes of an interface in bytes/s."""
     for what in ("qdisc", "class"):
-        said = ""
+        output = ""
         with contextlib.suppress(AssayError):
-            said = host.run([*tc, "-j", what, "show", "dev", interface], check=False).stdout
-        for entry in _entries(said):
+            output = host.run([*tc, "-j", what, "show", "dev", interface], check=False).stdout
+        for entry in _entries(output):
             options = entry.get("options")
-            told = options if isinstance(options, dict) and options else entry
-            rate = told.get("ceil") or told.get("rate")
+            rates = options if isinstance(options, dict) and options else entry
+            rate = rates.get("ceil") or rates.get("rate")
             if isinstance(rate, int):
                 shaper = entry.get("kind") or entry.get("class")
                 yield rate, f"{shaper} on {interface}, {rate * 8 / 1e6:g} Mbit/s"
 
 
 def _entries(text: str) -> list[dict[str, object]]:
-    """The objects of a JSON list; none where it is something else."""
+    """Return the objects of a JSON list; empty for anything else."""
     with contextlib.suppress(ValueError):
         found = json.loads(text)
         return [entry for entry in found if isinstance(entry, dict)] if isinstance(found, list) else []

@@ -1,4 +1,4 @@
-"""Which mount a path lies on, and which block devices lie below it, down to the lowest that the machine shows."""
+"""The mount of a path, and the stack of block devices below it, down to the lowest visible device."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from assay.errors import EvidenceError
 from assay.frozen import dataclass
 
 DELETED = " (deleted)"
-"""What the kernel appends to the name of a loop device's image that was unlinked."""
+"""Suffix that the kernel appends to the name of an unlinked image."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,12 +28,12 @@ class Mount:
 
     @property
     def read_only(self) -> bool:
-        """Whether nothing can be written through it."""
+        """True if the mount is read-only."""
         return "ro" in self.options
 
 
 def parse_mounts(text: str) -> tuple[Mount, ...]:
-    """The lines of a mountinfo file, in order (proc_pid_mountinfo(5)). Raises EvidenceError naming a strange line."""
+    """Parse a mountinfo file (proc_pid_mountinfo(5)). Raises EvidenceError with the first invalid line."""
     return tuple(_parse_mount(line) for line in text.splitlines() if line.strip())
 
 
@@ -57,49 +57,49 @@ def _parse_mount(line: str) -> Mount:
 
 
 def _unescape(field: str) -> str:
-    """Spaces, tabs, newlines and backslashes stand as three octal digits."""
+    """Decode spaces, tabs, newlines and backslashes, which are written as three octal digits."""
     return re.sub(rb"\\([0-7]{3})", lambda match: bytes([int(match[1], 8) & 255]), field.encode()).decode("utf-8", "replace")
 
 
 def mounts(host: Host) -> tuple[Mount, ...]:
-    """All mounts that the host's processes see."""
+    """Return all mounts that the host's processes see."""
     return parse_mounts(host.read("/proc/self/mountinfo"))
 
 
 def mount_of(host: Host, path: str) -> Mount:
-    """The mount that a path lies on (the topmost where several hide each other). Raises EvidenceError where there is none."""
+    """Return the mount of a path (the topmost if several hide each other). Raises EvidenceError without one."""
     real = host.real_path(path)
     found: Mount | None = None
     for mount in mounts(host):
         if _below(real, mount.point) and (found is None or len(mount.point) >= len(found.point)):
             found = mount
     if found is None:
-        raise EvidenceError(f"found no mount that holds {real}; expected at least the root file system in /proc/self/mountinfo")
+        raise EvidenceError(f"{real}: no mount in /proc/self/mountinfo, not even the root file system")
     return found
 
 
 def mounts_below(host: Host, path: str) -> tuple[str, ...]:
-    """The mount points at or below a path."""
+    """Return the mount points at or below a path."""
     real = host.real_path(path)
     return tuple(mount.point for mount in mounts(host) if _below(mount.point, real))
 
 
 def stack(host: Host, path: str) -> tuple[str, ...]:
-    """Kernel names of the block devices below a path, upper first, each once.
+    """Return the kernel names of the block devices below a path, upper first, each once.
 
-    Partitions are followed by their disk, loop devices by what their image lies on, mapped and RAID devices by their members.
-    Empty where the file system has no block device (tmpfs, overlay, network).
+    A partition is followed by its disk, a loop device by the devices of its image, a mapped or RAID device by its members.
+    Empty if the file system has no block device (tmpfs, overlay, network).
     """
     return tuple(dict.fromkeys(_walk(host, _roots(host, mount_of(host, path)), depth=0)))
 
 
 def device_stack(host: Host, device: str) -> tuple[str, ...]:
-    """The same from a device's kernel name downwards."""
+    """Return the stack from a device's kernel name downwards."""
     return tuple(dict.fromkeys(_walk(host, (device,), depth=0)))
 
 
 def backing_file(host: Host, loop: str) -> str | None:
-    """The image of a loop device (without the mark of an unlinked one); None where it is not attached."""
+    """Return the image of a loop device (without the suffix of an unlinked one); None if it is not attached."""
     try:
         text = host.read(f"/sys/block/{loop}/loop/backing_file")
     except OSError:
@@ -108,12 +108,12 @@ def backing_file(host: Host, loop: str) -> str | None:
 
 
 def device_number(host: Host, device: str) -> str:
-    """MAJ:MIN of a device by its kernel name. Raises OSError."""
+    """Return MAJ:MIN of a device by its kernel name. Raises OSError."""
     return host.read(f"/sys/class/block/{device}/dev").strip()
 
 
 def rotates(host: Host, device: str) -> bool:
-    """Whether a device says that it has moving parts; a partition is asked through its disk."""
+    """Return True if a device reports that it is rotational; a partition has the answer of its disk."""
     entry = f"/sys/class/block/{device}"
     disk = posixpath.dirname(host.real_path(entry)) if host.exists(f"{entry}/partition") else entry
     try:
@@ -123,7 +123,7 @@ def rotates(host: Host, device: str) -> bool:
 
 
 def _roots(host: Host, mount: Mount) -> tuple[str, ...]:
-    """The devices that a mount is directly on; btrfs numbers its mounts itself, so it is asked by its source."""
+    """Return the devices directly below a mount; btrfs numbers its mounts itself, so its source is used."""
     if mount.filesystem == "btrfs":
         members = _btrfs_members(host, _kernel_name(host, mount.source))
         if members:
@@ -150,7 +150,7 @@ def _btrfs_members(host: Host, device: str) -> tuple[str, ...]:
 
 def _walk(host: Host, devices: Iterable[str], depth: int) -> Iterator[str]:
     if depth > 16:
-        raise EvidenceError("found more than 16 devices upon each other; expected a stack that ends")
+        raise EvidenceError("more than 16 block devices are stacked (limit 16)")
     level = tuple(devices)
     yield from level
     for device in level:

@@ -1,4 +1,4 @@
-"""Where a host's tools are, and which Debian package brings one that it lacks."""
+"""Location of a host's tools, and the Debian package of each missing one."""
 
 from __future__ import annotations
 
@@ -24,18 +24,15 @@ PACKAGES = {
     "dd": "coreutils",
     "fio": "fio",
 }
-"""Debian 12's package of each tool that Assay calls."""
+"""Debian 12 package of each tool that Assay calls."""
 
 
 def find(host: Host, tool: str) -> str | None:
-    """The path of a tool on this host; None where it has none."""
+    """Return the path of a tool on this host; None if it is missing."""
     return next((path for folder in FOLDERS if host.exists(path := f"{folder}/{tool}")), None)
 
 
 def missing(host: Host, tools: Iterable[str]) -> tuple[str, ...]:
-    """One sentence for each tool that the host lacks, with the package that has it."""
-    return tuple(
-        f"found no {tool} on {host.name}; expected it: install the Debian package {PACKAGES.get(tool, tool)}"
-        for tool in tools
-        if find(host, tool) is None
-    )
+    """Return one sentence for each missing tool, with its package."""
+    where = "" if host.name == "local" else f" on {host.name}"
+    return tuple(f"{tool}: not found{where}. Install {PACKAGES.get(tool, tool)}." for tool in tools if find(host, tool) is None)

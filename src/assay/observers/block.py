@@ -1,9 +1,9 @@
-"""Counts what every block device of the stack did, from the one the file system is on down to the lowest visible.
+"""Counts reads, writes, discards and flushes of every block device in the stack.
 
-Source: /proc/diskstats (or /sys/class/block/NAME/stat where it is not there). The lowest device is rung L9, all above it
-are L8. The counters hold everybody's traffic: subtract the idle baseline before the clock. Flushes are counted by the
-kernel for whole disks only, so a partition's flushes are those of its disk; a device that says `write through` is sent
-none. A completed request is counted, so what is still in flight at an edge belongs to the next span.
+Source: /proc/diskstats (or /sys/class/block/NAME/stat). The lowest visible device is rung L9, all devices above it are L8. The
+counters include other processes' I/O: subtract the idle baseline. The kernel counts flushes for whole disks only, so a
+partition's flushes are those of its disk; a `write through` device gets none. A request is counted on completion, so requests
+in flight at an edge belong to the next span.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ FIELDS = {
     "discard_sectors": 13,
     "flushes": 15,
 }
-"""Where each figure stands after the device's name; discards came with Linux 4.18, flushes with 5.5."""
+"""Column of each figure after the device's name; discards since Linux 4.18, flushes since 5.5."""
 DIRECTIONS = {
     Direction.READ: ("read_sectors", "read_operations"),
     Direction.WRITE: ("write_sectors", "write_operations"),
@@ -42,14 +42,14 @@ Counters = Mapping[str, int]
 
 
 def available(host: Host) -> str | None:
-    """None where the kernel counts block I/O."""
+    """Return why block I/O counters are missing; None if they exist."""
     if host.exists(DISKSTATS) or host.list("/sys/class/block"):
         return None
-    return "neither /proc/diskstats nor /sys/class/block is there: the kernel's block counters are not visible"
+    return "no block I/O counters: /proc/diskstats and /sys/class/block do not exist"
 
 
 def read(host: Host, subject: Subject) -> Mapping[str, object]:
-    """The text of the counters, and the disk of each device that is a partition."""
+    """Return the text of the counters, and the disk of each partition."""
     found = texts(host.read, (DISKSTATS,))
     if not isinstance(found[DISKSTATS], str):
         found |= texts(host.read, (f"/sys/class/block/{device}/stat" for device in subject.devices))
@@ -58,7 +58,7 @@ def read(host: Host, subject: Subject) -> Mapping[str, object]:
 
 
 def disk_of(host: Host, device: str) -> str:
-    """The whole disk that a device is a part of; the device itself where it is one."""
+    """Return the disk of a partition; the device itself if it is a disk."""
     if not host.exists(f"/sys/class/block/{device}/partition"):
         return device
     disks = (disk for disk in host.list("/sys/block") if device.startswith(disk))
@@ -66,11 +66,11 @@ def disk_of(host: Host, device: str) -> str:
 
 
 def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], subject: Subject) -> Evidence:
-    """Rungs L8 and L9 in bytes and operations, and figures over time. Raises EvidenceError on text of another form."""
+    """Return rungs L8 and L9 in bytes and operations, and time series. Raises EvidenceError on an unknown format."""
     origin = Origin(host=host_name, phase=phase, source=f"block:{DISKSTATS}", layer="block")
     readings: list[Reading] = []
     series: list[Series] = []
-    missing: dict[str, str] = {} if subject.devices else dict.fromkeys(OBSERVER.gives, "no block device was named")
+    missing: dict[str, str] = {} if subject.devices else dict.fromkeys(OBSERVER.gives, "the target has no block device")
     for device in subject.devices:
         rung = Rung.LOWEST_DEVICE if device == subject.devices[-1] else Rung.UPPER_DEVICE
         seen = [(snapshot, found) for snapshot in snapshots if (found := counters_of(snapshot, device)) is not None]
@@ -81,7 +81,7 @@ def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], subject: Su
 
 
 def counters_of(snapshot: Snapshot, device: str) -> Counters | None:
-    """The counters of one device with the flushes of its disk; None where the device was not there."""
+    """Return the counters of one device with the flushes of its disk; None if the device is missing."""
     disks = snapshot.raw.get("disks")
     disk = disks.get(device, device) if isinstance(disks, Mapping) else device
     own = columns(snapshot, device)
@@ -95,7 +95,7 @@ def counters_of(snapshot: Snapshot, device: str) -> Counters | None:
 
 
 def columns(snapshot: Snapshot, device: str) -> Counters | None:
-    """The figures of one line of /proc/diskstats, or of the device's own stat file."""
+    """Parse one line of /proc/diskstats, or the device's own stat file."""
     text = text_of(snapshot, DISKSTATS)
     words: list[str] | None = (text_of(snapshot, f"/sys/class/block/{device}/stat") or "").split() or None
     if text is not None:
@@ -109,7 +109,7 @@ def columns(snapshot: Snapshot, device: str) -> Counters | None:
 
 
 def readings_of(origin: Origin, rung: Rung, device: str, seen: Sequence[tuple[Snapshot, Counters]]) -> Iterator[Reading]:
-    """What passed one device in each direction and span."""
+    """Yield the I/O of one device in each direction and span."""
     found = {snapshot.edge: counters for snapshot, counters in seen}
     for span, first, last in edges([snapshot for snapshot, _ in seen]):
         before, after = found[first.edge], found[last.edge]
@@ -127,12 +127,12 @@ def readings_of(origin: Origin, rung: Rung, device: str, seen: Sequence[tuple[Sn
 
 
 def difference(before: Counters, after: Counters, name: str, device: str) -> int:
-    """By how much one counter rose. Raises EvidenceError where it fell."""
+    """Return the increase of one counter. Raises EvidenceError if it fell."""
     return rise(before[name], after[name], f"{name} of {device}")
 
 
 def series_of(origin: Origin, device: str, seen: Sequence[tuple[Snapshot, Counters]]) -> Iterator[Series]:
-    """Bytes, operations and busy time of one device over time, and what was in flight."""
+    """Yield bytes, operations, busy time and requests in flight of one device over time."""
     subject = f"device:{device}"
     if not seen:
         return
@@ -146,11 +146,11 @@ def series_of(origin: Origin, device: str, seen: Sequence[tuple[Snapshot, Counte
 
 
 def absent(rung: Rung, device: str, snapshots: Sequence[Snapshot], seen: Sequence[Counters]) -> dict[str, str]:
-    """What could not be had of one device, and why."""
+    """Return the missing evidence of one device, with the reasons."""
     if len(seen) < len(snapshots):
-        reason = f"device {device} was not in {DISKSTATS} at {len(snapshots) - len(seen)} of {len(snapshots)} looks"
+        reason = f"device {device} missing in {DISKSTATS} at {len(snapshots) - len(seen)} of {len(snapshots)} looks"
         return {f"{rung}.{direction}": reason for direction in DIRECTIONS}
-    reason = f"this kernel does not count them for {device}"
+    reason = f"this kernel has no such counter for {device}"
     lacking = (key for key, (_, name) in DIRECTIONS.items() if any(name not in found for found in seen))
     return {f"{rung}.{direction}": reason for direction in lacking}
 
@@ -161,7 +161,7 @@ OBSERVER = Observer(
         *(f"{rung}.{direction}" for rung in (Rung.UPPER_DEVICE, Rung.LOWEST_DEVICE) for direction in DIRECTIONS),
         *(f"block.{metric}" for metric in (*BYTE_SERIES, *COUNT_SERIES, "in_flight")),
     ),
-    cost="48 µs of CPU a look for two devices",
+    cost="11 µs CPU per look (one device)",
     available=available,
     read=read,
     parse=parse,

@@ -1,9 +1,9 @@
-"""Reads what the control groups of the processes hold back and hold dirty: quotas, throttle rules, pages not yet written.
+"""Reads CPU quotas, throttle rules, I/O and dirty pages of the load's control groups.
 
-Sources below /sys/fs/cgroup, version 1 or 2, for the groups of the subject, those of its processes, and all above them
-up to the root: cpu.stat, memory.stat, the bytes moved, and throttle rules of the devices in the stack (`io.max`, or on
-version 1 `blkio.throttle.*_device`, which holds for one group alone, so of the root group for all that stayed there).
-Version 1 counts a group's bytes only while it has a throttle rule, and leaves background writeback to the root group.
+Sources below /sys/fs/cgroup, version 1 or 2, for the groups of the subject and of its processes, and all their parents: cpu.stat,
+memory.stat, bytes of I/O, and throttle rules of the devices in the stack (`io.max`, or on version 1 `blkio.throttle.*_device`,
+which applies to one group only, so the root group is read too). Version 1 counts a group's bytes only while it has a throttle
+rule, and charges background writeback to the root group.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ COUNTERS = {
 GAUGES = {f"{name}_dirty": "dirty_bytes" for name in ("total", "file")} | {
     f"{name}_writeback": "writeback_bytes" for name in ("total", "file")
 }
-"""Version 1 says total_dirty for a group with its children, version 2 file_dirty."""
+"""Dirty pages of a group with its children: total_dirty on version 1, file_dirty on version 2."""
 METRICS = ("nr_throttled", "throttled_ns", "dirty_bytes", "writeback_bytes", "throttle_rules", *THROTTLES.values())
 BYTES = {"rbytes": "read_bytes", "wbytes": "write_bytes"}
 
 
 def available(host: Host) -> str | None:
-    """None where control groups are mounted at their usual place."""
-    return None if host.list(ROOT) else f"nothing is mounted at {ROOT}: quotas and throttle rules are not visible"
+    """Return why control groups are invisible; None if they are mounted."""
+    return None if host.list(ROOT) else f"no control groups at {ROOT}: quotas and throttle rules are invisible"
 
 
 def read(host: Host, subject: Subject) -> Mapping[str, object]:
-    """The texts of each group's files, and what is needed to name the devices in the rules."""
+    """Return the texts of each group's files, and the texts that map device numbers to names."""
     memberships = texts(host.read, (f"/proc/{pid}/cgroup" for pid in subject.pids))
     lines = [line for text in memberships.values() if isinstance(text, str) for line in text.splitlines()]
     paths = paths_2(lines, subject) if host.exists(VERSION_2) else paths_1(lines, subject)
@@ -54,14 +54,14 @@ def read(host: Host, subject: Subject) -> Mapping[str, object]:
 
 
 def paths_2(lines: Sequence[str], subject: Subject) -> list[str]:
-    """The files of version 2: limits of every group above hold too."""
+    """Return the files of version 2: the limits of all parent groups apply too."""
     own = [line.partition("::")[2] for line in lines if line.startswith("0::")]
     groups = dict.fromkeys(above for group in (*own, *map(shortened, subject.cgroups), "") for above in lineage(group))
     return [f"{ROOT}{group}/{file}" for group in groups for file in FILES_2]
 
 
 def paths_1(lines: Sequence[str], subject: Subject) -> list[str]:
-    """The files of version 1, where each controller has a hierarchy of its own."""
+    """Return the files of version 1, in which each controller has its own hierarchy."""
     found: dict[str, None] = {}
     rows = [line.split(":", 2) for line in lines]
     for controller, files in FILES_1.items():
@@ -73,41 +73,41 @@ def paths_1(lines: Sequence[str], subject: Subject) -> list[str]:
 
 
 def shortened(group: str) -> str:
-    """A group's name without the mount point and without a slash at its end."""
+    """Return a group's name without the mount point and a trailing slash."""
     return group.removeprefix(ROOT).rstrip("/")
 
 
 def lineage(group: str) -> list[str]:
-    """The group and all above it; the root is the empty name."""
+    """Return the group and all its parents; the root is the empty name."""
     parts = [part for part in group.split("/") if part]
     return ["".join(f"/{part}" for part in parts[:length]) for length in range(len(parts), -1, -1)]
 
 
 def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], subject: Subject) -> Evidence:
-    """Throttling, dirty pages and rules over time. Raises EvidenceError on text of another form or a counter that falls."""
+    """Return throttling, dirty pages and rules over time. Raises EvidenceError on an unknown format or a falling counter."""
     origin = Origin(host=host_name, phase=phase, source=f"cgroup:{ROOT}", layer="cgroup")
     paths = list(dict.fromkeys(path for snapshot in snapshots for path in snapshot.raw if path.startswith(f"{ROOT}/")))
     named = {name for one in snapshots[:1] for device in subject.devices for name in (device, disk_of(one, device))}
     stats = [path for path in paths if path.endswith(("/cpu.stat", "/memory.stat"))]
     series = [
         *(item for path in stats for item in stat_series(origin, path, snapshots)),
-        *(item for path in paths for item in moved_series(origin, path, snapshots, named)),
+        *(item for path in paths for item in bytes_series(origin, path, snapshots, named)),
         *(item for device in subject.devices for item in rule_series(origin, device, paths, snapshots)),
     ]
     there = {item.metric for item in series} | {*THROTTLES.values()}
-    reason = "no control group of the processes tells it (the controller is not on, or no device was named)"
+    reason = "no control group of the load has it (controller disabled, or no block device)"
     return Evidence(series=tuple(series), missing={f"cgroup.{metric}": reason for metric in METRICS if metric not in there})
 
 
 def subject_of(path: str) -> str:
-    """`cgroup:/a/b` for a file of that group; on version 1 without the controller."""
+    """Return `cgroup:/a/b` for a file of that group; on version 1 without the controller."""
     group = path.removeprefix(ROOT).rpartition("/")[0]
     first = group.split("/")[1:2]
     return f"cgroup:{group.removeprefix('/' + first[0]) if first and first[0] in FILES_1 else group}"
 
 
 def stat_series(origin: Origin, path: str, snapshots: Sequence[Snapshot]) -> Iterator[Series]:
-    """Throttled time and dirty pages of one group."""
+    """Yield throttled time and dirty pages of one group."""
     seen = [(snapshot.at_ns, named_numbers(text, path)) for snapshot in snapshots if (text := text_of(snapshot, path))]
     for name, (metric, unit, factor) in COUNTERS.items():
         points = [(at, found[name] * factor) for at, found in seen if name in found]
@@ -119,10 +119,10 @@ def stat_series(origin: Origin, path: str, snapshots: Sequence[Snapshot]) -> Ite
             yield gauge(origin, subject_of(path), metric, "bytes", points)
 
 
-def moved_series(origin: Origin, path: str, snapshots: Sequence[Snapshot], named: set[str]) -> Iterator[Series]:
+def bytes_series(origin: Origin, path: str, snapshots: Sequence[Snapshot], named: set[str]) -> Iterator[Series]:
     """Bytes that one group moved on each device of these names; others' come and go, and their counters with them."""
     counted = path.endswith(("/io.stat", "/blkio.throttle.io_service_bytes"))
-    seen = [(snapshot, moved(text)) for snapshot in snapshots if counted and (text := text_of(snapshot, path))]
+    seen = [(snapshot, bytes_by_device(text)) for snapshot in snapshots if counted and (text := text_of(snapshot, path))]
     for device, metric in sorted({key for _, found in seen for key in found}):
         if (name := names_of(seen[0][0]).get(device, device)) not in named:
             continue
@@ -130,8 +130,8 @@ def moved_series(origin: Origin, path: str, snapshots: Sequence[Snapshot], named
         yield counter(origin, f"{subject_of(path)} device:{name}", metric, "bytes", points)
 
 
-def moved(text: str) -> dict[tuple[str, str], int]:
-    """(device number, metric) -> bytes, from either version's form."""
+def bytes_by_device(text: str) -> dict[tuple[str, str], int]:
+    """Parse (device number, metric) -> bytes from the format of either version."""
     found: dict[tuple[str, str], int] = {}
     for line in text.splitlines():
         device, *words = line.split()
@@ -143,7 +143,7 @@ def moved(text: str) -> dict[tuple[str, str], int]:
 
 
 def rule_series(origin: Origin, device: str, paths: Sequence[str], snapshots: Sequence[Snapshot]) -> Iterator[Series]:
-    """How many throttle rules bind a device, and each of them under the name of its file."""
+    """Yield the number of throttle rules on a device, and each rule with its file as source."""
     counts = [(snapshot.at_ns, sum(len(rules(snapshot, path, device)) for path in paths)) for snapshot in snapshots]
     if not any(path.endswith(("/io.max", *THROTTLES)) and text_of(one, path) is not None for path in paths for one in snapshots):
         return
@@ -157,7 +157,7 @@ def rule_series(origin: Origin, device: str, paths: Sequence[str], snapshots: Se
 
 
 def rules(snapshot: Snapshot, path: str, device: str) -> dict[str, int]:
-    """Metric -> limit that one file sets on a device or on the disk that it is a part of."""
+    """Return metric -> limit that one file sets on a device or its disk."""
     file = path.rpartition("/")[2]
     text = text_of(snapshot, path)
     if text is None or (file not in THROTTLES and file != "io.max"):
@@ -175,7 +175,7 @@ def rules(snapshot: Snapshot, path: str, device: str) -> dict[str, int]:
 
 
 def disk_of(snapshot: Snapshot, device: str) -> str:
-    """The disk that a partition is a part of (rules name disks alone); the device itself where it is a disk."""
+    """Return the disk of a partition (rules apply to disks only); the device itself if it is a disk."""
     disks = snapshot.raw.get("disks")
     if not isinstance(disks, list | tuple) or device in disks:
         return device
@@ -183,7 +183,7 @@ def disk_of(snapshot: Snapshot, device: str) -> str:
 
 
 def names_of(snapshot: Snapshot) -> dict[str, str]:
-    """Device number -> kernel name."""
+    """Return device number -> kernel name."""
     lines = (text_of(snapshot, DISKSTATS) or "").splitlines()
     return {f"{row[0]}:{row[1]}": row[2] for row in map(str.split, lines) if len(row) > 2}
 
@@ -191,7 +191,7 @@ def names_of(snapshot: Snapshot) -> dict[str, str]:
 OBSERVER = Observer(
     name="cgroup",
     gives=tuple(f"cgroup.{metric}" for metric in (*METRICS, *BYTES.values())),
-    cost="0.30 ms of CPU a look with one process and one group",
+    cost="86 µs CPU per look (one process, one group)",
     available=available,
     read=read,
     parse=parse,

@@ -1,7 +1,7 @@
-"""Looks whether somebody set the wall clock: the time of booting, which the kernel moves only when the clock is set.
+"""Detects steps of the wall clock: the boot time changes only when the clock is set.
 
-Sources: CLOCK_REALTIME less CLOCK_BOOTTIME, to the microsecond; of hosts without Assay `btime` of /proc/stat, the same in whole
-seconds. NTP's slewing moves both clocks together and does not show; a step does.
+Sources: CLOCK_REALTIME minus CLOCK_BOOTTIME, to the microsecond; on hosts without Assay `btime` of /proc/stat, in whole seconds.
+NTP slewing moves both clocks alike and is invisible; a step is visible.
 """
 
 from __future__ import annotations
@@ -19,21 +19,23 @@ METRIC = "boot_time_s"
 
 
 def available(host: Host) -> str | None:
-    """None where the clocks can be read together, or the kernel says when it was booted."""
+    """Return why the boot time is unknown; None if it can be read."""
     there = host.syscalls is not None or host.exists(STAT)
-    return None if there else f"no {STAT}: whether the wall clock was set is not visible"
+    return None if there else f"{STAT} does not exist: steps of the wall clock are invisible"
 
 
 def read(host: Host, _subject: Subject) -> Mapping[str, object]:
-    """The time of booting by the clocks, in ns; else the text of /proc/stat."""
+    """Return the boot time in ns by the clocks; else the text of /proc/stat."""
     return texts(host.read, (STAT,)) if host.syscalls is None else {CLOCKS: host.syscalls.booted_ns()}
 
 
 def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], _subject: Subject) -> Evidence:
-    """The time of booting at each look, in s since 1970. Raises EvidenceError on text of another form."""
-    exact = [(snapshot.at_ns, told / 1e9) for snapshot in snapshots if isinstance(told := snapshot.raw.get(CLOCKS), int)]
+    """Return the boot time at each look in s since 1970. Raises EvidenceError on an unknown format."""
+    exact = [
+        (snapshot.at_ns, booted_ns / 1e9) for snapshot in snapshots if isinstance(booted_ns := snapshot.raw.get(CLOCKS), int)
+    ]
     reason = None if exact else why_not(snapshots, STAT)
-    seen = exact or [(snapshot.at_ns, booted(text)) for snapshot in snapshots if (text := text_of(snapshot, STAT))]
+    seen = exact or [(snapshot.at_ns, boot_time(text)) for snapshot in snapshots if (text := text_of(snapshot, STAT))]
     origin = Origin(host=host_name, phase=phase, source=f"clock:{CLOCKS if exact else STAT}", layer="clock")
     return Evidence(
         series=(gauge(origin, ABSOLUTE, METRIC, "s", seen),) if seen else (),
@@ -41,19 +43,19 @@ def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], _subject: S
     )
 
 
-def booted(text: str) -> int:
-    """The number in the line `btime`."""
+def boot_time(text: str) -> int:
+    """Return the number in the line `btime`."""
     for line in text.splitlines():
         name, _, rest = line.partition(" ")
         if name == "btime":
             return number(rest, STAT)
-    raise EvidenceError(f"found no line btime in {STAT}; expected one with the time of booting")
+    raise EvidenceError(f"found no line btime in {STAT}; expected one with the boot time")
 
 
 OBSERVER = Observer(
     name="clock",
     gives=(f"clock.{METRIC}",),
-    cost="3 µs of CPU a look",
+    cost="2.8 µs CPU per look",
     available=available,
     read=read,
     parse=parse,

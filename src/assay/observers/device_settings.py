@@ -1,6 +1,6 @@
-"""Writes down the settings of the devices below a file, and how much the kernel lets be dirty: what rules of one trial ask for.
+"""Records the settings of the devices below a file, and the kernel's limits of dirty pages.
 
-A part of what `environment` tells, for lookers that must cost little. It looks only where it is named.
+A cheap subset of `environment`. It runs only if an experiment names it.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ CLOCK = "/sys/devices/system/clocksource/clocksource0/current_clocksource"
 
 
 def available(host: Host) -> str | None:
-    """None where the host shows its devices in /sys."""
-    return None if host.exists("/sys/block") else "no /sys/block: the settings of devices are not visible this way"
+    """Return why device settings are invisible; None if they can be read."""
+    return None if host.exists("/sys/block") else "/sys/block does not exist: device settings are invisible"
 
 
 def read(host: Host, subject: Subject) -> Mapping[str, object]:
-    """{key: text}; what a host does not have is not there."""
+    """Return {key: text} of the files that exist."""
     files = {f"sysctl.vm.{name}": f"{VM}/{name}" for name in host.list(VM) if name.startswith("dirty")} | {"clock.source": CLOCK}
     for place, device in enumerate(subject.devices):
         files |= {key: path for key, path in device_files(host, f"device.{place}", device).items() if EACH not in key}
@@ -32,7 +32,7 @@ def read(host: Host, subject: Subject) -> Mapping[str, object]:
 
 
 def parse(host_name: str, _phase: str, snapshots: Sequence[Snapshot], _subject: Subject) -> Evidence:
-    """The facts of each snapshot, named and worded as those of `environment`."""
+    """Return the facts of each snapshot, with the keys and values of `environment`."""
     return Evidence(
         facts=tuple(
             Fact(
@@ -49,19 +49,19 @@ def parse(host_name: str, _phase: str, snapshots: Sequence[Snapshot], _subject: 
 
 
 def when_of(snapshot: Snapshot) -> When:
-    """Before the trial, or after it."""
+    """Return before or after the trial."""
     return When.AFTER if snapshot.edge is Edge.TRIAL_END else When.BEFORE
 
 
 def class_of(key: str) -> FactClass:
-    """A device's name is only what it is called."""
+    """Return the class of a fact; a device's name is identity only."""
     return FactClass.IDENTITY if key.endswith(".name") else FactClass.PERFORMANCE
 
 
 OBSERVER = Observer(
     name="device_settings",
     gives=("fact:device.*", "fact:sysctl.vm.*", "fact:clock.source"),
-    cost="2 ms of CPU a look",
+    cost="0.61 ms CPU per look (one device)",
     available=available,
     read=read,
     parse=parse,

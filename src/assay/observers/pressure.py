@@ -1,7 +1,7 @@
-"""Says how long tasks stood still for want of processor, storage or memory.
+"""Measures pressure: time in which tasks stalled for CPU, I/O or memory.
 
 Source: the totals of /proc/pressure/{cpu,io,memory} (pressure stall information, whole host). `some`: at least one task
-waited; `full`: all that could have run waited. Times are cumulative, in ns. They hold everybody's waiting, not only ours.
+stalled; `full`: all non-idle tasks stalled. Times are cumulative, in ns, and include other processes.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ NS_PER_US = 1000
 
 
 def available(host: Host) -> str | None:
-    """None where the kernel keeps pressure stall information."""
+    """Return why pressure is invisible, with the remedy; None if it can be read."""
     if host.list(DIRECTORY):
         return None
-    return "no /proc/pressure: the kernel was built without PSI, or started without psi=1"
+    return "/proc/pressure does not exist. Use a kernel with CONFIG_PSI, booted with psi=1."
 
 
 def read(host: Host, _subject: Subject) -> Mapping[str, object]:
-    """The three texts."""
+    """Return the three texts."""
     return texts(host.read, (f"{DIRECTORY}/{resource}" for resource in RESOURCES))
 
 
 def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], _subject: Subject) -> Evidence:
-    """Stalled time in ns by resource and kind. Raises EvidenceError on text of another form or a total that falls."""
+    """Return stalled time in ns by resource and kind. Raises EvidenceError on an unknown format or a falling total."""
     origin = Origin(host=host_name, phase=phase, source=f"pressure:{DIRECTORY}", layer="pressure")
     series: list[Series] = []
     missing: dict[str, str] = {}
@@ -50,7 +50,7 @@ def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], _subject: S
 
 
 def totals(text: str, path: str) -> dict[str, int]:
-    """The total of each kind in microseconds; older kernels have no `full` for cpu."""
+    """Parse the total of each kind in microseconds; older kernels have no `full` for cpu."""
     found: dict[str, int] = {}
     for line in text.splitlines():
         kind, *pairs = line.split()
@@ -64,7 +64,7 @@ def totals(text: str, path: str) -> dict[str, int]:
 OBSERVER = Observer(
     name="pressure",
     gives=tuple(f"pressure.{resource}_{kind}_ns" for resource in RESOURCES for kind in KINDS),
-    cost="53 µs of CPU a look",
+    cost="12 µs CPU per look",
     available=available,
     read=read,
     parse=parse,

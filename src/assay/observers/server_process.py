@@ -1,10 +1,10 @@
-"""Counts what the server's processes were asked for, what they made storage move, and how much processor time they took.
+"""Counts the system calls, storage I/O and CPU time of the server's processes.
 
-Sources, for every process that the target names as its server and their children: /proc/PID/io, /proc/PID/status and
-/proc/PID/task/*/schedstat. `rchar` and `wchar` are rung L5; sockets are in them only where they are used by read and write,
-and io_uring is not. `read_bytes` is rung L6, what the server's own cache did not answer; `write_bytes` there is what it made
-dirty, which proves nothing of durability. A process that begins counts from 0; one that ends keeps what it had, which is in the
-account of the process that waited for it where that one is the server's, too (proc_pid_io(5)), and is not counted twice.
+Sources, for every process of the target's server and its children: /proc/PID/io, /proc/PID/status and
+/proc/PID/task/*/schedstat. `rchar` and `wchar` are rung L5; they include sockets only if used by read and write, and exclude
+io_uring. `read_bytes` is rung L6, the reads below the server's page cache; `write_bytes` counts dirtied pages, which proves no
+durability. A new process counts from 0. An ended process keeps its last counts; the kernel adds them to the process that waited
+for it (proc_pid_io(5)), and if that is a server process too, they are not counted twice.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from assay.machine.server import pids
 from assay.records import Direction, Reading, Rung, Series, Snapshot, Subject
 
 PAGE_BYTES = 4096
-"""The kernel counts whole pages, as at rung L2."""
+"""The kernel counts whole pages, as in rung L2."""
 MOVED = (
     (Rung.SERVER_PROCESS, Direction.READ, "rchar", "syscr", 0),
     (Rung.SERVER_PROCESS, Direction.WRITE, "wchar", "syscw", 0),
@@ -38,12 +38,12 @@ Account = tuple[int, Amounts]
 
 
 def available(host: Host) -> str | None:
-    """None where the kernel accounts the I/O of tasks."""
-    return None if host.exists("/proc/self/io") else "this kernel keeps no /proc/PID/io (CONFIG_TASK_IO_ACCOUNTING)"
+    """Return why I/O accounting is missing; None if it exists."""
+    return None if host.exists("/proc/self/io") else "/proc/PID/io does not exist. Use a kernel with CONFIG_TASK_IO_ACCOUNTING."
 
 
 def read(host: Host, subject: Subject) -> Mapping[str, object]:
-    """The processes that the server has now, and the texts about each and its threads; nothing where no server is named."""
+    """Return the server's current processes, and the texts of each process and thread; empty without a server."""
     if subject.server is None:
         return {}
     running = pids(host, subject.server)
@@ -53,7 +53,7 @@ def read(host: Host, subject: Subject) -> Mapping[str, object]:
 
 
 def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], subject: Subject) -> Evidence:
-    """Rungs L5 and L6, processor time in ns. Raises EvidenceError on text of another form."""
+    """Return rungs L5 and L6, and CPU time in ns. Raises EvidenceError on an unknown format."""
     if subject.server is None:
         return Evidence()
     seen = [snapshot for snapshot in snapshots if snapshot.raw.get("pids")]
@@ -66,29 +66,29 @@ def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], subject: Su
 
 
 def why_not(snapshots: Sequence[Snapshot], seen: Sequence[Snapshot]) -> str | None:
-    """Why nothing can be said of the server; None where it ran at every look and we may read its accounts."""
+    """Return why the evidence is missing; None if the server ran at every look and its accounts are readable."""
     if len(seen) < len(snapshots):
-        return f"no process of the server was found at {len(snapshots) - len(seen)} of {len(snapshots)} looks"
+        return f"no process of the server at {len(snapshots) - len(seen)} of {len(snapshots)} looks"
     closed = [
-        path for one in seen for pid in pids_of(one) if not ended(one, path := f"/proc/{pid}/io") and text_of(one, path) is None
+        path for one in seen for pid in pids_of(one) if not is_gone(one, path := f"/proc/{pid}/io") and text_of(one, path) is None
     ]
-    return f"{closed[0]}: not readable: run as root or as the server's user" if closed else None
+    return f"{closed[0]}: not readable. Run as root or as the server's user." if closed else None
 
 
 def pids_of(snapshot: Snapshot) -> list[int]:
-    """The server's processes at one look."""
+    """Return the server's processes at one look."""
     found = snapshot.raw.get("pids")
     return [int(pid) for pid in found] if isinstance(found, list | tuple) else []
 
 
-def ended(snapshot: Snapshot, path: str) -> bool:
-    """Whether the process was gone when it was to be read: a server that forks has children that end between two readings."""
-    told = snapshot.raw.get(path)
-    return isinstance(told, Mapping) and told.get("error") in GONE
+def is_gone(snapshot: Snapshot, path: str) -> bool:
+    """Return True if the process ended during the look: children of a forking server end at any time."""
+    answer = snapshot.raw.get(path)
+    return isinstance(answer, Mapping) and answer.get("error") in GONE
 
 
 def processes_of(snapshot: Snapshot) -> dict[int, Account | None]:
-    """The parent of each process (0 where that is not told) and its I/O counters; None of one that had just ended."""
+    """Return the parent (0 if unknown) and the I/O counters of each process; None for one that ended during the look."""
     found: dict[int, Account | None] = {}
     for pid in pids_of(snapshot):
         text = text_of(snapshot, path := f"/proc/{pid}/io")
@@ -100,14 +100,14 @@ def processes_of(snapshot: Snapshot) -> dict[int, Account | None]:
 
 
 def since_first(looks: Sequence[Mapping[int, Account | None]]) -> list[dict[str, int]]:
-    """The sums since the first look: what all that live have, and what is in nobody's account of those that ended."""
+    """Return the sums since the first look: of all live processes, and of ended ones that no live account contains."""
     kept, before = dict.fromkeys(COUNTERS, 0), dict[int, Account]()
     result: list[dict[str, int]] = []
     for look in looks:
         now = {pid: account for pid, account in look.items() if account is not None}
-        for pid in [*lost(before, now)]:
+        for pid in [*lost_accounts(before, now)]:
             if pid in look:
-                now[pid] = before[pid]  # it ended after its parent's account was read, in which it is at the next look
+                now[pid] = before[pid]  # it ended after its parent was read; the parent's next account contains it
             else:
                 kept = {name: kept[name] + before[pid][1][name] for name in COUNTERS}
         for pid in before.keys() & now.keys():
@@ -118,11 +118,11 @@ def since_first(looks: Sequence[Mapping[int, Account | None]]) -> list[dict[str,
     return [{name: total[name] - result[0][name] for name in COUNTERS} for total in result]
 
 
-def lost(before: Mapping[int, Account], after: Mapping[int, Account]) -> Iterator[int]:
-    """Of those that ended the ones whose account did not go to the next of their ancestors that lives.
+def lost_accounts(before: Mapping[int, Account], after: Mapping[int, Account]) -> Iterator[int]:
+    """Yield the ended processes whose account was not added to their nearest live ancestor.
 
-    It goes to who waits for them, which shows: that account then rose by theirs at least. It goes to nobody where their end is
-    ignored (SIGCHLD), or where they outlived their parent.
+    The kernel adds the account to the process that waits, which then rises by at least that much. It adds it to none if SIGCHLD
+    is ignored or the process outlived its parent.
     """
     heirs: dict[int, list[int]] = {}
     for pid in before.keys() - after.keys():
@@ -138,7 +138,7 @@ def lost(before: Mapping[int, Account], after: Mapping[int, Account]) -> Iterato
 
 
 def readings_of(origin: Origin, seen: Sequence[Snapshot], sums: Sequence[Amounts]) -> Iterator[Reading]:
-    """What all processes together moved in each span."""
+    """Yield the I/O of all processes together in each span."""
     at = {snapshot.edge: total for snapshot, total in zip(seen, sums, strict=True)}
     for span, first, last in edges(seen):
         before, after = at[first.edge], at[last.edge]
@@ -155,7 +155,7 @@ def readings_of(origin: Origin, seen: Sequence[Snapshot], sums: Sequence[Amounts
 
 
 def series_of(origin: Origin, seen: Sequence[Snapshot]) -> Iterator[Series]:
-    """Processor time of all threads, what the busiest one had or waited for, processors they may use, processes there were."""
+    """Yield the CPU time of all threads, CPU time and wait of the busiest, usable CPUs, and the number of processes."""
     threads = [threads_of(snapshot) for snapshot in seen]
     spent: dict[str, tuple[int, int]] = {}
     ran, busiest = [], []
@@ -172,14 +172,14 @@ def series_of(origin: Origin, seen: Sequence[Snapshot]) -> Iterator[Series]:
 
 
 def threads_of(snapshot: Snapshot) -> dict[str, tuple[int, int]]:
-    """Thread -> time on a processor and time ready for one, in ns; one that ended while it was read is left out."""
+    """Return thread -> CPU time and CPU wait in ns, without threads that ended during the look."""
     paths = [path for path in snapshot.raw if "/task/" in path]
     words = {path: text.split() for path in paths if (text := text_of(snapshot, path))}
     return {path: (number(row[0], path), number(row[1], path)) for path, row in words.items() if len(row) > 1}
 
 
 def cpus_of(snapshot: Snapshot) -> int:
-    """How many processors the server's processes together may use."""
+    """Return the number of CPUs that the server's processes may use."""
     allowed: set[int] = set()
     for pid in pids_of(snapshot):
         for line in (text_of(snapshot, f"/proc/{pid}/status") or "").splitlines():
@@ -192,7 +192,7 @@ def cpus_of(snapshot: Snapshot) -> int:
 OBSERVER = Observer(
     name="server_process",
     gives=(*KEYS, *(f"server.{metric}" for metric in METRICS)),
-    cost="63 µs of CPU a look for one process of one thread; 0.1 µs without a server",
+    cost="28 µs CPU per look (one process of one thread)",
     available=available,
     read=read,
     parse=parse,

@@ -1,9 +1,9 @@
-"""Counts what the kernel itself saw: pages brought into memory of each data file, requests, flushes and syncs (bpftrace).
+"""Counts kernel events with bpftrace: pages of data files entering memory, block requests, flushes and syncs.
 
-Runs beside each phase, only where an experiment names it: `observers = ["*", "tracepoints"]`. Sources: tracepoints of the kernel
-(filemap, block, writeback, syscalls, sched), which need neither kprobes nor a debugger in the processes; they are counted in the
-kernel and printed when a look asks. `bpftrace` wants root and sees tracefs in a mount namespace of its own, so that nothing has
-to be mounted. Of io_uring the syncs are not seen: they are no system calls. What was lost is counted too (E02).
+Runs beside each phase, only if an experiment names it: `observers = ["*", "tracepoints"]`. Sources: kernel tracepoints (filemap,
+block, writeback, syscalls, sched), without kprobes and without a debugger; counted in the kernel and printed on request.
+`bpftrace` needs root. It mounts tracefs in its own mount namespace, so nothing must be mounted. Syncs by io_uring are
+not counted: they are no system calls. Lost events are counted (E02).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from assay.records import ABSOLUTE, Snapshot, Subject
 
 MOST_FILES = 4096
 MOST_PROCESSES = 128
-"""More would make the comparison that every system call passes too long."""
+"""Limit of the comparison in every traced system call."""
 SECTOR_BYTES = 512
 MAPS = ("added", "all", "issued", "bios", "sectors", "syncs", "pauses", "paused")
 SYNCS = ("fsync", "fdatasync", "syncfs", "sync", "msync", "sync_file_range")
@@ -41,15 +41,15 @@ Seen = Sequence[tuple[int, Mapping[str, Any]]]
 Row = tuple[str, str, Points]
 
 
-def program(host: Host, subject: Subject) -> tuple[str, ...]:
-    """The command that watches a subject. Raises EvidenceError where there are too many processes."""
+def argv_of(host: Host, subject: Subject) -> tuple[str, ...]:
+    """Return the command that traces a subject. Raises EvidenceError for too many processes."""
     if len(subject.pids) > MOST_PROCESSES:
-        raise EvidenceError(f"found {len(subject.pids)} processes; tracepoints can tell at most {MOST_PROCESSES} apart")
+        raise EvidenceError(f"the load has {len(subject.pids)} processes; tracepoints support at most {MOST_PROCESSES}")
     return bpftrace.argv("\n".join(probes(host, subject)))
 
 
 def probes(host: Host, subject: Subject) -> Iterator[str]:
-    """The program in bpftrace's language: filters are numbers, everything is counted in maps."""
+    """Yield the bpftrace program: it filters by numbers and counts in maps."""
     files = bpftrace.among("args->s_dev", file_systems(host, subject).values())
     devices = bpftrace.among("args->dev", numbers(host, subject).values())
     ours = f"({bpftrace.among('pid', subject.pids)} || @kin[pid])"
@@ -62,16 +62,16 @@ def probes(host: Host, subject: Subject) -> Iterator[str]:
     yield ", ".join(f"tracepoint:syscalls:sys_enter_{name}" for name in SYNCS) + f" /{ours}/ {{ @syncs[0] = count(); }}"
     yield f"tracepoint:writeback:balance_dirty_pages /{ours} && args->pause > 0/"
     yield "{ @pauses[0] = count(); @paused[0] = sum(args->pause); }"
-    yield bpftrace.asked(MAPS)
+    yield bpftrace.print_probe(MAPS)
 
 
 def numbers(host: Host, subject: Subject) -> dict[str, int]:
-    """Device -> number as the kernel keeps it; a partition's requests have its disk's number after the bio was queued."""
+    """Return device -> kernel number; after queueing, a partition's requests have its disk's number."""
     return {device: bpftrace.kernel_number(stack.device_number(host, device)) for device in subject.devices}
 
 
 def file_systems(host: Host, subject: Subject) -> dict[str, int]:
-    """The number of the file system of each file and of the directory; a file need not be there yet, its directory is."""
+    """Return the file system number of each file and of the directory; files need not exist yet."""
     files = (*subject.paths[:MOST_FILES], *subject.backing_files)
     known = {path: stack.mount_of(host, path).device_number for path in dict.fromkeys(map(parent, files))}
     if subject.directory is not None:
@@ -81,15 +81,15 @@ def file_systems(host: Host, subject: Subject) -> dict[str, int]:
 
 
 def parent(path: str) -> str:
-    """The directory of a path."""
+    """Return the directory of a path."""
     return path.rpartition("/")[0] or "/"
 
 
 def read(host: Host, subject: Subject) -> Mapping[str, object]:
-    """The inode of each file that is there, and the numbers by which the kernel names file systems and devices."""
+    """Return the inodes of existing files, and the kernel numbers of file systems and devices."""
     paths = (*subject.paths[:MOST_FILES], *subject.backing_files)
-    said = host.run(["stat", "--printf=%i %n\\0", "--", *paths], check=False).stdout if paths else ""
-    rows = (row.partition(" ")[::2] for row in said.split("\0") if row)
+    listing = host.run(["stat", "--printf=%i %n\\0", "--", *paths], check=False).stdout if paths else ""
+    rows = (row.partition(" ")[::2] for row in listing.split("\0") if row)
     return {
         "inodes": {path: int(inode) for inode, path in rows},
         "file_systems": file_systems(host, subject),
@@ -98,24 +98,24 @@ def read(host: Host, subject: Subject) -> Mapping[str, object]:
 
 
 def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], subject: Subject) -> Evidence:
-    """Counters at the edges, from 0 at the first. Raises EvidenceError where one falls."""
+    """Return counters at the edges, from 0 at the first. Raises EvidenceError if one falls."""
     origin = Origin(host=host_name, phase=phase, source="tracepoints:bpftrace", layer="tracepoints")
     seen = [(snapshot.at_ns, snapshot.raw) for snapshot in snapshots if isinstance(snapshot.raw.get("maps"), Mapping)]
     if not seen:
         return Evidence()
-    rows = [*added(seen, subject), *moved(seen, subject), *called(seen)]
+    rows = [*page_rows(seen, subject), *device_rows(seen, subject), *process_rows(seen)]
     series = (counter(origin, about, name, METRICS[name], points) for about, name, points in rows)
-    many = f"{len(subject.paths):,} data files: at most {MOST_FILES:,} can be told apart"
+    many = f"{len(subject.paths):,} data files (limit {MOST_FILES:,})"
     return Evidence(series=tuple(series), missing={"tracepoints.added_bytes": many} if are_too_many(subject) else {})
 
 
 def are_too_many(subject: Subject) -> bool:
-    """Whether there are more data files than are asked for their inodes: a sum over some of them would pass for that of all."""
+    """Return True for too many data files: a sum over some of them would look like the total."""
     return len(subject.paths) > MOST_FILES
 
 
-def added(seen: Seen, subject: Subject) -> Iterator[Row]:
-    """Bytes of pages that came into memory, of each file under any inode that it had, and of all files of the file system."""
+def page_rows(seen: Seen, subject: Subject) -> Iterator[Row]:
+    """Yield bytes of pages that entered memory: of each file under all its inodes, and of the whole file system."""
     files = [(f"path:{path}", path) for path in (() if are_too_many(subject) else subject.paths)]
     files += [(f"backing:{path}", path) for path in subject.backing_files]
     for about, path in files:
@@ -128,13 +128,13 @@ def added(seen: Seen, subject: Subject) -> Iterator[Row]:
 
 
 def in_memory(raw: Mapping[str, Any], chosen: Callable[[str], bool]) -> float:
-    """Bytes of the pages of the chosen inodes."""
+    """Return the bytes of the pages of the chosen inodes."""
     pages: int = sum(count for key, count in raw["maps"].get("added", {}).items() if chosen(key))
     return pages * int(raw["page_bytes"])
 
 
-def moved(seen: Seen, subject: Subject) -> Iterator[Row]:
-    """Requests of each device, and what our own processes sent to it."""
+def device_rows(seen: Seen, subject: Subject) -> Iterator[Row]:
+    """Yield requests of each device, and the requests of the load's own processes."""
     for device in subject.devices:
         number = seen[0][1]["devices"][device]
 
@@ -151,12 +151,12 @@ def moved(seen: Seen, subject: Subject) -> Iterator[Row]:
 
 
 def begins(letters: tuple[str, ...], kind: str) -> bool:
-    """Whether a request's letters begin so."""
+    """Return True if a request's letters have this prefix."""
     return kind.startswith(letters)
 
 
-def called(seen: Seen) -> Iterator[Row]:
-    """Syncs of our processes, how often they had to wait for write-back, and what was lost."""
+def process_rows(seen: Seen) -> Iterator[Row]:
+    """Yield syncs and writeback throttling of the load's processes, and lost events."""
     for name, map_name in (("sync_calls", "syncs"), ("dirty_pauses", "pauses"), ("dirty_pause_ms", "paused")):
         yield ABSOLUTE, name, [(at, sum(raw["maps"].get(map_name, {}).values())) for at, raw in seen]
     lost = accumulate(raw["lost"] for _, raw in seen)
@@ -165,12 +165,12 @@ def called(seen: Seen) -> Iterator[Row]:
 
 
 def is_fua(kind: str) -> bool:
-    """Whether a request's letters (blk_fill_rwbs of the kernel) say that it is written past the cache: F after its operation."""
+    """Return True for FUA: F after the operation in a request's letters (blk_fill_rwbs of the kernel)."""
     return "F" in kind.removeprefix("F")[1:]
 
 
 def total(counts: Mapping[str, int], number: int, chosen: Callable[[str], bool]) -> int:
-    """The sum of a map's counts for one device and the chosen kinds of request."""
+    """Return the sum of a map's counts for one device and the chosen kinds of request."""
     rows = ((*key.partition(",")[::2], count) for key, count in counts.items())
     return sum(count for device, kind, count in rows if device == str(number) and chosen(kind))
 
@@ -178,10 +178,10 @@ def total(counts: Mapping[str, int], number: int, chosen: Callable[[str], bool])
 OBSERVER = Observer(
     name="tracepoints",
     gives=tuple(f"tracepoints.{name}" for name in METRICS),
-    cost="0.7 s of CPU a phase to start and 8.7 ms a look, outside the clock; its probes: see `assay selftest --observers`",
+    cost="9.5 ms CPU per look and 0.7 s CPU per phase to start, outside the clock; probes: see `assay selftest --observers`",
     available=bpftrace.obstacle,
     read=read,
     parse=parse,
-    beside=Beside(argv=program, read=bpftrace.answer),
+    beside=Beside(argv=argv_of, read=bpftrace.counts),
     on_request=True,
 )

@@ -1,8 +1,8 @@
-"""bonnie++'s line of CSV: rates, files per second and largest latencies; where there is none, the rates of its screen.
+"""bonnie++: rates, files per second and largest latencies from its CSV line; without one, the rates of its screen output.
 
 `K` is 1,024 bytes, `m` and `g` its powers (bonnie++.8 of 2.00a, "Data volumes"); the CSV has KiB/s without a letter. `+++++`
-stands for less than 500 ms (the same page): too short for bonnie++ itself, so there is no figure. The screen says of files how
-many there were, not how many a second (seen in 2.00a: 2,048 where the CSV has 3,029), so they are only read out of the CSV.
+means less than 500 ms (same page), which bonnie++ itself calls too short: no figure. The screen output shows the number of files
+instead of files per second (2.00a: 2,048; its CSV has 3,029), so file rates come from the CSV only.
 """
 
 from __future__ import annotations
@@ -13,35 +13,35 @@ from collections.abc import Iterator, Sequence
 from assay.catalogue import Parser
 from assay.catalogue.printed import KIB, Printed, calls, halves, lines, printed, values
 
-EXPECTED = "bonnie++'s line of CSV (formats 1.97 and 1.98) or its screen, with a figure that is not +++++"
+EXPECTED = "the CSV line (formats 1.97 and 1.98) or the screen output of bonnie++, with a figure that is not +++++"
 CSV = re.compile(r"1\.9[78],(?:[^,]{0,200},){45,51}[^,]{0,40}")
 IO = ("write_char", "write", "read_modify_write", "read_char", "read", "seek")
 FILES = ("create", "stat", "unlink", "create_random", "stat_random", "unlink_random")
 SCREEN_IO = re.compile(r".{0,20}\s(\d+[KMGT]?) (.{9}) (.{9}) (.{9}) (.{9}) (.{9}) (.{9})\s*")
 STARTED = re.compile(r"[^,]{0,20}(?:,[^,]{0,200}){30}.*")
-"""What can only be a line of CSV, whole or not: its commas."""
+"""A CSV line, complete or not, recognised by its commas."""
 LATENCY = {"us": 1e3, "ms": 1e6, "s": 1e9}
 SUFFIXES = {"": 1, "k": KIB, "m": KIB**2, "g": KIB**3, "t": KIB**4}
 
 
 def recognises(argv: Sequence[str], output: str) -> bool:
-    """Whether this is bonnie++'s."""
+    """Return True for the output of bonnie++."""
     return calls(argv, "bonnie++") and any(CSV.fullmatch(row) or row.startswith("Version ") for row in lines(output))
 
 
-def _told(text: str) -> Iterator[tuple[str, Printed]]:
+def _figures(text: str) -> Iterator[tuple[str, Printed]]:
     rows = lines(text)
     found = [row.split(",") for row in rows if CSV.fullmatch(row)]
     if not found:
         if any(STARTED.match(row) for row in rows):
-            raise ValueError("a CSV line that is damaged")  # what the screen shows is rounded
+            raise ValueError("field of the CSV line")  # the screen output is rounded
         yield from _screen(rows)
     for fields in found:
         yield from _csv(fields)
 
 
 def _csv(fields: Sequence[str]) -> Iterator[tuple[str, Printed]]:
-    """One test: rates stand before the percentages of CPU; format 1.98 has two fields more, about seeks."""
+    """Yield the figures of one test: each rate precedes a CPU percentage; format 1.98 has two more fields, about seeks."""
     first = {50: 9, 48: 7}[len(fields)]
     for index, operation in enumerate(IO):
         yield from _rate(operation, fields[first + 2 * index], KIB)
@@ -54,13 +54,13 @@ def _csv(fields: Sequence[str]) -> Iterator[tuple[str, Printed]]:
 
 
 def _measured(fields: Sequence[str], operation: str, first: int) -> bool:
-    """Latencies of a phase whose rate was too short to tell are left out with it."""
+    """Return True if the phase was long enough to have a rate, and so a latency."""
     index = IO.index(operation) * 2 if operation in IO else 17 + 2 * FILES.index(operation)
     return fields[first + index].strip("+") != ""
 
 
 def _screen(rows: Sequence[str]) -> Iterator[tuple[str, Printed]]:
-    """The line below the headings; a cell is a rate and a percentage, blank where nothing was measured."""
+    """Yield the rates of the line below the headings; a cell is a rate and a percentage, or blank."""
     inside = False
     for row in rows:
         if row.startswith("Version "):
@@ -72,7 +72,7 @@ def _screen(rows: Sequence[str]) -> Iterator[tuple[str, Printed]]:
 
 
 def _rate(operation: str, cell: str, unit: int) -> Iterator[tuple[str, Printed]]:
-    """Nothing for a blank and for `+++++`; `unit` is what a number without a letter counts."""
+    """Yield a rate; nothing for a blank or `+++++`. `unit` is the unit of a number without a letter."""
     if cell.strip("+") == "":
         return
     number = cell.rstrip("kmgtKMGT")
@@ -86,6 +86,6 @@ PARSER = Parser(
     name="bonnie",
     programs=("bonnie++",),
     recognises=recognises,
-    parse=values(_told, EXPECTED),
-    resolution=halves(_told, EXPECTED),
+    parse=values(_figures, EXPECTED),
+    resolution=halves(_figures, EXPECTED),
 )

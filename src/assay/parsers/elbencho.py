@@ -1,8 +1,8 @@
-"""elbencho's results, as text, CSV or JSON: the column of the last thread done, of each phase.
+"""elbencho: results of each phase from text, CSV or JSON, in the column of the last thread done.
 
 `MiB/s` is 2^20 bytes/s, `MB/s` (--base10) 10^6, times are whole milliseconds, latencies whole microseconds (elbencho 3.1-10,
-source/Statistics.cpp); all cut off, not rounded. The column of the first done is what was reached while all threads still
-worked, that of the last done is the whole phase.
+source/Statistics.cpp); all truncated, not rounded. The column FIRST DONE is the result while all threads still worked; LAST DONE
+is the whole phase.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 from assay.catalogue import Parser
 from assay.catalogue.printed import MIB, Printed, calls, exact, halves, last_run, lines, option, printed, values
 
-EXPECTED = "elbencho's table with FIRST DONE and LAST DONE, or the lines of its --csvfile or --jsonfile"
+EXPECTED = "elbencho's table with FIRST DONE and LAST DONE, or the content of its --csvfile or --jsonfile"
 PHASES = {"WRITE": "write", "READ": "read", "STAT": "stat", "STATDIRS": "stat_dir", "MKDIRS": "mkdir", "RMFILES": "unlink"} | {
     "RMDIRS": "rmdir",
     "SYNC": "sync",
@@ -26,23 +26,23 @@ ROW = re.compile(r"(\S{1,20})?\s+([A-Za-z][A-Za-z/ ]{2,30}?)\s*:\s+(\d{1,18})\S{
 LATENCY = re.compile(r"\s+(?:IO|Ent|File|Files|Dirs) latency\s+: \[ min=(\d+)us avg=(\d+)us max=(\d+)us .{0,200}\]\s*")
 SIZES = {"MiB/s": MIB, "MB/s": 10**6}
 ENTRIES = {"write": "create"}
-"""Whole files per second of the phase WRITE are creations; of the other phases they are the operation itself."""
+"""Operation of the files per second of a phase, if it is not the phase itself."""
 
 
 def recognises(argv: Sequence[str], output: str) -> bool:
-    """Whether this is elbencho's."""
+    """Return True for the output of elbencho."""
     return calls(argv, "elbencho") and any(sign in output for sign in ("LAST DONE", '"last_done"', "time ms [last]"))
 
 
 def result_file(argv: Sequence[str]) -> str | None:
-    """Whichever has the most digits."""
+    """Return the result file with the most digits."""
     if not calls(argv, "elbencho"):
         return None
     return next((path for name in ("--jsonfile", "--csvfile", "--resfile") if (path := option(argv, name))), None)
 
 
-def _told(text: str) -> Iterator[tuple[str, Printed]]:
-    """Files are added to at each call: the last call counts, and of one operation its last phase."""
+def _figures(text: str) -> Iterator[tuple[str, Printed]]:
+    """Yield the figures of the last call (result files grow with each call), and of each operation's last phase."""
     rows = lines(text)
     found: dict[str, Mapping[str, Printed]] = {}
     found.update((*_table(rows[last_run(rows, HEADER) :]), *_json(rows), *_csv(rows)))
@@ -59,22 +59,22 @@ def _table(rows: Sequence[str]) -> Iterator[tuple[str, Mapping[str, Printed]]]:
             yield from _phase(phase, cells)
             phase, cells = "", {}
         elif inside and "Elapsed time" in row and not ROW.fullmatch(row):
-            raise ValueError(f"{row.strip()!r} as a time")  # what follows would be taken for the phase before
+            raise ValueError(f"{row.strip()!r} as a time")  # else the next lines would count for the previous phase
         elif match := ROW.fullmatch(row):
             phase = match[1] or phase
             cells[match[2]] = match[4]
         elif match := LATENCY.fullmatch(row):
             cells["avg us"], cells["max us"] = match[2], match[3]
     if cells:
-        raise ValueError(f"end of the phase {phase}")  # an earlier one would be taken for it
+        raise ValueError(f"end of the phase {phase}")  # else an earlier phase would replace it
 
 
 def _json(rows: Sequence[str]) -> Iterator[tuple[str, Mapping[str, Printed]]]:
     phases: list[Mapping[str, Any]] = [json.loads(row) for row in rows if row.startswith('{"phase_type"')]
-    for told in phases:
-        if told["config"]["command"] == phases[-1]["config"]["command"]:
-            cells = {str(key): str(value) for key, value in told["last_done"].items()}
-            yield from _phase(str(told["phase_type"]), cells)
+    for record in phases:
+        if record["config"]["command"] == phases[-1]["config"]["command"]:
+            cells = {str(key): str(value) for key, value in record["last_done"].items()}
+            yield from _phase(str(record["phase_type"]), cells)
 
 
 def _csv(rows: Sequence[str]) -> Iterator[tuple[str, Mapping[str, Printed]]]:
@@ -94,25 +94,25 @@ def _csv(rows: Sequence[str]) -> Iterator[tuple[str, Mapping[str, Printed]]]:
 
 
 def _phase(phase: str, cells: Mapping[str, str]) -> Iterator[tuple[str, Mapping[str, Printed]]]:
-    """The figures of one phase, whichever of its three forms the cells come from."""
+    """Yield the figures of one phase, from any of the three formats."""
     operation = "write" if phase.startswith("RWMIX") else PHASES.get(phase)
     time = next((cells[name] for name in ("Elapsed time", "time ms", "elapsed_time_ms") if name in cells), None)
     if operation is None or time is None:
         return
     elapsed = {"elapsed_ns": _cut(time, 1e6)} if int(time) else {}
-    moved = dict(_moved(cells, " write" if "MiB/s write" in cells or "MB/s write" in cells else ""))
+    moved = dict(_data_figures(cells, " write" if "MiB/s write" in cells or "MB/s write" in cells else ""))
     if moved or operation in ("write", "read"):
         yield operation, {**elapsed, **moved}
     if phase.startswith("RWMIX"):
-        yield "read", {**elapsed, **dict(_moved(cells, " read"))}
+        yield "read", {**elapsed, **dict(_data_figures(cells, " read"))}
     entries = next((cells[name] for name in ("Files/s", "Dirs/s", "entries/s") if name in cells), None)
     count = next((cells[name] for name in ("Files total", "Dirs total", "entries") if name in cells), None)
     if entries is not None and count is not None and operation != "read":
         yield ENTRIES.get(operation, operation), {**elapsed, "ops_per_s": _cut(entries), "count": exact(int(count))}
 
 
-def _moved(cells: Mapping[str, str], side: str) -> Iterator[tuple[str, Printed]]:
-    """Data of one side of a phase."""
+def _data_figures(cells: Mapping[str, str], side: str) -> Iterator[tuple[str, Printed]]:
+    """Yield the data figures of one direction of a phase."""
     for key, name, size in (
         *((f"Throughput {unit}", "bytes_per_s", factor) for unit, factor in SIZES.items()),
         *((f"{unit}{side}", "bytes_per_s", factor) for unit, factor in SIZES.items()),
@@ -125,14 +125,14 @@ def _moved(cells: Mapping[str, str], side: str) -> Iterator[tuple[str, Printed]]
 
 
 def _cut(text: str, size: float = 1) -> Printed:
-    """A whole number that was cut off: the truth is less than one unit more."""
+    """Return a truncated whole number: the true value is up to one unit higher."""
     return Printed(value=printed(text, size).value, half=float(size))
 
 
 PARSER = Parser(
     name="elbencho",
     recognises=recognises,
-    parse=values(_told, EXPECTED),
-    resolution=halves(_told, EXPECTED),
+    parse=values(_figures, EXPECTED),
+    resolution=halves(_figures, EXPECTED),
     result_file=result_file,
 )

@@ -1,9 +1,9 @@
 """fio's JSON output (json, json+ and mixed with text): rates, operations and latencies of reads and writes.
 
-One job's rates are fio's own (`bw_bytes`, `iops`; the field `bw` is in KiB/s). Of several jobs, bytes and operations are added
-and divided by the longest run time, as fio does for a group; several groups of one direction are operations of their own.
-Percentiles are of completion latency (of the whole latency with lat_percentiles=1); several jobs have them only where json+
-gives the bins to merge. Source: fio 3.33, stat.c and HOWTO.
+One job's rates are fio's own (`bw_bytes`, `iops`; the field `bw` is in KiB/s). For several jobs, bytes and operations are added
+and divided by the longest run time, as fio does for a group; each group of one direction is an operation of its own.
+Percentiles are of completion latency (of total latency with lat_percentiles=1); several jobs have percentiles only with json+,
+which has the bins to merge. Source: fio 3.33, stat.c and HOWTO.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from assay.errors import EvidenceError
 
 PERCENTILES = {50.0: "p50", 90.0: "p90", 95.0: "p95", 99.0: "p99", 99.9: "p999"}
 LONGEST = 1 << 26
-"""Characters of output that are looked at: a json+ report of hundreds of jobs is smaller."""
+"""Characters of output that are parsed: a json+ report of hundreds of jobs is smaller."""
 Row = Mapping[str, Any]
 
 
 def recognises(argv: Sequence[str], output: str) -> bool:
-    """Whether this is fio's, and asked for as JSON."""
+    """Return True for JSON output of fio."""
     return calls(argv, "fio") and '"fio version"' in output
 
 
 def parse(text: str) -> Mapping[str, float]:
-    """{`read.bytes_per_s`: 7.1e7, …} in bytes, ns and 1/s; only directions in which something was done.
+    """Return {`read.bytes_per_s`: 7.1e7, …} in bytes, ns and 1/s, of directions with I/O.
 
-    `errors` counts jobs that ended with an error and failed operations. Raises EvidenceError for text without a whole report.
+    `errors` counts jobs that ended with an error and failed operations. Raises EvidenceError without a complete report.
     """
     report = _report(text)
     try:
@@ -43,18 +43,16 @@ def parse(text: str) -> Mapping[str, float]:
         failed = sum(_whole(job["error"]) != 0 for job in jobs) + sum(_whole(job.get("total_err", 0)) for job in jobs)
         groups = [group for side in ("read", "write") for group in _groups(report, jobs, side)]
         return {
-            f"{name}.{key}": figure
-            for name, rows, manner in groups
-            for key, figure in _figures(rows, failed)
-            if manner.tells(key)
+            f"{name}.{key}": figure for name, rows, manner in groups for key, figure in _figures(rows, failed) if manner.has(key)
         }
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
-        raise EvidenceError(f"found a report of fio with a strange or missing {error}; expected what fio 3 writes") from error
+        raise EvidenceError(f"found a fio report with an invalid or missing {error}; expected a report of fio 3") from error
 
 
 def _report(text: str) -> Row:
-    """The last JSON object that is fio's (those before are of --status-interval, or of other calls), if nothing follows that was
-    cut off; notes and tables may stand before and after it.
+    """Return the last report (earlier ones are of --status-interval or of other calls); text around it is ignored.
+
+    Raises EvidenceError if a truncated report follows.
     """
     kept, decoder, end = text[-LONGEST:], json.JSONDecoder(), 0
     report: Row | None = None
@@ -65,13 +63,13 @@ def _report(text: str) -> Row:
                 report = found if isinstance(found.get("jobs"), list) and "fio version" in found else report
     if report is None or '"fio version"' in kept[end:]:
         raise EvidenceError(
-            f"found {len(text)} characters without a whole last report of fio; expected the output of --output-format=json"
+            f"found {len(text)} characters without a complete last report of fio; expected the output of --output-format=json"
         )
     return report
 
 
 def _groups(report: Row, jobs: Sequence[Row], side: str) -> Iterator[tuple[str, list[Row], Manner]]:
-    """The operation, the jobs and their manner of each group that did something this way, in the order of the report."""
+    """Yield operation, jobs and options of each group with I/O in this direction, in the order of the report."""
     busy: dict[int, list[Row]] = {}
     manners: dict[int, Manner] = {}
     for job in jobs:
@@ -93,7 +91,7 @@ def _figures(rows: Sequence[Row], failed: int) -> Iterator[tuple[str, float]]:
 
 
 def _rates(rows: Sequence[Row]) -> Iterator[tuple[str, float]]:
-    """Nothing where fio's clock of milliseconds saw no time pass."""
+    """Yield the rates; nothing if the run time in whole milliseconds is 0."""
     longest_ms = max(_number(row["runtime"]) for row in rows)
     if longest_ms <= 0:
         return
@@ -122,8 +120,8 @@ def _latencies(rows: Sequence[Row]) -> Iterator[tuple[str, float]]:
 
 def _percentiles(latencies: Sequence[Row]) -> Iterator[tuple[str, float]]:
     if len(latencies) == 1:
-        told = latencies[0].get("percentile", {})
-        for text, figure in told.items():
+        percentiles = latencies[0].get("percentile", {})
+        for text, figure in percentiles.items():
             if float(text) in PERCENTILES:
                 yield f"latency_{PERCENTILES[float(text)]}_ns", _number(figure)
         return
@@ -137,7 +135,7 @@ def _percentiles(latencies: Sequence[Row]) -> Iterator[tuple[str, float]]:
 
 
 def _at(bins: Mapping[int, int], percent: float) -> float:
-    """The value below which so many percent of the counts lie (nearest rank, as fio)."""
+    """Return the percentile of the bins (nearest rank, as fio)."""
     wanted, seen = math.ceil(sum(bins.values()) * percent / 100), 0
     for value in sorted(bins):
         seen += bins[value]
@@ -147,7 +145,7 @@ def _at(bins: Mapping[int, int], percent: float) -> float:
 
 
 def _number(value: object) -> float:
-    """A finite number that is not below 0 and not a truth value."""
+    """Return a finite, non-negative number that is not a boolean."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value < 0:
         raise ValueError(f"{value!r} as a number")
     return float(value)
@@ -158,7 +156,7 @@ def _whole(value: object) -> int:
 
 
 def resolution(text: str) -> Mapping[str, float]:
-    """Run times are whole milliseconds, rates of bytes whole bytes/s; all else has more digits than matter."""
+    """Return the resolution: whole milliseconds and whole bytes/s; all else has more digits than needed."""
     halves = {"elapsed_ns": 5e5, "bytes_per_s": 0.5}
     return {key: halves[name] for key in parse(text) if (name := key.rpartition(".")[2]) in halves}
 

@@ -1,7 +1,7 @@
-"""fio's report in words: bytes, rates, operations and latencies of reads and writes, from `Run status group` and the jobs.
+"""fio's text report: bytes, rates, operations and latencies of reads and writes, from `Run status group` and the jobs.
 
-Rates have their unit in print: `MiB/s` is 2^20 (in brackets MB/s, 10^6), with unit_base=1 bits (fio 3.33, lib/num2str.c and
-HOWTO, "Interpreting the output"). `k` of IOPS and of latencies is 1,000. `run=A-Bmsec` are the shortest and longest job.
+Rates are printed with their unit: `MiB/s` is 2^20 (in brackets MB/s, 10^6), with unit_base=1 bits (fio 3.33, lib/num2str.c and
+HOWTO, "Interpreting the output"). `k` of IOPS and latencies is 1,000. `run=A-Bmsec` are the shortest and longest job.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ NAMES = {50.0: "p50", 90.0: "p90", 95.0: "p95", 99.0: "p99", 99.9: "p999"}
 
 @dataclass(kw_only=True)
 class Job:
-    """What one job's block says; the figures of a side by their names."""
+    """Content of one job's block; the figures of each direction by name."""
 
     group: str
     failed: bool
@@ -40,11 +40,11 @@ class Job:
 
 
 def recognises(argv: Sequence[str], output: str) -> bool:
-    """Whether this is fio's in words."""
+    """Return True for text output of fio."""
     return calls(argv, "fio") and any(GROUP.fullmatch(line) for line in lines(output))
 
 
-def _told(text: str) -> Iterator[tuple[str, Printed]]:
+def _figures(text: str) -> Iterator[tuple[str, Printed]]:
     rows = lines(text)
     report = rows[_last_report(rows) :]
     sums = _sums(report)
@@ -56,13 +56,14 @@ def _told(text: str) -> Iterator[tuple[str, Printed]]:
         names = named_groups(side, {group: manners.get(group, Manner()) for group in found})
         for group, figures in found.items():
             named = {**_of_jobs([job for job in jobs if job.group == group], side, figures["elapsed_ns"]), **figures}
-            told = {name: figure for name, figure in named.items() if manners.get(group, Manner()).tells(name)}
-            yield from ((f"{names[group]}.{name}", figure) for name, figure in told.items())
+            valid = {name: figure for name, figure in named.items() if manners.get(group, Manner()).has(name)}
+            yield from ((f"{names[group]}.{name}", figure) for name, figure in valid.items())
 
 
 def _last_report(rows: Sequence[str]) -> int:
-    """Where the last report begins: the first job after the sums of the one before, which is intermediate (--status-interval) or
-    of another call. Raises ValueError where a call was begun that has no report.
+    """Return the first line of the last report: the first job after the sums of the previous one.
+
+    Earlier reports are intermediate (--status-interval) or of other calls. Raises ValueError if the last call has no report.
     """
     begin, summed = 0, False
     for index, row in enumerate(rows):
@@ -75,7 +76,7 @@ def _last_report(rows: Sequence[str]) -> int:
 
 
 def _sums(rows: Sequence[str]) -> Mapping[tuple[str, str], Mapping[str, Printed]]:
-    """The sums of each group and side of one report."""
+    """Return the sums of each group and direction of one report."""
     found: dict[tuple[str, str], Mapping[str, Printed]] = {}
     group = ""
     for row in rows:
@@ -91,7 +92,7 @@ def _sums(rows: Sequence[str]) -> Mapping[tuple[str, str], Mapping[str, Printed]
 
 
 def _jobs(rows: Sequence[str]) -> list[Job]:
-    """The blocks of one report."""
+    """Return the job blocks of one report."""
     jobs: list[Job] = []
     side, unit = "", ""
     for row in rows:
@@ -103,14 +104,14 @@ def _jobs(rows: Sequence[str]) -> list[Job]:
             side, unit = begun[1], ""
             jobs[-1].sides[side] = {"ops_per_s": _sized(begun[2], begun[3])}
         elif ANY_SIDE.fullmatch(row):
-            side, unit = "", ""  # what follows is of trims
+            side, unit = "", ""  # the next lines are about trims
         elif jobs:
             unit = _within(jobs[-1], side, unit, row)
     return jobs
 
 
 def _refuse_damaged(row: str) -> None:
-    """A head that cannot be read would leave what follows it to the job, the side or the group before. Raises ValueError."""
+    """Raise ValueError for a damaged heading: its lines would count for the previous job, direction or group."""
     begun = ANY_SIDE.fullmatch(row)
     side = "IOPS=" if begun and begun[1] != "trim" else ""
     for form, sign in ((JOB, "(groupid="), (GROUP, "Run status group"), (SIDE, side), (SUM, " READ: "), (SUM, " WRITE: ")):
@@ -119,7 +120,7 @@ def _refuse_damaged(row: str) -> None:
 
 
 def _within(job: Job, side: str, unit: str, row: str) -> str:
-    """Takes one line of a job's block; gives the unit of the percentiles that follow it."""
+    """Parse one line of a job's block; return the unit of the percentiles that follow."""
     if (latency := LATENCY.fullmatch(row)) and side:
         job.sides[side]["latency_max_ns"] = _sized(latency[2], latency[3]).times(NS[latency[1]])
         job.sides[side]["latency_mean_ns"] = _sized(latency[4], latency[5]).times(NS[latency[1]])
@@ -137,7 +138,7 @@ def _within(job: Job, side: str, unit: str, row: str) -> str:
 
 
 def _of_jobs(jobs: Sequence[Job], side: str, elapsed: Printed) -> Mapping[str, Printed]:
-    """One job's figures as they are; of several the counts, means weighted by them, and largest; no percentiles."""
+    """Return the figures of one job; for several jobs the counts, weighted means and maxima, without percentiles."""
     found = [job.sides[side] for job in jobs if side in job.sides]
     errors = {"errors": exact(sum(job.failed for job in jobs))}
     if len(found) == 1:
@@ -151,7 +152,7 @@ def _of_jobs(jobs: Sequence[Job], side: str, elapsed: Printed) -> Mapping[str, P
 
 
 def _latencies(found: Sequence[Mapping[str, Printed]], count: float) -> Mapping[str, Printed]:
-    """Of several jobs the mean by their counts and the largest; nothing where one does not tell (engines of files)."""
+    """Return the weighted mean and the maximum of several jobs; empty if a job has no latencies (engines of files)."""
     if not all({"latency_mean_ns", "latency_max_ns"} <= set(one) for one in found):
         return {}
     share = 1 / count if count else 0.0
@@ -162,7 +163,7 @@ def _latencies(found: Sequence[Mapping[str, Printed]], count: float) -> Mapping[
 
 
 def _sized(number: str, prefix: str) -> Printed:
-    """`12.8k` is 12,800; `8192Ki` is 8,388,608."""
+    """Parse a number with a prefix: `12.8k` is 12,800; `8192Ki` is 8,388,608."""
     base = 1024 if prefix.endswith("i") else 1000
     return printed(number, base ** " kmgtpe".index(prefix[:1].lower() or " "))
 
@@ -170,7 +171,7 @@ def _sized(number: str, prefix: str) -> Printed:
 PARSER = Parser(
     name="fio_text",
     recognises=recognises,
-    parse=values(_told, EXPECTED),
-    resolution=halves(_told, EXPECTED),
+    parse=values(_figures, EXPECTED),
+    resolution=halves(_figures, EXPECTED),
     result_file=file_option("fio", "--output"),
 )

@@ -1,8 +1,8 @@
-"""fs_mark's table: files made per second, over all its iterations.
+"""fs_mark: files created per second from its table, over all iterations.
 
-`Files/sec` counts whole files created, written, synchronised as `-S` says, and closed (fs_mark 3.3, fs_mark.c); `Count` is the
-sum so far, `Size` bytes of one file. Time between system calls (App Overhead) and of deleting is not in it. The figure is of all
-iterations (`-L`): where a line of them cannot be read, or is missing, there is none.
+`Files/sec` counts files created, written, synchronised according to `-S`, and closed (fs_mark 3.3, fs_mark.c); `Count` is the
+running total, `Size` the bytes of one file. Time between system calls (App Overhead) and of deletion is excluded. The figure
+covers all iterations (`-L`): with a damaged or missing line there is no figure.
 """
 
 from __future__ import annotations
@@ -11,25 +11,25 @@ import re
 from collections.abc import Iterator, Sequence
 
 from assay.catalogue import Parser
-from assay.catalogue.printed import Printed, calls, damaged, exact, halves, last_run, lines, printed, together, values
+from assay.catalogue.printed import Printed, calls, combined_rate, damaged_line, exact, halves, last_run, lines, printed, values
 
-EXPECTED = "fs_mark's table with the columns FSUse%, Count, Size and Files/sec, a line an iteration"
+EXPECTED = "fs_mark's table with the columns FSUse%, Count, Size and Files/sec, one line per iteration"
 CALL = re.compile(r"#\s+\S*fs_mark\s.*")
 HEADER = re.compile(r"FSUse%\s+Count\s+Size\s+Files/sec\s+App Overhead.*")
 ROW = re.compile(r"\s*\d{1,3}\s+(\d{1,15})\s+(\d{1,15})\s+([\d.]{1,20})\s+\d+(?:\s+\d+)*\s*")
 CELLS = re.compile(r"\s{3}.*|\W*(?:\d+\W+){2}.*")
-"""What below the header must be a line of it: what stands as far right, or begins with two numbers."""
+"""A line below the header that must be a row: indented as far, or starting with two numbers."""
 LOOPS = re.compile(r"\s-\w{0,3}L\s*(\d{1,9})\s")
 UNTIL_FULL = re.compile(r"\s-\w{0,3}F\w{0,3}\s")
 
 
 def recognises(argv: Sequence[str], output: str) -> bool:
-    """Whether this is fs_mark's."""
+    """Return True for the output of fs_mark."""
     return calls(argv, "fs_mark") and any(HEADER.fullmatch(line) for line in lines(output))
 
 
-def _told(text: str) -> Iterator[tuple[str, Printed]]:
-    """Of several runs in one output the last counts."""
+def _figures(text: str) -> Iterator[tuple[str, Printed]]:
+    """Yield the figures of the last run in the output."""
     rows = lines(text)
     begin = last_run(rows, CALL)
     found = list(_iterations(rows, last_run(rows, HEADER), begin))
@@ -38,14 +38,14 @@ def _told(text: str) -> Iterator[tuple[str, Printed]]:
     counts = [int(match[1]) for match in found]
     new = [count - before for count, before in zip(counts, [0, *counts], strict=False)]
     if min(new) <= 0:
-        raise ValueError(f"count {counts} that does not grow")
-    yield "create.ops_per_s", together((files, printed(match[3])) for files, match in zip(new, found, strict=True))
+        raise ValueError(f"count {counts}, which does not grow")
+    yield "create.ops_per_s", combined_rate((files, printed(match[3])) for files, match in zip(new, found, strict=True))
     yield "create.count", exact(counts[-1])
     yield "create.bytes", exact(sum(files * int(match[2]) for files, match in zip(new, found, strict=True)))
 
 
 def _iterations(rows: Sequence[str], header: int, begin: int) -> Iterator[re.Match[str]]:
-    """The lines below the last header; `begin` is where the last run begins with its own command line. Raises ValueError."""
+    """Yield the rows below the last header; `begin` is the command line of the last run. Raises ValueError."""
     if header < begin or not (rows and HEADER.fullmatch(rows[header])):
         return
     seen = 0
@@ -54,10 +54,10 @@ def _iterations(rows: Sequence[str], header: int, begin: int) -> Iterator[re.Mat
             seen += 1
             yield match
         elif row.strip() and CELLS.fullmatch(row):
-            raise damaged(rows, index)
+            raise damaged_line(rows, index)
     call = f"{rows[begin]} "
-    asked = LOOPS.search(call)
-    if CALL.fullmatch(rows[begin]) and not UNTIL_FULL.search(call) and 0 < seen != (expected := int(asked[1]) if asked else 1):
+    loops = LOOPS.search(call)
+    if CALL.fullmatch(rows[begin]) and not UNTIL_FULL.search(call) and 0 < seen != (expected := int(loops[1]) if loops else 1):
         raise ValueError(f"number of iterations, {seen} of {expected}")
 
 
@@ -65,6 +65,6 @@ PARSER = Parser(
     name="fs_mark",
     programs=("fs_mark",),
     recognises=recognises,
-    parse=values(_told, EXPECTED),
-    resolution=halves(_told, EXPECTED),
+    parse=values(_figures, EXPECTED),
+    resolution=halves(_figures, EXPECTED),
 )

@@ -1,7 +1,7 @@
-"""hdparm's timings of reads: from the device (-t) and from the page cache (-T).
+"""hdparm: timings of reads from the device (-t) and from the page cache (-T).
 
 `MB` is 2^20 bytes and `kB` 2^10 (hdparm 9.65, hdparm.c, time_device and time_cache: blocks of TIMING_BUF_MB * 1024 * 1024 bytes).
--T is said to measure the cache and no disk, -t the device through the buffer cache (hdparm.8).
+According to hdparm.8, -T measures the cache and no disk, -t the device through the buffer cache.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ FLAGS = re.compile(r"-[A-Za-z]*")
 
 
 def recognises(argv: Sequence[str], output: str) -> bool:
-    """Whether this is hdparm's timing."""
+    """Return True for the output of an hdparm timing."""
     return calls(argv, "hdparm") and any(LINE.fullmatch(line) for line in lines(output))
 
 
 def tier(argv: Sequence[str]) -> Tier | None:
-    """-t names the device, -T the client's cache; both at once name neither of all figures."""
+    """Return the device for -t, the client's cache for -T; None for both."""
     letters = "".join(word for word in argv if FLAGS.fullmatch(word))
     if ("t" in letters) == ("T" in letters):
         return None
     return Tier.DEVICE if "t" in letters else Tier.CLIENT_CACHE
 
 
-def _told(text: str) -> Iterator[tuple[str, Printed]]:
-    """Of several devices each has the same lines: which is meant cannot be said."""
+def _figures(text: str) -> Iterator[tuple[str, Printed]]:
+    """Yield the figures of one device; lines of several devices cannot be told apart."""
     found = [match for line in lines(text) if (match := LINE.fullmatch(line))]
     names = [OPERATIONS[match[1]] for match in found]
     if len(set(names)) < len(names):
@@ -51,7 +51,7 @@ def _told(text: str) -> Iterator[tuple[str, Printed]]:
 PARSER = Parser(
     name="hdparm",
     recognises=recognises,
-    parse=values(_told, EXPECTED),
-    resolution=halves(_told, EXPECTED),
+    parse=values(_figures, EXPECTED),
+    resolution=halves(_figures, EXPECTED),
     tier=tier,
 )

@@ -1,6 +1,6 @@
-"""IOR's summary, as text, JSON or CSV: rates of its writes and reads.
+"""IOR: rates of writes and reads from its summary, as text, JSON or CSV.
 
-`MiB` is 2^20 bytes (IOR 4.1, src/iordef.h, MEBIBYTE). Of several repetitions the mean counts, as IOR has it: of the rates.
+`MiB` is 2^20 bytes (IOR 4.1, src/iordef.h, MEBIBYTE). For several repetitions the figure is IOR's mean of the rates.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ CSV = "access,bw(MiB/s),IOPS,"
 
 
 def recognises(argv: Sequence[str], output: str) -> bool:
-    """Whether this is IOR's."""
+    """Return True for the output of IOR."""
     return calls(argv, "ior", "IOR") and any(sign in output for sign in ("IOR-", '"bwMiB"', CSV))
 
 
-def _told(text: str) -> Iterator[tuple[str, Printed]]:
-    """Of several runs in one output the last counts."""
+def _figures(text: str) -> Iterator[tuple[str, Printed]]:
+    """Yield the figures of the last run in the output."""
     if '"summary"' in text:
         yield from _json(text)
         return
@@ -45,13 +45,13 @@ def _told(text: str) -> Iterator[tuple[str, Printed]]:
 
 
 def _of_row(match: re.Match[str]) -> Iterator[tuple[str, Printed]]:
-    """Max, min, mean and deviation of MiB/s, the same of operations per second, then the mean time."""
-    operation, told = match[1], match[2].split()
-    yield f"{operation}.bytes_per_s", printed(told[2], MIB)
-    yield f"{operation}.ops_per_s", printed(told[6])
+    """Yield the figures of a row: max, min, mean and deviation of MiB/s, the same of operations/s, then the mean time."""
+    operation, columns = match[1], match[2].split()
+    yield f"{operation}.bytes_per_s", printed(columns[2], MIB)
+    yield f"{operation}.ops_per_s", printed(columns[6])
     size = SIZE.search(match[0])
     if int(match[3]) == 1 and size:
-        yield f"{operation}.elapsed_ns", printed(told[8], SECOND)
+        yield f"{operation}.elapsed_ns", printed(columns[8], SECOND)
         yield f"{operation}.bytes", printed(size[1], MIB)
 
 
@@ -75,9 +75,9 @@ def _csv(rows: Sequence[str]) -> Iterator[tuple[str, Printed]]:
     names = next((row.split(",") for row in rows if row.startswith(CSV)), [])
     seen: set[str] = set()
     for row in rows:
-        told = row.split(",")
-        cells = dict(zip(names, told, strict=False))
-        if cells.get("access") in ("read", "write") and len(told) == len(names):
+        fields = row.split(",")
+        cells = dict(zip(names, fields, strict=False))
+        if cells.get("access") in ("read", "write") and len(fields) == len(names):
             _once(seen, cells["access"])
             yield f"{cells['access']}.bytes_per_s", printed(cells["bw(MiB/s)"], MIB)
             yield f"{cells['access']}.ops_per_s", printed(cells["IOPS"])
@@ -85,7 +85,7 @@ def _csv(rows: Sequence[str]) -> Iterator[tuple[str, Printed]]:
 
 
 def _once(seen: set[str], operation: str) -> None:
-    """Several tests in one output have other parameters each: which one is meant cannot be said."""
+    """Raise ValueError for a second test in one output: it has other parameters."""
     if operation in seen:
         raise ValueError(f"second test that does {operation}")
     seen.add(operation)
@@ -101,7 +101,7 @@ PARSER = Parser(
     name="ior",
     programs=("ior", "IOR"),
     recognises=recognises,
-    parse=values(_told, EXPECTED),
-    resolution=halves(_told, EXPECTED),
+    parse=values(_figures, EXPECTED),
+    resolution=halves(_figures, EXPECTED),
     result_file=file_option("ior", "summaryFile"),
 )

@@ -1,8 +1,8 @@
-"""iozone's table, matrix, throughput lines and Excel report: the rate of each of its operations.
+"""iozone: the rate of each operation from its table, matrix, throughput lines or Excel report.
 
-Rates are in kB/s where 1 kB is 1,024 bytes, cut off and not rounded (iozone 3.508, iozone.c: bytes over seconds, as a whole
-number, shifted by 10 bits). `-O` prints operations per second, `-N` microseconds per operation. A figure is of all cells of a
-column: where one of them cannot be read, or the table does not come to its end, there is none.
+Rates are in kB/s of 1,024 bytes, truncated and not rounded (iozone 3.508, iozone.c: bytes over seconds, as a whole number,
+shifted by 10 bits). `-O` prints operations per second, `-N` microseconds per operation. A figure covers all cells of a column:
+with a damaged cell or an incomplete table there is no figure.
 """
 
 from __future__ import annotations
@@ -15,31 +15,31 @@ from assay.catalogue.printed import (
     KIB,
     Printed,
     calls,
-    damaged,
+    combined_rate,
+    damaged_line,
     exact,
     halves,
     last_run,
     lines,
     printed,
-    together,
     total,
     values,
 )
 
-EXPECTED = "iozone's whole table of kB and reclen, its lines 'Children see throughput', or its Excel reports"
+EXPECTED = "iozone's complete table of kB and reclen, its lines 'Children see throughput', or its Excel reports"
 BEGUN = re.compile(r"\s*Iozone: Performance Test of File I/O\s*")
 ENDED = "iozone test complete."
 HEADER = re.compile(r"\s+[kK]B\s+reclen\s.*")
 ROW = re.compile(r"\s+\d+\s+\d+(\s+\d+)+\s*")
 CELLS = re.compile(r"\s{8}.*|\W*(?:\d+\W+){2}.*")
-"""What below the header must be a row: what stands as far right as one, or begins with two numbers."""
+"""A line below the header that must be a row: indented as far, or starting with two numbers."""
 FARTHEST = 4
-"""Characters between the end of a figure and that of its heading: at most 1 in 3.508."""
+"""Characters between the ends of a figure and of its heading: at most 1 in 3.508."""
 COLUMNS = (
     *("write", "rewrite", "read", "reread", "random_read", "random_write", "backward_read", "record_rewrite", "stride_read"),
     *("stdio_write", "stdio_rewrite", "stdio_read", "stdio_reread"),
 )
-"""Names of the operations in the order of the columns, as Assay's own workload bulk_io has them."""
+"""Operations in the order of the columns, with the names of the workload bulk_io."""
 CHILDREN = re.compile(r"\s*Children see throughput for\s+\d+ ([a-z -]{1,40}?)\s+=\s+([\d.]+) [kK]B/sec\s*")
 GROUPS = {
     "initial writers": "write",
@@ -72,16 +72,16 @@ EXCEL_ROW = re.compile(r'"(\d+)"((?:\s+\d+)+)\s*')
 UNITS = {"kbytes/sec": "rate", "operations per second.": "ops", "microseconds per operation.": "time"}
 UNIT = re.compile(r".{0,40}\bOutput is in (.{1,40}?)\s*")
 Cell = tuple[str, int, int, Printed]
-"""Operation, kB of the file, kB of the record, what is printed."""
+"""Operation, kB of the file, kB of the record, printed figure."""
 
 
 def recognises(argv: Sequence[str], output: str) -> bool:
-    """Whether this is iozone's."""
+    """Return True for the output of iozone."""
     return calls(argv, "iozone") and "Iozone: Performance Test of File I/O" in output
 
 
-def _told(text: str) -> Iterator[tuple[str, Printed]]:
-    """Of several runs in one output the last counts."""
+def _figures(text: str) -> Iterator[tuple[str, Printed]]:
+    """Yield the figures of the last run in the output."""
     rows = lines(text)
     begin = last_run(rows, BEGUN)
     cells = tuple(_table(rows, begin)) or tuple(_excel(rows, begin))
@@ -89,7 +89,7 @@ def _told(text: str) -> Iterator[tuple[str, Printed]]:
     for operation, size, record, figure in cells:
         matrices.setdefault(operation, {})[size, record] = figure
     if len({tuple(matrix) for matrix in matrices.values()}) > 1 or sum(map(len, matrices.values())) < len(cells):
-        raise ValueError("cell: the columns have not the same rows")
+        raise ValueError("cell (the columns have different rows)")
     for operation, matrix in matrices.items():
         yield from _of_matrix(operation, matrix, _unit(rows[begin:]))
     for row in rows[begin:]:
@@ -99,15 +99,15 @@ def _told(text: str) -> Iterator[tuple[str, Printed]]:
 
 
 def _unit(rows: Sequence[str]) -> str:
-    """What the cells count. Raises ValueError where iozone does not say it, or says another."""
-    told = [match[1] for row in rows if (match := UNIT.fullmatch(row))]
-    if len(told) != 1 or told[0].lower() not in UNITS:
-        raise ValueError(f"unit: {', '.join(told) or 'none'}")
-    return UNITS[told[0].lower()]
+    """Return the unit of the cells. Raises ValueError if it is missing or unknown."""
+    units = [match[1] for row in rows if (match := UNIT.fullmatch(row))]
+    if len(units) != 1 or units[0].lower() not in UNITS:
+        raise ValueError(f"unit ({', '.join(units) or 'none'})")
+    return UNITS[units[0].lower()]
 
 
 def _table(rows: Sequence[str], begin: int) -> Iterator[Cell]:
-    """The cells between the header and the end; what others say there is passed over, what should be a row must be one."""
+    """Yield the cells between the header and the end; output of other programs is skipped, damaged rows are refused."""
     ends: list[int] = []
     for index, row in enumerate(rows[begin:], begin):
         if HEADER.fullmatch(row):
@@ -118,13 +118,13 @@ def _table(rows: Sequence[str], begin: int) -> Iterator[Cell]:
             try:
                 yield from _row(row, ends)
             except ValueError:
-                raise damaged(rows, index) from None
+                raise damaged_line(rows, index) from None
     if ends:
         raise ValueError(f"end of the table ({ENDED!r})")
 
 
 def _row(row: str, ends: Sequence[int]) -> Iterator[Cell]:
-    """One row; a column that was not measured is left blank, so the place says which it is. Raises ValueError."""
+    """Yield one row; unmeasured columns are blank, so the position identifies the column. Raises ValueError."""
     if not ROW.fullmatch(row):
         raise ValueError
     size, record, *figures = re.finditer(r"\d+", row)
@@ -139,7 +139,7 @@ def _row(row: str, ends: Sequence[int]) -> Iterator[Cell]:
 
 
 def _excel(rows: Sequence[str], begin: int) -> Iterator[Cell]:
-    """The cells of the reports of -R, where the table itself was not kept."""
+    """Yield the cells of the reports of -R, for output without the table."""
     operation, records = "", list[int]()
     for index, row in enumerate(rows[begin:], begin):
         line = EXCEL_ROW.fullmatch(row)
@@ -151,25 +151,25 @@ def _excel(rows: Sequence[str], begin: int) -> Iterator[Cell]:
             for record, figure in zip(records, line[2].split(), strict=False):
                 yield operation, int(line[1]), record, _cut(figure)
         elif operation and '"' in row:
-            raise damaged(rows, index)
+            raise damaged_line(rows, index)
 
 
 def _cut(text: str) -> Printed:
-    """A whole number that was cut off: the truth is less than one more."""
+    """Return a truncated whole number: the true value is up to one higher."""
     return Printed(value=printed(text).value, half=1.0)
 
 
 def _of_matrix(operation: str, matrix: Mapping[tuple[int, int], Printed], what: str) -> Iterator[tuple[str, Printed]]:
-    """One figure of an operation: one cell as it stands, of a matrix all bytes (or operations) over all times."""
+    """Yield one figure of an operation: a single cell, or all bytes (operations) of a matrix over all times."""
     cells = matrix.items()
     count = exact(sum(size // record for size, record in matrix))
     if what == "time":
         mean = total(figure.times(1e3 * (size // record) / count.value) for (size, record), figure in cells)
         yield from [(f"{operation}.latency_mean_ns", mean)] if mean.value else []
     elif what == "ops":
-        yield f"{operation}.ops_per_s", together((size // record, figure) for (size, record), figure in cells)
+        yield f"{operation}.ops_per_s", combined_rate((size // record, figure) for (size, record), figure in cells)
     else:
-        yield f"{operation}.bytes_per_s", together((size * KIB, figure.times(KIB)) for (size, _), figure in cells)
+        yield f"{operation}.bytes_per_s", combined_rate((size * KIB, figure.times(KIB)) for (size, _), figure in cells)
         yield f"{operation}.bytes", exact(sum(size for size, _ in matrix) * KIB)
     yield f"{operation}.count", count
 
@@ -177,6 +177,6 @@ def _of_matrix(operation: str, matrix: Mapping[tuple[int, int], Printed], what: 
 PARSER = Parser(
     name="iozone",
     recognises=recognises,
-    parse=values(_told, EXPECTED),
-    resolution=halves(_told, EXPECTED),
+    parse=values(_figures, EXPECTED),
+    resolution=halves(_figures, EXPECTED),
 )

@@ -1,7 +1,7 @@
-"""iperf3's client, text or JSON: what this side sent and received over the network.
+"""iperf3: data that its client sent and received over the network, from text or JSON.
 
-`bits/sec` count in powers of 1,000, `Bytes` in powers of 1,024 (iperf 3.12, src/units.c, unit_snprintf). Of what it sends the
-line `sender` counts, of what it receives `receiver`: that is what crossed this machine; datagrams that were lost are errors.
+`bits/sec` count in powers of 1,000, `Bytes` in powers of 1,024 (iperf 3.12, src/units.c, unit_snprintf). Sent data are taken from
+the line `sender`, received data from `receiver`: both are counted on this machine. Lost datagrams are errors.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 from assay.catalogue import Parser
 from assay.catalogue.printed import KIB, SECOND, Printed, calls, exact, file_option, halves, last_run, lines, printed, values
 
-EXPECTED = "the whole report of iperf3 -c (text, or the JSON of -J) that ended without an error"
+EXPECTED = "the complete report of iperf3 -c (text, or the JSON of -J) without an error"
 BEGUN = re.compile(r"Connecting to host .{1,300}")
 ROW = re.compile(
     r"\[\s*(\d{1,9}|SUM)\](?:\[([TR])X-C\])?\s+[\d.]+-([\d.]+)\s+sec\s+([\d.]+) ([KMGT]?)Bytes"
@@ -25,12 +25,12 @@ PREFIXES = " KMGT"
 
 
 def recognises(argv: Sequence[str], output: str) -> bool:
-    """Whether this is iperf3's client."""
+    """Return True for the output of an iperf3 client."""
     return calls(argv, "iperf3") and ("Connecting to host" in output or '"test_start"' in output)
 
 
-def _told(text: str) -> Iterator[tuple[str, Printed]]:
-    """Of several runs in one output the last counts: with --logfile each is added."""
+def _figures(text: str) -> Iterator[tuple[str, Printed]]:
+    """Yield the figures of the last run in the output: --logfile appends each run."""
     if "{" in text and '"end"' in text:
         yield from _json(text)
         return
@@ -45,7 +45,7 @@ def _told(text: str) -> Iterator[tuple[str, Printed]]:
         sent = match[2] == "T" if match[2] else not reverse
         if (single or match[1] == "SUM") and match[10] == ("sender" if sent else "receiver"):
             yield from _of_row("send" if sent else "receive", match)
-    yield from _lost("receive" if reverse else "send", found)
+    yield from _loss("receive" if reverse else "send", found)
 
 
 def _of_row(operation: str, match: re.Match[str]) -> Iterator[tuple[str, Printed]]:
@@ -56,8 +56,8 @@ def _of_row(operation: str, match: re.Match[str]) -> Iterator[tuple[str, Printed
     yield f"{operation}.bytes_per_s", printed(match[6], unit)
 
 
-def _lost(operation: str, found: Sequence[re.Match[str]]) -> Iterator[tuple[str, Printed]]:
-    """Datagrams that the receiver did not get, of one stream or the sum."""
+def _loss(operation: str, found: Sequence[re.Match[str]]) -> Iterator[tuple[str, Printed]]:
+    """Yield the lost datagrams of one stream or the sum."""
     for match in found:
         lost = LOST.fullmatch(match[9] + " ")
         if lost and match[10] == "receiver":
@@ -91,7 +91,7 @@ def _number(value: object) -> float:
 PARSER = Parser(
     name="iperf3",
     recognises=recognises,
-    parse=values(_told, EXPECTED),
-    resolution=halves(_told, EXPECTED),
+    parse=values(_figures, EXPECTED),
+    resolution=halves(_figures, EXPECTED),
     result_file=file_option("iperf3", "--logfile"),
 )

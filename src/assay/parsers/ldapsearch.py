@@ -1,7 +1,7 @@
-"""ldapsearch's count of entries, and `time`'s elapsed time around it; ldapsearch itself tells no time.
+"""ldapsearch: number of entries, and the elapsed time of `time` around it; ldapsearch itself prints no time.
 
-`# numEntries` and `result: CODE` end its LDIF (OpenLDAP 2.5, clients/tools/ldapsearch.c); a code other than 0 is an error. Its
-`# numResponses` are the entries, the references and the results together, which proves that nothing is missing.
+`# numEntries` and `result: CODE` end its LDIF (OpenLDAP 2.5, clients/tools/ldapsearch.c); a code other than 0 is an error.
+`# numResponses` is the sum of entries, references and results, which proves that the output is complete.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ RESULT = re.compile(r"result: (\d{1,4}) .{1,80}")
 
 
 def recognises(argv: Sequence[str], output: str) -> bool:
-    """Whether this is ldapsearch's end or the time around it."""
+    """Return True for the last lines of ldapsearch, or the time around it."""
     rows = lines(output)
     return calls(argv, "ldapsearch") and (any(RESULT.fullmatch(row) for row in rows) or real_time(rows) is not None)
 
 
-def _told(text: str) -> Iterator[tuple[str, Printed]]:
-    """Of a paged search each page ends with its own count; of several searches with a time each the last counts."""
+def _figures(text: str) -> Iterator[tuple[str, Printed]]:
+    """Yield the figures: a paged search has one count per page; of several timed searches the last counts."""
     whole = lines(text)
     timed = [index for index, row in enumerate(whole) if real_time([row])]
     rows = whole[timed[-2] + 1 if len(timed) > 1 else 0 :]
     if any(row.startswith("# numEntries") and not ENTRIES.fullmatch(row) for row in rows):
-        raise ValueError("a number of entries that is none")  # without such a line there were no entries
+        raise ValueError("number of entries")  # a missing line means no entries
     counts = [int(match[1]) for row in rows if (match := ENTRIES.fullmatch(row))]
     codes = [int(match[1]) for row in rows if (match := RESULT.fullmatch(row))]
-    told = [(match[1], int(match[2])) for row in rows if (match := NUMBER.fullmatch(row))]
-    responses = sum(number for name, number in told if name == "Responses")
-    if responses != len(codes) + sum(number for name, number in told if name != "Responses"):
+    numbers = [(match[1], int(match[2])) for row in rows if (match := NUMBER.fullmatch(row))]
+    responses = sum(number for name, number in numbers if name == "Responses")
+    if responses != len(codes) + sum(number for name, number in numbers if name != "Responses"):
         raise ValueError(f"part of {responses} responses")
     if codes:
         yield "search.count", exact(sum(counts))
@@ -48,6 +48,6 @@ def _told(text: str) -> Iterator[tuple[str, Printed]]:
 PARSER = Parser(
     name="ldapsearch",
     recognises=recognises,
-    parse=values(_told, EXPECTED),
-    resolution=halves(_told, EXPECTED),
+    parse=values(_figures, EXPECTED),
+    resolution=halves(_figures, EXPECTED),
 )

@@ -1,7 +1,7 @@
-"""mdtest's summary: operations per second on files, directories and the tree.
+"""mdtest: operations per second on files, directories and the tree, from its summary.
 
-The column `Mean` counts: the mean of the rates of all iterations, in ops/sec (mdtest 4.1 of IOR, src/mdtest.c). What was not
-done is printed as 0.000 and has no figure.
+The figure is the column `Mean`: the mean of the rates of all iterations in ops/sec (mdtest 4.1 of IOR, src/mdtest.c). Operations
+that did not run are printed as 0.000 and have no figure.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ OPERATIONS = {
 
 
 def recognises(argv: Sequence[str], output: str) -> bool:
-    """Whether this is mdtest's."""
+    """Return True for the output of mdtest."""
     return calls(argv, "mdtest") and any(HEADER.fullmatch(line) for line in lines(output))
 
 
-def _told(text: str) -> Iterator[tuple[str, Printed]]:
-    """Of several runs in one output the last counts; of its summaries that of rates, not of times."""
+def _figures(text: str) -> Iterator[tuple[str, Printed]]:
+    """Yield the figures of the last run in the output, from its summary of rates, not of times."""
     whole = lines(text)
     inside = False
     for row in whole[last_run(whole, BEGUN) :]:
@@ -51,6 +51,6 @@ def _told(text: str) -> Iterator[tuple[str, Printed]]:
 PARSER = Parser(
     name="mdtest",
     recognises=recognises,
-    parse=values(_told, EXPECTED),
-    resolution=halves(_told, EXPECTED),
+    parse=values(_figures, EXPECTED),
+    resolution=halves(_figures, EXPECTED),
 )

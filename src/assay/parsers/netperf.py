@@ -1,4 +1,4 @@
-"""netperf's streams and transactions: what was sent or received, and transactions per second.
+"""netperf: data sent or received by its streams, and transactions per second.
 
 `10^6bits` are decimal; with -f K, M, G `KBytes`, `MBytes`, `GBytes` are powers of 1,024 (netperf 2.7.1, src/netlib.c,
 format_units and calc_thruput). MAERTS is a stream that this side receives.
@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from assay.catalogue import Parser
 from assay.catalogue.printed import SECOND, Printed, calls, exact, halves, lines, printed, values
 
-EXPECTED = "the headed table of a netperf test (or the omni test's THROUGHPUT= and THROUGHPUT_UNITS=)"
+EXPECTED = "the table of a netperf test with its heading (or THROUGHPUT= and THROUGHPUT_UNITS= of the omni test)"
 TITLE = re.compile(r"(?:MIGRATED )?((?:TCP|UDP|OMNI|SCTP) [A-Za-z/ ]{3,40}?)(?: TEST| Test) from .{1,300}")
 UNIT = re.compile(r".{0,120}\ssecs\.?(.{0,80}\s)?(10\^[0369]bits|[KMG]?Bytes)/s(?:ec)?\s.*")
 NUMBERS = re.compile(r"\d[\d.]*(?:\s+\d[\d.]*){2,12}\s*")
@@ -22,15 +22,15 @@ SIZES = {f"10^{power}bits": 10.0**power / 8 for power in (0, 3, 6, 9)} | {
     f"{letter}Bytes": 1024.0**power for power, letter in enumerate(("", "K", "M", "G"))
 }
 DATAGRAMS = 6
-"""Numbers in the line of what was sent of a UDP stream: socket, message, time, messages, errors, rate; the line below has 4."""
+"""Numbers in the sender's line of a UDP stream: socket, message, time, messages, errors, rate; the receiver's has 4."""
 
 
 def recognises(argv: Sequence[str], output: str) -> bool:
-    """Whether this is netperf's."""
+    """Return True for the output of netperf."""
     return calls(argv, "netperf") and any(TITLE.fullmatch(line) for line in lines(output))
 
 
-def _told(text: str) -> Iterator[tuple[str, Printed]]:
+def _figures(text: str) -> Iterator[tuple[str, Printed]]:
     rows = lines(text)
     titles = [match[1] for row in rows if (match := TITLE.fullmatch(row))]
     if len(titles) != 1:
@@ -51,10 +51,10 @@ def _told(text: str) -> Iterator[tuple[str, Printed]]:
 
 
 def _datagrams(table: Sequence[Sequence[str]], size: float) -> Iterator[tuple[str, Printed]]:
-    """What this side sent; what did not arrive at the other side counts as errors."""
+    """Yield the sent datagrams; lost ones count as errors."""
     sent, arrived = table[0], table[1]
     if len(sent) != DATAGRAMS:
-        raise ValueError(f"{len(sent)} numbers of datagrams sent")
+        raise ValueError(f"sender's line with {len(sent)} numbers")
     yield "send.elapsed_ns", printed(sent[2], SECOND)
     yield "send.count", exact(int(sent[3]))
     yield "send.errors", exact(max(0, int(sent[3]) - int(arrived[2])) + int(sent[4]))
@@ -62,7 +62,7 @@ def _datagrams(table: Sequence[Sequence[str]], size: float) -> Iterator[tuple[st
 
 
 def _keys(stream: str, found: dict[str, str]) -> Iterator[tuple[str, Printed]]:
-    """The omni test's own list of names and values (-- -k)."""
+    """Yield the figures of the omni test's list of names and values (-- -k)."""
     if "THROUGHPUT" in found:
         yield f"{stream}.bytes_per_s", printed(found["THROUGHPUT"], SIZES[found["THROUGHPUT_UNITS"].removesuffix("/s")])
         if "ELAPSED_TIME" in found:
@@ -72,6 +72,6 @@ def _keys(stream: str, found: dict[str, str]) -> Iterator[tuple[str, Printed]]:
 PARSER = Parser(
     name="netperf",
     recognises=recognises,
-    parse=values(_told, EXPECTED),
-    resolution=halves(_told, EXPECTED),
+    parse=values(_figures, EXPECTED),
+    resolution=halves(_figures, EXPECTED),
 )

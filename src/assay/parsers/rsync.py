@@ -1,7 +1,7 @@
-"""rsync's last lines: bytes and rate from `sent ... bytes/sec` (-v, --stats), or from the last line of --info=progress2.
+"""rsync: bytes and rate from its line `sent ... bytes/sec` (-v, --stats), or from the last line of --info=progress2.
 
-`bytes/sec` divides all bytes by whole seconds and a half (rsync 3.5, main.c, output_summary), so of short copies it says little:
-its resolution is that of this clock. `kB/s`, `MB/s` of the progress are powers of 1,024 (progress.c, rprint_progress).
+`bytes/sec` divides all bytes by whole seconds plus half a second (rsync 3.5, main.c, output_summary), so it is coarse for short
+copies: its resolution is that of this clock. `kB/s`, `MB/s` of the progress are powers of 1,024 (progress.c, rprint_progress).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from assay.catalogue import Parser
-from assay.catalogue.printed import KIB, Printed, calls, copied, exact, halves, lines, printed, values
+from assay.catalogue.printed import KIB, Printed, calls, copy_operations, exact, halves, lines, printed, values
 
 EXPECTED = "rsync's line 'sent N bytes  received N bytes  N bytes/sec' or the end of --info=progress2, without -h"
 GROUPED = r"(\d{1,3}(?:[.,]?\d{3}){0,7})"
@@ -25,28 +25,28 @@ NAMES = "sending incremental file list"
 
 
 def recognises(argv: Sequence[str], output: str) -> bool:
-    """Whether this is rsync's."""
+    """Return True for the output of rsync."""
     return calls(argv, "rsync") and any(SENT.fullmatch(line) or PROGRESS.fullmatch(line) for line in lines(output))
 
 
-def _told(text: str) -> Iterator[tuple[str, Printed]]:
-    """The bytes of files where they are told, else all that crossed; nothing where no file was copied."""
+def _figures(text: str) -> Iterator[tuple[str, Printed]]:
+    """Yield the bytes of files if printed, else all bytes transferred; nothing if no file was copied."""
     whole = lines(text)
     ends = [index for index, row in enumerate(whole) if SUMMARY.fullmatch(row)]
     rows = whole[ends[-2] + 1 if len(ends) > 1 else 0 :]  # of several runs the last counts
     if any("(xfr#" in row and not ANY_PROGRESS.fullmatch(row) for row in rows):
-        raise ValueError("line of progress that is damaged")
+        raise ValueError("progress line")
     if any(row.startswith("Total transferred file size:") and not TRANSFERRED.fullmatch(row) for row in rows):
-        raise ValueError("an amount of files that is none")  # what crossed is another amount
+        raise ValueError("total file size")  # the bytes transferred are another amount
     progress, sent, files = (
         next((match for row in reversed(rows) if (match := pattern.fullmatch(row))), None)
         for pattern in (PROGRESS, SENT, TRANSFERRED)
     )
     crossed = _whole(sent[1]) + _whole(sent[2]) if sent else 0
-    told = _whole(files[1]) if files else _whole(progress[1]) if progress and NAMES not in text else crossed
-    if told == 0:
+    amount = _whole(files[1]) if files else _whole(progress[1]) if progress and NAMES not in text else crossed
+    if amount == 0:
         return
-    yield from _both("bytes", exact(told))
+    yield from _both("bytes", exact(amount))
     if progress and NAMES not in text:
         yield from _both("bytes_per_s", printed(progress[2], KIB ** " kMGT".index(progress[3])))
     elif sent:
@@ -54,7 +54,7 @@ def _told(text: str) -> Iterator[tuple[str, Printed]]:
 
 
 def _of_clock(rate: float, crossed: int) -> Printed:
-    """The time that the rate divides by is known to a second either way."""
+    """Return a rate whose time is known to +/-1 s."""
     return Printed(value=rate, half=rate * rate / crossed)
 
 
@@ -70,7 +70,7 @@ def _both(name: str, figure: Printed) -> Iterator[tuple[str, Printed]]:
 PARSER = Parser(
     name="rsync",
     recognises=recognises,
-    parse=values(_told, EXPECTED),
-    resolution=halves(_told, EXPECTED),
-    operations=copied,
+    parse=values(_figures, EXPECTED),
+    resolution=halves(_figures, EXPECTED),
+    operations=copy_operations,
 )

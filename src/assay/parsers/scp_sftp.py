@@ -1,7 +1,7 @@
-"""scp's line of progress, as it stands when a file is done; scp prints it on a terminal only.
+"""scp and sftp: bytes and rate from the final progress line of each file, which they print on a terminal only.
 
 `KB/s`, `MB/s` and the sizes are powers of 1,024 (OpenSSH 9.2, progressmeter.c: format_rate, format_size). Several files
-count as copied one after the other.
+count as copied in sequence.
 """
 
 from __future__ import annotations
@@ -10,21 +10,21 @@ import re
 from collections.abc import Iterator, Sequence
 
 from assay.catalogue import Parser
-from assay.catalogue.printed import KIB, Printed, calls, copied, halves, lines, printed, together, total, values
+from assay.catalogue.printed import KIB, Printed, calls, combined_rate, copy_operations, halves, lines, printed, total, values
 
-EXPECTED = "scp's line of progress of a whole file (100%), which it prints on a terminal only"
+EXPECTED = "scp's progress line of a complete file (100%), which it prints on a terminal only"
 DONE = re.compile(r".{0,512}\s100%\s+(\d{1,9})([KMGTP]?)B?\s+([\d.]{1,12})([KMGTP]?)B/s\s+(?:\d+:)?\d\d:\d\d\s*")
 PREFIXES = " KMGTP"
 ANY = re.compile(r"\s*(\S.{0,511}?)\s+\S{0,3}%\s.*B/s.*")
-"""A line of progress of a file, whether done or not."""
+"""A progress line of a file, complete or not."""
 
 
 def recognises(argv: Sequence[str], output: str) -> bool:
-    """Whether this is scp's (sftp prints the same)."""
+    """Return True for the output of scp or sftp, which print the same."""
     return calls(argv, "scp", "sftp") and any(DONE.fullmatch(line) for line in lines(output))
 
 
-def _told(text: str) -> Iterator[tuple[str, Printed]]:
+def _figures(text: str) -> Iterator[tuple[str, Printed]]:
     files = []
     begun: dict[str, str] = {}
     for line in lines(text):
@@ -39,7 +39,7 @@ def _told(text: str) -> Iterator[tuple[str, Printed]]:
         raise ValueError(f"end of a file, {next(iter(begun.values())).strip()[:80]!r}")
     if not files:
         return
-    rate = together((size.value, speed) for size, speed in files)
+    rate = combined_rate((size.value, speed) for size, speed in files)
     for side in ("read", "write"):
         yield f"{side}.bytes", total(size for size, _ in files)
         yield f"{side}.bytes_per_s", rate
@@ -49,7 +49,7 @@ PARSER = Parser(
     name="scp_sftp",
     programs=("scp", "sftp"),
     recognises=recognises,
-    parse=values(_told, EXPECTED),
-    resolution=halves(_told, EXPECTED),
-    operations=copied,
+    parse=values(_figures, EXPECTED),
+    resolution=halves(_figures, EXPECTED),
+    operations=copy_operations,
 )

@@ -1,6 +1,6 @@
-"""slapadd's meter at its end, and `time`'s elapsed time around it: how fast an LDIF file went into the database.
+"""slapadd: import rate of an LDIF file from its final meter, and the elapsed time of `time` around it.
 
-The meter counts bytes of LDIF, its prefixes are powers of 1,024, its time whole seconds cut off (OpenLDAP 2.5,
+The meter counts bytes of LDIF, its prefixes are powers of 1,024, its time is truncated to whole seconds (OpenLDAP 2.5,
 libraries/liblutil/meter.c); slapadd prints it on a terminal only.
 """
 
@@ -19,12 +19,12 @@ SIZES = {"y": 31_556_952, "w": 604_800, "d": 86_400, "h": 3600, "m": 60, "s": 1}
 
 
 def recognises(argv: Sequence[str], output: str) -> bool:
-    """Whether this is slapadd's meter or the time around it."""
+    """Return True for slapadd's meter, or the time around it."""
     rows = lines(output)
     return calls(argv, "slapadd") and (any(METER.fullmatch(row) for row in rows) or real_time(rows) is not None)
 
 
-def _told(text: str) -> Iterator[tuple[str, Printed]]:
+def _figures(text: str) -> Iterator[tuple[str, Printed]]:
     rows = lines(text)
     for row in rows:
         if match := METER.fullmatch(row):
@@ -40,6 +40,6 @@ def _told(text: str) -> Iterator[tuple[str, Printed]]:
 PARSER = Parser(
     name="slapadd",
     recognises=recognises,
-    parse=values(_told, EXPECTED),
-    resolution=halves(_told, EXPECTED),
+    parse=values(_figures, EXPECTED),
+    resolution=halves(_figures, EXPECTED),
 )

@@ -1,6 +1,6 @@
-"""smallfile's report, text or JSON: files per second of its operation, and the bytes of those that move data.
+"""smallfile: files per second of its operation, and bytes/s if it moves data, from text or JSON.
 
-`files/sec` is the sum of the rates of its threads, each over its own time; `MiB/sec` counts 2^20 bytes (smallfile 3.2,
+`files/sec` is the sum of its threads' rates, each over its own time; `MiB/sec` counts 2^20 bytes (smallfile 3.2,
 output_results.py: BYTES_PER_KiB and KiB_PER_MiB).
 """
 
@@ -25,11 +25,11 @@ OPERATIONS = (
 
 
 def recognises(argv: Sequence[str], output: str) -> bool:
-    """Whether this is smallfile's."""
+    """Return True for the output of smallfile."""
     return calls(argv, "smallfile_cli.py", "smallfile") and ("files/sec" in output or "filesPerSec" in output)
 
 
-def _told(text: str) -> Iterator[tuple[str, Printed]]:
+def _figures(text: str) -> Iterator[tuple[str, Printed]]:
     if '"filesPerSec"' in text:
         yield from _json(text)
         return
@@ -71,7 +71,7 @@ PARSER = Parser(
     name="smallfile",
     programs=("smallfile_cli.py", "smallfile"),
     recognises=recognises,
-    parse=values(_told, EXPECTED),
-    resolution=halves(_told, EXPECTED),
+    parse=values(_figures, EXPECTED),
+    resolution=halves(_figures, EXPECTED),
     result_file=file_option("smallfile_cli.py", "--output-json"),
 )

@@ -1,7 +1,7 @@
-"""sysbench's fileio test: operations and rates of reads and writes, and the rate of its prepare step.
+"""sysbench: operations and rates of its fileio test, and the rate of its prepare step.
 
 `MiB/s` is 2^20 bytes/s (sysbench 1.0.20, src/tests/fileio/sb_fileio.c: megabytes of 1,024 * 1,024). Its latencies mix reads,
-writes and fsyncs, so they are told only where nothing else than reads was done, and not where `0.00` ms is printed.
+writes and fsyncs, so they are figures only for pure reads, and not if `0.00` ms is printed.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ LATENCIES = {
 
 
 def recognises(argv: Sequence[str], output: str) -> bool:
-    """Whether this is sysbench's test of files."""
+    """Return True for the output of the fileio test of sysbench."""
     return calls(argv, "sysbench") and ("File operations:" in output or any(PREPARED.fullmatch(row) for row in lines(output)))
 
 
-def _told(text: str) -> Iterator[tuple[str, Printed]]:
-    """Of several runs in one output (prepare, run) the last counts."""
+def _figures(text: str) -> Iterator[tuple[str, Printed]]:
+    """Yield the figures of the last run (prepare or run) in the output."""
     whole = lines(text)
     rows = whole[last_run(whole, BEGUN) :]
     for row in rows:
@@ -51,13 +51,13 @@ def _told(text: str) -> Iterator[tuple[str, Printed]]:
         yield "fsync.ops_per_s", printed(found["fsyncs/s"])
     elif float(found["writes/s"]) == 0:
         yield "read.count", exact(int(found["total number of events"]))
-        told = ((name, printed(found[row], 1e6)) for row, name in LATENCIES.items() if row in found)
-        yield from ((f"read.{name}", latency) for name, latency in told if latency.value)
+        latencies = ((name, printed(found[row], 1e6)) for row, name in LATENCIES.items() if row in found)
+        yield from ((f"read.{name}", latency) for name, latency in latencies if latency.value)
 
 
 PARSER = Parser(
     name="sysbench",
     recognises=recognises,
-    parse=values(_told, EXPECTED),
-    resolution=halves(_told, EXPECTED),
+    parse=values(_figures, EXPECTED),
+    resolution=halves(_figures, EXPECTED),
 )

@@ -1,4 +1,4 @@
-"""GNU tar's --totals: bytes of the archive that it wrote or read, and their rate.
+"""GNU tar: bytes of the archive and their rate, from its line of --totals.
 
 `MiB/s` is 2^20 bytes/s; digits are rounded up (tar 1.34, src/buffer.c: human_base_1024, and human_ceiling by default).
 """
@@ -11,19 +11,19 @@ from collections.abc import Iterator, Sequence
 from assay.catalogue import Parser
 from assay.catalogue.printed import Printed, calls, exact, halves, lines, printed, values
 
-EXPECTED = "tar's line of --totals, such as 'Total bytes written: 10240 (10KiB, 154MiB/s)'"
+EXPECTED = "tar's --totals line, such as 'Total bytes written: 10240 (10KiB, 154MiB/s)'"
 TOTALS = re.compile(r"([^:\d]{3,80}): (\d{1,18}) \([\d.,]{1,20}([KMGTPE]i)?B, ([\d.,]{1,20})(?:([KMGTPE])i)?B/s\)")
 SIDES = {"Total bytes written": ("write",), "Total bytes read": ("read",)}
 WRITES, READS = frozenset("cruA"), frozenset("xtd")
 
 
 def recognises(argv: Sequence[str], output: str) -> bool:
-    """Whether this is tar's."""
+    """Return True for the output of GNU tar."""
     return calls(argv, "tar", "gtar") and any(_result(line) for line in lines(output))
 
 
 def operations(argv: Sequence[str]) -> tuple[str, ...]:
-    """An archive is written or read; the words of other languages do not say which."""
+    """Return the direction by the arguments: the text of other locales does not tell it."""
     at = next((index for index, word in enumerate(argv) if word.rpartition("/")[2] in ("tar", "gtar")), len(argv))
     words = argv[at + 1 :]
     letters = {
@@ -38,14 +38,14 @@ def operations(argv: Sequence[str]) -> tuple[str, ...]:
 
 
 def _result(line: str) -> re.Match[str] | None:
-    """tar's own notes, checkpoints among them, begin with its name."""
+    """Match a result; tar's other messages, such as checkpoints, begin with its name."""
     return None if line.startswith(("tar:", "/")) else TOTALS.fullmatch(line)
 
 
-def _told(text: str) -> Iterator[tuple[str, Printed]]:
+def _figures(text: str) -> Iterator[tuple[str, Printed]]:
     for line in lines(text):
         if line.startswith(tuple(SIDES)) and not _result(line):
-            raise ValueError(f"line {line[:80]!r}")  # one before it is of what was done until then (--totals=SIGNAL)
+            raise ValueError(f"line {line[:80]!r}")  # an earlier total (--totals=SIGNAL) is not the final one
         if match := _result(line):
             rate = printed(match[4], 1024.0 ** " KMGTPE".index(match[5] or " "))
             for side in SIDES.get(match[1], ("read", "write")):
@@ -57,7 +57,7 @@ PARSER = Parser(
     name="tar",
     programs=("tar", "gtar"),
     recognises=recognises,
-    parse=values(_told, EXPECTED),
-    resolution=halves(_told, EXPECTED),
+    parse=values(_figures, EXPECTED),
+    resolution=halves(_figures, EXPECTED),
     operations=operations,
 )

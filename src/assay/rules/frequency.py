@@ -1,6 +1,6 @@
 """Finds trials during which the CPU speed changed: throttled for heat, by a governor, or by a neighbour.
 
-The observer `processor_speed` times a fixed piece of work before and after the trial, in CPU time, so waiting for a CPU (N02)
+The observer `cpu_speed` times a fixed piece of work before and after the trial, in CPU time, so waiting for a CPU (N02)
 is excluded.
 A change counts in proportion to the load's time on a CPU: 10 % slower changes a load that computes for 10 % of its time by 1 %.
 - An effect above `effect_share`: a note.
@@ -68,7 +68,7 @@ def check(case: Case) -> Finding:
             severity=Severity.QUALIFIES if hot else Severity.NOTES,
             observed=observed,
             threshold={**case.thresholds},
-            evidence=("processor_speed: facts before and after the trial",),
+            evidence=("cpu_speed: facts before and after the trial",),
         )
     if change is None:
         said_not = "CPU speed unknown: not timed before and after the trial."

@@ -72,7 +72,7 @@ def _rotating(host: Host) -> str | None:
 
 def _way_out(host: Host) -> str | None:
     """192.0.2.1 is an address for documentation (RFC 5737): the kernel is asked for the way to it, nothing is sent."""
-    interface = server.way(host, Server(address="192.0.2.1"))
+    interface = server.route(host, Server(address="192.0.2.1"))
     out = interface is not None and server.kind(host, interface) == "physical"
     return None if out else "needs a route to others over an interface that has a device behind it"
 

@@ -41,7 +41,7 @@ def path_setting(values: Values, name: str) -> dict[str, object]:
 
 
 def through_stdio(values: Values, name: str) -> bool:
-    """Whether an operation goes through the buffer of C stdio: by its own name, or by the knob for all of them."""
+    """Return True if an operation uses C stdio: by its own name, or by the knob for all operations."""
     return name.startswith(STDIO) or text(values, "ioengine") == "stdio"
 
 

@@ -1,7 +1,7 @@
-"""Any system that can be set up by commands: prepare, attach, drop_caches, facts and teardown are argument lists from the file.
+"""Any system that commands can set up: prepare, attach, drop_caches, facts and teardown are argument lists from the file.
 
-In each argument {scratch}, {name}, {seed}, {trial}, {variables.NAME} and, after `prepare`, {path} stand for their values; a
-brace that is meant is doubled. What is measured is the directory `path`, or the one that `prepare` prints as its last line.
+In each argument {scratch}, {name}, {seed}, {trial}, {variables.NAME} and, after `prepare`, {path} are replaced by their values;
+write a literal brace twice. The measured directory is `path`, or the last line that `prepare` prints.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from assay.records import Endpoint, EndpointKind, Place, Server, Value
 STEPS = ("prepare", "attach", "drop_caches", "facts", "teardown")
 PROCESSES = ("server.pid_file", "server.cgroup")
 SERVER = (*PROCESSES, "server.data", "server.address", "server.requests")
-"""What an experiment may say of the server behind the directory."""
+"""Knobs about the server behind the directory."""
 
 
 def check(_host: Host, setting: Setting) -> tuple[str, ...]:
-    """Placeholders that stand for nothing, and a missing way to the directory."""
+    """Return mistakes: unknown placeholders, an unidentified server, no directory to measure."""
     known = {**_values(setting), "path": "", "client": ""}
     found = [
         f"found {{{name}}} in {step}; expected one of: {', '.join(sorted(known))}"
@@ -32,20 +32,22 @@ def check(_host: Host, setting: Setting) -> tuple[str, ...]:
         for name in unknown(_argv(setting.knobs, step), known)
     ]
     if any(setting.knobs.get(name) for name in SERVER) and not any(setting.knobs.get(name) for name in PROCESSES):
-        found.append("found a server without processes; expected server.pid_file or server.cgroup, which say what it is")
+        found.append("found a server without processes; expected server.pid_file or server.cgroup, which identify it")
     if not setting.knobs.get("path") and not _argv(setting.knobs, "prepare"):
-        found.append("found neither `path` nor `prepare`; expected the directory to measure, or a command that prints it last")
+        found.append(
+            "found neither `path` nor `prepare`; expected the directory to measure, or a command that prints it as its last line"
+        )
     return tuple(found)
 
 
 def install(_host: Host, _setting: Setting) -> None:
-    """Nothing is kept between trials."""
+    """Do nothing: no state is kept between trials."""
 
 
 def prepare(host: Host, setting: Setting) -> Place:
-    """Write the way back down, run `prepare`, look where the directory is.
+    """Write `teardown` into the ledger, run `prepare`, and find the directory.
 
-    Raises UsageError with all that `check` finds, TrialError where a command fails or leaves no directory.
+    Raises UsageError with all mistakes of `check`, TrialError if a command fails or leaves no directory.
     """
     mistakes = check(host, setting)
     if mistakes:
@@ -58,9 +60,7 @@ def prepare(host: Host, setting: Setting) -> Place:
     printed = _run(host, _filled(setting.knobs, "prepare", {**values, "path": path, "client": ""}))
     path = path or (printed.strip().splitlines() or [""])[-1].strip()
     if host.run(["test", "-d", path], check=False).status != 0:
-        raise TrialError(
-            f"found no directory at {path!r} after prepare; expected one: print its path as the last line or set `path`"
-        )
+        raise TrialError(f"{path!r} is not a directory after `prepare`. Print the directory as the last line, or set `path`.")
     known = {**values, "path": path}
     private: dict[str, Value] = {step: _argv(setting.knobs, step) for step in STEPS}
     private["teardown"] = tuple(back)
@@ -77,7 +77,7 @@ def prepare(host: Host, setting: Setting) -> Place:
 
 
 def _server(host: Host, knobs: Mapping[str, Value], values: Mapping[str, str]) -> Server | None:
-    """The server that the file names; None where it names none. Raises TrialError where its address cannot be read."""
+    """Return the server named in the file, if any. Raises TrialError if its address cannot be read."""
     if not any(knobs.get(name) for name in PROCESSES):
         return None
     pid_file, cgroup, address = (
@@ -93,22 +93,22 @@ def _server(host: Host, knobs: Mapping[str, Value], values: Mapping[str, str]) -
 
 
 def attach(host: Host, place: Place, client: int) -> Endpoint:
-    """Run `attach` for one client ({client}); its last line, if any, is this client's directory."""
+    """Run `attach` for one client ({client}); its last line, if any, is the client's directory."""
     printed = _step(host, place, "attach", str(client)).strip().splitlines()
     return Endpoint(kind=EndpointKind.DIRECTORY, address=printed[-1].strip() if printed else place.address)
 
 
 def drop_caches(host: Host, place: Place) -> None:
-    """Run `drop_caches`. Raises RefusedError where the file has none: this system cannot be made cold."""
+    """Run `drop_caches`. Raises RefusedError without one: this system cannot be made cold."""
     if not place.private["drop_caches"]:
         raise RefusedError(
-            f"found no `drop_caches` in target {place.target}; expected a command for cache = cold: add one or use unchanged"
+            f"target {place.target} has no `drop_caches`, which cache = cold needs. Add the command, or use cache = unchanged."
         )
     _step(host, place, "drop_caches")
 
 
 def facts(host: Host, place: Place) -> tuple[tuple[str, str], ...]:
-    """What `facts` prints, a `key = value` or `key: value` a line, and the mount that the directory is on."""
+    """Return the `key = value` or `key: value` lines that `facts` prints, and the mount of the directory."""
     lines = _step(host, place, "facts").splitlines()
     found = tuple((match[1], match[2]) for line in lines if (match := _PAIR.match(line)))
     found += server.facts(host, place.server) if place.server else ()
@@ -123,18 +123,18 @@ _PAIR = re.compile(r"^\s*([^=:]+?)\s*[=:]\s*(.*?)\s*$")
 
 
 def detach(_host: Host, _place: Place, _endpoint: Endpoint) -> None:
-    """What `attach` did is undone by `teardown`."""
+    """Do nothing: `teardown` undoes `attach`."""
 
 
 def teardown(_host: Host, setting: Setting, place: Place) -> None:
-    """Run `teardown`, by the ledger, so that it is not run again."""
+    """Run `teardown` through the ledger, so that it runs only once."""
     back = place.private["teardown"]
     if isinstance(back, tuple) and back:
         setting.undo.undo("command", argv=json.dumps(list(back)))
 
 
 def remove(_host: Host, _setting: Setting) -> None:
-    """Nothing was kept."""
+    """Do nothing: no state is kept."""
 
 
 def _values(setting: Setting) -> dict[str, str]:
@@ -170,22 +170,24 @@ def _step_knob(step: str, help_text: str) -> Knob:
 TARGET = Target(
     name="commands",
     knobs=(
-        Knob(name="path", kind=KnobKind.TEXT, help="directory to measure; where not set, the last line that `prepare` prints"),
-        _step_knob("prepare", "argument list that sets the system up, before each trial"),
-        _step_knob("attach", "argument list run once per client; may print that client's directory"),
-        _step_knob("drop_caches", "argument list that makes its caches cold"),
-        _step_knob("facts", "argument list that prints `key = value` lines for the fingerprint"),
-        _step_knob("teardown", "argument list that undoes `prepare`; also run after an interruption"),
-        Knob(name="server.pid_file", kind=KnobKind.TEXT, help="file with the process id of the server behind the directory"),
+        Knob(name="path", kind=KnobKind.TEXT, help="directory to measure; default: the last line that `prepare` prints"),
+        _step_knob("prepare", "command that sets the system up, before each trial"),
+        _step_knob("attach", "command that runs once per client; may print the client's directory"),
+        _step_knob("drop_caches", "command that drops the system's caches"),
+        _step_knob("facts", "command that prints `key = value` lines for the fingerprint"),
+        _step_knob("teardown", "command that undoes `prepare`; also runs after an interruption"),
+        Knob(name="server.pid_file", kind=KnobKind.TEXT, help="file with the PID of the server behind the directory"),
         Knob(name="server.cgroup", kind=KnobKind.TEXT, help="control group of the server's processes, below /sys/fs/cgroup"),
-        Knob(name="server.data", kind=KnobKind.TEXTS, default=(), help="the server's data files, or directories of them"),
+        Knob(
+            name="server.data", kind=KnobKind.TEXTS, default=(), help="the server's data files, or directories that contain them"
+        ),
         Knob(
             name="server.address",
             kind=KnobKind.TEXT,
-            help="IP address by which its clients reach the server, or a file that holds it",
+            help="IP address at which clients reach the server, or a file that contains it",
         ),
-        _step_knob("server.requests", "argument list that prints how many requests the server has answered"),
-        Knob(name="variables.*", kind=KnobKind.TEXT, help="free values for {variables.NAME}; each can be a factor"),
+        _step_knob("server.requests", "command that prints the number of requests that the server has answered"),
+        Knob(name="variables.*", kind=KnobKind.TEXT, help="values for {variables.NAME}; each can be a factor"),
     ),
     endpoint=EndpointKind.DIRECTORY,
     check=check,

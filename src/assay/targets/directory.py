@@ -1,6 +1,6 @@
-"""An existing directory or mount: works in a marked directory of its own below it, which is removed afterwards.
+"""An existing directory or mount: Assay works in a marked subdirectory of its own and removes it afterwards.
 
-Nothing is written outside that directory. It is made fresh for each trial, so no trial sees the files of the former one.
+Nothing is written outside that subdirectory. Each trial has a new one, so no trial sees files of an earlier one.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ from assay.records import Endpoint, EndpointKind, Place
 
 
 def check(host: Host, setting: Setting) -> tuple[str, ...]:
-    """What is wrong with the directory; changes nothing."""
+    """Return what is wrong with the directory."""
     path = str(setting.knobs["path"])
     kind = host.run(["stat", "-L", "-c", "%F", "--", path], check=False)
     if kind.status != 0:
-        return (f"found nothing at {path}; expected an existing directory: make it or mend `path`",)
+        return (f"{path} does not exist. Create the directory, or correct `path`.",)
     if kind.stdout.strip() != "directory":
-        return (f"found a {kind.stdout.strip()} at {path}; expected a directory",)
+        return (f"{path} is a {kind.stdout.strip()}, not a directory. Correct `path`.",)
     return files.mistakes(host, path, setting.needs_bytes)
 
 
 def install(_host: Host, _setting: Setting) -> None:
-    """Nothing is kept between trials."""
+    """Do nothing: no state is kept between trials."""
 
 
 def prepare(host: Host, setting: Setting) -> Place:
-    """Make the directory of this trial. Raises UsageError with all that `check` finds."""
+    """Create the directory of this trial. Raises UsageError with all mistakes of `check`."""
     mistakes = check(host, setting)
     if mistakes:
         raise UsageError("\n".join(mistakes))
@@ -51,17 +51,17 @@ def prepare(host: Host, setting: Setting) -> Place:
 
 
 def attach(_host: Host, place: Place, _client: int) -> Endpoint:
-    """Every client uses the same directory; the workload gives each its own part."""
+    """Return the directory; all clients share it, and the workload gives each client its own part."""
     return Endpoint(kind=EndpointKind.DIRECTORY, address=place.address)
 
 
 def drop_caches(host: Host, place: Place) -> None:
-    """Give back the cached pages of each of our files. Raises RefusedError where that cannot be done."""
+    """Drop the cached pages of each of our files. Raises RefusedError if that is impossible."""
     files.drop_files(host, place.address, place.filesystem)
 
 
 def facts(host: Host, place: Place) -> tuple[tuple[str, str], ...]:
-    """Which file system on which devices, with which options."""
+    """Return the file system, its devices and mount options."""
     try:
         mount = mount_of(host, place.address)
     except (OSError, EvidenceError) as error:
@@ -80,7 +80,7 @@ def _no_devices(mount: Mount) -> str:
 
 
 def detach(_host: Host, _place: Place, _endpoint: Endpoint) -> None:
-    """Nothing was attached."""
+    """Do nothing: nothing was attached."""
 
 
 def teardown(_host: Host, setting: Setting, place: Place) -> None:
@@ -89,7 +89,7 @@ def teardown(_host: Host, setting: Setting, place: Place) -> None:
 
 
 def remove(_host: Host, _setting: Setting) -> None:
-    """Nothing was kept."""
+    """Do nothing: no state is kept."""
 
 
 TARGET = Target(

@@ -1,7 +1,7 @@
-"""A directory, file or device that exists and is only read: nothing is written to it or beside it.
+"""An existing directory, file or device, read only: Assay writes nothing to it or beside it.
 
-Workloads that write, make or remove anything are refused, before anything is done. What is kept cold is asked to give back its
-cached pages, which loses nothing.
+Workloads that write, create or remove anything are refused before the run. For cache = cold only clean cached pages are dropped,
+which loses nothing.
 """
 
 from __future__ import annotations
@@ -14,35 +14,35 @@ from assay.records import Endpoint, EndpointKind, Place
 
 DIRECTORY, DEVICE = "directory", "block special file"
 KINDS = (DIRECTORY, "regular file", "regular empty file", DEVICE)
-"""What can be read, in the words of stat(1)."""
+"""Readable types, in the words of stat(1)."""
 
 
 def kind_of(host: Host, path: str) -> str | None:
-    """What is at the path, links followed, in the words of stat(1); None where there is nothing or we may not look."""
+    """Return the type of a path, links followed, in the words of stat(1); None if it is missing or inaccessible."""
     done = host.run(["stat", "-L", "-c", "%F", "--", path], check=False)
     return done.stdout.strip() if done.status == 0 else None
 
 
 def check(host: Host, setting: Setting) -> tuple[str, ...]:
-    """What is wrong with the path; changes nothing."""
+    """Return what is wrong with the path."""
     path = str(setting.knobs["path"])
     kind = kind_of(host, path)
     if kind is None:
-        return (f"found nothing at {path}; expected a directory, file or device that exists: mend `path`",)
+        return (f"{path} does not exist. Correct `path`.",)
     if kind not in KINDS:
-        return (f"found a {kind} at {path}; expected a directory, a regular file or a block device",)
+        return (f"{path} is a {kind}, not a directory, a regular file or a block device. Correct `path`.",)
     enter = ("-a", "-x", path) if kind == DIRECTORY else ()
     if host.run(["test", "-r", path, *enter], check=False).status != 0:
-        return (f"found that we may not read {path}; expected what we may read: change its mode or be another user",)
+        return (f"{path} is not readable. Change its mode, or run as another user.",)
     return ()
 
 
 def install(_host: Host, _setting: Setting) -> None:
-    """Nothing is made."""
+    """Do nothing: nothing is created."""
 
 
 def prepare(host: Host, setting: Setting) -> Place:
-    """Look at what is there. Raises UsageError with all that `check` finds."""
+    """Describe the path. Raises UsageError with all mistakes of `check`."""
     mistakes = check(host, setting)
     if mistakes:
         raise UsageError("\n".join(mistakes))
@@ -61,17 +61,17 @@ def prepare(host: Host, setting: Setting) -> Place:
 
 
 def attach(_host: Host, place: Place, _client: int) -> Endpoint:
-    """Every client reads the same."""
+    """Return the path; all clients read the same."""
     return Endpoint(kind=EndpointKind.DIRECTORY, address=place.address)
 
 
 def drop_caches(host: Host, place: Place) -> None:
-    """Give back the cached pages of each file. Inodes and names stay cached. Raises RefusedError where that cannot be done."""
+    """Drop the cached pages of each file. Inodes and names stay cached. Raises RefusedError if that is impossible."""
     files.drop_files(host, place.address, place.filesystem)
 
 
 def facts(host: Host, place: Place) -> tuple[tuple[str, str], ...]:
-    """What it is, on which file system and devices, with which options."""
+    """Return the type, the file system, its devices and mount options."""
     about = (("kind", str(place.private.get("kind"))), ("devices", " ".join(place.devices) or "none"))
     if place.filesystem is None:
         return about
@@ -84,20 +84,20 @@ def facts(host: Host, place: Place) -> tuple[tuple[str, str], ...]:
 
 
 def detach(_host: Host, _place: Place, _endpoint: Endpoint) -> None:
-    """Nothing was attached."""
+    """Do nothing: nothing was attached."""
 
 
 def teardown(_host: Host, _setting: Setting, _place: Place) -> None:
-    """Nothing was made."""
+    """Do nothing: nothing was created."""
 
 
 def remove(_host: Host, _setting: Setting) -> None:
-    """Nothing was made."""
+    """Do nothing: nothing was created."""
 
 
 TARGET = Target(
     name="existing",
-    knobs=(Knob(name="path", kind=KnobKind.PATH, required=True, help="existing directory, file or device, only read"),),
+    knobs=(Knob(name="path", kind=KnobKind.PATH, required=True, help="existing directory, file or device; never written"),),
     endpoint=EndpointKind.DIRECTORY,
     check=check,
     install=install,

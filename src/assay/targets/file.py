@@ -1,6 +1,6 @@
-"""A file of our own under a name that the user chooses: made where nothing is, marked, removed after the trial unless kept.
+"""A file at a path of the user's choice: created if the path is free, marked, and removed after the trial unless kept.
 
-A file that somebody else made is never written: a marker beside ours names the very file that we made.
+A file that Assay did not create is never written: a marker beside the file identifies it.
 """
 
 from __future__ import annotations
@@ -10,33 +10,31 @@ import posixpath
 from assay.catalogue import Host, Knob, KnobKind, Setting, Target
 from assay.errors import EvidenceError, UsageError
 from assay.machine import files, own_file
-from assay.machine.own_file import Whose
+from assay.machine.own_file import Ownership
 from assay.machine.stack import mount_of, stack
 from assay.records import Endpoint, EndpointKind, Place
 
 
 def check(host: Host, setting: Setting) -> tuple[str, ...]:
-    """What is wrong with the path; changes nothing."""
+    """Return what is wrong with the path."""
     path = str(setting.knobs["path"])
     parent = posixpath.dirname(path) or "."
     if host.run(["test", "-d", parent], check=False).status != 0:
-        return (f"found no directory {parent} for {path}; expected one that exists: make it or mend `path`",)
-    whose = own_file.whose(host, path) if host.exists(path) else None
-    if whose is Whose.OTHERS:
-        return (f"found {path}, which Assay did not make; expected nothing there, or a file that it kept: it is never written",)
-    if whose is Whose.IN_USE:
-        return (
-            f"found {path}, on which another lab is at work; expected another name: wait, or `assay doctor` where it is gone",
-        )
+        return (f"{parent} is not a directory, so {path} cannot be created. Create the directory, or correct `path`.",)
+    ownership = own_file.ownership(host, path) if host.exists(path) else None
+    if ownership is Ownership.OTHERS:
+        return (f"{path} exists, and Assay did not create it. Use a free path; Assay never writes other files.",)
+    if ownership is Ownership.IN_USE:
+        return (f"{path} is in use by another lab. Wait, or run `assay doctor` if that lab was killed.",)
     return files.mistakes(host, parent, setting.needs_bytes)
 
 
 def install(_host: Host, _setting: Setting) -> None:
-    """Nothing is kept between trials but a file with `keep`."""
+    """Do nothing: only a file with `keep` is kept between trials."""
 
 
 def prepare(host: Host, setting: Setting) -> Place:
-    """Make the file where it is not there. Raises UsageError with all that `check` finds, RefusedError."""
+    """Create the file if it does not exist. Raises UsageError with all mistakes of `check`, RefusedError."""
     mistakes = check(host, setting)
     if mistakes:
         raise UsageError("\n".join(mistakes))
@@ -58,17 +56,17 @@ def prepare(host: Host, setting: Setting) -> Place:
 
 
 def attach(_host: Host, place: Place, _client: int) -> Endpoint:
-    """Every client uses its part of the one file."""
+    """Return the file; each client uses its own part."""
     return Endpoint(kind=EndpointKind.FILE, address=str(place.private["path"]))
 
 
 def drop_caches(host: Host, place: Place) -> None:
-    """Give back the cached pages of the file. Raises RefusedError where that cannot be done."""
+    """Drop the cached pages of the file. Raises RefusedError if that is impossible."""
     files.drop_files(host, str(place.private["path"]), place.filesystem)
 
 
 def facts(host: Host, place: Place) -> tuple[tuple[str, str], ...]:
-    """Which file system on which devices, with which options."""
+    """Return the file system, its devices and mount options."""
     try:
         mount = mount_of(host, place.address)
     except (OSError, EvidenceError) as error:
@@ -83,11 +81,11 @@ def facts(host: Host, place: Place) -> tuple[tuple[str, str], ...]:
 
 
 def detach(_host: Host, _place: Place, _endpoint: Endpoint) -> None:
-    """Nothing was attached."""
+    """Do nothing: nothing was attached."""
 
 
 def teardown(host: Host, setting: Setting, place: Place) -> None:
-    """Remove the file if this trial made it, or say in its marker that it stays. One that was kept before stays."""
+    """Remove the file if this trial created it, or mark it as kept. A file kept earlier stays."""
     if not place.private["made"]:
         return
     path = str(place.private["path"])
@@ -97,14 +95,14 @@ def teardown(host: Host, setting: Setting, place: Place) -> None:
 
 
 def remove(_host: Host, _setting: Setting) -> None:
-    """What is kept stays."""
+    """Do nothing: kept files stay."""
 
 
 TARGET = Target(
     name="file",
     knobs=(
-        Knob(name="path", kind=KnobKind.PATH, required=True, help="the file: nothing is there, or one that was kept"),
-        Knob(name="keep", kind=KnobKind.SWITCH, default=False, help="leave the file where it is, to be used again"),
+        Knob(name="path", kind=KnobKind.PATH, required=True, help="path of the file: free, or a file kept earlier"),
+        Knob(name="keep", kind=KnobKind.SWITCH, default=False, help="keep the file after the trial, for reuse"),
     ),
     endpoint=EndpointKind.FILE,
     check=check,

@@ -1,6 +1,6 @@
-"""A file system made fresh for each trial on an image written in full, with direct I/O proven and an optional speed limit.
+"""A new file system for each trial on an image written in full, with proven direct I/O and an optional speed limit.
 
-The image is made once per experiment. Nothing is cached twice (`direct_io`); with `limit` it is a disk of known speed.
+The image is created once per experiment. `direct_io` avoids double caching; `limit` makes it a disk of known speed.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from assay.machine.stack import device_number, device_stack, mount_of
 from assay.records import Endpoint, EndpointKind, Place, Value
 
 USABLE = 0.9
-"""The share of a new file system that files can fill; its own tables, log and reserve take the rest."""
+"""Share of a new file system that files can fill; its tables, log and reserve use the rest."""
 TOOLS = ("losetup", "mount", "umount", "dd", "filefrag")
 
 
 def check(host: Host, setting: Setting) -> tuple[str, ...]:
-    """What is wrong with these knobs on this host; changes nothing."""
+    """Return what is wrong with these knobs on this host."""
     kind, size = FILESYSTEMS[str(setting.knobs["filesystem"])], _number(setting.knobs["size"])
     written = not host.exists(_image(setting)) and setting.knobs.get("image") != "sparse"
     found = [*tools.missing(host, (*TOOLS, *kind.tools)), *image.no_room(host, _base(setting), size if written else 0)]
     if not host.is_root():
-        found.append("found that we are not root; expected root, to attach and mount: run as root or use kind directory")
+        found.append("attaching and mounting need root. Run as root, or use kind = directory.")
     if size < kind.smallest_bytes or size % image.MIB:
         found.append(f"found size {size} bytes; expected whole MiB, at least {kind.smallest_bytes // image.MIB}, for {kind.name}")
     if setting.needs_bytes > size * USABLE:
@@ -37,7 +37,7 @@ def check(host: Host, setting: Setting) -> tuple[str, ...]:
 
 
 def install(host: Host, setting: Setting) -> None:
-    """Write the image in full; nothing happens where it is there. Raises UsageError with all that `check` finds."""
+    """Write the image in full if it does not exist. Raises UsageError with all mistakes of `check`."""
     path = _image(setting)
     if host.exists(path):
         return
@@ -49,7 +49,7 @@ def install(host: Host, setting: Setting) -> None:
 
 
 def prepare(host: Host, setting: Setting) -> Place:
-    """Attach, make, mount and limit. What was done is undone again where a later step fails."""
+    """Attach, create, mount and limit; if a step fails, undo the earlier ones."""
     install(host, setting)
     path = host.real_path(_image(setting))
     point = posixpath.join(posixpath.dirname(path), "mount")
@@ -69,7 +69,7 @@ def _furnish(host: Host, setting: Setting, private: dict[str, Value]) -> Place:
     make(host, kind, f"/dev/{loop}", _texts(knobs.get("mkfs_options")))
     if knobs.get("image") != "sparse":
         image.settle(host, path)
-    # An option of the user's stands last and so wins over ours.
+    # The user's options come last and override ours.
     private["options"] = ",".join((*kind.mount_options, *_texts(knobs.get("mount_options"))))
     host.run(["mkdir", "-p", "--", point])
     setting.undo.add("mount", path=point, device=f"/dev/{loop}")
@@ -94,14 +94,14 @@ def _furnish(host: Host, setting: Setting, private: dict[str, Value]) -> Place:
 
 
 def attach(_host: Host, place: Place, _client: int) -> Endpoint:
-    """Every client uses the same mount; the workload gives each its own part."""
+    """Return the mount; all clients share it, and the workload gives each client its own part."""
     return Endpoint(kind=EndpointKind.DIRECTORY, address=place.address)
 
 
 def drop_caches(host: Host, place: Place) -> None:
-    """Unmount, drop what is cached of the image, mount again: nothing of the file system stays in memory.
+    """Unmount, drop the image from the page cache, mount again: nothing of the file system stays in memory.
 
-    Raises BusyError while somebody has a file open there, or another mount namespace keeps the file system.
+    Raises BusyError if a process has a file open there, or another mount namespace holds the file system.
     """
     kind, point, device = FILESYSTEMS[str(place.filesystem)], str(place.private["mount"]), f"/dev/{place.private['loop']}"
     unmount(host, point)
@@ -110,15 +110,15 @@ def drop_caches(host: Host, place: Place) -> None:
         host.syscalls.drop_file(str(place.private["image"]))
     mount(host, kind.name, str(place.private["options"]), device, point)
     if kept:
-        raise BusyError(f"{point} cannot be made cold: another mount namespace (a container, `unshare`) has it mounted, too")
+        raise BusyError(f"{point} cannot be made cold: another mount namespace (a container, `unshare`) has it mounted too.")
 
 
 def facts(host: Host, place: Place) -> tuple[tuple[str, str], ...]:
-    """Features of the file system, the options in effect, and the proofs: direct I/O, no unwritten part of the image."""
+    """Return features of the file system, active options, and the proofs of direct I/O and of a fully written image."""
     loop, path = str(place.private["loop"]), str(place.private["image"])
     found = [("image.filesystem", mount_of(host, path).filesystem), ("loop.direct_io", str(int(image.direct_io(host, loop))))]
     if host.syscalls is not None:
-        host.syscalls.syncfs(place.address)  # what the mount adds to the features, btrfs writes with its first commit
+        host.syscalls.syncfs(place.address)  # btrfs writes the features that the mount adds with its first commit
         extents = host.syscalls.fiemap(path)
         found.append(("image.unwritten_bytes", str(extents.unwritten_bytes + extents.hole_bytes)))
     found += features(host, FILESYSTEMS[str(place.filesystem)], f"/dev/{loop}")
@@ -128,11 +128,11 @@ def facts(host: Host, place: Place) -> tuple[tuple[str, str], ...]:
 
 
 def detach(_host: Host, _place: Place, _endpoint: Endpoint) -> None:
-    """Nothing was attached."""
+    """Do nothing: nothing was attached."""
 
 
 def teardown(_host: Host, setting: Setting, place: Place) -> None:
-    """Take the limit away, unmount, detach; the image stays for the next trial."""
+    """Remove the limit, unmount, detach; the image stays for the next trial."""
     _release(setting.undo, place.private)
 
 
@@ -155,7 +155,7 @@ def _base(setting: Setting) -> str:
 
 
 def _identity(setting: Setting) -> str:
-    """The same for all trials of this target in this experiment, and for nobody else: the scratch directory is private."""
+    """Return an identity for all trials of this target in this experiment; the scratch directory makes it unique."""
     return hashlib.sha256(f"{setting.scratch}\0{setting.name}".encode()).hexdigest()[:16]
 
 
@@ -176,13 +176,19 @@ def _texts(value: Value) -> tuple[str, ...]:
 TARGET = Target(
     name="loopfs",
     knobs=(
-        Knob(name="filesystem", kind=KnobKind.CHOICE, choices=tuple(FILESYSTEMS), required=True, help="what is made"),
+        Knob(name="filesystem", kind=KnobKind.CHOICE, choices=tuple(FILESYSTEMS), required=True, help="type of the file system"),
         Knob(name="size", kind=KnobKind.QUANTITY, unit=Unit.BYTES, required=True, low=8 * image.MIB, help="size of the image"),
         Knob(name="mount_options", kind=KnobKind.TEXTS, default=(), help="options of mount -o"),
         Knob(name="mkfs_options", kind=KnobKind.TEXTS, default=(), help="further arguments of mkfs"),
-        Knob(name="direct_io", kind=KnobKind.SWITCH, default=True, help="the loop device goes past the cache of its image"),
-        Knob(name="image", kind=KnobKind.CHOICE, choices=("written", "sparse"), default="written", help="sparse misleads"),
-        Knob(name="scratch", kind=KnobKind.PATH, help="directory for the image; the experiment's scratch where not set"),
+        Knob(name="direct_io", kind=KnobKind.SWITCH, default=True, help="the loop device bypasses the page cache of its image"),
+        Knob(
+            name="image",
+            kind=KnobKind.CHOICE,
+            choices=("written", "sparse"),
+            default="written",
+            help="sparse gives wrong results; for controls",
+        ),
+        Knob(name="scratch", kind=KnobKind.PATH, help="directory for the image; default: the experiment's scratch"),
         *throttle.KNOBS,
     ),
     endpoint=EndpointKind.DIRECTORY,

@@ -1,7 +1,7 @@
-"""Reads a whole tree as a backup program does that writes nothing: every directory, every file, by several walkers.
+"""Reads a whole directory tree, like the reading half of a backup: every directory and every file, with several threads.
 
-The tree exists, or is laid out first, unmeasured. All times are those of the load engine (`docs/engine-protocol.md`, engine
-`tree`); nothing of the tree is changed.
+The tree exists, or is created in a phase that is not measured. All times are those of the load engine
+(`docs/engine-protocol.md`, engine `tree`). The tree is not changed.
 """
 
 from __future__ import annotations
@@ -16,51 +16,51 @@ LAYOUT, WARMING, READ = "layout", "warming", "read"
 OPERATIONS = {"read": Direction.READ, "file": Direction.METADATA, "walk": Direction.METADATA}
 WITHIN = {"read": "file"}
 MOST_FILES, MOST_DIRECTORIES, MOST_BYTES = 100_000_000, 100_000, 1 << 30
-"""What the engine `metadata` lays out at most."""
+"""Limits of the engine `metadata`, which creates the tree."""
 BLOCK, DIRECT_UNIT = 4096, 4096
 INODE = 1024
-"""More than any of ext4, xfs and btrfs uses for an inode, its directory entry and its share of the tables."""
+"""Upper bound for an inode, its directory entry and its share of the tables on ext4, xfs and btrfs."""
 DEFAULT_FILE_BYTES, DEFAULT_DIRECTORIES = 64 << 10, 1
 GUESS_BYTES_PER_S, GUESS_FILES_PER_S = 100e6, 5e3
 GUESS_TREE_S = 600.0
-"""A tree of which nothing is known; what takes 20 times as long is ended."""
+"""Estimate for an unknown tree; a phase is ended after 20 times its estimate."""
 
 KNOBS = (
-    Knob(name="tree", kind=KnobKind.PATH, help="an existing tree to read, below the target's directory where not absolute"),
-    number("files", "files of a tree that is laid out first, instead of an existing one", None, (1, MOST_FILES)),
-    quantity("file_bytes", "bytes of each file that is laid out; 64 KiB", Unit.BYTES, None, (0, MOST_BYTES)),
-    number("directories", "directories that the files are dealt out to; 1", None, (1, MOST_DIRECTORIES)),
+    Knob(name="tree", kind=KnobKind.PATH, help="existing tree to read; relative to the target's directory"),
+    number("files", "create a tree of this many files first, instead of an existing tree", None, (1, MOST_FILES)),
+    quantity("file_bytes", "size of each created file; 64 KiB", Unit.BYTES, None, (0, MOST_BYTES)),
+    number("directories", "number of directories for the created files; 1", None, (1, MOST_DIRECTORIES)),
     number("walkers", "threads of each client", 4, (1, 1024)),
     quantity("record_size", "bytes of one read", Unit.BYTES, 256 << 10, (1, 1 << 30)),
-    choice("advice", "what the kernel is told of each file (posix_fadvise)", "none", "sequential", "willneed", "noreuse"),
-    choice("order", "of the entries of a directory: as it lists them, or by inode", "directory", "inode"),
+    choice("advice", "posix_fadvise of each file", "none", "sequential", "willneed", "noreuse"),
+    choice("order", "order of the files of a directory: as listed, or by inode number", "directory", "inode"),
     switch("direct", "open with O_DIRECT"),
-    switch("drop_behind", "give back the memory of what was read"),
-    number("passes", "how often the tree is read; 1, or with duration until its end"),
-    quantity("duration", "stop after this time; the tree is then read again and again", Unit.NANOSECONDS),
-    quantity("think", "time of each walker before each file", Unit.NANOSECONDS),
-    choice("cache", "state of the caches before it is read", "unchanged", "cold", "warm"),
+    switch("drop_behind", "drop each file from the page cache after reading it"),
+    number("passes", "number of times the tree is read; 1, or with duration until it ends"),
+    quantity("duration", "stop after this time; the tree is read repeatedly until then", Unit.NANOSECONDS),
+    quantity("think", "pause of each walker before each file", Unit.NANOSECONDS),
+    choice("cache", "state of the caches before the tree is read", "unchanged", "cold", "warm"),
     *PLACEMENT,
 )
 
 
 def operations(_knobs: Mapping[str, Value]) -> Mapping[str, str]:
-    """Bytes for the whole, files for the small ones, and how long the slowest directories take."""
+    """Return the operations: bytes/s for the whole, files/s for small files, the latency of the slowest directories."""
     return {"read": "bytes_per_s", "file": "ops_per_s", "walk": "latency_p99_ns"}
 
 
 def check(knobs: Mapping[str, Value]) -> tuple[str, ...]:
-    """A tree that is neither there nor made, or both, and numbers that do not fit each other."""
+    """Return mistakes: no tree, or two sources of it, and numbers that do not fit each other."""
     values = resolved(KNOBS, knobs)
     files, clients = integer(values, "files"), integer(values, "clients", 1)
     exists, spread = values["tree"] is not None, integer(values, "directories", DEFAULT_DIRECTORIES)
     laid_out = [name for name in ("file_bytes", "directories") if values[name] is not None]
     record = integer(values, "record_size")
     mistakes = (
-        (not exists and not files, "found neither tree nor files; expected the path of a tree, or how many files to lay out"),
-        (exists and files, "found tree with files; expected one of them: an existing tree is never written"),
-        (exists and laid_out, f"found {' and '.join(laid_out)} with tree; expected files, where a tree is laid out"),
-        (0 < files < clients, f"found {files} files for {clients} clients; expected at least one for each"),
+        (not exists and not files, "found neither tree nor files; expected the path of a tree, or a number of files to create"),
+        (exists and files, "found tree with files; expected one of them: Assay never writes an existing tree"),
+        (exists and laid_out, f"found {' and '.join(laid_out)} with tree; expected files, which creates a tree"),
+        (0 < files < clients, f"found {files} files for {clients} clients; expected at least one file for each"),
         (0 < files < spread, f"found directories {spread}; expected at most files ({files})"),
         (
             values["direct"] and record % DIRECT_UNIT,
@@ -71,7 +71,7 @@ def check(knobs: Mapping[str, Value]) -> tuple[str, ...]:
 
 
 def root(order: Order, values: Values) -> str:
-    """Where the tree is, as an absolute path."""
+    """Return the absolute path of the tree."""
     home = order.endpoints[0].address
     if values["tree"] is None:
         return f"{home}/{order.workload}-tree"
@@ -81,7 +81,7 @@ def root(order: Order, values: Values) -> str:
 
 
 def phases(order: Order) -> tuple[PhasePlan, ...]:
-    """The layout where the tree is made, a first reading where it is to be warm, and the reading that counts."""
+    """Return the phases: layout if a tree is created, a first pass if the cache must be warm, and the measured pass."""
     values = resolved(KNOBS, order.knobs)
     first = () if values["tree"] is not None else (layout(order, values),)
     warming = (reading(order, values, WARMING),) if values["cache"] == CacheState.WARM else ()
@@ -89,7 +89,7 @@ def phases(order: Order) -> tuple[PhasePlan, ...]:
 
 
 def layout(order: Order, values: Values) -> PhasePlan:
-    """Each client makes its share of the files, in the same directories."""
+    """Plan the layout: each client creates its share of the files, in the same directories."""
     files, clients = integer(values, "files"), len(order.endpoints)
     shares = [files * client // clients for client in range(clients + 1)]
     shared = {
@@ -110,7 +110,7 @@ def layout(order: Order, values: Values) -> PhasePlan:
 
 
 def reading(order: Order, values: Values, name: str) -> PhasePlan:
-    """All of the tree, each file by one of the clients; the first reading fills the cache, whatever the knobs say."""
+    """Plan one pass over the tree, each file by one client; the warming pass ignores the knobs."""
     is_first = name == WARMING
     ends = integer(values, "duration") > 0 and not is_first
     clients = len(order.endpoints)
@@ -133,14 +133,14 @@ def reading(order: Order, values: Values, name: str) -> PhasePlan:
 
 
 def space(knobs: Mapping[str, Value]) -> int:
-    """Bytes of inodes and whole blocks of what is laid out."""
+    """Return the bytes of inodes and whole blocks of the created tree."""
     values = resolved(KNOBS, knobs)
     blocks = -(-integer(values, "file_bytes", DEFAULT_FILE_BYTES) // BLOCK)
     return integer(values, "files") * (INODE + blocks * BLOCK)
 
 
 def seconds(knobs: Mapping[str, Value]) -> float:
-    """A guess for a local disk: the time limit, or each pass at 100 MB/s and 5,000 files a second, and the layout."""
+    """Estimate for a local disk: the time limit, or each pass at 100 MB/s and 5,000 files a second, plus the layout."""
     values = resolved(KNOBS, knobs)
     files = integer(values, "files")
     once = space(knobs) / GUESS_BYTES_PER_S + files / GUESS_FILES_PER_S if files else GUESS_TREE_S

@@ -1,7 +1,7 @@
-"""Reads and writes records of files: in any order, by any path, buffered or direct, with or without the flush in the clock.
+"""Reads and writes records of files: sequential or random, buffered or direct, with or without flushes in the measured time.
 
-All times are those of the load engine (`docs/engine-protocol.md`, engine `bulk`). Each operation is a phase; data that no
-phase has written before is laid out first, unmeasured, written in full and flushed.
+All times are those of the load engine (`docs/engine-protocol.md`, engine `bulk`). Each operation is a phase. Data that no
+earlier phase has written are created first, in a phase that is not measured: written in full and flushed.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ GUESS_BYTES_PER_S = 100e6
 GUESS_OPS_PER_S = 5e3
 
 KNOBS = (
-    texts("operations", "what is done, in order", ("write", "read"), tuple(OPERATIONS)),
+    texts("operations", "operations, in order", ("write", "read"), tuple(OPERATIONS)),
     *regions.REGION,
     *patterns.PATTERN,
     *paths.PATH,
     *data.FLUSH,
     *data.DATA,
-    quantity("duration", "stop after this time instead of after the work", Unit.NANOSECONDS),
-    number("ops", "stop after so many operations of each worker"),
+    quantity("duration", "stop after this time instead of after all records", Unit.NANOSECONDS),
+    number("ops", "stop after this many operations of each worker"),
     *load.LOAD,
     *load.STEADY,
     choice("cache", "state of the caches before reads", "unchanged", "cold", "warm"),
@@ -37,12 +37,12 @@ KNOBS = (
 
 
 def operation_sequence(knobs: Mapping[str, Value]) -> tuple[str, ...]:
-    """The operations in the order in which they run."""
+    """Return the operations in order."""
     return names(resolved(KNOBS, knobs), "operations")
 
 
 def operations(knobs: Mapping[str, Value]) -> Mapping[str, str]:
-    """Sequential operations are judged by bytes, random ones by operations a second, flushes by their latency."""
+    """Return the default figures: bytes/s for sequential operations, operations/s for random ones, latency for flushes."""
     values = resolved(KNOBS, knobs)
     done = [called for name in operation_sequence(knobs) for called in patterns.result_operations(name)]
     figures = {called: "ops_per_s" if called.startswith("random") else "bytes_per_s" for called in done}
@@ -51,7 +51,7 @@ def operations(knobs: Mapping[str, Value]) -> Mapping[str, str]:
 
 
 def check(knobs: Mapping[str, Value]) -> tuple[str, ...]:
-    """Knobs that contradict each other."""
+    """Return the contradictions between the knobs."""
     values = resolved(KNOBS, knobs)
     return (
         *patterns.pattern_mistakes(values),
@@ -66,12 +66,12 @@ def check(knobs: Mapping[str, Value]) -> tuple[str, ...]:
 
 
 def does_all(values: Values) -> bool:
-    """Whether a phase moves every record once: nothing else ends it."""
+    """Return True if a phase accesses every record once: nothing else ends it."""
     return not integer(values, "duration") and not integer(values, "ops") and load.lasts_ns(values) is None
 
 
 def is_laid_out_first(values: Values) -> bool:
-    """Whether something is moved that must be in the file and that no phase before has written in full."""
+    """Return True if an operation needs data that no earlier phase writes in full."""
     all_of_it = does_all(values)
     decides = [name for name in names(values, "operations") if OPERATIONS[name].keeps or (OPERATIONS[name].fills and all_of_it)]
     is_needed = bool(decides) and OPERATIONS[decides[0]].keeps
@@ -79,14 +79,14 @@ def is_laid_out_first(values: Values) -> bool:
 
 
 def phases(order: Order) -> tuple[PhasePlan, ...]:
-    """One phase an operation, after the layout where one is needed."""
+    """Return one phase per operation, after the layout if one is needed."""
     values = resolved(KNOBS, order.knobs)
     first = (layout(order, values),) if is_laid_out_first(values) else ()
     return first + tuple(plan(order, values, name) for name in names(values, "operations"))
 
 
 def layout(order: Order, values: Values) -> PhasePlan:
-    """The phase that makes the files: in stretches, whatever is measured on them, in large records, flushed at the end."""
+    """Plan the phase that creates the files: sequentially, in large records, flushed at the end."""
     clients = range(len(order.endpoints))
     shared = {
         "operation": "write",
@@ -110,7 +110,7 @@ def layout(order: Order, values: Values) -> PhasePlan:
 
 
 def plan(order: Order, values: Values, name: str) -> PhasePlan:
-    """One measured phase of all clients."""
+    """Plan one measured phase of all clients."""
     pattern, flush = OPERATIONS[name], data.flush_name(values, name)
     done = patterns.result_operations(name)
     ends = integer(values, "duration") or load.lasts_ns(values)
@@ -128,7 +128,7 @@ def plan(order: Order, values: Values, name: str) -> PhasePlan:
 
 
 def setting(order: Order, values: Values, name: str, client: int) -> Mapping[str, object]:
-    """What the engine of one client is told."""
+    """Return the engine settings of one client."""
     shared = text(values, "layout")
     return {
         **patterns.pattern_setting(values, name),
@@ -146,14 +146,14 @@ def setting(order: Order, values: Values, name: str, client: int) -> Mapping[str
 
 
 def space(knobs: Mapping[str, Value]) -> int:
-    """Bytes of the files of all clients (`clients` among the knobs; 1 where it is not)."""
+    """Return the bytes of the files of all clients (`clients` among the knobs; default 1)."""
     values = resolved(KNOBS, knobs)
     each = integer(values, "size", regions.DEFAULT_SIZE)
     return 0 if values["file"] is not None else each * regions.files(values, integer(values, "clients", 1))
 
 
 def seconds(knobs: Mapping[str, Value]) -> float:
-    """A guess for a local disk: the time limit, or the work at 100 MB/s (5,000 random operations a second) or at its rate."""
+    """Estimate for a local disk: the time limit, or the work at 100 MB/s (5,000 random operations a second) or at its rate."""
     values, total = resolved(KNOBS, knobs), space(knobs)
     workers = integer(values, "workers") * integer(values, "clients", 1)
     ops = integer(values, "ops")

@@ -1,7 +1,7 @@
-"""An external command as workload: any benchmark that can be started, judged by what it really did.
+"""Runs an external command, such as another benchmark, and audits its result against the I/O that it did.
 
-In `argv`, `env` and `data_files`, {directory}, {client}, {clients}, {seed} and {variables.NAME} stand for their values; a brace
-that is meant is doubled. Every client runs the command once, all started at the same time.
+In `argv`, `env` and `data_files`, {directory}, {client}, {clients}, {seed} and {variables.NAME} are replaced by their values;
+write a literal brace twice. Every client runs the command once, all started at the same time.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from assay.settings.knobs import integer, number, quantity, share
 from assay.units import UNITS
 
 OPERATION_OF_ENGINE = "command"
-"""The engine counts one operation from start to exit; what the command did within is only known from its output."""
+"""The engine counts one operation from start to exit; only the output tells the command's own operations."""
 FIGURES = {
     Unit.BYTES_PER_S: "bytes_per_s",
     Unit.PER_S: "ops_per_s",
@@ -33,15 +33,15 @@ DIRECTIONS = ("read", "write", "both", "metadata")
 HOW = (*catalogue.names("parsers"), "regex", "elapsed")
 PLACEHOLDERS = ("directory", "client", "clients", "seed")
 EXPECTED = (
-    number("expected_count", "how many answers each run must report (G05)", between=(0, None)),
-    quantity("expected_bytes", "how many bytes each run must report (G05)", Unit.BYTES, between=(0, None)),
-    share("expected_read_share", "share of reads among what it reads and writes (G08)"),
+    number("expected_count", "number of operations that each run must report (G05)", between=(0, None)),
+    quantity("expected_bytes", "bytes that each run must report (G05)", Unit.BYTES, between=(0, None)),
+    share("expected_read_share", "share of reads in its reads and writes (G08)"),
 )
-"""Expectations for the output; the command does not see them. Rules G05 and G08 compare."""
+"""Expected results, for rules G05 and G08. The command does not see them."""
 
 
 def check(knobs: Mapping[str, Value]) -> tuple[str, ...]:
-    """Mistakes between the knobs."""
+    """Return the mistakes between the knobs."""
     known = (*PLACEHOLDERS, *_variables(knobs))
     found = [
         f"found {{{name}}} in {knob}; expected one of: {', '.join(sorted(known))}"
@@ -68,7 +68,7 @@ def _pattern_mistakes(knobs: Mapping[str, Value]) -> tuple[str, ...]:
 
 
 def operations(knobs: Mapping[str, Value]) -> Mapping[str, str]:
-    """What is reported, with its figure: the named operation, or `read` and `write` of a tool whose parser says both."""
+    """Return the reported operations with their figure: the named operation, or `read` and `write` if the parser gives both."""
     figure = _figure(knobs)
     named = knobs.get("operation")
     if named:
@@ -80,7 +80,7 @@ def operations(knobs: Mapping[str, Value]) -> Mapping[str, str]:
 
 
 def phases(order: Order) -> tuple[PhasePlan, ...]:
-    """One phase in which every client runs the command."""
+    """Return one phase in which every client runs the command."""
     knobs, names = order.knobs, tuple(operations(order.knobs))
     files: list[str] = []
     settings = []
@@ -116,7 +116,7 @@ def phases(order: Order) -> tuple[PhasePlan, ...]:
 
 
 def parse(knobs: Mapping[str, Value], stdout: str, elapsed_ns: int) -> Mapping[str, float]:
-    """{OPERATION.FIGURE: value} of one client's output. Raises EvidenceError where the output does not hold it."""
+    """Parse one client's output into {OPERATION.FIGURE: value}. Raises EvidenceError if the output lacks a figure."""
     how = str(knobs.get("parse") or "elapsed")
     if how == "elapsed":
         return {f"{name}.elapsed_ns": float(elapsed_ns) for name in operations(knobs)}
@@ -132,12 +132,12 @@ def parse(knobs: Mapping[str, Value], stdout: str, elapsed_ns: int) -> Mapping[s
 
 
 def _matched(knobs: Mapping[str, Value], stdout: str) -> float:
-    """The number of the last match, in base units: tools print their summary last."""
+    """Return the number of the last match in base units: tools print their summary last."""
     matches = list(re.finditer(str(knobs["pattern"]), stdout, re.MULTILINE))
     unit = _unit_of(knobs)
     if not matches or unit is None:
         raise EvidenceError(
-            f"found no match of {knobs['pattern']!r} in {len(stdout)} characters of output; expected one: mend it"
+            f"found no match of {knobs['pattern']!r} in {len(stdout)} characters of output; expected one: correct `pattern`"
         )
     text = matches[-1][1]
     try:
@@ -176,19 +176,37 @@ WORKLOAD = Workload(
     name="command",
     knobs=(
         Knob(name="argv", kind=KnobKind.TEXTS, required=True, help="the command and its arguments"),
-        Knob(name="parse", kind=KnobKind.CHOICE, choices=HOW, default="elapsed", help="where its figures come from"),
-        Knob(name="pattern", kind=KnobKind.TEXT, help="with parse = regex: the last match's first group is the number"),
+        Knob(
+            name="parse",
+            kind=KnobKind.CHOICE,
+            choices=HOW,
+            default="elapsed",
+            help="source of the figures: a parser, regex or the elapsed time",
+        ),
+        Knob(name="pattern", kind=KnobKind.TEXT, help="with parse = regex: the first group of the last match is the number"),
         Knob(name="unit", kind=KnobKind.TEXT, default="", help="with parse = regex: unit of that number, such as MB/s or ms"),
-        Knob(name="figure", kind=KnobKind.TEXT, help="which figure that number is, where its unit does not say (latency_p99_ns)"),
-        Knob(name="operation", kind=KnobKind.TEXT, help="name of what it does; where not set, the direction"),
-        Knob(name="direction", kind=KnobKind.CHOICE, choices=DIRECTIONS, default="read", help="which way its data go"),
-        Knob(name="data_files", kind=KnobKind.TEXTS, default=(), help="files that it reads or writes, below {directory}"),
-        Knob(name="env", kind=KnobKind.TEXTS, default=(), help="NAME=value settings of its environment"),
-        Knob(name="cache", kind=KnobKind.CHOICE, choices=tuple(CacheState), default="unchanged", help="caches before it starts"),
-        Knob(name="flush", kind=KnobKind.CHOICE, choices=("none", "inside"), default="none", help="whether it flushes itself"),
+        Knob(name="figure", kind=KnobKind.TEXT, help="figure of that number, if its unit does not tell it (latency_p99_ns)"),
+        Knob(name="operation", kind=KnobKind.TEXT, help="name of its operation; default: the direction"),
+        Knob(name="direction", kind=KnobKind.CHOICE, choices=DIRECTIONS, default="read", help="direction of its data"),
+        Knob(name="data_files", kind=KnobKind.TEXTS, default=(), help="files that it reads or writes, relative to {directory}"),
+        Knob(name="env", kind=KnobKind.TEXTS, default=(), help="environment variables: NAME=value"),
+        Knob(
+            name="cache",
+            kind=KnobKind.CHOICE,
+            choices=tuple(CacheState),
+            default="unchanged",
+            help="state of the caches before it starts",
+        ),
+        Knob(
+            name="flush",
+            kind=KnobKind.CHOICE,
+            choices=("none", "inside"),
+            default="none",
+            help="inside: the command flushes its data itself",
+        ),
         *EXPECTED,
-        Knob(name="needs", kind=KnobKind.QUANTITY, unit=Unit.BYTES, default=0, help="space that it needs"),
-        Knob(name="lasts", kind=KnobKind.QUANTITY, unit=Unit.NANOSECONDS, help="about how long it runs, for the plan"),
+        Knob(name="needs", kind=KnobKind.QUANTITY, unit=Unit.BYTES, default=0, help="bytes of space that it needs"),
+        Knob(name="lasts", kind=KnobKind.QUANTITY, unit=Unit.NANOSECONDS, help="approximate run time, for the plan"),
         Knob(name="variables.*", kind=KnobKind.TEXT, help="free values for {variables.NAME}; each can be a factor"),
         *PLACEMENT,
     ),

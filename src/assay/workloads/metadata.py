@@ -1,7 +1,9 @@
 """Creates, flushes, lists, looks up, opens, renames, links and removes many small files or directories.
 
-All times are those of the load engine (`docs/engine-protocol.md`, engine `metadata`). Creating is one phase, in which flushes
-and lists are interleaved with it; every other operation is a phase of its own, in the order given.
+All times are those of the load engine (`docs/engine-protocol.md`, engine `metadata`). Creation is one phase, with flushes and
+lists between the creates. Every other operation is a phase of its own, in the given order. Objects that no operation creates
+are created first, in a phase that is not measured. A rename changes the names for all later phases. Links are removed before
+the objects, so that removing an object frees it.
 """
 
 from __future__ import annotations
@@ -22,39 +24,39 @@ CREATES = ("create", "mkdir")
 REMOVES = ("unlink", "rmdir")
 LISTS = ("list", "readdir", "readdir_plus")
 LOOKUPS = (*LISTS, "stat", "open")
-"""Operations that read metadata and change none: the state of the caches decides what they measure."""
+"""Operations that only read metadata: the state of the caches decides what they measure."""
 COMPANIONS = ("fsync", "list")
-"""Operations that run between the creates where there are any."""
+"""Operations that run between the creates, if there are creates."""
 OPERATIONS = (*CREATES, "fsync", *LISTS, "stat", "open", "setxattr", "rename", "link", "symlink", *REMOVES)
 
 CREATED, RENAMED = "o", "r"
 LINKS = {"link": "l", "symlink": "s"}
-"""The letters with which the engine begins names: of objects, of renamed objects, of links to them."""
+"""First letters of the engine's names: of objects, of renamed objects, of links."""
 
 MOST_OBJECTS = 100_000_000
 MOST_DIRECTORIES = 100_000
 MOST_BYTES = 1 << 30
 BLOCK = 4096
 INODE = 1024
-"""More than any of ext4, xfs and btrfs uses for an inode, its directory entry and its share of the tables."""
+"""Upper bound for an inode, its directory entry and its share of the tables on ext4, xfs and btrfs."""
 GUESS_S = dict.fromkeys(OPERATIONS, 5e-5) | {"fsync": 2e-3, "rmdir": 1e-3}
 GUESS_LIST_S = {"list": 5e-7, "readdir": 5e-7, "readdir_plus": 3e-6}
 
 KNOBS = (
-    choice("object", "what is made", "file", "directory"),
+    choice("object", "kind of the objects", "file", "directory"),
     number("count", "objects of each worker of each client", 10_000, (1, MOST_OBJECTS)),
-    texts("operations", "what is done, in order", ("create", "list", "stat", "unlink"), OPERATIONS),
-    number("list_every", "list a directory after so many objects; 0: once, at the end", 0, (0, MOST_OBJECTS)),
+    texts("operations", "operations, in order", ("create", "list", "stat", "unlink"), OPERATIONS),
+    number("list_every", "list a directory after every this many objects; 0: once, at the end", 0, (0, MOST_OBJECTS)),
     quantity("file_bytes", "bytes written into each file", Unit.BYTES, 0, (0, MOST_BYTES)),
     Knob(
         name="size_distribution",
         kind=KnobKind.PATH,
         help=f"sizes of files as surveyed: {', '.join(size_distributions.shipped())}, or the path of a TOML file",
     ),
-    choice("directories", "a directory for each client, or one for all", "own", "shared"),
-    number("spread", "sub-directories that the objects of a worker go to in turn", 1, (1, MOST_DIRECTORIES)),
+    choice("directories", "one directory for each client, or one for all", "own", "shared"),
+    number("spread", "number of subdirectories, used in turn by each worker", 1, (1, MOST_DIRECTORIES)),
     number("workers", "threads of each client", 1, (1, 1024)),
-    choice("sharing", "a directory for each worker of a client, or one for all of them", "own", "shared"),
+    choice("sharing", "one directory for each worker of a client, or one for all of them", "own", "shared"),
     choice(
         "cache", "state of the caches before stat, open, readdir, readdir_plus and a list of its own", "unchanged", "cold", "warm"
     ),
@@ -65,23 +67,23 @@ KNOBS = (
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
-    """One phase: its operations in the order in which each object meets them, and how the names begin that they work on."""
+    """One phase: its operations, in order for each object, and the first letter of the names."""
 
     name: str
     operations: tuple[str, ...]
     prefix: str = CREATED
     measured: bool = True
     on_links: bool = False
-    """True where the names are those of links, which are files whatever they point to."""
+    """True if the names are links, which are files whatever their target."""
 
 
 def maker(operations: tuple[str, ...]) -> str | None:
-    """The operation that makes the objects; None where they are laid out first."""
+    """Return the operation that creates the objects; None if the layout creates them."""
     return next((name for name in operations if name in CREATES), None)
 
 
 def steps(operations: tuple[str, ...]) -> tuple[Step, ...]:
-    """The phases of an order of operations that is possible."""
+    """Return the phases of a valid order of operations."""
     made = maker(operations)
     together = tuple(name for name in operations if name in (made, *COMPANIONS)) if made else ()
     first = Step(name=made, operations=together) if made else Step(name="layout", operations=("create",), measured=False)
@@ -99,12 +101,12 @@ def _after(operations: tuple[str, ...]) -> Iterator[Step]:
 
 
 def measured_steps(operations: tuple[str, ...]) -> tuple[Step, ...]:
-    """The phases that are measured."""
+    """Return the measured phases."""
     return tuple(step for step in steps(operations) if step.measured)
 
 
 def order_mistakes(operations: tuple[str, ...], what: str) -> tuple[tuple[object, str], ...]:
-    """Whether and why an order of operations on each `file` or `directory` cannot be: the mistakes that may be in it."""
+    """Return possible mistakes in an order of operations on each `file` or `directory`, with their conditions."""
     made = [name for name in operations if name in CREATES]
     removed = [name for name in operations if name in REMOVES]
     before = operations[: operations.index(made[0])] if made else ()
@@ -116,29 +118,32 @@ def order_mistakes(operations: tuple[str, ...], what: str) -> tuple[tuple[object
         (twice, f"found operations {', '.join(operations)}; expected each at most once"),
         ("fsync" in operations and not made, "found fsync without create; expected create or mkdir before it"),
         (before, f"found {', '.join(before)} before {made[0] if made else ''}; expected {made[0] if made else ''} first"),
-        (len(set(made)) > 1, "found create with mkdir; expected one of them: both make the directories"),
+        (len(set(made)) > 1, "found create with mkdir; expected one of them: both create the directories"),
         (len(set(removed)) > 1, "found unlink with rmdir; expected one of them: both remove the directories"),
         (
             any(name not in REMOVES for name in after),
             f"found {', '.join(after)} after {removed[0] if removed else ''}; expected {removed[0] if removed else ''} last",
         ),
         (what == "file" and of_directories, f"found {' and '.join(of_directories)} with files; expected object = directory"),
-        (what == "directory" and "link" in operations, "found link with directories; expected object = file: they have one name"),
+        (
+            what == "directory" and "link" in operations,
+            "found link with directories; expected object = file: directories have no hard links",
+        ),
     )
 
 
 def operation_sequence(knobs: Mapping[str, Value]) -> tuple[str, ...]:
-    """The operations in the order in which they are asked for."""
+    """Return the operations in order."""
     return names(resolved(KNOBS, knobs), "operations")
 
 
 def operations(knobs: Mapping[str, Value]) -> Mapping[str, str]:
-    """Every operation is judged by its rate where no measure is named."""
+    """Return every operation with its default figure, the rate."""
     return dict.fromkeys(operation_sequence(knobs), "ops_per_s")
 
 
 def check(knobs: Mapping[str, Value]) -> tuple[str, ...]:
-    """Operations that cannot follow each other, and numbers that do not fit each other."""
+    """Return mistakes: an impossible order of operations, and numbers that do not fit each other."""
     values, done = resolved(KNOBS, knobs), operation_sequence(knobs)
     every, count, workers = (integer(values, name) for name in ("list_every", "count", "workers"))
     schedule, what = names(values, "schedule"), text(values, "object")
@@ -156,14 +161,14 @@ def check(knobs: Mapping[str, Value]) -> tuple[str, ...]:
         ),
         (
             schedule and len(measured_steps(done)) > 1,
-            "found schedule with several phases; expected one: what a schedule leaves undone, those after it would miss",
+            "found schedule with several phases; expected one: later phases need every object",
         ),
     )
     return (*messages(mistakes), *load_mistakes(values), *_distribution_mistakes(values))
 
 
 def _distribution_mistakes(values: Mapping[str, Value]) -> tuple[str, ...]:
-    """What is wrong in the file of the size distribution, and sizes that are too large."""
+    """Return mistakes in the file of the size distribution, and sizes that are too large."""
     try:
         largest = max(sizes(values))
     except InputErrors as error:
@@ -172,25 +177,25 @@ def _distribution_mistakes(values: Mapping[str, Value]) -> tuple[str, ...]:
 
 
 def sizes(values: Mapping[str, Value]) -> Mapping[int, int]:
-    """Size of a file in bytes -> its weight. Raises InputErrors with all that is wrong in the size distribution."""
+    """Return the weight of each file size in bytes. Raises InputErrors with every mistake in the size distribution."""
     if values["size_distribution"] is None:
         return {integer(values, "file_bytes"): 1}
     return size_distributions.read(text(values, "size_distribution")).weights
 
 
 def inputs(knobs: Mapping[str, Value]) -> Mapping[str, str]:
-    """The drawn sizes, which decide what is done."""
+    """Return the drawn sizes, which decide the load."""
     name = text(knobs, "size_distribution")
     return {"size_distribution": size_distributions.read(name).identity} if name else {}
 
 
 def phases(order: Order) -> tuple[PhasePlan, ...]:
-    """Each step of the order of operations is a phase."""
+    """Return one phase for each step."""
     return tuple(phase(order, step) for step in steps(operation_sequence(order.knobs)))
 
 
 def phase(order: Order, step: Step) -> PhasePlan:
-    """One phase of all clients."""
+    """Plan one phase of all clients."""
     values = resolved(KNOBS, order.knobs)
     directions = {name: direction(values, name) for name in step.operations}
     return PhasePlan(
@@ -206,14 +211,14 @@ def phase(order: Order, step: Step) -> PhasePlan:
 
 
 def direction(values: Mapping[str, Value], name: str) -> Direction:
-    """A flush is a flush, a create with data writes them, all else moves no data."""
+    """Return the direction of an operation: flush, write (a create with data) or metadata."""
     if name == "fsync":
         return Direction.FLUSH
     return Direction.WRITE if name == "create" and any(sizes(values)) else Direction.METADATA
 
 
 def settings(order: Order, step: Step, client: int) -> Mapping[str, object]:
-    """What the engine of one client is told; clients that share a directory use numbers that do not meet."""
+    """Return the engine settings of one client; clients that share a directory use disjoint numbers."""
     values, clients = resolved(KNOBS, order.knobs), len(order.endpoints)
     shared = values["directories"] == "shared"
     home = order.endpoints[0 if shared else client].address
@@ -236,9 +241,9 @@ def settings(order: Order, step: Step, client: int) -> Mapping[str, object]:
 
 
 def space(knobs: Mapping[str, Value]) -> int:
-    """Bytes for inodes and whole blocks of all clients (`clients` among the knobs; 1 where it is not).
+    """Return the bytes of inodes and whole blocks of all clients (`clients` among the knobs; default 1).
 
-    Drawn sizes count by their mean, and three standard deviations of the sum on top: a few large files decide it.
+    For drawn sizes: the mean plus three standard deviations of the sum, because a few large files dominate it.
     """
     values = resolved(KNOBS, knobs)
     weights = sizes(values) if values["object"] == "file" else {BLOCK: 1}
@@ -252,7 +257,7 @@ def space(knobs: Mapping[str, Value]) -> int:
 
 
 def seconds(knobs: Mapping[str, Value]) -> float:
-    """A guess for a local disk: lists grow with what is there, the rest with the count; and what the load makes of it."""
+    """Estimate for a local disk: lists grow with the objects present, the rest with the count; the load may slow them."""
     values, done = resolved(KNOBS, knobs), operation_sequence(knobs)
     count, every, workers = (integer(values, name) for name in ("count", "list_every", "workers"))
     lists = count // every if every else 1

@@ -1,7 +1,7 @@
-"""Does nothing, as often or as long as is asked: what the load engine itself costs, and which rates it can keep.
+"""Runs empty operations: shows the cost of the load engine itself and the highest rate that it can keep.
 
-The engine `null` (`docs/engine-protocol.md`) goes through its whole loop, with clock, histogram and schedule, without a system
-call. Nothing of the target is used.
+The engine `null` (`docs/engine-protocol.md`) runs its whole loop, with clock, histogram and schedule, without a system call.
+The target is not used.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ OPERATION = "null"
 GUESS_S = 1e-7
 
 KNOBS = (
-    number("ops", "operations of each worker; 1,000,000 where nothing else ends it"),
+    number("ops", "operations of each worker; 1,000,000 without another end"),
     quantity("duration", "stop after this time", Unit.NANOSECONDS),
     number("workers", "threads of each client", 1, (1, 1024)),
     *load.LOAD,
@@ -28,12 +28,12 @@ USUAL_OPS = 1_000_000
 
 
 def operations(_knobs: Mapping[str, Value]) -> Mapping[str, str]:
-    """One operation, judged by its rate where no measure is named."""
+    """Return the one operation with its default figure, the rate."""
     return {OPERATION: "ops_per_s"}
 
 
 def check(knobs: Mapping[str, Value]) -> tuple[str, ...]:
-    """Loads that contradict themselves."""
+    """Return the contradictions between the knobs."""
     values = resolved(KNOBS, knobs)
     workers = integer(values, "workers")
     crowd = ((workers > 1024, f"found {workers} workers; expected at most 1,024"),)
@@ -41,13 +41,13 @@ def check(knobs: Mapping[str, Value]) -> tuple[str, ...]:
 
 
 def ops(values: Mapping[str, Value]) -> int | None:
-    """Operations of each worker; None where time ends the phase and no number was asked for."""
+    """Return the operations of each worker; None if only time ends the phase."""
     timed = integer(values, "duration") or load.lasts_ns(values)
     return integer(values, "ops") or (None if timed else USUAL_OPS)
 
 
 def phases(order: Order) -> tuple[PhasePlan, ...]:
-    """One phase, in which no bytes go any way."""
+    """Return one phase, which moves no bytes."""
     values = resolved(KNOBS, order.knobs)
     clients = len(order.endpoints)
     setting = {
@@ -70,7 +70,7 @@ def phases(order: Order) -> tuple[PhasePlan, ...]:
 
 
 def seconds(knobs: Mapping[str, Value]) -> float:
-    """The time that was asked for, or a tenth of a microsecond for each operation, or what its load takes."""
+    """Estimate: the time limit, or 0.1 us for each operation, or the time of the load's rate."""
     values = resolved(KNOBS, knobs)
     limit = (integer(values, "duration") or load.lasts_ns(values) or 0) / 1e9
     workers = integer(values, "workers") * integer(values, "clients", 1)

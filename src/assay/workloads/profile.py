@@ -1,7 +1,7 @@
-"""Mixed patterns by table: requests of several sizes, reads and writes, at random and one after the other, as a profile has them.
+"""Runs a mix of requests from a profile: several sizes, reads and writes, random and sequential.
 
-A profile (`settings/profiles.py`) is shipped or a file of the user's. All times are those of the load engine
-(`docs/engine-protocol.md`, operation `request_mix` of the engine `bulk`). The data set is laid out first, unmeasured and in full.
+A profile (`settings/profiles.py`) is shipped or a file of the user. All times are those of the load engine
+(`docs/engine-protocol.md`, operation `request_mix` of the engine `bulk`). The data set is first written in full, not measured.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from assay.settings.knobs import Values, choice, in_bytes, integer, messages, nu
 from assay.settings.profiles import Profile, read, shipped
 
 Stretches = tuple[Mapping[str, object], ...]
-"""Parts of a file, one for each worker."""
+"""Segments of a file, one for each worker."""
 LAYOUT, MIX = "layout", "mix"
 DEFAULT_SIZE = 256 * regions.MIB
 GUESS_BYTES_PER_S = 100e6
@@ -30,28 +30,28 @@ KNOBS = (
         help=f"{', '.join(shipped())}, or the path of a file that ends in .toml",
         required=True,
     ),
-    quantity("size", "bytes of the data set of each client", Unit.BYTES, DEFAULT_SIZE),
-    number("workers", "threads of each client, each with a stretch of its own", 1, (1, 1024)),
+    quantity("size", "size of the data set of each client", Unit.BYTES, DEFAULT_SIZE),
+    number("workers", "threads of each client, each with its own segment", 1, (1, 1024)),
     Knob(
         name="ioengine",
         kind=KnobKind.CHOICE,
-        help="how data go; psync, and io_uring where more than one request is in flight",
+        help="I/O interface; psync, or io_uring if depth is above 1",
         choices=("psync", "io_uring", "mmap"),
     ),
-    number("depth", "requests in flight of each worker; as the profile says", None, (1, paths.MOST_DEPTH)),
+    number("depth", "requests in flight of each worker; default: from the profile", None, (1, paths.MOST_DEPTH)),
     switch("direct", "open with O_DIRECT"),
     choice("sync", "open with O_DSYNC", "none", "dsync"),
     quantity("duration", "stop after this time", Unit.NANOSECONDS),
-    number("ops", "stop after so many requests of each worker"),
+    number("ops", "stop after this many requests of each worker"),
     *load.LOAD,
     *load.STEADY,
-    choice("cache", "state of the caches before it begins", "unchanged", "cold", "warm"),
+    choice("cache", "state of the caches before the mix", "unchanged", "cold", "warm"),
     *PLACEMENT,
 )
 
 
 def effective_knobs(knobs: Mapping[str, Value], profile: Profile) -> Values:
-    """The knobs with their defaults, and with what the profile says where they say nothing; a rate does not think."""
+    """Fill the knobs from their defaults and the profile; an open loop has no think time."""
     values = resolved(KNOBS, knobs)
     values["depth"] = integer(values, "depth", profile.depth)
     if values["think"] is None and not load.is_open(values) and profile.think_ns:
@@ -61,13 +61,13 @@ def effective_knobs(knobs: Mapping[str, Value], profile: Profile) -> Values:
 
 
 def directions(profile: Profile) -> Mapping[str, Direction]:
-    """The operations that there are with this profile."""
+    """Return the operations of this profile with their directions."""
     ways = ((Direction.READ, profile.read_share), (Direction.WRITE, 1 - profile.read_share))
     return {str(direction): direction for direction, share in ways if share > 0}
 
 
 def operations(knobs: Mapping[str, Value]) -> Mapping[str, str]:
-    """Reads and writes, judged by their rate; both where the profile cannot be read."""
+    """Return the operations with their default figure, the rate; reads and writes if the profile cannot be read."""
     try:
         names = tuple(directions(read(str(knobs.get("profile")))))
     except InputErrors:
@@ -76,7 +76,7 @@ def operations(knobs: Mapping[str, Value]) -> Mapping[str, str]:
 
 
 def check(knobs: Mapping[str, Value]) -> tuple[str, ...]:
-    """What is wrong with the profile, or with knobs that contradict it or each other."""
+    """Return mistakes in the profile, and knobs that contradict it or each other."""
     try:
         profile = read(str(knobs.get("profile")))
     except InputErrors as error:
@@ -86,7 +86,10 @@ def check(knobs: Mapping[str, Value]) -> tuple[str, ...]:
     least = largest * integer(values, "workers")
     mistakes = (
         (size % largest, f"found size {in_bytes(size)}; expected a multiple of the largest request ({in_bytes(largest)})"),
-        (size < least, f"found size {in_bytes(size)}; expected at least {in_bytes(least)}, the largest request for each worker"),
+        (
+            size < least,
+            f"found size {in_bytes(size)}; expected at least {in_bytes(least)}, one of the largest requests for each worker",
+        ),
         (not ends and load.lasts_ns(values) is None, "found no end; expected duration, ops or a schedule"),
     )
     return (
@@ -99,13 +102,13 @@ def check(knobs: Mapping[str, Value]) -> tuple[str, ...]:
 
 
 def mistake_text(mistake: Mistake) -> str:
-    """A mistake in a profile, with its place, as a mistake of a knob."""
+    """Format a mistake in a profile, with its position, as a mistake of a knob."""
     place = ":".join(str(part) for part in (mistake.file, mistake.line, mistake.column) if part is not None)
     return f"found in profile {place} {mistake.found}; expected {mistake.expected}"
 
 
 def phases(order: Order) -> tuple[PhasePlan, ...]:
-    """The layout, and the mix."""
+    """Return the two phases: layout and mix."""
     profile = read(str(order.knobs.get("profile")))
     values = effective_knobs(order.knobs, profile)
     clients = tuple(stretches(order, values, profile.largest, client) for client in range(len(order.endpoints)))
@@ -113,7 +116,7 @@ def phases(order: Order) -> tuple[PhasePlan, ...]:
 
 
 def stretches(order: Order, values: Values, largest: int, client: int) -> Stretches:
-    """What the workers of one client use: of a file of its own, or of the one file that the target gives to all."""
+    """Return the segments of one client's workers, in its own file or in the one file of the target."""
     size, workers = integer(values, "size"), integer(values, "workers")
     path, first = f"{order.endpoints[client].address}/{order.workload}-{client}.data", 0
     if regions.is_a_file(order):
@@ -123,12 +126,12 @@ def stretches(order: Order, values: Values, largest: int, client: int) -> Stretc
 
 
 def data_files(clients: tuple[Stretches, ...]) -> tuple[str, ...]:
-    """The files of all clients, each once."""
+    """Return the files of all clients, each once."""
     return tuple(dict.fromkeys(str(stretch["path"]) for mine in clients for stretch in mine))
 
 
 def layout(values: Values, clients: tuple[Stretches, ...]) -> PhasePlan:
-    """The phase that writes the data sets in full and flushes them."""
+    """Plan the phase that writes the data sets in full and flushes them."""
     flush = f"{LAYOUT}_flush"
     shared = {"operation": "write", "name": LAYOUT, "record_size": regions.MIB, "direct": values["direct"], "create": True}
     return PhasePlan(
@@ -143,7 +146,7 @@ def layout(values: Values, clients: tuple[Stretches, ...]) -> PhasePlan:
 
 
 def mix(values: Values, profile: Profile, clients: tuple[Stretches, ...]) -> PhasePlan:
-    """The measured phase of all clients."""
+    """Plan the measured phase of all clients."""
     path, sync = text(values, "ioengine"), text(values, "sync")
     queue = {"depth": integer(values, "depth"), "batch": paths.batch(values)} if path == "io_uring" else {}
     ends = {"ops": values["ops"], "duration_ns": values["duration"], "load": load.load_setting(values, len(clients))}
@@ -161,13 +164,13 @@ def mix(values: Values, profile: Profile, clients: tuple[Stretches, ...]) -> Pha
 
 
 def space(knobs: Mapping[str, Value]) -> int:
-    """Bytes of the data sets of all clients (`clients` among the knobs; 1 where it is not)."""
+    """Return the bytes of the data sets of all clients (`clients` among the knobs; default 1)."""
     values = resolved(KNOBS, knobs)
     return integer(values, "size") * integer(values, "clients", 1)
 
 
 def seconds(knobs: Mapping[str, Value]) -> float:
-    """A guess for a local disk: the layout at 100 MB/s, then the time limit, or 5,000 requests a second, or its rate."""
+    """Estimate for a local disk: the layout at 100 MB/s, then the time limit, or 5,000 requests a second, or its rate."""
     values = resolved(KNOBS, knobs)
     workers = integer(values, "workers") * integer(values, "clients", 1)
     count, limit = integer(values, "ops") * workers, (integer(values, "duration") or load.lasts_ns(values) or 0) / 1e9

@@ -5,8 +5,8 @@ import os
 import pytest
 
 from assay.machine import own_file
-from assay.machine.found import DIRECTORY, FILE, NOTHING, Found, look
-from assay.machine.own_file import Whose
+from assay.machine.own_file import Ownership
+from assay.machine.path_state import DIRECTORY, FILE, NOTHING, PathState, path_state
 from assay.undo.ledger import Ledger
 from targets_host import HOST, MIB
 
@@ -17,7 +17,9 @@ def test_each_kind_of_thing(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "link").symlink_to("file")
     (tmp_path / "lost").symlink_to("nowhere")
-    found = {name: look(HOST, str(tmp_path / name)) for name in ("file", "empty", "pipe", "link", "lost", "none", ".", "none/x")}
+    found = {
+        name: path_state(HOST, str(tmp_path / name)) for name in ("file", "empty", "pipe", "link", "lost", "none", ".", "none/x")
+    }
     assert {name: one.kind for name, one in found.items()} == {
         "file": FILE,
         "empty": FILE,
@@ -29,14 +31,14 @@ def test_each_kind_of_thing(tmp_path):
     assert (found["file"].size, found["empty"].size) == (5000, 0)
     assert found["link"].path == str(tmp_path / "file")
     assert [found[name].parent for name in ("none", "none/x")] == [True, False]
-    assert {one.whose for one in found.values()} == {Whose.OTHERS}
+    assert {one.ownership for one in found.values()} == {Ownership.OTHERS}
 
 
 def test_the_unit_of_direct_io_is_the_logical_block_of_the_device(tmp_path):
-    unit = look(HOST, str(tmp_path / "none")).unit
+    unit = path_state(HOST, str(tmp_path / "none")).unit
     assert unit in (512, 4096)
-    assert look(HOST, str(tmp_path)).unit == unit
-    assert Found(path="/x", kind=NOTHING).unit == 512
+    assert path_state(HOST, str(tmp_path)).unit == unit
+    assert PathState(path="/x", kind=NOTHING).unit == 512
 
 
 @pytest.mark.parametrize("content", ["whole", "hole", "preallocated"])
@@ -52,14 +54,14 @@ def test_a_file_of_ours_is_whole_where_every_byte_was_written(tmp_path, content)
             os.posix_fallocate(file.fileno(), 0, MIB)
         file.flush()
         os.fsync(file.fileno())
-    assert look(HOST, str(path)).whose is Whose.IN_USE
+    assert path_state(HOST, str(path)).ownership is Ownership.IN_USE
     own_file.keep(HOST, str(path))
-    found = look(HOST, str(path))
-    assert (found.kind, found.size, found.whose) == (FILE, MIB, Whose.KEPT)
+    found = path_state(HOST, str(path))
+    assert (found.kind, found.size, found.ownership) == (FILE, MIB, Ownership.KEPT)
     assert found.whole == (content == "whole")
     undo.unwind()
     undo.close()
     assert path.exists(), "what is kept stays"
     own_file.discard(HOST, str(path))
     assert list(tmp_path.iterdir()) == [tmp_path / "ledger"]
-    assert look(HOST, str(path)).kind == NOTHING
+    assert path_state(HOST, str(path)).kind == NOTHING

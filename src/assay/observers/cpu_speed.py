@@ -1,8 +1,8 @@
-"""Says how fast the processors were before and after the trial, and whether they were slowed down for heat meanwhile.
+"""Measures CPU speed before and after the trial, and counts thermal throttling.
 
-Sources: a fixed piece of integer work, done 25 times on one processor (the fastest counts, in the thread's own time); where the
-kernel shows them, the clock rates of /sys/devices/system/cpu/cpu*/cpufreq and the counters of thermal_throttle. A virtual machine
-shows neither, and its processor slows down all the same when a neighbour uses the other half of the core.
+Sources: a fixed piece of integer work, run 25 times on one CPU (the fastest counts, in the thread's CPU time); the clock rates of
+/sys/devices/system/cpu/cpu*/cpufreq and the counters of thermal_throttle, if the kernel has them. A virtual machine has neither,
+yet its CPU slows down when a neighbour uses the other hardware thread of the core.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ KHZ_PER_MHZ = 1000
 
 
 def available(host: Host) -> str | None:
-    """None where work can be timed or clock rates are shown."""
+    """Return why the CPU speed is unknown; None if it can be measured."""
     if host.syscalls is not None or host.list(f"{CPU}/cpufreq"):
         return None
-    return "how fast the processors are is measured only on a host where Assay itself runs"
+    return "measuring the CPU speed needs Assay on that host. Install Assay there."
 
 
 def read(host: Host, _subject: Subject) -> Mapping[str, object]:
-    """The times of the pieces of work, and the text of each processor's files."""
+    """Return the times of the pieces of work, and the text of each CPU's files."""
     cpus = [name for name in host.list(CPU) if name[:3] == "cpu" and name[3:].isdigit()]
     paths = [f"{CPU}/{cpu}/{file}" for cpu in cpus for file in FILES.values() if host.exists(f"{CPU}/{cpu}/{file}")]
     found = texts(host.read, paths)
@@ -40,7 +40,7 @@ def read(host: Host, _subject: Subject) -> Mapping[str, object]:
 
 
 def parse(host_name: str, _phase: str, snapshots: Sequence[Snapshot], _subject: Subject) -> Evidence:
-    """Facts `speed.*` before and after. Raises EvidenceError on text of another form."""
+    """Return facts `speed.*` before and after. Raises EvidenceError on an unknown format."""
     facts: list[Fact] = []
     for snapshot in snapshots:
         when = When.AFTER if snapshot.edge is Edge.TRIAL_END else When.BEFORE
@@ -52,7 +52,7 @@ def parse(host_name: str, _phase: str, snapshots: Sequence[Snapshot], _subject: 
 
 
 def figures(snapshot: Snapshot) -> dict[str, str]:
-    """The fastest piece of work in ns, counts of throttling summed over the processors, their mean clock rate, the governors."""
+    """Return the fastest piece of work in ns, throttling counts of all CPUs, their mean clock rate, the governors."""
     found: dict[str, list[str]] = {}
     for path in snapshot.raw:
         text = text_of(snapshot, path)
@@ -71,9 +71,9 @@ def figures(snapshot: Snapshot) -> dict[str, str]:
 
 
 OBSERVER = Observer(
-    name="processor_speed",
+    name="cpu_speed",
     gives=("fact:speed.*",),
-    cost="9.6 ms of CPU a look, twice a trial",
+    cost="11 ms CPU per look, twice a trial",
     available=available,
     read=read,
     parse=parse,

@@ -4,10 +4,11 @@ import os
 from dataclasses import dataclass
 
 import pytest
+from assay.hosts.spin import PIECES
 
 from assay.errors import EvidenceError
 from assay.hosts.local import PIECES, Local, timed_pieces
-from assay.observers.processor_speed import OBSERVER
+from assay.observers.cpu_speed import OBSERVER
 from assay.records import Edge, FactClass, Subject, When
 from observer_looks import look
 
@@ -74,7 +75,7 @@ def test_text_that_is_no_number_is_refused(host, tmp_path):
 
 
 def test_a_host_that_shows_nothing_says_so(tmp_path):
-    assert "only on a host where Assay itself runs" in OBSERVER.available(Local(root=str(tmp_path)))
+    assert "needs Assay on that host" in OBSERVER.available(Local(root=str(tmp_path)))
     assert OBSERVER.available(Local()) is None
 
 
