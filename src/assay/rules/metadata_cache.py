@@ -25,7 +25,7 @@ from assay import measures
 from assay.catalogue import Case, Rule, TrialCase
 from assay.evidence import ladder
 from assay.records import Direction, Finding, Meaning, Regime, Rung, Scope, Series, Severity, State, Tier, Value
-from assay.rulekit.applicability import LISTS, LOOKUPS, TREE
+from assay.rulekit.applicability import lookups
 from assay.rulekit.findings import found, knob
 from assay.units import Unit
 
@@ -43,7 +43,7 @@ def applies(case: Case) -> str | None:
     assert isinstance(case, TrialCase)
     if case.phase.directions.get(case.measure.operation) is not Direction.METADATA:
         return "not a metadata operation"
-    if case.measure.operation not in LOOKUPS and case.claim.tier is not Tier.DEVICE:
+    if case.measure.operation not in lookups(case) and case.claim.tier is not Tier.DEVICE:
         return f"{case.measure.operation} changes objects, so no cache answers it"
     return None
 
@@ -51,10 +51,10 @@ def applies(case: Case) -> str | None:
 def check(case: Case) -> Finding:
     """Inodes loaded for each object touched, against a claim about the device or about cold caches."""
     assert isinstance(case, TrialCase)
-    if case.measure.operation not in LOOKUPS:
+    if case.measure.operation not in lookups(case):
         advice = "Claim durability = stable-media, or leave the tier as-is."
         return found(RULE, case, State.UNVERIFIED, f"No counter shows the tier of {case.measure.operation}. {advice}")
-    if case.measure.operation in LISTS:
+    if not lookups(case)[case.measure.operation]:
         return found(RULE, case, State.UNVERIFIED, "Directory blocks have no counter, so the tier of a list is unknown.")
     seen, objects = inodes_seen(case), touched(case)
     if seen is None or not objects:
@@ -95,7 +95,7 @@ def excuse(case: TrialCase, seen: Inodes, enough: float) -> str | None:
 
 def touched(case: TrialCase) -> int:
     """Inodes that were looked at: one an operation; for readdir_plus all of the directory, as far as its knobs tell (else 0)."""
-    names = TREE.get(case.measure.operation, (case.measure.operation,))
+    names = lookups(case)[case.measure.operation]
     done = sum(total.count for name in names for _, total in measures.client_operations(case.phase, name))
     return done * entries(case) if case.measure.operation == "readdir_plus" else done
 
