@@ -127,7 +127,7 @@ def used(case: TrialCase) -> Use:
     host = (user + system) / whole if user is not None and system is not None and whole else None
     own = sum(cost.processor_ns(client.cost) for client in phase.clients if client.cost is not None)
     busy = (user or 0.0) + (system or 0.0)
-    stood, seconds = rise(case, "pressure", "cpu_some_ns"), phase.end_ns - phase.start_ns
+    stood = ladder.of_host(phase, case.observations, "pressure", "cpu_some_ns")
     cpus = next(case.observations.over_time(phase.name, "cpu", "cpus"), None)
     workers = sum(client.workers for client in phase.clients)
     shares = [share for client in phase.clients if (share := busiest(case, client)) is not None]
@@ -137,7 +137,7 @@ def used(case: TrialCase) -> Use:
         ran=ran,
         host=host,
         own=min(1.0, own / busy) if busy else None,
-        pressure=stood / seconds if stood is not None and seconds > 0 else None,
+        pressure=None if stood is None else ladder.rate(stood, phase.start_ns, phase.end_ns),
         crowded=cpus is not None and len(cpus.value) > 0 and workers > cpus.value[0],
     )
 

@@ -117,10 +117,8 @@ def opened(run: Run, observations: Observations, case: ComparisonCase) -> Opened
 
 def before(phase: Phase, counted: Series) -> float:
     """Connections that others opened for each ns of the idle baseline."""
-    points = [(at, value) for at, value in zip(counted.at_ns, counted.value, strict=True) if at <= phase.start_ns]
-    if len(points) < 2 or points[-1][0] <= points[0][0]:
-        return 0.0
-    return (points[-1][1] - points[0][1]) / (points[-1][0] - points[0][0])
+    at_ns = [at for at in counted.at_ns if at <= phase.start_ns]
+    return ladder.rate(counted, at_ns[0], at_ns[-1]) or 0.0 if at_ns else 0.0
 
 
 def operations(phase: Phase) -> float:

@@ -99,13 +99,7 @@ def limited(case: TrialCase) -> bool:
 def waited(case: TrialCase) -> float | None:
     """Least share of the clock in which all waited: what may have been waited between the looks and its ends is taken off."""
     series, phase = ladder.of_host(case.phase, case.observations, "pressure", "memory_full_ns"), case.phase
-    lasted = phase.end_ns - phase.start_ns
-    if series is None or lasted <= 0:
-        return None
-    first = max((at for at in series.at_ns if at <= phase.start_ns), default=phase.start_ns)
-    last = min((at for at in series.at_ns if at >= phase.end_ns), default=phase.end_ns)
-    outside = (phase.start_ns - first) + (last - phase.end_ns)
-    return max(0.0, ladder.rise(series, phase.start_ns, phase.end_ns) - outside) / lasted
+    return None if series is None else ladder.least_share(series, phase.start_ns, phase.end_ns)
 
 
 def swapped(case: TrialCase) -> float | None:

@@ -57,10 +57,9 @@ def check(case: Case) -> Finding:
 
 def busy_devices(case: TrialCase) -> Iterator[tuple[str, float]]:
     """Name and share of the clock in which each device had a request in flight."""
-    lasted = case.phase.end_ns - case.phase.start_ns
     for series in case.observations.over_time(case.phase.name, "block", "io_ticks"):
-        ticks_ns = ladder.rise(series, case.phase.start_ns, case.phase.end_ns) * 1e6
-        yield series.subject.partition(":")[2], min(1.0, ticks_ns / lasted) if lasted > 0 else 0.0
+        ticks = ladder.rate(series, case.phase.start_ns, case.phase.end_ns) or 0.0
+        yield series.subject.partition(":")[2], min(1.0, ticks * 1e6)
 
 
 def server_side(case: TrialCase) -> Iterator[tuple[str, float]]:
