@@ -52,7 +52,7 @@ def test_who_cannot_tell_says_how_to_get_what_lacks_and_why_it_was_not_there():
     made = but(READ, storage_bytes=None, missing={"L2.read": "observer process_io failed: no such file"})
     finding = judged("T08", case_of(made, "T08"))
     assert finding.state is State.UNVERIFIED
-    assert "process_io failed: no such file): a kernel with task I/O accounting" in finding.advice
+    assert "process_io failed: no such file), needs a kernel with task I/O accounting" in finding.advice
     assert "the package bpftrace" in finding.advice
     finding = judged("D02", case_of(but(WRITTEN, flushes=None), "D02"))
     assert (finding.state, "Linux 5.5" in finding.advice) == (State.UNVERIFIED, True)

@@ -18,7 +18,7 @@ TRACING = 'root, the package bpftrace, and observers = ["*", "tracepoints"] in t
 
 UNOBSERVED = (
     Source(keys="L0.*", words="the load's own report", way="an engine of the lab, or a tool with a parser"),
-    Source(keys="lab.*", words="the lab's own CPU time", way="nothing: every lab records it"),
+    Source(keys="lab.*", words="the lab's own CPU time", way="a run of `assay run`, which always records it"),
     Source(keys="fact:target.*", words="the target's report of its server", way=SERVER),
 )
 """Evidence that no observer gives."""
@@ -62,12 +62,12 @@ def tellers(phase: Phase, observations: Observations, key: str) -> Iterator[str]
 
 
 def ways(phase: Phase, observations: Observations, keys: tuple[str, ...]) -> Iterator[str]:
-    """What is missing of these keys, each with the reason where one is known, and how to get it."""
+    """The missing evidence of these keys, each with its reason, if known, and its requirement."""
     said: dict[str, str] = {}
     for key in keys:
         upper = key.startswith(f"{Rung.UPPER_DEVICE}.")  # a stack of one device has none above it
         if not ladder.has(phase, observations, key) and not (upper and ladder.has(phase, observations, f"L9{key[2:]}")):
             why = observations.missing.get(key)
-            said.setdefault(words(key), f"{f' ({why})' if why else ''}: {of(key).way}")
+            said.setdefault(words(key), f"{f' ({why})' if why else ''}, needs {of(key).way}")
     for what, how in said.items():
         yield f"{what}{how}"

@@ -21,7 +21,7 @@ from assay.catalogue import Case, Rule, TrialCase
 from assay.evidence import ladder, traced
 from assay.measures import in_bytes
 from assay.records import Bound, Direction, Finding, Scope, Severity, Span, State
-from assay.rulekit.findings import found, knob, told_rate
+from assay.rulekit.findings import found, knob, rate_text
 
 SYSCTL = "sysctl.vm."
 
@@ -121,7 +121,7 @@ def absorbed(case: TrialCase, step: ladder.Step, observed: dict[str, float | Non
         observed={**observed},
         threshold={**case.thresholds},
         bound=bound(case),
-        relabel=f"write{told_rate(case)} absorbed by memory: a burst below the dirty limit, not a steady rate",
+        relabel=f"write{rate_text(case)} absorbed by memory: a burst below the dirty limit, not a steady rate",
     )
 
 

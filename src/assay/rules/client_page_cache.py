@@ -32,7 +32,7 @@ from assay.catalogue import Case, Rule, TrialCase
 from assay.evidence import ladder, served, traced
 from assay.records import Direction, Finding, Meaning, Regime, Scope, Severity, State, Tier
 from assay.rulekit.applicability import reads_only
-from assay.rulekit.findings import at_most, found, in_words, knob, told_rate
+from assay.rulekit.findings import at_most, found, in_words, knob, rate_text
 from assay.units import Unit
 
 MOSTLY = 0.5  # below this share of hits a read is not one of memory: its label speaks of both
@@ -84,7 +84,7 @@ def by_residence(case: TrialCase, resident: float) -> Finding:
         part="regime",
         observed=observed,
         threshold={"resident_share": limit},
-        relabel=f"read{told_rate(case)} with {measures.percent(resident)} of the data in memory beforehand",
+        relabel=f"read{rate_text(case)} with {measures.percent(resident)} of the data in memory beforehand",
     )
 
 
@@ -136,10 +136,10 @@ def served_from_cache(case: TrialCase, hits: float, asked: float) -> Finding:
     rate = f"; device rate {in_words(bound)}" if bound else ""
     device = f"device share {measures.percent(1 - hits)}{rate}" if hits < 1 else "nothing came from the device"
     answered = f"Answered by the client's page cache: {words(asked, hits)}."
-    label = f"warm read{told_rate(case)}: page-cache bandwidth; {device}"
+    label = f"warm read{rate_text(case)}: page-cache bandwidth; {device}"
     if knob(case, "direct") is True:
         answered = f"Direct reads bypass the client's page cache, yet {words(asked, hits)}."
-        label = f"direct read{told_rate(case)} without storage I/O; {device}"
+        label = f"direct read{rate_text(case)} without storage I/O; {device}"
     elif hits < MOSTLY:
         label = mixture(case, hits) + rate
     return found(
@@ -176,7 +176,7 @@ def from_memory(case: TrialCase, hits: float, asked: float) -> Finding:
 
 def mixture(case: TrialCase, hits: float) -> str:
     """The label of a read that neither memory nor storage answered alone."""
-    return f"read{told_rate(case)}: a mixture of {measures.percent(hits)} memory and {measures.percent(1 - hits)} storage"
+    return f"read{rate_text(case)}: a mixture of {measures.percent(hits)} memory and {measures.percent(1 - hits)} storage"
 
 
 def from_below(case: TrialCase, read: float, asked: float) -> Finding:

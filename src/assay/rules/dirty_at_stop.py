@@ -19,7 +19,7 @@ from assay.catalogue import Case, Rule, TrialCase
 from assay.evidence import ladder
 from assay.records import Bound, Direction, Durability, Finding, Meaning, Phase, Scope, Severity, State, Tier
 from assay.rulekit.applicability import kept_only
-from assay.rulekit.findings import found, in_words, rate_of, told_rate
+from assay.rulekit.findings import found, in_words, rate_of, rate_text
 from assay.units import Unit
 
 
@@ -91,10 +91,10 @@ def still_dirty(case: TrialCase, share: float, observed: dict[str, float | None]
     statement = f"{measures.percent(share)} of {total} written was dirty when the clock stopped"
     if not claimed(case):
         tail = "." if took is None else f"; the drain took {measures.with_unit(took, Unit.NANOSECONDS)} more."
-        label = f"write{told_rate(case)} into memory: {measures.percent(share)} dirty when the clock stopped"
+        label = f"write{rate_text(case)} into memory: {measures.percent(share)} dirty when the clock stopped"
         severity, end = Severity.NOTES, tail
     elif took is None:
-        label = f"write{told_rate(case)} into memory: {measures.percent(share)} dirty, and no drain timed"
+        label = f"write{rate_text(case)} into memory: {measures.percent(share)} dirty, and no drain timed"
         severity, end = Severity.INVALIDATES, ", and the drain was not timed."
     else:
         label = f"writes on stable media with the drain of {measures.with_unit(took, Unit.NANOSECONDS)} charged"

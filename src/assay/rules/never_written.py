@@ -25,7 +25,7 @@ from assay.evidence import ladder, traced
 from assay.measures import in_bytes
 from assay.records import Direction, Durability, Finding, Meaning, Rung, Scope, Severity, Span, State, Tier
 from assay.rulekit.applicability import kept_only
-from assay.rulekit.findings import at_most, found, told_rate
+from assay.rulekit.findings import at_most, found, rate_text
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,7 +116,7 @@ def removed(case: TrialCase, gone: float, written: float) -> Finding:
         observed={"cancelled_bytes": gone, "written_bytes": written},
         threshold={"cancelled_share": case.thresholds["cancelled_share"]},
         bound=at_most(case, 1 - share),
-        relabel=f"write{told_rate(case)} into memory: {measures.percent(share)} removed before write-back",
+        relabel=f"write{rate_text(case)} into memory: {measures.percent(share)} removed before write-back",
     )
 
 
@@ -135,7 +135,7 @@ def absorbed(case: TrialCase, reached: Reached, written: float) -> Finding:
         observed={"written_bytes": written, "device_bytes": reached.at_most, "reached_share": share},
         threshold={"reached_share": case.thresholds["reached_share"]},
         bound=at_most(case, share),
-        relabel=f"write{told_rate(case)} into memory: {measures.percent(share)} of it reached {reached.device}",
+        relabel=f"write{rate_text(case)} into memory: {measures.percent(share)} of it reached {reached.device}",
     )
 
 

@@ -19,7 +19,7 @@ from assay.catalogue import Case, Rule, TrialCase
 from assay.evidence import ladder
 from assay.records import Direction, Finding, Meaning, Phase, Regime, Rung, Scope, Severity, State, Tier
 from assay.rulekit.applicability import reads_only
-from assay.rulekit.findings import at_most, found, knob, told_rate
+from assay.rulekit.findings import at_most, found, knob, rate_text
 
 
 def applies(case: Case) -> str | None:
@@ -103,7 +103,7 @@ def primed(case: TrialCase, who: str, resident: float, observed: dict[str, float
         observed=observed,
         threshold={"resident_share": case.thresholds["resident_share"]},
         bound=at_most(case, 1 - hits) if isinstance(hits, float) else None,
-        relabel=f"read{told_rate(case)} of data that the same client had just written",
+        relabel=f"read{rate_text(case)} of data that the same client had just written",
         evidence=("earlier phases of the run",),
     )
 

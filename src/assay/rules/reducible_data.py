@@ -22,7 +22,7 @@ from assay.evidence import ladder
 from assay.measures import in_bytes
 from assay.records import Direction, Finding, Meaning, Scope, Series, Severity, Span, State
 from assay.rulekit.applicability import data_only
-from assay.rulekit.findings import at_most, found, knob, told_rate
+from assay.rulekit.findings import at_most, found, knob, rate_text
 
 FIO_OPTION = re.compile(
     r"--(zero_buffers|scramble_buffers|refill_buffers|buffer_pattern|buffer_compress_percentage|dedupe_percentage)"
@@ -145,7 +145,7 @@ def reduced(case: TrialCase, asked: float, step: ladder.Step, observed: dict[str
     """The failure; data that are declared to be compressible are meant to be so, which makes it a bound and no lie."""
     share, ways = step.raw_bytes / asked, poverty(case)
     moved_share, stored = measures.percent(share), measures.percent(float(observed["encoded_share"] or 0))
-    what = f"{case.measure.operation.replace('_', ' ')}{told_rate(case)}"
+    what = f"{case.measure.operation.replace('_', ' ')}{rate_text(case)}"
     declared = bool(ways) and all(way.startswith("compressible") for way in ways)
     of_what = f" of data ({' and '.join(ways)})" if ways else ""
     rate = at_most(case, share)
