@@ -31,7 +31,7 @@ class Details(TypedDict, total=False):
     detail: str | None
     evidence: tuple[str, ...]
     lacking: tuple[str, ...]
-    """Evidence keys that would tell, where they are others than those that the rule reads."""
+    """Evidence keys that would decide, if different from those that the rule reads."""
     advice: str
     """What to do in this very case, where that is other than what the rule advises."""
     short: str

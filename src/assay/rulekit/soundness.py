@@ -186,7 +186,7 @@ ROWS: tuple[Row, ...] = (
 )
 
 COMPARED = ("C01", "C06", "S02", "S04", "W04c")
-"""Ids of the rules that must pass (or be n/a) for a comparison to be SOUND; what another one cannot tell is only said."""
+"""Ids of the rules that must pass (or be n/a) for a comparison to be SOUND; an unverified one of the rest is only listed."""
 
 
 def work_of(direction: Direction | None) -> Work:

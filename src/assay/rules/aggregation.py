@@ -26,14 +26,14 @@ from assay.rulekit.findings import found, in_words
 from assay.units import Unit
 
 PRINTED_S = 0.001
-"""Tools tell their times in whole milliseconds, and slower than that no two of their clocks agree."""
+"""Tools report times in whole milliseconds; their clocks agree no better."""
 PRINTED = {"ops_per_s": 1.0, "bytes_per_s": float(1 << 20)}
 """And their work in whole operations or MiB, often cut off."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Sum:
-    """What the programs tell: their rates added, all their work, and the longest time of one in s."""
+    """The programs' reports: the sum of their rates, all their work, and the longest time in s."""
 
     rate: float
     amount: float
@@ -41,7 +41,7 @@ class Sum:
 
 
 def applies(case: Case) -> str | None:
-    """Rates that external programs tell."""
+    """Rates that external programs report."""
     assert isinstance(case, TrialCase)
     if case.measure.figure not in measures.AMOUNTS:
         return "no rate"
@@ -55,7 +55,7 @@ def applies(case: Case) -> str | None:
 
 
 def check(case: Case) -> Finding:
-    """The rate that is told against the work that is told over the time."""
+    """Compare the reported rate with the reported work over the time."""
     assert isinstance(case, TrialCase)
     told = sum_of(case)
     if told is None:
@@ -94,7 +94,7 @@ def check(case: Case) -> Finding:
 
 
 def sum_of(case: TrialCase) -> Sum | None:
-    """Rate, work and time as told; None where one of them is not, or is 0."""
+    """Reported rate, work and time; None if one is missing or 0."""
     names = (case.measure.figure, measures.AMOUNTS[case.measure.figure], "elapsed_ns")
     rate, amount, elapsed = (case.phase.values.get(f"{case.measure.operation}.{name}", 0.0) for name in names)
     return Sum(rate=rate, amount=amount, seconds=elapsed / 1e9) if min(rate, amount, elapsed) > 0 else None

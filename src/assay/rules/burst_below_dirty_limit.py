@@ -91,7 +91,7 @@ def background_bytes(case: TrialCase) -> float | None:
 
 
 def number(case: TrialCase, name: str) -> float | None:
-    """A switch of the kernel's virtual memory; None where nobody read it."""
+    """A sysctl of the kernel's virtual memory; None if it was not read."""
     text = case.observations.fact(SYSCTL + name)
     return float(text) if text is not None and text.isdigit() else None
 

@@ -46,7 +46,7 @@ class Fall:
 
 
 def applies(case: Case) -> str | None:
-    """Rates of closed loads of our own engines of which nobody says that they are a burst."""
+    """Rates of closed loads of Assay's engines, without a burst claim."""
     assert isinstance(case, TrialCase)
     if case.phase.values:
         return "an external tool: how its rate went over time is not known"

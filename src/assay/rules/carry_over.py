@@ -29,7 +29,7 @@ CLAIMED = {Regime.COLD: CacheState.COLD, Regime.WARM: CacheState.WARM}
 
 @dataclass(frozen=True, kw_only=True)
 class Left:
-    """One thing that was looked at: its figures, and in words what is wrong or why it is not known."""
+    """One check: its figures, and in words what is wrong or why it is unknown."""
 
     observed: dict[str, float | str | None]
     wrong: str | None = None

@@ -70,7 +70,7 @@ def may_hide_hits(case: TrialCase, read: float, asked: float) -> bool:
 
 
 def by_residence(case: TrialCase, resident: float) -> Finding:
-    """Nobody counted reads, but cachestat(2) saw the pages before the clock: enough to judge a regime, not a tier."""
+    """Without counted reads cachestat(2) before the clock judges a regime, but no tier."""
     limit = case.thresholds["resident_share"]
     said = f"{measures.percent(resident)} of the data in memory before the clock"
     observed = {"resident_share_before": resident}
@@ -89,19 +89,19 @@ def by_residence(case: TrialCase, resident: float) -> Finding:
 
 
 def is_guess(case: TrialCase) -> bool:
-    """Whether the bytes asked are those of an external command's calls, since it does not tell them itself."""
+    """Whether the requested bytes are those of a command's calls, because the command reports none."""
     untold = case.phase.values and not any(name.endswith(".bytes") for name in case.phase.values)
     return knob(case, "parse") == "observed" or bool(untold)
 
 
 def hit_share(case: TrialCase, read: float, asked: float) -> float:
-    """The share that storage was not made to read; of what only calls tell, a little is the command's own libraries."""
+    """The share that storage did not read; for counted calls less the command's own libraries."""
     libraries = is_guess(case) and MOSTLY * asked <= read and asked - read <= case.thresholds["least_bytes"]
     return 0.0 if libraries else 1 - min(1.0, read / asked)
 
 
 def uncounted(case: TrialCase, hits: float, asked: float) -> str | None:
-    """Why the calls of a command that tells no bytes say nothing of what it asked for; None where they do."""
+    """Why the calls of a command without reported bytes do not show its requests; None if they do."""
     if knob(case, "calls") == "uncounted":
         return "Requested bytes unknown (mmap, io_uring or pipes), so cache hits cannot be separated from reads."
     if hits <= case.thresholds["hit_share"] or asked >= case.thresholds["least_bytes"]:
@@ -110,7 +110,7 @@ def uncounted(case: TrialCase, hits: float, asked: float) -> str | None:
 
 
 def counted(case: TrialCase) -> ladder.Step | None:
-    """What the client made others send it or storage read; else the bytes of the device; None where fewer are stored."""
+    """Bytes sent to the client or read from storage; else of the device; None if fewer are stored."""
     behind = served.server(case.run) is not None
     own = served.below_client(case.run, case.phase, case.observations)
     own = own if behind or knob(case, "direct") is True else traced.brought(case.phase, case.observations, own)

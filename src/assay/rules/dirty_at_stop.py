@@ -58,7 +58,7 @@ def dirty_rise(case: TrialCase) -> float | None:
 
 
 def risen(case: TrialCase, kind: str) -> float | None:
-    """The same of the files of one kind that were looked at."""
+    """The same of the observed files of one kind."""
     series = [
         item
         for metric in ("dirty_bytes", "writeback_bytes")
@@ -74,7 +74,7 @@ def drain(phase: Phase) -> float | None:
 
 
 def unseen(case: TrialCase) -> Finding:
-    """Nobody watched the pages: the timed drain stands in, since after it nothing of this file system was dirty."""
+    """Without a count of pages the timed drain serves: after it this file system had no dirty page."""
     if case.phase.drain_ns is None:
         statement = "Dirty pages at the stop and drain time unknown."
         return found(RULE, case, State.UNVERIFIED, statement)

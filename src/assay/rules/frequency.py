@@ -32,7 +32,7 @@ PIECE, THROTTLED, GOVERNOR = "speed.piece_ns", "speed.throttled.", "speed.govern
 
 @dataclass(frozen=True, kw_only=True)
 class Change:
-    """How long the piece of work took before and after, and which part of its time the load was on a processor."""
+    """Time of the fixed work before and after, and the load's share of time on a CPU."""
 
     before_ns: float
     after_ns: float

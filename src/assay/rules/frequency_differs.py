@@ -38,7 +38,7 @@ class Speeds:
     contrast: Contrast
     by: str
     on_cpu: float
-    """Share of their time that the load's workers were on a processor, in the mean of all runs."""
+    """Share of their time that the load's workers ran on a CPU, mean of all runs."""
 
     @property
     def effect(self) -> float:
@@ -101,7 +101,7 @@ def seen(case: ComparisonCase, phases: dict[int, Phase], speed: Speed, by: str) 
 
 
 def counted(_run: Run, _observations: Observations, phase: Phase) -> float | None:
-    """Cycles for each ns that the load was on a processor."""
+    """CPU cycles per ns of the load's CPU time."""
     return cost.cycles_per_ns(phase)
 
 

@@ -68,7 +68,7 @@ def check(case: Case) -> Finding:
 
 
 def sleeps(case: TrialCase) -> list[Sleep]:
-    """Every state of the hosts' processors, with how often it was entered between the looks that enclose the clock."""
+    """Every CPU idle state, with its entries between the samples that enclose the clock."""
     phase, seen = case.phase, case.observations
     found_states: list[Sleep] = []
     for entries in seen.over_time(phase.name, "idle", "entries"):

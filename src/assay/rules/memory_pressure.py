@@ -24,7 +24,7 @@ from assay.rulekit.applicability import runs_only
 from assay.rulekit.findings import found, knob
 
 PAGE_BYTES = 4096
-"""Of larger pages it is more: then less is told than was."""
+"""Larger pages make the figure too small, never too large."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +41,7 @@ class Pressure:
 
 
 def check(case: Case) -> Finding:
-    """Fail where a host was short of memory; with programs killed and everybody waiting the figure is none."""
+    """Fail if a host was short of memory; kills together with stalls of all tasks invalidate."""
     assert isinstance(case, TrialCase)
     seen = Pressure(
         waited=waited(case), swapped=swapped(case), killed=rise(case, "memory", "out_of_memory_kills"), again=again(case)
@@ -79,7 +79,7 @@ def quiet(case: TrialCase, seen: Pressure, observed: dict[str, float | None]) ->
     keys = {"pressure.memory_full_ns": seen.waited, "memory.swapped_in_pages": seen.swapped}
     unseen = [key for key, figure in keys.items() if figure is None]
     if unseen:
-        reasons = "; ".join(case.observations.missing.get(key, f"nobody looked at {key}") for key in unseen)
+        reasons = "; ".join(case.observations.missing.get(key, f"no observer of {key}") for key in unseen)
         said = f"Memory pressure unknown: {reasons}."
         return found(RULE, case, State.UNVERIFIED, said, observed=observed, threshold={**case.thresholds}, evidence=tuple(unseen))
     if seen.again is not None and seen.again > case.thresholds["again_share"]:

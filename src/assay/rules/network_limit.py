@@ -47,7 +47,7 @@ def check(case: Case) -> Finding:
 
 
 def sent_again(case: TrialCase) -> float | None:
-    """The share of TCP segments that were sent again and had not arrived; None where too few were sent to tell.
+    """The share of TCP segments lost and sent again; None if too few were sent.
 
     Where processors are short acknowledgements come late: a segment is then sent again although its receiver has it, and says so.
     """

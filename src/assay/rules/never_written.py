@@ -30,10 +30,10 @@ from assay.rulekit.findings import at_most, found, rate_text
 
 @dataclass(frozen=True, kw_only=True)
 class Reached:
-    """What the lowest visible device took of what was written; `unknown` says why that cannot be told."""
+    """The part of the written bytes that the lowest visible device took; `unknown` is why there is none."""
 
     at_least: float = 0.0
-    """Without what others would have written in that time."""
+    """Less other programs' writes at the rate of the idle baseline."""
     at_most: float = 0.0
     device: str = ""
     unknown: str | None = None

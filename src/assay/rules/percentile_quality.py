@@ -65,7 +65,7 @@ def check(case: Case) -> Finding:
 
 
 def of_several(case: TrialCase) -> Finding:
-    """Each client's program told a percentile of its own; the largest stands for all and is one that all do not exceed."""
+    """Each client's program reported its own percentile; the largest is an upper bound for all."""
     clients = len(case.phase.clients)
     bound = None if case.value is None else Bound(low=None, high=case.value, unit=Unit.NANOSECONDS)
     return found(
@@ -82,7 +82,7 @@ def of_several(case: TrialCase) -> Finding:
 
 
 def severity(claim: Claim) -> Severity:
-    """Of a figure that is called nobody's it is only worth knowing."""
+    """A note without a claim."""
     claimed = claim.tier is not Tier.AS_IS or any((claim.durability, claim.load, claim.regime, claim.path))
     return Severity.QUALIFIES if claimed else Severity.NOTES
 
@@ -93,7 +93,7 @@ def name(case: TrialCase) -> str:
 
 
 def counted(case: TrialCase, *, told: bool) -> int | None:
-    """How many operations the percentile is of; None where an external tool does not tell."""
+    """Number of operations of the percentile; None if an external tool does not report it."""
     if told:
         count = case.phase.values.get(f"{case.measure.operation}.count")
         return None if count is None else int(count)

@@ -25,7 +25,7 @@ from assay.statistics.two_way import TwoWay, two_way
 
 @dataclass(frozen=True, kw_only=True)
 class Dependence:
-    """What the predecessor's level of one factor does, with the p-value adjusted for all factors that were looked at."""
+    """Effect of the predecessor's level of one factor, with the p-value adjusted for all factors tested."""
 
     path: str
     found: TwoWay
@@ -33,7 +33,7 @@ class Dependence:
 
 
 def applies(case: Case) -> str | None:
-    """Comparisons of which some factor's level before can be told."""
+    """Comparisons with a factor whose previous level is known."""
     if not isinstance(case, ComparisonCase):
         return "it judges comparisons"
     values = pairs.values(case)
@@ -81,7 +81,7 @@ def bound(case: ComparisonCase, worst: Dependence) -> Bound:
 
 
 def dependences(case: ComparisonCase) -> list[Dependence]:
-    """Of each factor whose level before can be told, what it does; p-values multiplied by the number of factors."""
+    """The effect of each factor with a known previous level; p-values multiplied by the number of factors."""
     paths = [factor.path for factor in case.experiment.factors if len(factor.levels) > 1]
     tested = {path: result for path in paths if (result := of_factor(case, path)) is not None}
     return [

@@ -41,7 +41,7 @@ def check(case: Case) -> Finding:
 
 
 def by_threads(case: TrialCase, threads: int, observed: dict[str, float]) -> Finding:
-    """The failure: of a flush, which always goes that way, and of a figure that is called nobody's, it is only a note."""
+    """The failure: a note for a flush, which io_uring always punts, and without a claim."""
     always = case.phase.directions.get(case.measure.operation) is Direction.FLUSH
     who = "1 kernel worker thread" if threads == 1 else f"{threads} kernel worker threads"
     return found(

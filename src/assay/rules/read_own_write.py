@@ -34,7 +34,7 @@ def applies(case: Case) -> str | None:
 
 
 def check(case: Case) -> Finding:
-    """Who wrote the files, and what was still in memory of it when the clock started."""
+    """The writer of the files, and how much of them was in memory when the clock started."""
     assert isinstance(case, TrialCase)
     writer, mixed = written_by(case), writes(case.phase)
     who = f"phase {writer.name}" if writer else "the same phase"
@@ -81,7 +81,7 @@ def written_by(case: TrialCase) -> Phase | None:
 
 
 def hit_share(case: TrialCase) -> float | None:
-    """Share of what was asked that storage was not made to read; None where it is not known, or may hide others' reads."""
+    """Share of requested bytes that storage did not read; None if unknown or mixed with other programs' reads."""
     asked = ladder.asked_bytes(case.phase, case.observations, Direction.READ)
     read = ladder.passed(case.phase, case.observations, Rung.CLIENT_CACHE, Direction.READ)
     return 1 - min(1.0, read.raw_bytes / asked) if asked and read is not None else None

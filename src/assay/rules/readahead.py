@@ -80,7 +80,7 @@ def read_bytes(case: TrialCase) -> float | None:
 
 
 def read_ahead(case: TrialCase) -> str | None:
-    """The read-ahead of each device of the stack in KiB, from the one the file system is on down; None where nobody read it."""
+    """Read-ahead of each device of the stack in KiB, from the file system's down; None if it was not read."""
     devices = dict.fromkeys(device for place in case.run.places for device in place.devices)
     found_kb = (ladder.device_fact(case.observations, device, "bdi.read_ahead_kb") for device in devices)
     return ", ".join(text for text in found_kb if text) or None

@@ -18,7 +18,7 @@ from assay.rulekit.findings import found, held_back
 
 
 def check(case: Case) -> Finding:
-    """Processor time of the server over what its processors, and one thread, can have."""
+    """CPU time of the server over that of its CPUs, and of one thread."""
     assert isinstance(case, TrialCase)
     ran, busiest = (served.rose(case.phase, case.observations, name) for name in ("run_ns", "busiest_thread_ns"))
     seconds = (case.phase.end_ns - case.phase.start_ns) / 1e9

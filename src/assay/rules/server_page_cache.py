@@ -60,7 +60,7 @@ def words(observed: dict[str, float | None]) -> str:
 
 
 def remembered(case: TrialCase, hits: float, observed: dict[str, float | None]) -> Finding:
-    """The failure: a number of the server's memory, its processors and the network."""
+    """The failure: the figure measures the server's memory, its CPUs and the network."""
     bound = at_most(case, 1 - hits)
     rate = f"; rate of its storage {in_words(bound)}" if bound and hits < 1 else ""
     return found(

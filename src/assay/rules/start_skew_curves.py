@@ -108,7 +108,7 @@ def crossings(found_ratios: Sequence[Ratio], margin: float) -> list[float]:
 
 
 def near(place: float, others: Sequence[float], found_ratios: Sequence[Ratio]) -> bool:
-    """Whether a crossing is one of the others, within two steps of the curve."""
+    """Whether a crossing matches one of the list, within two steps of the curve."""
     step = found_ratios[1][0] - found_ratios[0][0] if len(found_ratios) > 1 else 0.0
     return any(abs(place - other) <= 2 * step for other in others)
 

@@ -29,12 +29,12 @@ STAMPS = {"latency": 1, "rate": 2}
 
 @dataclass(frozen=True, kw_only=True)
 class Cost:
-    """What taking the time cost each operation, in ns: at least, and at most by each way to tell."""
+    """Cost of the time stamps per operation in ns: lower bound, and one upper bound per method."""
 
     low_ns: float
     most_ns: tuple[float, ...]
     user_ns: float | None
-    """One of them, and the only one that holds for stamps that the processor overlaps with the operation."""
+    """One bound, and the only one for stamps that the CPU overlaps with the operation."""
 
     @property
     def high_ns(self) -> float:

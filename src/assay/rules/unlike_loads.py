@@ -72,7 +72,7 @@ def were_open(case: ComparisonCase) -> bool:
 
 
 def mean_load(case: ComparisonCase, runs: Sequence[tuple[Run, object]], load_of: LoadOf) -> float | None:
-    """The mean over the runs of an arm that count; None where no run tells."""
+    """The mean over the included runs of an arm; None without values."""
     found_loads = []
     for run, _ in runs:
         phase = measures.phase_of(run, case.measure)

@@ -32,7 +32,7 @@ LATENCY = "latency_"
 
 @dataclass(frozen=True, kw_only=True)
 class Cache:
-    """What is said of one device's cache, by its queue and by its driver; None = nobody says it."""
+    """A device's cache by its queue and by its driver; None = unknown."""
 
     device: str
     queue: str | None
@@ -84,7 +84,7 @@ def contradicted(one: Cache, stack: tuple[Cache, ...]) -> str | None:
 
 
 def switched(case: TrialCase, denied: Cache, stack: tuple[Cache, ...], observed: dict[str, float | str | None]) -> Finding:
-    """The kernel was told that there is no cache, and sends no flush."""
+    """The kernel is set to no cache, and sends no flush."""
     return found(
         RULE,
         case,

@@ -17,7 +17,7 @@ from assay.units import Unit
 
 
 def applies(case: Case) -> str | None:
-    """Reads whose path through the cache nobody counted."""
+    """Reads without a count of their path through the cache."""
     assert isinstance(case, TrialCase)
     if why := reads_only(case):
         return why
