@@ -20,7 +20,7 @@ Figures = Mapping[str, float | str | None]
 
 
 class Details(TypedDict, total=False):
-    """What a finding may say beyond its statement; each stands for itself in `records.Finding`."""
+    """Optional fields of a finding; `records.Finding` documents them."""
 
     severity: Severity
     part: str
