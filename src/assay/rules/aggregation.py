@@ -152,8 +152,8 @@ RULE = Rule(
     applies=applies,
     check=check,
     wrong="Four programs report 100 MB/s each, and the report says 400 MB/s, although they ran one after the other. A tool "
-    "adds the rates of its threads, each over its own time, or prints the mean of the rates of its passes. 100 MB at 200 MB/s "
-    "and 100 MB at 50 MB/s are 80 MB/s, not 125.",
+    "adds the rates of its threads, each over its own time, or prints the mean of the rates of its passes. For example, 100 MB "
+    "at 200 MB/s and 100 MB at 50 MB/s are 80 MB/s, not 125.",
     alternatives=(
         "The tool's rate covers a part of its time (after a warm-up, until the first thread ended). Check its manual.",
         "The programs have unequal work by design. Then use the rate of the window in which all of them run (W04).",

@@ -136,7 +136,7 @@ RULE = Rule(
     needs=(),
     applies=applies,
     check=check,
-    wrong="A cloud disk or network grants tokens that were saved up, a flash disk writes into its fast cells first, a fresh "
+    wrong="A cloud disk or network grants tokens that were saved up. A flash disk writes into its fast cells first. A fresh "
     "flash disk has no garbage to collect. Ten seconds of that are a true figure of ten seconds and a false one of the day.",
     alternatives=(
         "Buffered writes filled the memory allowed for dirty data. Check D01 and D05; O_DIRECT shows no such fall.",

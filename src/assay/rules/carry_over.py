@@ -7,7 +7,7 @@ The rule checks three readings just before the clock:
 - for reads, the share of resident pages (cachestat) against the claimed regime.
 
 Each of them qualifies. Missing readings leave the rule unverified. A phase without storage is n/a.
-The lab flushes the target before each phase and waits until dirty pages and devices are quiet, for 30 s at most and 2 s without
+The lab flushes the target before each phase and waits until dirty pages and devices are quiet: 30 s at most, 2 s without
 progress.
 The knob `quiesce` shortens that wait; `quiesce = "0 s"` is for controls.
 """

@@ -11,8 +11,8 @@ stand in.
 - Any other claim: a note.
 
 **Small files.** Whole pages, read-ahead and metadata make storage read more than requested.
-If it did, and more than `resident_share` of the data was in memory before the clock, hits may hide in the excess: a device or
-cold claim is unverified.
+If it did, and more than `resident_share` of the data was in memory before the clock, hits may hide in the excess. Device and
+cold claims are unverified.
 
 **External commands.** A command that reports no bytes is compared with its system calls (`rchar`).
 Calls below `least_bytes` are its own libraries. mmap, io_uring and pipes leave it unverified.

@@ -152,7 +152,7 @@ RULE = Rule(
     applies=applies,
     check=check,
     reads=("server.accepted_connections", "network.tcp_active_opens"),
-    wrong="One search per connection, with a bind for each, differs from a hundred searches over one connection: the result "
+    wrong="One search per connection, with a bind for each, differs from a hundred searches over one connection. The result "
     'changes tenfold, with encryption more. The setting hides in a client library, a proxy or a server limit ("at most 100 '
     'requests a connection").',
     alternatives=(

@@ -3,12 +3,12 @@
 The rule reads dirty and write-back pages of the data and image files (cachestat) right after the last operation, less those at
 arming, over the bytes written.
 Then the lab times a syncfs: the drain. The durable rate lies between (W - dirty) / T and W / (T + drain).
-- A claim of stable media, or of the device for a write, is charged the drain: the figure is W / (T + drain), and dirty data are
+- A claim of stable media, or of the device for a write, is charged the drain: the figure is W / (T + drain). Dirty data are
   a note.
 - The same claim without a timed drain is invalid if more than `dirty_share` was dirty.
 - Other claims: a note with the share in memory.
 
-Without page counters the charged drain stands in. Data that were removed before write-back are D06's subject.
+Without page counters the charged drain serves instead. Data that were removed before write-back are D06's subject.
 The rule does not see memory below the lowest visible device.
 """
 

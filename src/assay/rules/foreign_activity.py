@@ -191,8 +191,8 @@ RULE = Rule(
     needs=("other_processes.cpu_ns",),
     applies=runs_only,
     check=check,
-    wrong="A backup, a build or a neighbour's benchmark takes CPU, memory bandwidth and disk time from the trial, in one arm "
-    "of a comparison and not in the other.",
+    wrong="A backup, a build or a neighbour's benchmark takes CPU, memory bandwidth and disk time from the trial, perhaps in "
+    "one arm of a comparison only.",
     alternatives=(
         "The program is the server behind the target, as a service of this machine. Then its work belongs to the target.",
         "The program used another disk: a process's byte counters name no disk.",

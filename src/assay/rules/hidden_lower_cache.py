@@ -2,7 +2,7 @@
 
 No counter on this machine sees such a cache. The rule uses two signs of direct reads with tier = device:
 - The same data twice (`operations = ["read", "reread"]`, `direct = true`): the fastest tenth of the second pass is
-  `repeat_ratio` times as fast, although storage was asked as much. The rate of the first pass is the bound.
+  `repeat_ratio` times as fast, with equal storage reads. The rate of the first pass is the bound.
 - Two groups of latencies, each with `group_share` of the reads, medians `times_apart` apart. Limits, rates and queues make
   groups of their own, so such loads are left out.
 

@@ -177,8 +177,8 @@ RULE = Rule(
     needs=("cgroup.nr_throttled", "cgroup.throttle_rules"),
     applies=runs_only,
     check=check,
-    wrong="The system looks slow, or remarkably steady, because a quota limits it: a CPU quota or a block throttle of a "
-    "control group that nobody mentioned. The figure describes the quota.",
+    wrong="The system looks slow, or remarkably steady, because a quota limits it. The report does not mention the control "
+    "group's CPU quota or block throttle. The figure describes the quota.",
     alternatives=(
         (
             "A device's natural limit looks as flat as a throttle. Raise the queue depth: a throttled rate remains, its latency "

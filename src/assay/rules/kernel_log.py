@@ -1,8 +1,8 @@
 """Finds trials during which the kernel logged errors: of the disk, of the link, or of stalled CPUs.
 
 The observer `kernel_log` reads /dev/kmsg from arming to the end of the drain. Level (warning or graver) and words decide:
-- A storage error that names a device of the trial's stack invalidates a device or stable-media claim, qualifies other claims,
-  and is a note under a cache claim.
+- A storage error that names a device of the trial's stack invalidates a device or stable-media claim. It qualifies other
+  claims, and is a note under a cache claim.
 - The same without a device name qualifies a device or stable-media claim, else it is a note. Errors of other devices are notes.
 - Stalled or throttled CPUs (lockup, stall, hung task, machine check) qualify.
 - A failed link or an unresponsive server invalidates under a wire claim, else it is a note.
@@ -150,7 +150,7 @@ RULE = Rule(
     applies=runs_only,
     check=check,
     wrong="A disk was reset and answered after thirty seconds, a hot CPU was throttled, a file system met a broken block. The "
-    "calling program sees only a longer time, or nothing. The kernel logs it, and nobody reads the log during a benchmark.",
+    "calling program sees only a longer time, or nothing. The kernel logs it, and no benchmark reads the log.",
     alternatives=(
         "The message concerns other work on an unnamed device. Read the lines before it with dmesg -T.",
         "A device was unplugged, or a link taken down, on purpose. Repeat without that.",

@@ -84,8 +84,8 @@ RULE = Rule(
     reads=("layout.lowest_byte", "layout.highest_byte", "fact:device.0.size", "fact:device.0.queue.rotational"),
     applies=applies,
     check=check,
-    wrong="A test file of a few GiB on an empty disk of several TiB lies in one place. Random reads of it are short seeks, and "
-    "a new file system often begins on the outer tracks, which are up to twice as fast as the inner ones. Production data lie "
+    wrong="A test file of a few GiB on an empty disk of several TiB lies in one place. Random reads of it are short seeks. A "
+    "new file system often begins on the outer tracks, which are up to twice as fast as the inner ones. Production data lie "
     "all over the disk.",
     alternatives=(
         "A virtual disk often reports rotation and lies on flash. Then all places are alike, and this note says nothing.",

@@ -145,8 +145,8 @@ RULE = Rule(
     applies=applies,
     check=check,
     wrong="Reads among 30 % of writes differ from reads among 50 %: writes fill queues and caches, and flash reads wait for "
-    "them. If one side fails, or a rate limit slows it, the generator continues with the other. fio with 90 % of reads and "
-    "both sides limited to the same rate did 50 %, without a warning.",
+    "them. If one side fails, or a rate limit slows it, the generator continues with the other. Example: fio with 90 % of "
+    "reads and both sides limited to the same rate did 50 %, without a warning.",
     alternatives=(
         "Operations of one side failed. G04 gives their number.",
         "A rate limit of one side (rate_iops, flow) slows it, and the generator fills the gap with the other side.",

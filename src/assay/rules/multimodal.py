@@ -112,9 +112,9 @@ RULE = Rule(
     needs=(),
     applies=applies,
     check=check,
-    wrong='Half of the runs take 100 ms and half 140 ms, depending on the memory node, the layout or the path. "120 ms, plus '
-    'or minus 14" describes no run, and a second experiment finds 110 or 130. The hidden factor matters more than the compared '
-    "one, and remains hidden.",
+    wrong="Half of the runs take 100 ms and half 140 ms, depending on the memory node, the layout or the path. The text "
+    '"120 ms, plus or minus 14" describes no run, and a second experiment finds 110 or 130. The hidden factor matters more '
+    "than the compared one, and remains hidden.",
     alternatives=(
         "Two kinds of work in one figure (reads and writes). Measure each by itself.",
         "One or two runs far from the rest are no mode. S08 names them.",

@@ -1,7 +1,7 @@
 """Finds differences that come from testing often: many comparisons, or one before its schedule ended.
 
-The rule reads the p-value of each comparison, adjusted for all comparisons of the experiment (Holm, or Dunnett for several
-candidates against one baseline), and the stored schedule.
+The rule reads the p-value of each comparison, adjusted for all comparisons of the experiment (Holm; Dunnett for several
+candidates against one baseline). It also reads the schedule.
 - A fixed number of blocks (`repeats = 20`, no budget) and the runs end earlier: qualified. The bound is the interval for one
   look after each planned block from the third on.
 - p at most 5 % and the adjusted p above: qualified. The bound is the simultaneous interval of all comparisons (Bonferroni).

@@ -1,7 +1,7 @@
 """Finds writes that no device took: removed or truncated before write-back, or overwritten in memory.
 
-The rule reads `cancelled_write_bytes` of /proc/PID/io (dirtied, then discarded) and the bytes that the lowest visible device
-took during clock and drain, both over the bytes written.
+The rule reads `cancelled_write_bytes` of /proc/PID/io (dirtied, then discarded), and the bytes of the lowest visible device
+during clock and drain. Both are divided by the bytes written.
 - More than `cancelled_share` removed: a stable-media or device claim is invalid.
 - The device took less than `reached_share`: a device claim is invalid; a stable-media claim is bounded by the share that
   reached it.
@@ -150,7 +150,7 @@ RULE = Rule(
     applies=kept_only,
     check=check,
     reads=("L0.write", "process.cancelled_write_bytes", "L2.write", "L9.write", "L8.write", "tracepoints.own_write_bytes"),
-    wrong="A mail spool or a compiler's temporary files live for seconds; a small file under random writes for a minute is "
+    wrong="A mail spool or a compiler's temporary files live for seconds. A small file under random writes for a minute is "
     "overwritten in memory a thousand times. The operations are counted, the device never sees most of them, and a flush at "
     "the end cannot bring them back.",
     alternatives=(

@@ -4,7 +4,7 @@ The rule counts flushes that the devices of the stack completed during clock and
 No flush at any of them fails. A device that reports `write through` needs none.
 If other processes flush the same device, the load's flushes must exceed the rate of the idle baseline by two standard
 deviations of a Poisson count.
-A loop device above, which nobody else uses, may show that instead. Otherwise the rule is unverified.
+A loop device above, which has one user, may show that instead. Otherwise the rule is unverified.
 With tracepoints (`observers = ["*", "tracepoints"]`) flushes and forced-unit-access writes of the load's own processes pass.
 The rule does not see whether the device obeys: power-loss protection and lying firmware look alike.
 """
@@ -125,7 +125,7 @@ RULE = Rule(
     applies=changes_only,
     check=check,
     reads=("L9.flush", "L8.flush", "tracepoints.own_flushes"),
-    wrong="A program that promises stable media is linked with a library that omits fsync, a mount option removes the "
+    wrong="A program that promises stable media is linked with a library that omits fsync. Or a mount option removes the "
     "barriers, or a layer below drops the flush. Every call succeeds, the rate is splendid, and a power cut takes all of it.",
     alternatives=(
         "A drive with power-loss protection may take forced-unit-access writes instead of flushes.",

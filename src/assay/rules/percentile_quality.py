@@ -140,7 +140,7 @@ RULE = Rule(
     applies=applies,
     check=check,
     wrong="A p99 of 64 operations is the longest of them, and the next 64 may give ten times that. A percentile of percentiles "
-    "is none: in a simulated mix of 20 clients to 1 the mean of the clients' p99 was 8.88, and p99 of all operations 6.77.",
+    "is none. In a simulated mix of 20 clients to 1 the mean of the clients' p99 was 8.88, and p99 of all operations 6.77.",
     alternatives=("The target is slow and does few operations in the time. Then p50 and the maximum are all there is.",),
     advice="Run longer, or measure a lower percentile. For several programs use one that keeps the latencies of all.",
     sources=(

@@ -121,7 +121,7 @@ RULE = Rule(
     needs=("placement.nodes", "cpu.cpus"),
     applies=applies,
     check=check,
-    wrong="On a machine with two sockets a program may run on one and have its memory and disk on the other; one CPU may "
+    wrong="On a machine with two sockets a program may run on one and have its memory and disk on the other. One CPU may "
     "handle all packets. The scheduler decides anew at each start, so the same test has two or three results without a visible "
     "cause (S03 finds the groups).",
     alternatives=(

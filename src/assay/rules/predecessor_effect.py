@@ -5,7 +5,7 @@ predecessor together, on logarithms.
 Groups that differ at p below `p`, adjusted for the number of factors, by more than `apart_of_matters` of the smallest relevant
 effect qualify.
 The bound covers the comparison's interval with and without the predecessors.
-Too few runs for two groups are n/a. Of 6,400 simulated comparisons without such an effect 0.9 % fail.
+Too few runs for two groups are n/a. Simulated: 6,400 comparisons without such an effect, 0.9 % fail.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ RULE = Rule(
     needs=(),
     applies=applies,
     check=check,
-    wrong="A run after a heavy writer starts with dirty memory, spent burst credit or a garbage-collecting disk; a run after a "
+    wrong="A run after a heavy writer starts with dirty memory, spent burst credit or a garbage-collecting disk. A run after a "
     "reader finds a warm cache. The arm that follows the worse neighbour more often looks slower, although neither is.",
     alternatives=(
         "A treatment that changes the system for the next trial (a server that one arm warms). Then that is a result.",

@@ -67,8 +67,8 @@ RULE = Rule(
     reads=("server.requests",),
     applies=servers_only,
     check=check,
-    wrong="Leases and oplocks of SMB, delegations and attribute caches of NFS, FUSE, SSSD, nscd, a caching proxy: the second "
-    "question never leaves the client. Two servers are compared, and one of them received ten times the requests.",
+    wrong="Leases and oplocks of SMB, delegations and attribute caches of NFS, FUSE, SSSD, nscd, a caching proxy. The second "
+    "request never leaves the client. Two servers are compared, and one of them received ten times the requests.",
     alternatives=(
         "One request carries several operations (compounds, batches, READDIRPLUS). Count its content, or declare it.",
         "The server counts only some kinds of requests. Check the output of its command.",

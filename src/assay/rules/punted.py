@@ -83,8 +83,8 @@ RULE = Rule(
     applies=applies,
     check=check,
     wrong="A ring of sixteen requests suggests sixteen in flight. If the target would block, the kernel gives the request to a "
-    "thread of its own, and the queue before that thread is measured: less than half of the rate of plain calls. It is called "
-    "the speed of the disk.",
+    "thread of its own. The figure measures the queue before that thread: less than half of the rate of plain calls. It is "
+    "called the speed of the disk.",
     alternatives=(
         'Only a few requests were offloaded (a first write). If ioengine = "psync" is no faster, the threads did little.',
     ),

@@ -96,7 +96,7 @@ RULE = Rule(
     applies=applies,
     check=check,
     reads=("L0.read", "tracepoints.added_bytes", "L2.read", "page_cache.cached_bytes"),
-    wrong="Random reads of 4 KiB through a mapping made a loop device read 62.8 bytes for each byte requested: the kernel "
+    wrong="Random reads of 4 KiB through a mapping made a loop device read 62.8 bytes for each byte requested. The kernel "
     "reads around a fault. The device did large reads, and the figure is called one of small reads. Later reads find their "
     "pages in memory.",
     alternatives=(

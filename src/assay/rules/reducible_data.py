@@ -174,8 +174,8 @@ RULE = Rule(
     applies=data_only,
     check=check,
     reads=("L0.read", "L0.write", "L8.read", "L8.write", "L9.read", "L9.write", "extents.encoded_bytes"),
-    wrong="`dd if=/dev/zero` onto a compressing file system is limited by the compressor: 33.6 MB of zeros went onto btrfs "
-    "with compress=zstd as 1.42 MB of the device. The number is called the disk's.",
+    wrong="`dd if=/dev/zero` onto a compressing file system is limited by the compressor. For example 33.6 MB of zeros went "
+    "onto btrfs with compress=zstd as 1.42 MB of the device. The number is called the disk's.",
     alternatives=(
         "Hits in memory also reduce the device's I/O for reads, not for writes. Compare with a file of dense data.",
         "Small files stored in the metadata (inline data) are marked as encoded, too.",

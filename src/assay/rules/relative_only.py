@@ -1,6 +1,6 @@
 """Finds comparisons of numbers that are already relative or have no unit: their ratio means nothing alone.
 
-The rule reads the unit of the figure. For a number that a regular expression reads, it reads the expression: `x`, `%`,
+The rule reads the unit of the figure. For a number that a regular expression reads, it reads the expression. The words `x`, `%`,
 `faster`, `speedup`, `times`, `ratio`, `relative`, `normalised`, `index` or `score` mark a relative number.
 It is always a note, since the ratio may be right. Otherwise the rule passes and gives the absolute values of the arms.
 An expression without such a word counts as absolute.

@@ -164,8 +164,8 @@ RULE = Rule(
     needs=(),
     applies=applies,
     check=check,
-    wrong="B is faster because it does less: no barrier reaches its disk, it stores no access times, it trusts a cache that A "
-    "must ask about, it does not encrypt. Nobody lied about a number. The two had different tasks.",
+    wrong="B is faster because it does less: no barrier reaches its disk, or it stores no access times. Or it trusts a cache "
+    "that A must validate, or does not encrypt. Every number is correct. The two had different tasks.",
     alternatives=(
         "The guarantee is the subject (the cost of a barrier). Make the option the factor, or declare it in the file.",
         "A system keeps the guarantee by other means (a battery behind the cache). It is safe; declare it in the file.",

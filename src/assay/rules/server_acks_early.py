@@ -101,7 +101,7 @@ RULE = Rule(
     reads=("L0.write", "L6.write", "server.dirty_bytes", "server.writeback_bytes", "L9.flush"),
     applies=applies,
     check=check,
-    wrong='An NFS export with `async`, a directory server with `dbnosync`, a mail store without fsync: each answers "done" '
+    wrong='An NFS export with `async`, a directory server with `dbnosync`, a mail store without fsync. Each answers "done" '
     "while the data are in its memory. It is several times as fast as its neighbour that waits for the disk, and a comparison "
     "of the two is one of two guarantees.",
     alternatives=(

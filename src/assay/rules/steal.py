@@ -1,6 +1,6 @@
 """Finds CPU contention: CPU time that the hypervisor or other work on this machine took from the trial.
 
-The rule reads steal of /proc/stat between the last sample before the clock and the first after it, and in the worst second; one
+The rule reads steal of /proc/stat between the last sample before the clock and the first after it, and in the worst second. One
 tick of 10 ms is subtracted.
 It also reads the time that the load's threads waited for a CPU, per worker. That is a lower bound: waiting outside the clock is
 subtracted.

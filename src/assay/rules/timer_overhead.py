@@ -154,7 +154,7 @@ RULE = Rule(
     applies=applies,
     check=check,
     wrong="Each operation is timed by two stamps. An operation of tens of nanoseconds (a copy out of a buffer, a hit in a "
-    "mapped page) is as much clock as operation, and two systems look alike because both show the clock. Without a usable "
+    "mapped page) is as much clock as operation. Two systems look alike because both show the clock. Without a usable "
     "cycle counter a stamp is a call, and the same holds for hundreds of nanoseconds.",
     alternatives=(
         "The operation itself does almost nothing (a copy out of a buffer). Then the figure describes that.",

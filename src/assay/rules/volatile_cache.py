@@ -163,8 +163,8 @@ RULE = Rule(
     applies=changes_only,
     check=check,
     reads=("fact:device.*.queue.write_cache", "L9.flush", "L8.flush"),
-    wrong='`echo "write through" > /sys/block/sda/queue/write_cache` makes every fsync fast: the kernel assumes that there is '
-    'no cache and sends no flush, and the cache remains. A latency "on stable media" without a flush describes the device\'s '
+    wrong='`echo "write through" > /sys/block/sda/queue/write_cache` makes every fsync fast. The kernel assumes that there is '
+    'no cache and sends no flush. The cache remains. A latency "on stable media" without a flush describes the device\'s '
     "memory: a flush at the end comes for all writes together.",
     alternatives=(
         'Capacitors or a battery make a "volatile" cache safe. That is a fact of its manufacturer; record it.',
