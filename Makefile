@@ -53,8 +53,8 @@ check: .build/dev.stamp $(ENGINE) ## formatters, linters, types, import contract
 bench: build .build/dev.stamp ## measure the cost of the lab itself: engine, observers, noise (informational; takes long)
 	$(BIN)/python benchmarks/run.py
 
-docs: build ## the pages that are made from the code
-	$(BIN)/assay catalogue > /dev/null
+docs: build ## write the pages of the rules from the rules
+	$(BIN)/python -m assay.laboratory.rule_pages docs/rules
 
 dist: .build/dev.stamp $(ENGINE) $(BUNDLE) ## a wheel with the engine inside, in dist/
 	rm -rf dist

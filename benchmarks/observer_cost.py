@@ -45,7 +45,7 @@ def measure() -> Iterator[tuple[str, str]]:
         subject = Subject(pids=(os.getpid(),), paths=(str(file),), directory=folder, devices=devices, server=server)
         for name in catalogue.names("observers"):
             yield name, comparison(catalogue.find("observers", name), subject)
-    processes = sum(name.isdigit() for name in os.listdir("/proc"))
+    processes = sum(path.name.isdigit() for path in Path("/proc").iterdir())
     yield "(conditions)", f"stack {' > '.join(devices) or 'without a device'}; {os.cpu_count()} CPUs; {processes} processes"
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 import notebook_records as made
 from assay.analysis.cells import cells
-from assay.analysis.dips import troughs
+from assay.analysis.dips import dips
 from assay.records import Cell, Experiment, Factor, Judged, Measure, Observations, Results, Trial, VerdictState, WorkloadSpec
 
 KIB, MIB = 1 << 10, 1 << 20
@@ -17,7 +17,7 @@ RECORD, FILE = "file.record_size", "file.size"
 RATE = "file.random_read.bytes_per_s"
 LATENCY = "file.random_read.latency_p99_ns"
 PLANTED = (64 * KIB, 128 * MIB)
-"""Record size and file size of the trough."""
+"""Record size and file size of the dip."""
 Surface = Callable[[int, int], float]
 """Record size and file size -> the true figure."""
 
@@ -47,7 +47,7 @@ def concave(record: int, size: int) -> float:
     return 1e9 * record / (record + 16 * KIB) * (1.0 if size <= 256 * MIB else 0.5)
 
 
-def with_trough(record: int, size: int) -> float:
+def with_dip(record: int, size: int) -> float:
     return concave(record, size) * (0.7 if (record, size) == PLANTED else 1.0)
 
 
@@ -71,13 +71,13 @@ def noisy(surface: Surface, cv: float, draw: np.random.Generator) -> Callable[[T
     return value
 
 
-def results(surface: Surface = with_trough, cv: float = 0.02, *, seed: int = 1, asked: Experiment | None = None) -> Results:
+def results(surface: Surface = with_dip, cv: float = 0.02, *, seed: int = 1, asked: Experiment | None = None) -> Results:
     """An experiment over a grid with everything that follows from its runs; one cell counts no run, another is doubtful."""
     asked = asked or experiment(measures=(RATE, LATENCY))
     plan = made.plan(asked, 5)
     runs = tuple(marked(one) for one in runs_of(asked, 5, noisy(surface, cv, np.random.default_rng(seed))))
     table = cells(asked, plan, runs, no_evidence)
-    return Results(experiment=asked, plan=plan, runs=runs, cells=table, troughs=troughs(asked, table, runs), ruleset="test")
+    return Results(experiment=asked, plan=plan, runs=runs, cells=table, dips=dips(asked, table, runs), ruleset="test")
 
 
 def marked(one: Judged) -> Judged:

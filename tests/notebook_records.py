@@ -14,6 +14,7 @@ from assay.records import (
     FactClass,
     Factor,
     Finding,
+    Gap,
     Histogram,
     HostClock,
     Judged,
@@ -24,9 +25,11 @@ from assay.records import (
     OperationTotal,
     Outcome,
     Phase,
+    PhaseHost,
     Plan,
     Reading,
     Requirement,
+    Role,
     Run,
     Rung,
     Series,
@@ -40,6 +43,7 @@ from assay.records import (
     VerdictState,
     When,
     WorkloadSpec,
+    missing_on,
 )
 
 RATE = "spool.create.ops_per_s"
@@ -114,7 +118,7 @@ def client(index: int = 0, first_ns: int = 0, last_ns: int = 1_000_000_000, coun
         index=index,
         host="local",
         pid=100 + index,
-        role="load",
+        role=Role.LOAD,
         workers=1,
         armed_ns=-1000,
         started_ns=first_ns,
@@ -126,7 +130,7 @@ def client(index: int = 0, first_ns: int = 0, last_ns: int = 1_000_000_000, coun
     )
 
 
-def phase(clients: Sequence[Client] = (), name: str = "fill") -> Phase:
+def phase(clients: Sequence[Client] = (), name: str = "fill", drain_ns: int = 5) -> Phase:
     found = tuple(clients) or (client(),)
     return Phase(
         name=name,
@@ -135,13 +139,11 @@ def phase(clients: Sequence[Client] = (), name: str = "fill") -> Phase:
         operations=("create",),
         directions={"create": Direction.METADATA},
         cache_asked=CacheState.COLD,
-        cache_proved=None,
-        cached_share_before=0.0,
+        hosts=(PhaseHost(host="local", cached_share_before=0.0, drain_ns=drain_ns),),
         start_ns=0,
         end_ns=max(one.last_ns for one in found),
         stop=StopRule.WORK,
         flush_in_clock=False,
-        drain_ns=5,
         clients=found,
     )
 
@@ -193,8 +195,8 @@ def observations(count: int = 4) -> Observations:
             ),
         ),
         facts=(Fact(host="local", when=When.BEFORE, key="kernel.release", value="6.1", fact_class=FactClass.PERFORMANCE),),
-        missing={"L9.flush": "no such counter"},
-        gaps={"block": 1100},
+        missing=missing_on("local", "fill", {"L9.flush": "no such counter"}),
+        gaps=(Gap(host="local", phase="fill", observer="block", thousandths=1100),),
     )
 
 

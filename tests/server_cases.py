@@ -5,11 +5,13 @@ from __future__ import annotations
 from array import array
 from dataclasses import replace
 
-from assay.records import Fact, FactClass, Reading, Rung, Series, Server, Span, When
+from assay.records import Fact, FactClass, Reading, Rung, Series, Server, ServerNode, Span, When
 from audit.case_builder import SECOND, Made, case_of
 
+SERVER = Server(nodes=(ServerNode(pid_file="/p", data=("/d",)),))
 
-def served(rule, rungs=(), gauges=(), facts=(), server=Server(pid_file="/p", data=("/d",)), **made):  # noqa: B008 - frozen
+
+def served(rule, rungs=(), gauges=(), facts=(), server=SERVER, **made):
     """A case whose target names a server.
 
     `rungs`: (rung, direction, bytes); `gauges`: metric -> its values before the clock and after the last answer;

@@ -224,5 +224,5 @@ def test_what_is_missing_is_told_before_anything_is_made(tmp_path):
         (tmp_path / tool).symlink_to(shutil.which(tool))
     said = script("start", tmp_path / "server", "1gbit", path=str(tmp_path))
     assert said.returncode == 1
-    assert re.fullmatch(r"sshfs\.sh: found no \S+; expected openssh-server, sshfs, iproute2 and util-linux\n", said.stderr)
+    assert re.fullmatch(r"sshfs\.sh: \S+: not found\. Install openssh-server, sshfs, iproute2 and util-linux\.\n", said.stderr)
     assert not (tmp_path / "server").exists()

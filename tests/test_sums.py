@@ -6,7 +6,7 @@ import pytest
 
 from assay import measures
 from assay.measures import sums
-from assay.records import Claim, Durability, EngineCost, LoadTotal, Measure, QueueTotal
+from assay.records import Claim, Durability, EngineCost, LoadTotal, Measure, PhaseHost, QueueTotal
 from audit.case_builder import Made, observations_of, run_of
 
 COST = EngineCost(cpu_user_ns=500_000, cpu_system_ns=500_000, voluntary_switches=4, minor_faults=2)
@@ -71,7 +71,7 @@ def renamed(client):
 def test_the_drain_is_in_the_time_where_the_claim_says_so():
     run, observations, asked = case("write")
     (phase,) = run.phases
-    run = replace(run, phases=(replace(phase, drain_ns=10**9),))
+    run = replace(run, phases=(replace(phase, hosts=(PhaseHost(host="local", drain_ns=10**9),)),))
     media = [replace(asked[0], claim=Claim(durability=Durability.STABLE_MEDIA))]
     bare, charged = (sums.whole(run, observations, one).sum for one in (asked, media))
     assert charged.elapsed_ns == pytest.approx(bare.elapsed_ns + 10**9)

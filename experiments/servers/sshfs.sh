@@ -1,13 +1,14 @@
 #!/bin/sh
-# A file server behind a network on one machine: sshd in a network namespace of its own, a veth pair of known speed, and for each
-# client a mount by sshfs that keeps nothing, so that every read and every write crosses the link. All that it makes is below DIR or has its
-# name from DIR, so that two of them do not meet. Needs root, sshd, sshfs, ip and tc. Only Linux.
+# A file server behind a network, on one machine. Needs Linux, root, sshd, sshfs, ip and tc.
 #
-#   sshfs.sh start DIR RATE      the server, and a link of this RATE as tc(8) spells it; prints the directory of the server's data last
-#   sshfs.sh mount DIR CLIENT    one client's mount; prints it last
-#   sshfs.sh drop_caches DIR           gives back what the server's memory holds of its data
-#   sshfs.sh facts DIR           what it is made of, a `key = value` a line
-#   sshfs.sh stop DIR            undoes all of it, of what is half set up too; says nothing where nothing is
+# sshd runs in a network namespace of its own, behind a veth pair of known speed. Each client has an sshfs mount without a cache,
+# so every read and every write crosses the link. All files are below DIR, and all names derive from DIR, so two servers never clash.
+#
+#   sshfs.sh start DIR RATE      starts the server and a link of this RATE (tc(8)); its last line is the server's data directory
+#   sshfs.sh mount DIR CLIENT    mounts for one client; its last line is the mount
+#   sshfs.sh drop_caches DIR     drops the server's data from its page cache
+#   sshfs.sh facts DIR           prints facts, one `key = value` per line
+#   sshfs.sh stop DIR            removes everything, also after a half-finished start; silent if nothing exists
 set -eu
 PATH=$PATH:/usr/sbin:/sbin
 dir=$2
@@ -30,51 +31,51 @@ until_true() {
 
 inside() { nsenter --net="/run/netns/$space" "$@"; }  # not `ip netns exec`, which would hide mounts and /sys/fs/cgroup
 
-# The kernel hands packets of up to 64 KiB to a virtual link, which counts each once, with one header: a card would have cut them up.
-# Without IPv6 nobody looks for routers; what crosses the link is the load's.
+# The kernel passes packets of up to 64 KiB to a virtual link, which counts each once; a card would split them, so segmentation is off.
+# Without IPv6 there is no router discovery, so only the load uses the link.
 end_of_link() {  # RUNNER INTERFACE ADDRESS RATE
   $1 ip link set dev "$2" gso_max_segs 1
   $1 sh -c 'f=/proc/sys/net/ipv6/conf/$0/disable_ipv6; test ! -e "$f" || echo 1 > "$f"' "$2"
   $1 ip address add "$3/30" dev "$2"
   $1 ip link set dev "$2" up
   $1 tc qdisc add dev "$2" root tbf rate "$4" burst 32kb latency 50ms ||
-    fail "found no link of $4; expected a RATE of tc, and a kernel with its token bucket filter (sch_tbf)"
+    fail "cannot limit the link to $4. Use a RATE of tc, and a kernel with the token bucket filter (sch_tbf)."
 }
 
-# A network of four addresses that nothing here uses, of those kept for benchmarks of networks (RFC 2544): 198.18.0.0/15.
+# An unused network of four addresses from the range for network benchmarks (RFC 2544): 198.18.0.0/15.
 free_network() {
   for step in $(seq 0 99); do
     place=$(( (number + step) % 32768 * 4 ))
     network="198.$(( 18 + place / 65536 )).$(( place / 256 % 256 )).$(( place % 256 ))"
     if [ -z "$(ip -4 route show root "$network/30")" ]; then echo "$network"; return; fi
   done
-  fail "found no free network in 198.18.0.0/15; expected one: remove routes that are left over"
+  fail "no free network in 198.18.0.0/15. Remove leftover routes."
 }
 
 start() {  # RATE
   for tool in sshd ssh-keygen sshfs ip tc nsenter; do
-    command -v "$tool" > /dev/null || fail "found no $tool; expected openssh-server, sshfs, iproute2 and util-linux"
+    command -v "$tool" > /dev/null || fail "$tool: not found. Install openssh-server, sshfs, iproute2 and util-linux."
   done
-  test -c /dev/fuse || fail "found no /dev/fuse; expected a kernel with FUSE"
+  test -c /dev/fuse || fail "/dev/fuse: not found. Use a kernel with FUSE."
   mkdir -m 700 "$dir"
-  echo "$dir" > "$dir/made"                            # without it nothing is removed
-  cp "$0" "$dir/new" && mv "$dir/new" "$dir/sshfs.sh"  # what undoes it stays with it, wherever this file may be then
+  echo "$dir" > "$dir/made"                            # marker: without it nothing is removed
+  cp "$0" "$dir/new" && mv "$dir/new" "$dir/sshfs.sh"  # a copy for teardown, independent of this file's path
   mkdir "$dir/data"
   network=$(free_network)
   client=${network%.*}.$(( ${network##*.} + 1 )) server=${network%.*}.$(( ${network##*.} + 2 ))
-  ip netns add "$space" || fail "cannot make a network namespace: this needs root"
+  ip netns add "$space" || fail "cannot create a network namespace. Run as root."
   ip link add "$near" type veth peer name "$far" netns "$space"
   end_of_link "" "$near" "$client" "$1"
   end_of_link inside "$far" "$server" "$1"
   echo "$server" > "$dir/address"
   keys "$server"
-  mkdir -p -m 755 /run/sshd  # sshd wants it, and its package's own start makes it
-  inside "$(command -v sshd)" -f "$dir/sshd_config" -E "$dir/log" > /dev/null 2>&1 || said "sshd does not start"
-  until_true test -s "$dir/pid" || said "sshd does not listen"
+  mkdir -p -m 755 /run/sshd  # required by sshd; normally created by its service
+  inside "$(command -v sshd)" -f "$dir/sshd_config" -E "$dir/log" > /dev/null 2>&1 || fail_with_log "sshd does not start"
+  until_true test -s "$dir/pid" || fail_with_log "sshd does not listen"
   echo "$dir/data"
 }
 
-# Keys for this server alone, and what both ends are told.
+# Keys and configurations of this server and its clients.
 keys() {  # SERVER
   ssh-keygen -q -t ed25519 -N '' -C '' -f "$dir/host"
   ssh-keygen -q -t ed25519 -N '' -C '' -f "$dir/user"
@@ -106,18 +107,18 @@ Compression no
 END
 }
 
-said() { fail "$1: $(tail -n 3 "$dir/log")"; }
+fail_with_log() { fail "$1: $(tail -n 3 "$dir/log")"; }
 
 mount_client() {  # CLIENT
   point=$dir/client-$1
   mkdir "$point"
   sshfs "$(cat "$dir/address"):$dir/data" "$point" -F "$dir/ssh_config" -o direct_io,sshfs_sync,no_readahead,dir_cache=no \
-    > /dev/null 2>> "$dir/log" || said "sshfs does not mount"
-  # A mount that failed is a directory of the local disk: what a client makes must be the server's.
+    > /dev/null 2>> "$dir/log" || fail_with_log "sshfs does not mount"
+  # A failed mount is a local directory: a file that the client creates must appear at the server.
   is=$(findmnt -n -o FSTYPE --mountpoint "$point") || is="no mount"
-  [ "$is" = fuse.sshfs ] || fail "found $is at $point; expected fuse.sshfs"
+  [ "$is" = fuse.sshfs ] || fail "$point is $is, not fuse.sshfs"
   echo "$point" > "$point/proof-$1"
-  cmp -s "$point/proof-$1" "$dir/data/proof-$1" || fail "found a mount at $point that does not show $dir/data"
+  cmp -s "$point/proof-$1" "$dir/data/proof-$1" || fail "the mount at $point does not show $dir/data"
   rm "$point/proof-$1"
   echo "$point"
 }
@@ -133,10 +134,10 @@ facts() {
   echo "mount = direct_io, sshfs_sync, no_readahead, dir_cache=no"
 }
 
-# Whether nothing runs in the namespace and nothing is mounted below DIR; ends and unmounts what is.
+# Ends the processes of the namespace and unmounts below DIR; succeeds when none is left.
 is_quiet() {
   running=$(ip netns pids "$space" 2> /dev/null) || running=""
-  # shellcheck disable=SC2086  # one word a process
+  # shellcheck disable=SC2086  # one word per process
   [ -z "$running" ] || kill -KILL $running 2> /dev/null || true
   mounted=""
   for point in "$dir"/client-*; do ! umount -l "$point" 2> /dev/null || mounted=$point; done

@@ -8,7 +8,10 @@ import pytest
 import notebook_records as made
 from assay.analysis.cells import cells
 from assay.analysis.compare import comparisons
-from assay.records import Change, Conclusion, Observations, Outcome, VerdictState
+from assay.answer.wording.comparison import statement
+from assay.answer.wording.methods import exclusion
+from assay.records import Change, Conclusion, Exclusion, Method, Observations, Outcome, VerdictState
+from assay.records import ExclusionReason as Reason
 
 
 def no_evidence(run: str) -> Observations:
@@ -35,14 +38,14 @@ def test_a_difference_that_matters():
     assert found.ratio is not None
     assert found.ratio.value == pytest.approx(1.2)
     assert found.ratio.n == 5
-    assert found.statement == (
+    assert statement(made.experiment(), found) == (
         "spool create: operations per second: xfs is faster: 1.200 times the rate of ext4 (95 % interval 1.200 to 1.200)"
     )
 
 
 def test_lower_is_better_for_latencies():
     asked, plan, runs = experiment_of(lambda t, _: 100.0 + 20 * (t.levels["target"] == "xfs"), measures=(made.LATENCY,))
-    assert "xfs is slower: it takes 1.200 times as long as ext4" in answer(asked, plan, runs)[0].statement
+    assert "xfs is slower: it takes 1.200 times as long as ext4" in statement(asked, answer(asked, plan, runs)[0])
 
 
 def test_pairs_take_out_what_blocks_share():
@@ -72,12 +75,18 @@ def test_runs_that_do_not_count_are_named():
     arm, other = (table[plan.trials[i].levels["target"]] for i in (0, 1))
     (found,) = answer(asked, plan, counted)
     everything = {**arm.excluded, **other.excluded}
-    assert everything["0001/1"] == "failed: the load failed"
-    assert everything["0003/1"] == "INVALID: client-page-cache (T01)"
-    assert everything["0005/1"] == "repeated as attempt 2"
-    assert everything["0007/1"] == "the figure could not be computed"
+    assert everything["0001/1"] == Exclusion(reason=Reason.OUTCOME, outcome=Outcome.FAILED, error="the load failed")
+    assert everything["0003/1"] == Exclusion(reason=Reason.INVALID, rules={"T01": "client-page-cache"})
+    assert everything["0005/1"] == Exclusion(reason=Reason.REPEATED, attempt=2)
+    assert everything["0007/1"] == Exclusion(reason=Reason.NO_FIGURE)
+    assert [exclusion(everything[run]) for run in ("0001/1", "0003/1", "0005/1", "0007/1")] == [
+        "failed: the load failed",
+        "INVALID: client-page-cache (T01)",
+        "repeated as attempt 2",
+        "no figure",
+    ]
     assert set(everything) < set(found.excluded)
-    assert "no partner in its block counts" in found.excluded.values()
+    assert Exclusion(reason=Reason.NO_PARTNER) in found.excluded.values()
     assert found.ratio is not None
     assert found.ratio.n == 2
     assert found.conclusion is Conclusion.UNDECIDED
@@ -92,21 +101,21 @@ def test_runs_that_a_rule_excluded_are_shown_counted_in_too():
     asked, plan, runs = experiment_of(lambda t, _: 100.0 * (1.2 if t.levels["target"] == "xfs" else 1) * (1 + t.block / 100))
     (found,) = answer(asked, plan, runs)
     assert found.unfiltered is None
-    assert "INVALID" not in found.statement
+    assert "INVALID" not in statement(asked, found)
     wild = next(judged for judged in runs if judged.run.trial.levels["target"] == "xfs")
     invalid = made.judged(wild.run, {made.RATE: 1000.0}, VerdictState.INVALID)
     (found,) = answer(asked, plan, tuple(invalid if judged is wild else judged for judged in runs))
     assert (found.ratio.n, found.unfiltered.n) == (4, 5)
     assert found.ratio.value == pytest.approx(1.2)
     assert found.unfiltered.value > 1.5
-    assert "with the INVALID runs counted in 1.8 times" in found.statement.replace("1.83", "1.8")
+    assert "including INVALID runs: 1.8 times" in statement(asked, found).replace("1.83", "1.8")
     assert found.conclusion is Conclusion.MATTERS, "the answer is that of the runs that count"
 
 
 def test_zero_and_negative_rates_are_no_numbers():
     asked, plan, runs = experiment_of(lambda t, _: 0.0 if t.block == 0 else 5.0)
     found = cells(asked, plan, runs, no_evidence)
-    assert all("expected a number above 0" in reason for cell in found for reason in cell.excluded.values())
+    assert all(why == Exclusion(reason=Reason.NOT_POSITIVE, value=0.0) for cell in found for why in cell.excluded.values())
     assert [cell.estimate.n for cell in found if cell.estimate] == [4, 4]
 
 
@@ -144,8 +153,8 @@ def test_sittings_are_compared_unpaired_and_it_is_said():
     assert not found.interleaved
     assert found.conclusion is Conclusion.EQUIVALENT
     assert found.ratio is not None
-    assert found.ratio.method.startswith("unpaired (sittings)")
-    assert "returns = 1" in found.statement
+    assert (found.ratio.method, found.baseline_sittings) == (Method.UNPAIRED_GEOMETRIC, 1)
+    assert "returns = 1" in statement(asked, found)
 
 
 def test_going_back_shows_a_planted_drift_and_takes_the_difference_away():
@@ -206,9 +215,10 @@ def test_many_contrasts_together_keep_the_level():
     draw, sets, wrong, taken = np.random.default_rng(9), 150, 0, 0
     for _ in range(sets):
         noise = lambda t, m: float(np.exp(draw.normal(0, 0.002)))  # noqa: E731
-        found = answer(*experiment_of(noise, measures=measures, clients=(1, 2, 4, 8)))
+        asked, plan, runs = experiment_of(noise, measures=measures, clients=(1, 2, 4, 8))
+        found = answer(asked, plan, runs)
         claims = [one.conclusion in (Conclusion.MATTERS, Conclusion.IMMATERIAL) for one in found]
         wrong += any(claims)
-        taken += any("Holm" in one.statement for one in found)
+        taken += any("Holm" in statement(asked, one) for one in found)
     assert wrong / sets <= 0.11
     assert taken > 0

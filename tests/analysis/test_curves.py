@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import notebook_records as made
-from assay.analysis.curves import Curve, crossover, curves
+from assay.analysis.curves import Curve, NoCrossover, crossover, curves
 from assay.errors import DamagedError
 from assay.records import Observations
 
@@ -44,7 +44,7 @@ def test_two_curves_that_cross():
     assert found.high is not None
     assert found.low <= 500 <= found.high
     assert found.high - found.low < 400
-    assert "cross between" in found.statement
+    assert found.unsupported is None
 
 
 def test_late_clients_make_no_crossover():
@@ -56,23 +56,23 @@ def test_late_clients_make_no_crossover():
     assert crossover(pairs_of(helped)).low is not None, "were all clients there, this would be a crossover"
     found = crossover(pairs_of(helped, active=lambda x: 1 if x <= 700 else 2))
     assert (found.low, found.high) == (None, None)
-    assert found.statement.startswith("no crossover supported")
+    assert found.unsupported is not None
 
 
 @pytest.mark.parametrize(
     ("pairs", "why"),
     [
-        (pairs_of(rising, n=2), "2 pairs of runs"),
-        (pairs_of(lambda x: 1500.0), "neither curve is first above"),
-        (pairs_of(flat), "neither curve is first above"),
-        (pairs_of(rising, active=lambda x: 1), "no stretch"),
-        (pairs_of(lambda x: 1000 + 300 * math.sin(x / 200)), "change places"),
+        (pairs_of(rising, n=2), NoCrossover.FEW_PAIRS),
+        (pairs_of(lambda x: 1500.0), NoCrossover.NO_CHANGE),
+        (pairs_of(flat), NoCrossover.NO_CHANGE),
+        (pairs_of(rising, active=lambda x: 1), NoCrossover.NEVER_ALL_CLIENTS),
+        (pairs_of(lambda x: 1000 + 300 * math.sin(x / 200)), NoCrossover.SEVERAL_CHANGES),
     ],
 )
 def test_what_supports_no_crossover(pairs, why):
     found = crossover(pairs)
     assert found.low is None
-    assert why in found.statement
+    assert found.unsupported is why
 
 
 def checkpoints(first_ns, last_ns, subject):

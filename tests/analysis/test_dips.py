@@ -1,4 +1,4 @@
-"""Troughs over grids: a planted one is named with its neighbours; noise, cliffs and slopes are none."""
+"""Dips over grids: a planted one is named with its neighbours; noise, cliffs and slopes are none."""
 
 import json
 import math
@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 import grid_cases as made
 import notebook_records as records
 from assay.analysis.cells import cells
-from assay.analysis.dips import looks, troughs
-from assay.answer.levels import readable
+from assay.analysis.dips import candidates, dips
+from assay.answer.wording.comparison import dip
 from assay.cli.terminal import summary
 from assay.notebook import read as notebook
 from assay.notebook.store import Store
@@ -23,39 +23,43 @@ from assay.report import markdown
 KIB, MIB = made.KIB, made.MIB
 
 
+def said(one):
+    return dip(made.experiment(measures=(made.RATE, made.LATENCY)), one)
+
+
 def found_in(surface, cv=0.02, seed=1, blocks=5, **changes):
     asked = made.experiment(**changes)
     runs = made.runs_of(asked, blocks, made.noisy(surface, cv, np.random.default_rng(seed)))
-    return troughs(asked, cells(asked, records.plan(asked, blocks), runs, made.no_evidence), runs)
+    return dips(asked, cells(asked, records.plan(asked, blocks), runs, made.no_evidence), runs)
 
 
-def test_a_planted_trough_is_named_along_both_factors():
-    by_size, by_record = found_in(made.with_trough)
+def test_a_planted_dip_is_named_along_both_factors():
+    by_size, by_record = found_in(made.with_dip)
     assert (by_size.factor, by_record.factor) == (made.FILE, made.RECORD)
     assert by_record.neighbours == (32 * KIB, 128 * KIB)
     assert by_record.levels == {made.FILE: 128 * MIB, made.RECORD: 64 * KIB}
     assert by_size.depth.low < 0.7 < by_size.depth.high
     assert by_size.depth.n == 5
     assert by_size.p_value < by_size.adjusted_p_value < 0.05
-    assert by_record.statement.startswith(
+    assert said(by_record).startswith(
         "file random read: throughput, file.size = 128 MiB: file.record_size = 64 KiB gives 0.73 times (95 % interval 0.72 to "
     )
-    assert by_record.statement.endswith("what its neighbours 32 KiB and 128 KiB give")
+    assert said(by_record).endswith("the figure of its neighbours 32 KiB and 128 KiB")
 
 
-def test_for_a_latency_a_trough_is_above_its_neighbours():
-    found = found_in(made.with_trough, measures=(made.LATENCY,))
+def test_for_a_latency_a_dip_is_above_its_neighbours():
+    found = found_in(made.with_dip, measures=(made.LATENCY,))
     assert len(found) == 2
     assert all(one.depth.low > 1.3 for one in found)
-    assert found[0].statement.endswith("; lower is better")
+    assert said(found[0]).endswith("; lower is better")
 
 
 def test_a_single_numeric_factor_is_a_grid_of_one_row():
-    (found,) = found_in(made.with_trough, files=(128 * MIB,))
+    (found,) = found_in(made.with_dip, files=(128 * MIB,))
     assert found.factor == made.RECORD
 
 
-def test_the_ends_have_one_neighbour_and_are_not_looked_at():
+def test_the_ends_have_one_neighbour_and_are_not_tested():
     assert found_in(lambda record, size: 0.5 if record in (8 * KIB, 256 * KIB) else 1.0, files=(MIB,)) == ()
 
 
@@ -64,27 +68,27 @@ def cliff(record, size):
 
 
 @pytest.mark.parametrize("surface", [made.flat, made.concave, cliff, lambda record, size: 1e9 / record])
-def test_noise_slopes_and_cliffs_are_no_troughs(surface):
+def test_noise_slopes_and_cliffs_are_no_dips(surface):
     asked = made.experiment()
     runs = made.runs_of(asked, 5, lambda trial, measure: 1.0)
     truth = np.array([surface(int(one.run.trial.levels[made.RECORD]), int(one.run.trial.levels[made.FILE])) for one in runs])
     draw, grids = np.random.default_rng(4), 150
     named = sum(
-        bool(troughs(asked, made.fast_cells(asked, runs, truth * np.exp(draw.normal(0, 0.05, len(runs)))), runs))
+        bool(dips(asked, made.fast_cells(asked, runs, truth * np.exp(draw.normal(0, 0.05, len(runs)))), runs))
         for _ in range(grids)
     )
     assert named / grids <= 0.05
 
 
-def test_five_blocks_find_most_troughs_of_seven_tenths():
+def test_five_blocks_find_most_dips_of_seven_tenths():
     asked = made.experiment()
     runs = made.runs_of(asked, 5, lambda trial, measure: 1.0)
     places = [(int(one.run.trial.levels[made.RECORD]), int(one.run.trial.levels[made.FILE])) for one in runs]
-    truth = np.array([made.with_trough(*place) for place in places])
+    truth = np.array([made.with_dip(*place) for place in places])
     draw, grids = np.random.default_rng(5), 60
     found = 0
     for _ in range(grids):
-        named = troughs(asked, made.fast_cells(asked, runs, truth * np.exp(draw.normal(0, 0.05, len(runs)))), runs)
+        named = dips(asked, made.fast_cells(asked, runs, truth * np.exp(draw.normal(0, 0.05, len(runs)))), runs)
         found += any((one.levels[made.RECORD], one.levels[made.FILE]) == made.PLANTED for one in named)
     assert found / grids > 0.8
 
@@ -103,32 +107,30 @@ def test_what_does_not_matter_is_not_named():
     assert found_in(shallow, cv=0.001, files=(MIB,)) == ()
     asked = made.experiment(files=(MIB,))
     runs = made.runs_of(asked, 5, made.noisy(shallow, 0.001, np.random.default_rng(1)))
-    assert (
-        len(troughs(replace(asked, matters_share=0.01), cells(asked, records.plan(asked, 5), runs, made.no_evidence), runs)) == 1
-    )
+    assert len(dips(replace(asked, matters_share=0.01), cells(asked, records.plan(asked, 5), runs, made.no_evidence), runs)) == 1
 
 
-def test_too_few_blocks_texts_and_zeros_are_not_looked_at():
-    assert found_in(made.with_trough, cv=1e-6, blocks=2) == ()
+def test_too_few_blocks_texts_and_zeros_are_not_tested():
+    assert found_in(made.with_dip, cv=1e-6, blocks=2) == ()
     asked = made.experiment(files=(MIB,))
     asked = replace(asked, factors=(Factor(path="file.layout", levels=("a", "b", "c")),))
     runs = made.runs_of(asked, 5, lambda trial, measure: 1.0 if trial.levels["file.layout"] != "b" else 0.1)
     table = cells(asked, records.plan(asked, 5), runs, made.no_evidence)
-    assert list(looks(asked, table, {one.id: one for one in runs})) == []
+    assert list(candidates(asked, table, {one.id: one for one in runs})) == []
 
 
-def test_runs_that_do_not_count_make_no_trough():
+def test_runs_that_do_not_count_make_no_dip():
     asked = made.experiment(files=(MIB,))
     runs = made.runs_of(asked, 5, made.noisy(lambda r, s: 0.5 if r == 64 * KIB else 1.0, 0.01, np.random.default_rng(2)))
     plan = records.plan(asked, 5)
-    assert len(troughs(asked, cells(asked, plan, runs, made.no_evidence), runs)) == 1
+    assert len(dips(asked, cells(asked, plan, runs, made.no_evidence), runs)) == 1
     lies = tuple(
         replace(one, verdicts={name: replace(v, state=VerdictState.INVALID) for name, v in one.verdicts.items()})
         if one.run.trial.levels[made.RECORD] == 64 * KIB
         else one
         for one in runs
     )
-    assert troughs(asked, cells(asked, plan, lies, made.no_evidence), lies) == ()
+    assert dips(asked, cells(asked, plan, lies, made.no_evidence), lies) == ()
 
 
 def test_unequal_steps_are_interpolated_by_logarithm():
@@ -136,33 +138,31 @@ def test_unequal_steps_are_interpolated_by_logarithm():
     asked = made.experiment(records=(8 * KIB, 16 * KIB, 256 * KIB), files=(MIB,))
     runs = made.runs_of(asked, 5, made.noisy(lambda record, size: 1e3 * math.sqrt(record), 1e-6, np.random.default_rng(3)))
     table = cells(asked, records.plan(asked, 5), runs, made.no_evidence)
-    (look,) = looks(asked, table, {one.id: one for one in runs})
-    assert look.dip.depth.difference == pytest.approx(0.0, abs=1e-4)
+    (one,) = candidates(asked, table, {one.id: one for one in runs})
+    assert one.contrast.depth.difference == pytest.approx(0.0, abs=1e-4)
 
 
-def test_the_notebook_keeps_them_and_reads_one_without(tmp_path):
+def test_the_notebook_keeps_them_and_takes_no_answers_without(tmp_path):
     whole = made.results()
     with Store.create(tmp_path, whole.experiment, whole.plan, "title = 'Reading at random'") as kept:
         kept.derive("test", replace(whole, runs=()))
         folder = kept.folder
     again = notebook.results(folder, "test")
-    assert again.troughs == whole.troughs
-    assert len(again.troughs) == 4
+    assert again.dips == whole.dips
+    assert len(again.dips) == 4
     (path,) = folder.glob("derived/*/answers.json")
     found = json.loads(path.read_text())
-    del found["troughs"]
+    del found["dips"]
     path.write_text(json.dumps(found))
     old = notebook.results(folder, "test")
-    assert old.troughs == ()
-    assert old.cells == whole.cells
+    assert (old.dips, old.cells) == ((), ()), "answers of another form are made anew"
 
 
 def test_terminal_and_markdown_name_each():
-    shown = readable(made.results())
+    shown = made.results()
     text = summary.summary(shown)
-    lines = [line for line in text.splitlines() if line.startswith("TROUGH ")]
+    lines = [line for line in text.splitlines() if line.startswith("DIP ")]
     assert len(lines) == 4
-    assert all("64 KiB" in line and " among all looked at)" in line for line in lines)
-    assert markdown.render(shown).count("what its neighbours") == 4
-    assert shown.troughs[1].neighbours == (32 * KIB, 128 * KIB)
-    assert [str(level) for level in shown.troughs[1].neighbours] == ["32 KiB", "128 KiB"]
+    assert all("64 KiB" in line and "(Holm-adjusted p = " in line for line in lines)
+    assert markdown.render(shown).count("the figure of its neighbours") == 4
+    assert shown.dips[1].neighbours == (32 * KIB, 128 * KIB)

@@ -6,13 +6,13 @@ import notebook_records as made
 from assay.analysis.cells import cells
 from assay.analysis.compare import comparisons
 from assay.analysis.require import decide, requirements
-from assay.records import Change, Estimate, Requirement, RequirementKind, RequirementState, VerdictState
+from assay.records import Change, Estimate, Method, Requirement, RequirementKind, RequirementState, VerdictState
 
 MET, NOT_MET, UNDECIDED = RequirementState.MET, RequirementState.NOT_MET, RequirementState.UNDECIDED
 
 
 def estimate(low, high):
-    return Estimate(value=1.0, low=low, high=high, confidence=0.95, unit="", n=5, method="")
+    return Estimate(value=1.0, low=low, high=high, confidence=0.95, unit="", n=5, method=Method.MEAN)
 
 
 @pytest.mark.parametrize(

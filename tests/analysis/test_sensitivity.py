@@ -10,7 +10,7 @@ import pytest
 import notebook_records as made
 from assay.analysis.cells import cells
 from assay.analysis.sensitivity import sensitivity
-from assay.answer.levels import readable
+from assay.answer.wording import effects as words
 from assay.cli import compare
 from assay.cli.terminal import effects
 from assay.experiment.outlook import log_effect
@@ -21,16 +21,24 @@ from assay.records import Conclusion, Sensitivity, VerdictState
 from effect_cases import ALONE, FRACTION, FULL, SCREEN, answered, no_evidence, plain_effects, planted
 
 
+def said(one):
+    return words.statement(made.experiment(measures=(made.RATE, made.LATENCY, "spool.create.errors")), one)
+
+
+def effect_said(one):
+    return words.effect(made.experiment(), one)
+
+
 def of(one, *paths):
     return next(effect for effect in one.effects if tuple(step.factor for step in effect.steps) == paths)
 
 
 def test_the_answer_names_first_what_matters_most():
     (one,) = answered(FULL, (2, 2, 2), plain_effects).sensitivity
-    said = r"spool.create.ops_per_s: spool.a matters most: -3\d(\.\d)? % \(-\d\d(\.\d)? to -3\d(\.\d)?\) with 1 instead of 0\. "
-    assert re.match(said, one.statement), one.statement
-    assert "Too little to matter: spool.b +" in one.statement
-    assert "No effect that would matter: spool.c " in one.statement
+    text = r"spool.create.ops_per_s: spool.a matters most: -3\d(\.\d)? % \(-\d\d(\.\d)? to -3\d(\.\d)?\) with 1 instead of 0\. "
+    assert re.match(text, said(one)), said(one)
+    assert "Too little to matter: spool.b +" in said(one)
+    assert "No relevant effect: spool.c " in said(one)
     assert [effect.steps[0].factor for effect in one.effects if len(effect.steps) == 1] == ["spool.a", "spool.b", "spool.c"]
     assert one.verdict is VerdictState.SOUND
 
@@ -41,10 +49,10 @@ def test_what_two_factors_do_together_is_found_and_told():
     assert both.ratio.low <= 1.4 <= both.ratio.high
     assert both.conclusion is Conclusion.MATTERS
     assert both.within == pytest.approx((0.62, 0.868), rel=0.03)
-    assert "Together: the ratio of spool.a = 1 is 1.4 times" in one.statement.replace("1.39", "1.4").replace("1.41", "1.4")
-    assert re.search(r"-38 % becomes -1[234] %", one.statement), one.statement
-    assert one.statement.split(". Together")[0].count("with 1 instead of 0 on average") == 2, "each is another with the other"
-    assert "spool.b +2.2 % (+1.6 to +2.9) with 1 instead of 0." in one.statement
+    assert "Together: the ratio of spool.a = 1 is 1.4 times" in said(one).replace("1.39", "1.4").replace("1.41", "1.4")
+    assert re.search(r"-38 % becomes -1[234] %", said(one)), said(one)
+    assert said(one).split(". Together")[0].count("with 1 instead of 0 on average") == 2, "each is another with the other"
+    assert "spool.b +2.2 % (+1.6 to +2.9) with 1 instead of 0." in said(one)
     assert of(one, "spool.b", "spool.c").conclusion is Conclusion.EQUIVALENT
 
 
@@ -53,18 +61,18 @@ def test_pairs_that_a_fraction_mixes_are_told_as_one():
     mixed = of(one, "spool.a", "spool.c")
     assert [tuple(step.factor for step in steps) for steps in mixed.mixed_with] == [("spool.b", "spool.d")]
     assert mixed.within is None
-    assert "spool.a with spool.c, or spool.b with spool.d (not told apart here)" in one.statement
-    assert one.looked_at == len(one.effects) == 7
+    assert "spool.a with spool.c, or spool.b with spool.d (aliased)" in said(one)
+    assert one.tested == len(one.effects) == 7
 
 
 def test_a_screening_says_that_pairs_may_be_behind_its_effects():
     (one,) = answered(SCREEN, (2, 2, 2, 2, 2), planted).sensitivity
     assert all(len(effect.steps) == 1 for effect in one.effects)
     assert of(one, "spool.d").conclusion is Conclusion.MATTERS, "spool.d does nothing: it stands for spool.a with spool.c"
-    assert "may be what two other factors do together" in one.statement
-    assert "it may be that of spool.a with spool.c" in of(one, "spool.d").statement
+    assert "may be an interaction of two other factors" in said(one)
+    assert "aliased with spool.a with spool.c" in effect_said(of(one, "spool.d"))
     (larger,) = answered(SCREEN, (2,) * 9, plain_effects).sensitivity
-    assert "may be what two other factors do together" in larger.statement, "here only in part"
+    assert "may be an interaction of two other factors" in said(larger), "here only in part"
 
 
 def test_each_level_of_a_factor_stands_against_its_baseline():
@@ -72,35 +80,35 @@ def test_each_level_of_a_factor_stands_against_its_baseline():
     own = [effect for effect in one.effects if len(effect.steps) == 1]
     found = {effect.steps[0].level: effect.ratio.value for effect in own if effect.steps[0].factor == "spool.a"}
     assert found[1] == pytest.approx(1.5, rel=0.02)
-    assert one.statement.count("spool.a") == 1, "the largest step stands for the factor"
-    assert "spool.a matters most: 2.5 times (2." in one.statement.replace("2.49", "2.5").replace("2.51", "2.5")
+    assert said(one).count("spool.a") == 1, "the largest step stands for the factor"
+    assert "spool.a matters most: 2.5 times (2." in said(one).replace("2.49", "2.5").replace("2.51", "2.5")
 
 
 def test_where_nothing_matters_that_is_the_answer():
     (one,) = answered(FULL, (2, 2), lambda levels: 100.0).sensitivity
-    assert "nothing that was varied matters by itself (5 % would)" in one.statement
+    assert "no factor matters by itself (limit 5 %)" in said(one)
     (noisy,) = answered(FULL, (2, 2), lambda levels: 100.0, cv=0.3, blocks=3).sensitivity
-    assert "nothing that was varied is shown to matter by itself" in noisy.statement
-    assert "Undecided: " in noisy.statement
-    assert "What 1 pair does together is undecided: the ratio of spool.a = 1 is " in noisy.statement
-    assert all("may have been missed" in effect.statement for effect in noisy.effects)
+    assert "no factor is shown to matter by itself" in said(noisy)
+    assert "Undecided: " in said(noisy)
+    assert "Undecided interaction: the ratio of spool.a = 1 is " in said(noisy)
+    assert all("minimum detectable difference: " in effect_said(effect) for effect in noisy.effects)
 
 
 def test_an_effect_that_turns_round_with_another_factor_is_not_called_none():
     """b does nothing on average: +15 % at one level of a, -13 % at the other."""
     (one,) = answered(FULL, (2, 2), lambda levels: 100.0 * (1.15 if levels["spool.a"] == levels["spool.b"] else 1.0)).sensitivity
-    assert "nothing that was varied matters by itself (5 % would). Together: the ratio of spool.a = 1 is 1.3" in one.statement
-    assert re.search(r"No effect that would matter: .*spool.b \S+ % \(.*\) with 1 instead of 0 on average", one.statement)
+    assert "no factor matters by itself (limit 5 %). Together: the ratio of spool.a = 1 is 1.3" in said(one)
+    assert re.search(r"No relevant effect: .*spool.b \S+ % \(.*\) with 1 instead of 0 on average", said(one))
 
 
 def test_lower_is_better_is_said():
     (one,) = answered(ALONE, (2, 2), plain_effects, measures=(made.LATENCY,)).sensitivity
-    assert one.statement.endswith("Lower is better.")
+    assert said(one).endswith("Lower is better.")
 
 
 def test_all_effects_of_all_measures_are_held_together():
     both = answered(FULL, (2, 2), plain_effects, measures=(made.RATE, made.LATENCY)).sensitivity
-    assert [one.looked_at for one in both] == [6, 6]
+    assert [one.tested for one in both] == [6, 6]
     assert all(effect.adjusted_p_value >= effect.p_value for one in both for effect in one.effects)
 
 
@@ -151,11 +159,11 @@ def test_without_a_combination_nothing_is_claimed():
     (one,) = answered(
         FULL, (2, 2), plain_effects, lost=lambda trial: trial.levels["spool.a"] == trial.levels["spool.b"] == 1
     ).sensitivity
-    assert one.statement.endswith("no effect can be told: no run counts at spool.a = 1, spool.b = 1.")
+    assert said(one).endswith("no effect can be estimated: no valid run at spool.a = 1, spool.b = 1.")
     assert {effect.conclusion for effect in one.effects} == {Conclusion.UNDECIDED}
     (alone,) = answered(ALONE, (2, 2), plain_effects, lost=lambda trial: trial.levels["spool.b"] == 1).sensitivity
-    assert "spool.a matters most" in alone.statement
-    assert "No run counts at spool.a = 0, spool.b = 1." in alone.statement
+    assert "spool.a matters most" in said(alone)
+    assert "No valid run at spool.a = 0, spool.b = 1." in said(alone)
 
 
 def test_two_blocks_have_ratios_and_no_conclusion():
@@ -174,7 +182,7 @@ def test_a_value_of_nothing_has_no_ratio():
     results = answered(FULL, (2, 2), plain_effects, measures=("spool.create.errors",))
     empty = [replace(cell, values=dict.fromkeys(cell.values, 0.0)) for cell in results.cells]
     (one,) = sensitivity(results.experiment, empty, results.runs)
-    assert one.statement == "spool.create.errors: no effect can be told: a value is 0."
+    assert said(one) == "spool.create.errors: no effect can be estimated: a value is 0."
 
 
 def test_effects_are_kept_asked_for_and_read_back(tmp_path):
@@ -188,11 +196,11 @@ def test_effects_are_kept_asked_for_and_read_back(tmp_path):
 
 
 def test_they_are_shown_on_the_terminal_and_as_json():
-    results = readable(answered(FRACTION, (2, 2, 2, 2), planted))
+    results = answered(FRACTION, (2, 2, 2, 2), planted)
     text = compare.shown(results)
     assert text.startswith("SOUND spool.create.ops_per_s: spool.")
-    assert "7 effects were looked at" in text
-    assert effects.effects(results).count("not told apart") == 3
-    (one,) = compare.told(results)["sensitivity"]
+    assert "7 effects tested; p-values are Holm-adjusted." in text
+    assert effects.effects(results).count("aliased with") == 3
+    (one,) = compare.as_plain(results)["sensitivity"]
     assert one["design"] == "fractional"
     assert len(one["effects"]) == 7

@@ -8,7 +8,7 @@ import pytest
 import notebook_records as made
 from assay.analysis.cells import cells
 from assay.analysis.compare import comparisons
-from assay.cli.terminal.tables import looked_at
+from assay.cli.terminal import tables
 from assay.records import Change, Conclusion, Observations, Outcome
 
 LEVELS = ("ext4", "xfs", "btrfs", "f2fs")
@@ -49,9 +49,9 @@ def drawn(seed, spread=0.03, of=None):
 
 def test_whole_blocks_of_like_spread_are_held_together_by_dunnett(case):
     found = case.answer(drawn(1))
-    assert {(one.adjusted_by, one.looked_at) for one in found} == {("Dunnett", 3)}
+    assert {(one.adjusted_by, one.tested) for one in found} == {("Dunnett", 3)}
     assert all(one.adjusted_p_value >= one.p_value for one in found)
-    assert looked_at(found).startswith("3 contrasts were looked at")
+    assert tables.tested(found) == "3 comparisons tested; p-values are Dunnett-adjusted."
 
 
 @pytest.mark.parametrize("other", ["broken block", "unlike spreads", "by hand"])
@@ -71,7 +71,7 @@ def test_one_candidate_is_no_family():
     value = drawn(3)
     runs = [made.judged(made.run(trial), {made.RATE: value(trial)}) for trial in plan.trials]
     found = comparisons(asked, plan, cells(asked, plan, runs, no_evidence), runs)
-    assert {(one.adjusted_by, one.looked_at) for one in found} == {("Holm", 2)}
+    assert {(one.adjusted_by, one.tested) for one in found} == {("Holm", 2)}
 
 
 @pytest.mark.parametrize("of", [None, "ext4", "btrfs"])

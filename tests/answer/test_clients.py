@@ -23,34 +23,34 @@ def test_a_closed_loop_without_a_queue_and_errors_says_nothing():
 def test_an_open_loop_says_how_far_it_fell_behind():
     late = LoadTotal(late=12, unstarted=3, backlog_max_ns=2_500_000)
     text = account([phase(client(load=late), client(load=late))])
-    assert "open loop: 24 of 2,000 operations began late, 6 that were due never began" in text
-    assert "the longest wait to begin was 2.50 ms" in text
+    assert "open loop: 24 of 2,000 operations started late, 6 due operations never started" in text
+    assert "longest backlog 2.50 ms" in text
 
 
 def test_a_queue_says_how_it_was_used():
     plain = QueueTotal(depth=32, registered=True, punted=False, punted_threads=0, submissions=100)
     text = account([phase(client(queue=plain))])
-    assert "io_uring: up to 32 requests in flight, 10 requests a call; files and buffers registered" in text
+    assert "io_uring: up to 32 requests in flight, 10 requests per call; files and buffers registered" in text
     assert "punted" not in text
     punted = replace(plain, punted=True, punted_threads=4, registered=False)
     text = account([phase(client(queue=plain), client(queue=punted))])
     assert "up to 64 requests in flight" in text
     assert "not registered" in text
-    assert "4 threads of the kernel" in text
+    assert "4 kernel worker threads" in text
 
 
 def test_errors_are_told_each_kind_once():
-    broken = EngineError(operation="read", errno=errno.EIO, count=2, path="/x")
-    stale = EngineError(operation="read", errno=errno.EILSEQ, what="verify", count=1, path="/x")
+    broken = EngineError(operation="read", code=errno.EIO, count=2, path="/x")
+    stale = EngineError(operation="read", code=errno.EILSEQ, what="verify", count=1, path="/x")
     text = account([phase(client(errors=(broken, stale)), client(errors=(broken,)))])
     assert "4 times Input/output error: read /x" in text
-    assert "1 time a record that is not what was written there: read /x" in text
+    assert "1 time a record differs from the written data: read /x" in text
 
 
 def test_a_phase_that_ran_until_it_was_steady_says_from_when_on_it_was():
     second = 10**9
     reached = SteadyState(reached=True, round_ns=5 * second, rounds=7, from_ns=10 * second, to_ns=35 * second)
     text = account([replace(phase(client()), steady=reached)])
-    assert "steady after 7 rounds of 5 s; its figures are those from 10 s on" in text
+    assert "steady after 7 rounds of 5 s; figures count from 10 s on" in text
     never = SteadyState(reached=False, round_ns=5 * second, rounds=12)
-    assert "never steady in 12 rounds of 5 s" in account([replace(phase(client()), steady=never)])
+    assert "not steady in 12 rounds of 5 s" in account([replace(phase(client()), steady=never)])

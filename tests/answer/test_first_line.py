@@ -2,20 +2,30 @@
 
 import re
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
-from assay.answer import first_line
+from assay.answer.answer import answer
+from assay.answer.wording import first_line
 from assay.cli.terminal import summary
 from assay.records import (
     Conclusion,
     Estimate,
+    Exclusion,
+    ExclusionReason,
+    Fit,
+    Growth,
     Label,
+    LawName,
+    Method,
     Nature,
+    Order,
     RequirementState,
     Scaling,
     ScalingKind,
     Severity,
+    Shape,
     State,
     VerdictState,
 )
@@ -25,6 +35,18 @@ from report import fixture
 
 RATE = "spool.create.ops_per_s"
 BOAST = "warm.read.bytes_per_s"
+INVALID = Exclusion(reason=ExclusionReason.INVALID)
+ORDER = Order(candidate="xfs", baseline="ext4", compared="target")
+LINEAR = Fit(law=LawName.LINEAR, contention=0.0, coherency=0.0)
+
+
+def lead(results):
+    """The opening in words, and what follows it."""
+    found = answer(results)
+    if not found.leads:
+        return None
+    said, state = first_line.opening(found), found.leads[0].state
+    return SimpleNamespace(said=said, state=state, text=f"{said} [{state.value}]", more=first_line.following(found))
 
 
 def first_only(results, name):
@@ -48,7 +70,7 @@ def without_a_figure(results, name, rule="T01", part="tier"):
         for one in results.runs
     )
     cells = tuple(
-        replace(one, estimate=None, unfiltered=one.estimate, values={}, excluded=dict.fromkeys(one.values, "INVALID"))
+        replace(one, estimate=None, unfiltered=one.estimate, values={}, excluded=dict.fromkeys(one.values, INVALID))
         if one.measure == name
         else one
         for one in results.cells
@@ -61,7 +83,7 @@ def without_a_figure(results, name, rule="T01", part="tier"):
 
 def test_a_comparison_opens_with_measure_direction_interval_and_verdict():
     results = fixture.results()
-    said = first_line.lead(results)
+    said = lead(results)
     assert said.text.startswith(
         "spool create, operations per second: xfs is faster, 1.29 to 1.45 times the rate of ext4 at clients = 1,"
     )
@@ -73,16 +95,16 @@ def test_a_comparison_opens_with_measure_direction_interval_and_verdict():
 
 def test_what_is_required_follows_with_where_it_holds():
     results = fixture.results()
-    (line,) = [one for one in first_line.lead(results).more if "spool list" in one]
+    (line,) = [one for one in lead(results).more if "spool list" in one]
     assert line.startswith("required of spool list, latency, 99th percentile, <= 50 ms: undecided at")
     assert "met at target = ext4 and xfs, clients = 1 and 2" in line
     met = tuple(replace(one, state=RequirementState.MET) for one in results.requirements)
-    assert any(": met [" in one for one in first_line.lead(replace(results, requirements=met)).more)
+    assert any(": met [" in one for one in lead(replace(results, requirements=met)).more)
 
 
 def test_a_lie_in_front_is_called_one_and_the_next_measure_answers():
     results = first_only(without_a_figure(fixture.results(), BOAST), BOAST)
-    said = first_line.lead(results)
+    said = lead(results)
     assert said.state is VerdictState.INVALID
     assert re.match(r"warm read, throughput: [\d.]+\D to [\d.]+\D[GM]B/s|warm read, throughput: ", said.said)
     assert "is no device figure: page-cache bandwidth, none from the device" in said.said
@@ -93,23 +115,23 @@ def test_a_lie_in_front_is_called_one_and_the_next_measure_answers():
 
 def test_noise_is_no_lie():
     results = first_only(without_a_figure(fixture.results(), BOAST, rule="N03", part="noise"), BOAST)
-    said = first_line.lead(results).said
-    assert "does not count: no run was left alone: foreign activity (N03)" in said
+    said = lead(results).said
+    assert "does not count: all runs disturbed: foreign activity (N03)" in said
     assert "is no device figure" not in said
 
 
 def test_where_nothing_is_compared_the_figure_itself_is_told():
     results = first_only(replace(fixture.results(), comparisons=()), "cold.read.bytes_per_s")
     one = next(cell for cell in results.cells if cell.measure == "cold.read.bytes_per_s" and cell.estimate)
-    alone = first_line.lead(replace(results, cells=(one,)))
+    alone = lead(replace(results, cells=(one,)))
     assert re.match(r"cold read, throughput: \d+\D?MB/s \(95 % interval ", alone.said)
-    assert "over 6 combinations of levels" in first_line.lead(results).said
+    assert "over 6 combinations of levels" in lead(results).said
     assert "in one run" not in alone.said
 
 
 def test_a_designed_experiment_opens_with_the_factor_that_matters_most():
     results = answered(FULL, (2, 2, 2), planted)
-    said = first_line.lead(results)
+    said = lead(results)
     sure = r"\+\d+(\.\d)? % \(\+\d+(\.\d)? to \+\d+(\.\d)?\) with 1 instead of 0 on average"
     assert re.match(rf"spool create, operations per second: spool\.c matters most: {sure}; spool\.a too: -", said.said)
     assert any(one.startswith("Together: ") for one in said.more)
@@ -120,28 +142,28 @@ def test_a_designed_experiment_opens_with_the_factor_that_matters_most():
     ("interval", "text"),
     [
         ((1.2, 3.9), "break-even at 2.5 clients (95 % interval 1.2 to 3.9)"),
-        ((1.0, 4.0), "no break-even can be told from noise between 1 and 4 clients"),
+        ((1.0, 4.0), "no significant break-even from 1 to 4 clients"),
     ],
 )
 def test_a_break_even_of_which_nothing_is_known_is_not_told(interval, text):
-    at = Estimate(value=2.5, low=interval[0], high=interval[1], confidence=0.95, unit="", n=0, method="joined")
+    at = Estimate(value=2.5, low=interval[0], high=interval[1], confidence=0.95, unit="", n=0, method=Method.CROSSING_OF_MEANS)
     found = Scaling(
         kind=ScalingKind.BREAK_EVEN,
+        shape=Shape.CROSSES,
         measure=RATE,
         factor="clients",
         within={},
         at=at,
         lowest=1.0,
         highest=4.0,
-        statement=f"{RATE}, xfs against ext4: break-even",
+        order=ORDER,
     )
-    assert text in first_line.lead(replace(fixture.results(), scaling=(found,))).more
+    assert text in lead(replace(fixture.results(), scaling=(found,))).more
 
 
-def growth(kind, measure, statement, at=None):
-    return Scaling(
-        kind=kind, measure=measure, factor="clients", within={}, at=at, lowest=1, highest=4, statement=f"{measure} {statement}"
-    )
+def growth(kind, shape, measure, at=None, **values):
+    base = Scaling(kind=kind, shape=shape, measure=measure, factor="clients", within={}, at=at, lowest=1, highest=4)
+    return replace(base, **values)
 
 
 def test_a_compared_count_opens_with_how_the_figure_grows_not_with_each_number():
@@ -151,18 +173,19 @@ def test_a_compared_count_opens_with_how_the_figure_grows_not_with_each_number()
         replace(sample, factor="clients", baseline=1, candidate=n, within={}, ratio=replace(sample.ratio, value=float(n)))
         for n in (2, 3, 4, 6)
     )
-    at = Estimate(value=3.3, low=3.1, high=3.5, confidence=0.95, unit="", n=0, method="joined")
-    kept = growth(ScalingKind.OBJECTIVE, "spool.list.latency_p99_ns", "<= 50 ms is kept up to 3.3 clients.", at)
-    law = growth(ScalingKind.LAW, RATE, "grows in proportion up to 4 clients.")
+    at = Estimate(value=3.3, low=3.1, high=3.5, confidence=0.95, unit="", n=0, method=Method.CROSSING_OF_MEANS)
+    kept = growth(ScalingKind.OBJECTIVE, Shape.CROSSES, "spool.list.latency_p99_ns", at, requirement="<= 50 ms")
+    law = growth(ScalingKind.LAW, Shape.PROPORTIONAL, RATE, growth=Growth(fit=LINEAR, times=4.0))
     counted = replace(
         results, comparisons=compared, scaling=(law, kept), experiment=replace(results.experiment, compare="clients")
     )
-    told = first_line.lead(counted)
+    told = lead(counted)
     assert told.said.startswith(
-        "spool create, operations per second grows in proportion up to 4 clients; clients = 6 is faster, 6.00"
+        "spool create, operations per second grows in proportion up to 4 clients: no limit reached, nothing follows for more;"
+        " clients = 6 is faster, 6.00"
     )
     assert "clients = 2" not in told.said
-    assert "spool list, latency, 99th percentile <= 50 ms is kept up to 3.3 clients" in told.more
+    assert "spool list, latency, 99th percentile <= 50 ms is kept up to 3.3 (3.1 to 3.5) clients" in told.more
 
 
 def test_one_order_everywhere_is_no_break_even():
@@ -170,23 +193,25 @@ def test_one_order_everywhere_is_no_break_even():
     mine = tuple(replace(one, conclusion=Conclusion.MATTERS) for one in results.comparisons if one.measure == RATE)
     found = Scaling(
         kind=ScalingKind.BREAK_EVEN,
+        shape=Shape.NOT_TOLD_APART,
         measure=RATE,
         factor="clients",
         within={},
         at=None,
         lowest=1,
         highest=4,
-        statement=f"{RATE}: none.",
+        order=ORDER,
     )
-    told = first_line.lead(replace(results, comparisons=mine, scaling=(found,))).more
+    told = lead(replace(results, comparisons=mine, scaling=(found,))).more
     assert "no break-even from 1 to 4 clients: the order is the same everywhere" in told
     open_ = tuple(replace(one, conclusion=Conclusion.UNDECIDED) for one in mine)
-    told = first_line.lead(replace(results, comparisons=open_, scaling=(found,))).more
-    assert "spool create, operations per second: none" in told
+    told = lead(replace(results, comparisons=open_, scaling=(found,))).more
+    open_end = "no significant difference at any number from 1 to 4 clients: a break-even stays open"
+    assert f"spool create, operations per second, xfs against ext4: {open_end}" in told
 
 
 def test_no_figure_is_no_answer():
     results = fixture.results()
     nothing = replace(results, runs=(), cells=(), comparisons=(), requirements=())
-    assert first_line.lead(nothing) is None
+    assert lead(nothing) is None
     assert summary.summary(nothing).startswith(results.experiment.title)

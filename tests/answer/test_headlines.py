@@ -5,20 +5,35 @@ from dataclasses import replace
 
 import pytest
 
+import notebook_records as made
+from assay import measures
 from assay.answer import headlines, reasons
 from assay.answer.wording import comparison as sentence
-from assay.answer.wording.comparison import answer
-from assay.records import Comparison, Conclusion, Estimate, Observations, Severity, State, VerdictState
+from assay.answer.wording import headlines as words
+from assay.records import (
+    Comparison,
+    Conclusion,
+    Estimate,
+    Exclusion,
+    ExclusionReason,
+    Method,
+    Observations,
+    Severity,
+    State,
+    VerdictState,
+)
 from assay.report import markdown, page
 from assay.report.charts import forest
 from assay.report.charts import forest as comparisons
 from assay.report.inputs import Pictures
 from report import fixture
 
+FAILED = {"0001/1": Exclusion(reason=ExclusionReason.OUTCOME)}
+
 
 def comparison(value=0.605, low=0.541, high=0.676, conclusion=Conclusion.MATTERS, **changes):
-    ratio = Estimate(value=value, low=low, high=high, confidence=0.95, unit="ratio", n=5, method="paired")
-    made = Comparison(
+    ratio = Estimate(value=value, low=low, high=high, confidence=0.95, unit="ratio", n=5, method=Method.PAIRED_GEOMETRIC)
+    base = Comparison(
         measure="spool.unlink.ops_per_s",
         factor="target",
         baseline="ext4",
@@ -26,12 +41,11 @@ def comparison(value=0.605, low=0.541, high=0.676, conclusion=Conclusion.MATTERS
         within={},
         ratio=ratio,
         conclusion=conclusion,
-        statement="",
         matters_share=0.1,
         detectable_share=0.371,
         provable_share=0.5,
     )
-    return replace(made, **changes)
+    return replace(base, **changes)
 
 
 @pytest.mark.parametrize(
@@ -42,68 +56,61 @@ def comparison(value=0.605, low=0.541, high=0.676, conclusion=Conclusion.MATTERS
         (
             comparison(),
             "cpu_ns_per_op",
-            "xfs is better: 0.60 times the processor time per operation of ext4 (95 % interval 0.54 to 0.68)",
+            "xfs is better: 0.60 times the CPU time per operation of ext4 (95 % interval 0.54 to 0.68)",
         ),
         (comparison(), "frames", "xfs is lower: 0.60 times the frames of ext4 (95 % interval 0.54 to 0.68)"),
         (
             comparison(1.002, 0.998, 1.006, Conclusion.EQUIVALENT),
             "ops_per_s",
-            "xfs and ext4 are equivalent: 1.002 times (95 % interval 0.998 to 1.006; 10 % would matter)",
+            "xfs and ext4 are equivalent: 1.002 times (95 % interval 0.998 to 1.006; margin ±10 %)",
         ),
         (
             comparison(1.03, 1.01, 1.05, Conclusion.IMMATERIAL),
             "bytes_per_s",
-            (
-                "xfs is faster, too little to matter: 1.03 times the throughput of ext4"
-                " (95 % interval 1.01 to 1.05; 10 % would matter)"
-            ),
+            ("xfs is faster, too little to matter: 1.03 times the throughput of ext4 (95 % interval 1.01 to 1.05; margin ±10 %)"),
         ),
         (
             comparison(0.934, 0.74, 1.18, Conclusion.UNDECIDED),
             "ops_per_s",
-            (
-                "xfs against ext4 is undecided: 0.93 times (95 % interval 0.74 to 1.18);"
-                " a difference under 37.1 % may have been missed"
-            ),
+            ("xfs against ext4 is undecided: 0.93 times (95 % interval 0.74 to 1.18); minimum detectable difference: 37.1 %"),
         ),
         (
             comparison(1.15, 1.02, 1.3, Conclusion.UNDECIDED),
             "ops_per_s",
             (
                 "xfs is faster, whether it matters is undecided: 1.15 times (95 % interval 1.02 to 1.30);"
-                " more than 10 % would matter"
+                " smallest relevant difference: 10 %"
             ),
         ),
         (
             comparison(1.1, 0.2, 6.01, Conclusion.UNDECIDED, detectable_share=8.7),
             "bytes_per_s",
-            (
-                "xfs against ext4 is undecided: 1.1 times (95 % interval 0.20 to 6.0);"
-                " a difference under a factor of 9.7 may have been missed"
-            ),
+            ("xfs against ext4 is undecided: 1.1 times (95 % interval 0.20 to 6.0); minimum detectable difference: 9.7x"),
         ),
         (
             comparison(1.5, None, None, Conclusion.UNDECIDED),
             "ops_per_s",
-            "xfs against ext4 is undecided: 1.50 times; no interval, for by their spread the mean of an arm could be 0",
+            "xfs against ext4 is undecided: 1.50 times; no interval: the mean of an arm may be 0",
         ),
         (
-            comparison(conclusion=Conclusion.UNDECIDED, ratio=None, excluded={"0001/1": "failed"}),
+            comparison(conclusion=Conclusion.UNDECIDED, ratio=None, excluded=FAILED),
             "ops_per_s",
-            "xfs against ext4 is undecided; no ratio, for no runs of both count (1 run excluded)",
+            "xfs against ext4 is undecided; no ratio: one side has no valid runs (1 run excluded)",
         ),
         (
             comparison(1.04, 1.01, 1.07, Conclusion.EQUIVALENT, p_value=0.01, adjusted_p_value=0.08),
             "ops_per_s",
             (
-                "xfs and ext4 are equivalent: 1.04 times (95 % interval 1.01 to 1.07; 10 % would matter);"
-                " a difference is not established among all that were looked at (Holm p = 0.08)"
+                "xfs and ext4 are equivalent: 1.04 times (95 % interval 1.01 to 1.07; margin ±10 %);"
+                " not significant after Holm correction (p = 0.08)"
             ),
         ),
     ],
 )
 def test_sentences(one, figure, text):
-    assert str(answer(one, figure)) == text
+    asked = made.experiment(measures=(f"spool.unlink.{figure}",))
+    asked = replace(asked, measures=(replace(asked.measures[0], operation="unlink"),))
+    assert str(sentence.sentence(asked, replace(one, measure=asked.measures[0].name))) == text
 
 
 @pytest.mark.parametrize(
@@ -117,16 +124,16 @@ def test_sentences(one, figure, text):
     ],
 )
 def test_as_many_decimals_as_the_interval_bears(value, low, high, texts):
-    assert sentence.digits(comparison(value, low, high).ratio) == texts
+    assert measures.digits(comparison(value, low, high).ratio) == texts
 
 
 @pytest.mark.parametrize(
     ("n", "method", "text"),
     [
-        (2, "paired by block, t interval on logarithms", "2 pairs of runs, fewer than 3 give no interval"),
-        (1, "paired by block, t interval on logarithms", "1 pair of runs, fewer than 3 give no interval"),
-        (5, "paired by block, median of the ratios, order-statistic interval", "5 pairs of runs, fewer than 6 give no interval"),
-        (9, "unpaired (sittings), ratio of medians, bootstrap (BCa) of runs", "9 runs of an arm, fewer than 20 give no interval"),
+        (2, Method.PAIRED_GEOMETRIC, "no interval: 2 pairs of runs, at least 3 needed"),
+        (1, Method.PAIRED_GEOMETRIC, "no interval: 1 pair of runs, at least 3 needed"),
+        (5, Method.PAIRED_MEDIANS, "no interval: 5 pairs of runs, at least 6 needed"),
+        (9, Method.UNPAIRED_MEDIANS, "no interval: 9 runs per arm, at least 20 needed"),
     ],
 )
 def test_why_there_is_no_interval(n, method, text):
@@ -139,7 +146,7 @@ def test_every_compared_measure_has_its_answer_and_every_comparison_its_place():
     found = headlines.headlines(results)
     compared = dict.fromkeys(one.measure for one in results.comparisons)
     assert len(found) == len(compared) > 1
-    text = " ".join(line.text for one in found for line in one.lines)
+    text = " ".join(str(words.line(results.experiment, line)) for one in found for line in one.lines)
     for clients in dict.fromkeys(one.within["clients"] for one in results.comparisons):
         assert str(clients) in text
 
@@ -152,24 +159,25 @@ def test_conditions_that_agree_share_a_sentence_and_their_worst_verdict():
         for one, value in zip((c for c in results.comparisons if c.measure == name), (1.3, 1.5, 1.9), strict=False)
     )
     verdicts = dict(results.comparison_verdicts)
-    last = headlines.subject(same[-1])
+    last = same[-1].id
     verdicts[last] = replace(verdicts[last], state=VerdictState.INVALID)
     one = headlines.headlines(replace(results, comparisons=same, comparison_verdicts=verdicts))[0]
     (line,) = one.lines
-    levels = headlines.listed([f"{c.within['clients']}" for c in same])
-    assert line.text.startswith("xfs is faster: 1.30 to 1.90 times the rate of ext4 at clients = " + levels)
-    assert "95 % intervals from 1.20 to 2.00" in line.text
+    levels = words.listed([f"{c.within['clients']}" for c in same])
+    text = str(words.line(results.experiment, line))
+    assert text.startswith("xfs is faster: 1.30 to 1.90 times the rate of ext4 at clients = " + levels)
+    assert "95 % intervals from 1.20 to 2.00" in text
     assert line.state is VerdictState.INVALID
 
 
 def test_a_doubtful_comparison_says_why():
     results = fixture.results()
     one = results.comparisons[0]
-    verdict = results.comparison_verdicts[headlines.subject(one)]
+    verdict = results.comparison_verdicts[one.id]
     sample = next(f for judged in results.runs for v in judged.verdicts.values() for f in v.findings)
     wide = replace(sample, rule="S02", name="wide-interval", state=State.FAIL, severity=Severity.QUALIFIES, short="too few runs")
     said = reasons.why(results, one, replace(verdict, state=VerdictState.TAINTED, findings=(wide,)))
-    assert said[0] == "too few runs (S02)"
+    assert words.reason(said[0]) == "too few runs (S02)"
     assert reasons.why(results, one, replace(verdict, state=VerdictState.SOUND)) == ()
     assert reasons.why(results, one, None) == ()
 

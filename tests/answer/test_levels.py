@@ -3,14 +3,13 @@
 from dataclasses import replace
 
 import notebook_records as made
-from assay.analysis import quantities
 from assay.analysis.cells import cells
 from assay.analysis.compare import comparisons
-from assay.answer.levels import judged, readable
-from assay.audit import arms, judge
+from assay.answer.wording.comparison import statement
+from assay.audit import judge
 from assay.cli import show
 from assay.cli.terminal import summary, tables
-from assay.plain import to_plain
+from assay.measures import levels as texts
 from assay.records import Factor, Judged, Results, TargetSpec, WorkloadSpec
 from assay.report import markdown
 from assay.report.charts import roles
@@ -44,27 +43,24 @@ def results():
 
 
 def test_everywhere_alike():
-    raw = results()
-    told = readable(raw)
-    page = markdown.render(told)
-    for text in (summary.summary(told), page, *(one.statement for one in raw.comparisons), show.told(told.runs[1], {})):
+    found = results()
+    page = markdown.render(found)
+    sentences = [statement(found.experiment, one) for one in found.comparisons]
+    for text in (summary.summary(found), page, *sentences, show.text(found.experiment, found.runs[1], {})):
         assert "000000000" not in text.replace(",", ""), text
         assert "1048576" not in text.replace(",", ""), text
-    assert "spool.quiesce=2 s / 1 s" in summary.summary(told)
-    assert "ext4.size=1 GiB" in summary.summary(told)
+    assert "spool.quiesce=2 s / 1 s" in summary.summary(found)
+    assert "ext4.size=1 GiB" in summary.summary(found)
     assert "ext4.size = 1 MiB" in page
-    assert [one.statement.split(": ")[2] for one in raw.comparisons] == ["quiesce = 2 s against 1 s is undecided"] * 2
+    assert [text.split(": ")[2] for text in sentences] == ["quiesce = 2 s against 1 s is undecided"] * 2
 
 
-def test_the_numbers_behind_the_texts_are_the_same():
-    raw = results()
-    told = readable(raw)
-    assert to_plain(told.cells) == to_plain(raw.cells)
-    assert told.experiment == raw.experiment
-    assert told.plan == raw.plan
-    assert {arms.subject(one) for one in told.comparisons} == set(told.comparison_verdicts)
-    assert list(told.comparison_verdicts.values()) == list(raw.comparison_verdicts.values())
-    assert roles.positions(told.experiment.factors[1].levels) == {2**20: 0.0, 2**30: 1.0}
+def test_levels_stay_values_and_a_comparison_has_one_id():
+    found = results()
+    assert {one.candidate for one in found.comparisons} == {LEVELS[1]}
+    assert {one.id for one in found.comparisons} == set(found.comparison_verdicts)
+    assert found.comparisons[0].id == f"comparison:{made.RATE}:2000000000:ext4.size=1048576"
+    assert roles.positions(found.experiment.factors[1].levels) == {2**20: 0.0, 2**30: 1.0}
 
 
 def test_only_knobs_with_units_are_told_in_one():
@@ -78,18 +74,9 @@ def test_only_knobs_with_units_are_told_in_one():
         ),
         workloads=(WorkloadSpec(name="spool", kind="metadata"),),
     )
-    told = quantities.telling(asked)
     levels = {"spool.quiesce": LEVELS[0], "spool.objects": 1000, "room": 7, "clients": 2}
-    assert tables.levels_text({path: told(path, level) for path, level in levels.items()}) == (
-        "spool.quiesce=1 s spool.objects=1000 room=7 clients=2"
-    )
-    assert told("spool.quiesce", None) is None
+    assert tables.levels_text(asked, levels) == "spool.quiesce=1 s spool.objects=1000 room=7 clients=2"
+    assert texts.level(asked, "spool.objects", 1000) == "1,000"
+    assert texts.level(asked, "spool.quiesce", None) == "none"
     unknown = replace(asked, workloads=(WorkloadSpec(name="spool", kind="of_another_version"),))
-    assert str(quantities.telling(unknown)("spool.quiesce", LEVELS[0])) == str(LEVELS[0])
-
-
-def test_a_run_is_told_too():
-    one = results().runs[0]
-    told = judged(one, quantities.telling(results().experiment))
-    assert str(told.run.trial.levels["spool.quiesce"]) == "1 s"
-    assert one.run.trial == told.run.trial
+    assert texts.word(unknown, "spool.quiesce", LEVELS[0]) == str(LEVELS[0])

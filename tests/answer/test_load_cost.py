@@ -18,9 +18,9 @@ def told(cost):
 
 def test_one_line_a_phase():
     text = told(SPENT)
-    assert text.splitlines()[0] == "what the load itself used:"
+    assert text.splitlines()[0] == "cost of the load:"
     (line,) = text.splitlines()[1:]
-    assert line.startswith("    fill: 3 µs of processor time an operation; ")
+    assert line.startswith("    fill: 3 µs of CPU time per operation; ")
     assert line.endswith("; 12 voluntary switches, 3 involuntary switches, 42 page faults")
     assert UNCOUNTED in line
 
@@ -32,5 +32,5 @@ def test_counters_are_told_where_the_machine_has_them():
 
 
 def test_what_is_not_known_is_said_to_be_so():
-    assert told(None).endswith("    fill: not known")
+    assert told(None).endswith("    fill: unknown")
     assert own_cost([]) == ""

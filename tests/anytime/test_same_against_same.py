@@ -9,12 +9,20 @@ from hypothesis import strategies as st
 
 from assay.experiment import plan, read
 from assay.laboratory.gate import BAD_VERDICT, Gate
-from assay.records import Change, Comparison, Conclusion, Estimate
+from assay.records import Change, Comparison, Conclusion, Estimate, Experiment, Measure, Method
 from assay.selftest import same, same_report
-from assay.selftest.same_report import Compared, Told
+from assay.selftest.same_report import Compared, SameResults
 from assay_process import Bench
 
-RATIO = Estimate(value=1.1, low=1.02, high=1.19, confidence=0.95, unit="ratio", n=5, method="paired")
+ASKED = Experiment(
+    title="t",
+    question="",
+    targets=(),
+    workloads=(),
+    factors=(),
+    measures=(Measure(workload="w", operation="create", figure="ops_per_s"),),
+)
+RATIO = Estimate(value=1.1, low=1.02, high=1.19, confidence=0.95, unit="ratio", n=5, method=Method.PAIRED_GEOMETRIC)
 DIFFERENT = Comparison(
     measure="w.create.ops_per_s",
     factor="target",
@@ -23,13 +31,14 @@ DIFFERENT = Comparison(
     within={},
     ratio=RATIO,
     conclusion=Conclusion.MATTERS,
-    statement="b is faster",
     matters_share=0.01,
     detectable_share=0.1,
     provable_share=0.2,
 )
 OPEN = replace(DIFFERENT, ratio=replace(RATIO, value=1.0, low=0.9, high=1.1), conclusion=Conclusion.UNDECIDED)
-FALSE_ALARM = Compared(kind="files", number=7, comparison=DIFFERENT, rules=frozenset({"S04"}), arms=({"1/1": 1.0, "2/1": 1.5},))
+FALSE_ALARM = Compared(
+    kind="files", number=7, comparison=DIFFERENT, experiment=ASKED, rules=frozenset({"S04"}), arms=({"1/1": 1.0, "2/1": 1.5},)
+)
 RIGHT = Compared(kind="files", number=1, comparison=OPEN, arms=({"1/1": 1.0, "2/1": 1.2},))
 LOST = Compared(kind="reads", number=2, failed="the run failed")
 OUTCOMES = st.lists(st.sampled_from([FALSE_ALARM, RIGHT, RIGHT, LOST, replace(RIGHT, kind="reads")]), max_size=40)
@@ -37,7 +46,7 @@ OUTCOMES = st.lists(st.sampled_from([FALSE_ALARM, RIGHT, RIGHT, LOST, replace(RI
 
 @given(OUTCOMES)
 def test_counts_by_kind_add_up_and_what_has_no_interval_is_not_counted(compared):
-    told = Told(compared=tuple(compared), blocks=5)
+    told = SameResults(compared=tuple(compared), blocks=5)
     found = same_report.plain(told)
     assert found["compared"] == len(compared) - compared.count(LOST) == sum(kind["compared"] for kind in found["kinds"])
     assert found["not_compared"] == compared.count(LOST)
@@ -47,12 +56,13 @@ def test_counts_by_kind_add_up_and_what_has_no_interval_is_not_counted(compared)
 
 
 def test_the_answer_comes_first_with_the_exact_interval_and_every_false_alarm_is_told():
-    told = Told(compared=(RIGHT,) * 98 + (FALSE_ALARM, FALSE_ALARM), blocks=5)
+    told = SameResults(compared=(RIGHT,) * 98 + (FALSE_ALARM, FALSE_ALARM), blocks=5)
     lines = same_report.text(told).splitlines()
     assert lines[0].startswith("2 of 100 comparisons of the same with itself said to differ and to matter")
     assert "0.2 % to 7 %" in lines[0]
     assert "kept, or not shown to be broken" in lines[0]
-    assert lines[2] == "files, number 7: b is faster [UNVERIFIED, S04]"
+    assert lines[2].startswith("files, number 7: w create: operations per second: b is faster: 1.10 times the rate of a (")
+    assert lines[2].endswith(" [UNVERIFIED, S04]")
     assert lines[-1] == "rules of comparisons that speak against some of the 100: S04 2"
 
 
@@ -68,13 +78,13 @@ def test_the_answer_comes_first_with_the_exact_interval_and_every_false_alarm_is
     ],
 )
 def test_the_gate_closes_where_more_are_told_apart_than_chance_explains(alarms, gate, status, said):
-    told = Told(compared=(FALSE_ALARM,) * alarms + (RIGHT,) * (100 - alarms), blocks=5)
+    told = SameResults(compared=(FALSE_ALARM,) * alarms + (RIGHT,) * (100 - alarms), blocks=5)
     assert same.status(told, gate) == status
     assert said in same_report.answer(told)
 
 
 def test_nothing_compared_is_no_success():
-    told = Told(compared=(LOST, LOST), blocks=5, complete=False)
+    told = SameResults(compared=(LOST, LOST), blocks=5, complete=False)
     text = same_report.text(told)
     assert text.startswith("nothing was compared; interrupted")
     assert "reads: not compared: the run failed (2 times)" in text

@@ -28,8 +28,10 @@ from assay.records import (
     OperationTotal,
     Outcome,
     Phase,
+    PhaseHost,
     Place,
     Reading,
+    Role,
     Run,
     Rung,
     Series,
@@ -39,6 +41,7 @@ from assay.records import (
     Trial,
     When,
     WorkloadSpec,
+    missing_on,
 )
 
 MIB = 1 << 20
@@ -177,7 +180,7 @@ def client_of(made: Made, index: int, span: tuple[float, float]) -> Client:
         index=index,
         host="local",
         pid=100 + index,
-        role="load",
+        role=Role.LOAD,
         workers=made.workers,
         armed_ns=-SECOND // 10,
         started_ns=first,
@@ -198,13 +201,17 @@ def run_of(made: Made) -> Run:
         operations=(made.operation,),
         directions={made.operation: DIRECTIONS[made.operation]},
         cache_asked=CacheState.UNCHANGED,
-        cache_proved=None,
-        cached_share_before=made.resident_share,
+        hosts=(
+            PhaseHost(
+                host="local",
+                cached_share_before=made.resident_share,
+                drain_ns=None if made.drain_s is None else round(made.drain_s * SECOND),
+            ),
+        ),
         start_ns=0,
         end_ns=max(client.last_ns for client in clients),
         stop=made.stop,
         flush_in_clock=made.flush_in_clock,
-        drain_ns=None if made.drain_s is None else round(made.drain_s * SECOND),
         clients=clients,
         values=made.values,
     )
@@ -340,7 +347,7 @@ def observations_of(made: Made) -> Observations:
         facts=tuple(
             Fact(host="local", when=When.BEFORE, key=key, value=value, fact_class=FactClass.PERFORMANCE) for key, value in facts
         ),
-        missing=made.missing,
+        missing=missing_on("local", "p", made.missing),
     )
 
 

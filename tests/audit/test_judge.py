@@ -194,7 +194,6 @@ def comparison(**other):
         "within": {"clients": 1},
         "ratio": None,
         "conclusion": Conclusion.UNDECIDED,
-        "statement": "b against a: undecided.",
         "matters_share": 0.05,
         "detectable_share": None,
         "provable_share": None,

@@ -5,14 +5,14 @@ import pytest
 
 import cli_notebook
 import mix_cases
-from assay.cli.compare import as_plain, compare, group_as_plain, shown, used
+from assay.cli.compare import answer_text, as_plain, compare, demand_text, group_as_plain
 from assay.errors import UsageError
 from assay.laboratory.gate import Gate
 from assay.laboratory.results import current
 from assay.notebook import read as notebook
 from assay.plain import to_plain
 from assay.prediction.demand_groups import groups
-from assay.records import Scaling, ScalingKind
+from assay.records import Fit, Growth, LawName, Scaling, ScalingKind, Shape
 
 
 @pytest.fixture(scope="module")
@@ -33,11 +33,22 @@ def test_the_answer_with_interval_and_conclusion(lab, capsys):
 
 def test_how_it_scales_is_told_where_nothing_else_is_compared(lab):
     """One system over a number of clients: the answer is the curve's."""
-    said = "spool.create.ops_per_s grows in proportion up to 8 clients."
-    law = Scaling(kind=ScalingKind.LAW, measure="m", factor="clients", within={}, at=None, lowest=1, highest=8, statement=said)
+    said = "spool.create.ops_per_s grows in proportion up to 8 clients: no limit reached, nothing follows for more."
+    growth = Growth(fit=Fit(law=LawName.LINEAR, contention=0.0, coherency=0.0), times=8.0)
+    law = Scaling(
+        kind=ScalingKind.LAW,
+        shape=Shape.PROPORTIONAL,
+        measure="spool.create.ops_per_s",
+        factor="clients",
+        within={},
+        at=None,
+        lowest=1,
+        highest=8,
+        growth=growth,
+    )
     results = replace(current(notebook.choose(lab, "a-mail")), comparisons=(), scaling=(law,))
-    assert said in shown(results)
-    assert as_plain(results)["scaling"] == [{**to_plain(law), "kind": "law"}]
+    assert said in answer_text(results)
+    assert as_plain(results)["scaling"] == [{**to_plain(law), "kind": "law", "statement": said}]
 
 
 def test_unjudged_runs_are_judged_in_memory_and_nothing_is_written(tmp_path, capsys):
@@ -70,12 +81,12 @@ def test_how_the_arms_differ_is_said_also_where_they_differ_in_nothing(tmp_path,
 
 def test_what_an_operation_uses_is_told_in_words_and_in_numbers():
     found = groups(*mix_cases.results())
-    text = used(found)
+    text = demand_text(found)
     assert text.startswith("What one operation uses")
     assert "What no more can be done of" in text
     (told,) = json.loads(json.dumps([group_as_plain(one) for one in found]))
     load = next(one for one in told["resources"] if one["resource"] == "load_cpu")
     assert load["operations"]["random_write"]["value"] == pytest.approx(90e-6, rel=0.01)
     assert load["background"] is None
-    assert {bound["because"] for bound in told["bounds"]} == {"the 4 processors of the host"}
-    assert used(()) == ""
+    assert {bound["because"] for bound in told["bounds"]} == {"the 4 CPUs of the host"}
+    assert demand_text(()) == ""

@@ -24,7 +24,7 @@ def test_the_plan_says_trials_schedule_and_effects(capsys: pytest.CaptureFixture
     assert verb.plan(FOLDER / "filesystems.toml", NO_LAB, json_to=None) == 0
     shown = capsys.readouterr().out
     assert "15 = 3 target x 5 blocks" in shown
-    assert "2 contrasts a measure (10 held together), paired arms; 10 % matters" in shown
+    assert "2 contrasts per measure (10 tested together), paired arms; smallest relevant effect 10 %" in shown
     assert "CV 3 %" in shown
     assert "14.3 %" in shown
 
@@ -102,7 +102,7 @@ def test_a_design_is_told_with_what_it_cannot_tell_apart(capsys: pytest.CaptureF
     assert "factor      A store.record_size: 16 KiB (baseline), 64 KiB" in shown
     assert "generator   D = ABC" in shown
     assert "aliases     AB = CD, AC = BD, AD = BC" in shown
-    assert "estimates   7 effects a measure, held together by Holm; 10 % matters" in shown
+    assert "estimates   7 effects per measure, Holm-adjusted; smallest relevant effect 10 %" in shown
     verb.plan(FOLDER / "sensitivity.toml", NO_LAB, json_to="-")
     told = json.loads(capsys.readouterr().out)
     assert told["design"]["generators"] == ["D = ABC"]
@@ -112,9 +112,9 @@ def test_a_design_is_told_with_what_it_cannot_tell_apart(capsys: pytest.CaptureF
 @pytest.mark.parametrize(
     ("design", "more", "said"),
     [
-        ("one-at-a-time", "", "cannot tell whether the effect of one factor depends on another"),
-        ("screening", "", "cannot tell a factor's own effect from those of pairs of the others"),
-        ("fractional", "resolution = 3", "cannot tell the pairs that stand beside each other above"),
+        ("one-at-a-time", "", "Interactions are not estimated."),
+        ("screening", "", "Main effects are aliased with interactions of other factors"),
+        ("fractional", "resolution = 3", "Aliased interactions (above) cannot be separated"),
     ],
 )
 def test_the_limits_of_each_design_are_said(

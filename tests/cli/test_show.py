@@ -23,7 +23,7 @@ def test_a_run_in_words(lab, capsys):
     assert text.startswith("run 0003/1: finished, ")
     assert "spool.create.ops_per_s  1,001/s" in text
     assert "create 1,001" in text
-    assert "what the load itself used:" in text
+    assert "cost of the load:" in text
 
 
 def test_no_other_run_is_read_for_it(lab, capsys, monkeypatch):
@@ -74,7 +74,7 @@ def test_how_a_figure_was_made_is_said(tmp_path, capsys):
     (measure,) = asked.measures
     claimed = replace(asked, measures=(replace(measure, claim=Claim(durability=Durability.STABLE_MEDIA)),))
     with Store.create(tmp_path, claimed, made.plan(claimed), made.TEXT) as kept:
-        drained = replace(made.phase(), drain_ns=10**9)
+        drained = made.phase(drain_ns=10**9)
         kept.add(made.run(kept.plan.trials[0], phases=(drained,)), made.observations())
     show(tmp_path, None, "1/1", json_to=None)
     line = f"{made.RATE}: the drain of 1 s is charged; without that 1,000/s"

@@ -14,6 +14,7 @@ import cli_notebook
 import notebook_records as made
 from assay.errors import UsageError
 from assay.notebook import read
+from assay.records import Exclusion, ExclusionReason, Outcome
 
 PAGE = Path(__file__).parents[2] / "docs" / "python.md"
 
@@ -45,7 +46,9 @@ def test_a_measure_is_an_array_of_the_runs_that_count(lab):
     assert both.unit == "1/s"
     by_run = {one.id: one.verdicts[made.RATE].value for one in lab.runs if one.verdicts}
     assert dict(zip(both.runs, both.values.tolist(), strict=True)) == by_run
-    assert both.excluded == {"0001/2": "interrupted: the load failed"}
+    assert both.excluded == {
+        "0001/2": Exclusion(reason=ExclusionReason.OUTCOME, outcome=Outcome.INTERRUPTED, error="the load failed")
+    }
     slow = lab.measure(made.RATE, levels={"target": "ext4"})
     assert {at["target"] for at in slow.levels} == {"ext4"}
     assert np.array_equal(np.sort(slow.values), np.array([1000.0, 1001.0, 1002.0, 1003.0, 1004.0]))
@@ -63,7 +66,7 @@ def test_evidence_comes_as_arrays_that_cannot_be_changed(lab):
     for array in (points.at_ns, points.value, latencies.count):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 1
-    assert lab.evidence("0001/1").missing == {"L9.flush": "no such counter"}
+    assert lab.evidence("0001/1").why_missing("L9.flush") == "no such counter"
 
 
 def test_answers_are_those_of_the_notebook(folder, lab):

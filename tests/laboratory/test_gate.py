@@ -11,6 +11,7 @@ from assay.records import (
     Nature,
     Outcome,
     Plan,
+    RequirementKind,
     RequirementResult,
     RequirementState,
     Results,
@@ -47,7 +48,8 @@ def results(verdict: VerdictState, requirement: RequirementState = RequirementSt
         bound=None,
         findings=(),
     )
-    met = RequirementResult(measure="m", text="<= 1", levels={}, estimate=None, state=requirement, verdict=verdict)
+    kind = RequirementKind.AT_MOST
+    met = RequirementResult(measure="m", kind=kind, text="<= 1", levels={}, estimate=None, state=requirement, verdict=verdict)
     experiment = Experiment(title="t", question="", targets=(), workloads=(), factors=(), measures=())
     plan = Plan(experiment="x", seed=1, trials=(trial,), blocks=1, drawn_blocks=1, sittings=(None,))
     return Results(experiment=experiment, plan=plan, runs=(Judged(run=run, verdicts={"m": said}),), requirements=(met,))

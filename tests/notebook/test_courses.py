@@ -35,10 +35,10 @@ def test_what_was_kept_is_read(kept):
 
 def test_they_are_a_table(kept):
     folder, judged = kept
-    query = f"SELECT run, kind, state, statement, changes->>'$[0].at_ns' FROM courses WHERE measure = '{made.RATE}'"
-    ((run, kind, state, statement, at_ns),) = sql.query(folder.parent, query).rows
+    query = f"SELECT run, kind, state, unknown, changes->>'$[0].at_ns' FROM courses WHERE measure = '{made.RATE}'"
+    ((run, kind, state, unknown, at_ns),) = sql.query(folder.parent, query).rows
     course = judged.courses[made.RATE]
-    assert (run, kind, state, statement) == (judged.id, "rate", "not steady", course.statement)
+    assert (run, kind, state, unknown) == (judged.id, "rate", "not steady", None)
     assert int(at_ns) == course.changes[0].at_ns
 
 

@@ -113,7 +113,7 @@ def test_a_run_in_another_runs_place_is_damaged(copy):
 
 def test_a_later_form_is_named_and_left_out(copy):
     manifest = copy / "trials/0001/attempt-1/manifest.json"
-    manifest.write_text(manifest.read_text().replace('"schema":1', '"schema":2'))
+    manifest.write_text(manifest.read_text().replace(f'"schema":{layout.SCHEMA}', f'"schema":{layout.SCHEMA + 1}'))
     assert "a later version of Assay wrote it" in read.scan(copy).damaged["trials/0001/attempt-1"]
 
 

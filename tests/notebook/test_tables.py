@@ -6,7 +6,9 @@ import notebook_records as made
 from assay.errors import UsageError
 from assay.notebook import read, sql, tables
 from assay.notebook.store import Store
-from assay.records import Cell, Comparison, Conclusion, Estimate, Results
+from assay.records import Cell, Comparison, Conclusion, Estimate, Exclusion, ExclusionReason, Method, Results
+
+FAILED = Exclusion(reason=ExclusionReason.NO_FIGURE)
 
 
 @pytest.fixture(scope="module")
@@ -18,7 +20,7 @@ def lab(tmp_path_factory):
             run = made.run(trial)
             kept.add(run, made.observations())
             kept.judge("1", [made.verdict(run, made.RATE, 100.0)])
-        estimate = Estimate(value=1.1, low=1.0, high=1.2, confidence=0.95, unit="ratio", n=5, method="t")
+        estimate = Estimate(value=1.1, low=1.0, high=1.2, confidence=0.95, unit="ratio", n=5, method=Method.PAIRED_GEOMETRIC)
         comparison = Comparison(
             measure=made.RATE,
             factor="target",
@@ -27,12 +29,11 @@ def lab(tmp_path_factory):
             within={},
             ratio=estimate,
             conclusion=Conclusion.UNDECIDED,
-            statement="undecided",
             matters_share=0.05,
             detectable_share=0.1,
             provable_share=0.2,
         )
-        cell = Cell(measure=made.RATE, levels={"target": "xfs"}, estimate=None, values={}, excluded={"0001/1": "failed"})
+        cell = Cell(measure=made.RATE, levels={"target": "xfs"}, estimate=None, values={}, excluded={"0001/1": FAILED})
         answers = Results(
             experiment=asked, plan=kept.plan, runs=read.results(kept.folder).runs, cells=(cell,), comparisons=(comparison,)
         )
@@ -52,7 +53,7 @@ def lab(tmp_path_factory):
         ("SELECT DISTINCT key, value, moment, class FROM facts", [("kernel.release", "6.1", "before", "performance")]),
         ("SELECT run, state, value FROM verdicts ORDER BY run", [("0001/1", "SOUND", 100.0), ("0002/1", "SOUND", 100.0)]),
         ("SELECT DISTINCT rule, state, observed->>'cached_share' FROM findings", [("T01", "pass", "0.99")]),
-        ("SELECT measure, excluded->>'0001/1' FROM cells", [(made.RATE, "failed")]),
+        ("SELECT measure, excluded->'0001/1'->>'reason' FROM cells", [(made.RATE, "no figure")]),
         ("SELECT candidate, ratio, conclusion FROM comparisons", [("xfs", 1.1, "undecided")]),
     ],
 )

@@ -4,7 +4,6 @@ import os
 from dataclasses import dataclass
 
 import pytest
-from assay.hosts.spin import PIECES
 
 from assay.errors import EvidenceError
 from assay.hosts.local import PIECES, Local, timed_pieces

@@ -81,7 +81,7 @@ def test_a_log_that_may_not_be_read_says_how_to_get_it():
     assert "Run as root" in OBSERVER.available(Logged([PermissionError(1, "Operation not permitted")]))
     assert "No such file" in OBSERVER.available(Logged([FileNotFoundError(2, "No such file or directory")]))
     assert OBSERVER.available(Logged([""])) is None
-    assert "Assay itself" in OBSERVER.available(recorded("cgroup_v1"))
+    assert "needs Assay" in OBSERVER.available(recorded("cgroup_v1"))
 
 
 @pytest.mark.root

@@ -15,7 +15,7 @@ from mix_cases import BYTES, phase, results, rising, total
 def test_a_sample_has_rates_and_what_was_used_of_every_resource():
     found = samples(*results())
     assert len(found) == 9
-    one = next(sample for sample in found if str(sample.levels["mix.read_share"]) == "50 %")
+    one = next(sample for sample in found if sample.word("mix.read_share") == "50 %")
     reads, writes = one.rates["random_read"], one.rates["random_write"]
     core = reads * 20e-6 + writes * 90e-6
     assert one.used["load_cpu"] == pytest.approx(core)
@@ -24,7 +24,7 @@ def test_a_sample_has_rates_and_what_was_used_of_every_resource():
     assert one.used["device_write"] == pytest.approx(writes * BYTES, rel=1e-3)
     assert set(one.used) <= set(RESOURCES)
     assert "network" not in one.used
-    assert (one.levels["workload"], one.levels["phase"], one.there_is["cpu"][1]) == ("mix", "mix.random_mix", 4)
+    assert (one.levels["workload"], one.levels["phase"], one.there_is["cpu"].amount) == ("mix", "mix.random_mix", 4)
 
 
 def test_every_demand_is_found_with_the_background_of_the_host():
@@ -57,10 +57,10 @@ def test_an_experiment_that_varies_a_mix_is_told_what_each_operation_uses():
     found, load = results()
     (group,) = groups_of.groups(found, load)
     rows = groups_of.rows([group])
-    assert ("all", "processors, of the load itself", "random_read") in [row[:3] for row in rows]
+    assert ("all", "CPUs, of the load itself", "random_read") in [row[:3] for row in rows]
     assert any(row[3].startswith("20") for row in rows), rows
     assert any("no background told apart" in row[-1] for row in rows if row[1] == RESOURCES["cpu"].said)
-    assert {row[-1] for row in groups_of.bound_rows([group])} == {"the 4 processors of the host"}
+    assert {row[-1] for row in groups_of.bound_rows([group])} == {"the 4 CPUs of the host"}
     for bound in group.bounds:
         assert bound.measured < bound.at_most.value
 
@@ -199,5 +199,5 @@ def test_a_mix_is_bounded_by_what_is_used_up_first():
     assert writes.because == "the 40 MB/s written to a"
     assert writes.at_most.value == pytest.approx(40e6 / (0.9 * BYTES), rel=0.02)
     reads = next(bound for mix, bound in by_mix.items() if "90 %" in mix)
-    assert reads.because == "the 4 processors of the host", "reads write nothing: the disk would do 48,828/s of this mix"
+    assert reads.because == "the 4 CPUs of the host", "reads write nothing: the disk would do 48,828/s of this mix"
     assert reads.at_most.value < 40e6 / (0.1 * BYTES)

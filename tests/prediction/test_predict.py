@@ -12,7 +12,7 @@ from assay.prediction import wording
 from assay.prediction.demand import Sample
 from assay.prediction.file import Laboratory, parse
 from assay.prediction.predict import predict, servers
-from assay.records import Estimate
+from assay.records import Estimate, Method
 from assay.units import Refusal
 
 OLD, NEW = {"read": 20e-6, "write": 60e-6}, {"read": 100e-6, "write": 540e-6}
@@ -66,7 +66,7 @@ def mistakes(text, **of):
 
 
 def measured(unit, value, low=None, high=None):
-    return Estimate(value=value, low=low, high=high, confidence=0.95, unit=unit, n=5, method="mean")
+    return Estimate(value=value, low=low, high=high, confidence=0.95, unit=unit, n=5, method=Method.GEOMETRIC_MEAN)
 
 
 USED = {"device_read": {"read": 8192.0, "write": 0.0}, "device_write": {"read": 0.0, "write": 20480.0}}

@@ -19,6 +19,8 @@ from assay.records import (
     Direction,
     Durability,
     Estimate,
+    Exclusion,
+    ExclusionReason,
     Experiment,
     Fact,
     FactClass,
@@ -30,11 +32,13 @@ from assay.records import (
     Label,
     Meaning,
     Measure,
+    Method,
     Nature,
     Observations,
     OperationTotal,
     Outcome,
     Phase,
+    PhaseHost,
     Place,
     Plan,
     PlanNote,
@@ -45,6 +49,7 @@ from assay.records import (
     RequirementResult,
     RequirementState,
     Results,
+    Role,
     Run,
     Rung,
     Series,
@@ -59,6 +64,7 @@ from assay.records import (
     VerdictState,
     When,
     WorkloadSpec,
+    missing_on,
     worst,
 )
 from assay.records.place import EndpointKind
@@ -287,19 +293,24 @@ def phase(workload: str, name: str, operations: tuple[str, ...], direction: Dire
         operations=operations,
         directions=dict.fromkeys(operations, direction),
         cache_asked=CacheState.COLD if workload == "cold" else CacheState.UNCHANGED,
-        cache_proved=CacheState.COLD if workload == "cold" else None,
-        cached_share_before={"cold": 0.0, "warm": 0.998}.get(workload),
+        hosts=(
+            PhaseHost(
+                host="local",
+                cache_proved=CacheState.COLD if workload == "cold" else None,
+                cached_share_before={"cold": 0.0, "warm": 0.998}.get(workload),
+                drain_ns=3_400_000_000 if workload == "dump" else 40_000_000,
+            ),
+        ),
         start_ns=0,
         end_ns=seconds,
         stop=StopRule.WORK,
         flush_in_clock=workload == "spool",
-        drain_ns=3_400_000_000 if workload == "dump" else 40_000_000,
         clients=tuple(
             Client(
                 index=i,
                 host="local",
                 pid=4000 + i,
-                role="load",
+                role=Role.LOAD,
                 workers=1,
                 armed_ns=-5_000_000,
                 started_ns=20_000 * i,
@@ -414,7 +425,7 @@ def estimate(values: list[float], unit: str) -> Estimate | None:
         confidence=0.95,
         unit=unit,
         n=len(values),
-        method="t interval of the mean",
+        method=Method.MEAN,
     )
 
 
@@ -426,7 +437,9 @@ def cells(exp: Experiment, runs: tuple[Judged, ...]) -> tuple[Cell, ...]:
                 levels = {"target": target, "clients": clients}
                 here = [run for run in runs if dict(run.run.trial.levels) == levels]
                 excluded = {
-                    run.id: run.run.error or "failed: no space left on device"
+                    run.id: Exclusion(
+                        reason=ExclusionReason.OUTCOME, outcome=run.run.outcome, error=run.run.error or "no space left on device"
+                    )
                     for run in here
                     if run.run.outcome is not Outcome.FINISHED
                 }
@@ -445,10 +458,7 @@ def cells(exp: Experiment, runs: tuple[Judged, ...]) -> tuple[Cell, ...]:
     return tuple(made)
 
 
-WORDS = {
-    "spool.create.ops_per_s": "creates files {r:.2f} times as fast as",
-    "warm.read.bytes_per_s": "reads (warm) {r:.2f} times as fast as",
-}
+PARTIAL = Exclusion(reason=ExclusionReason.OUTCOME, outcome=Outcome.PARTIAL)
 
 
 def comparisons(exp: Experiment, made: tuple[Cell, ...]) -> tuple[Comparison, ...]:
@@ -472,7 +482,6 @@ def comparisons(exp: Experiment, made: tuple[Cell, ...]) -> tuple[Comparison, ..
                 conclusion = Conclusion.IMMATERIAL
             else:
                 conclusion = Conclusion.UNDECIDED
-            words = WORDS.get(measure.name, measure.name + " is {r:.2f} times that of").format(r=ratio)
             out.append(
                 Comparison(
                     measure=measure.name,
@@ -487,15 +496,13 @@ def comparisons(exp: Experiment, made: tuple[Cell, ...]) -> tuple[Comparison, ..
                         confidence=0.95,
                         unit="",
                         n=5,
-                        method="paired t interval on logs over blocks",
+                        method=Method.PAIRED_GEOMETRIC,
                     ),
                     conclusion=conclusion,
-                    statement=f"xfs {words} ext4 (95 % interval {low:.2f} to {high:.2f}), clients = {clients}:"
-                    f" {conclusion.value}",
                     matters_share=0.05,
                     detectable_share=0.041,
                     provable_share=0.092,
-                    excluded={"0009/1": "partial"} if clients == 4 else {},
+                    excluded={"0009/1": PARTIAL} if clients == 4 else {},
                     p_value=0.001,
                     adjusted_p_value=0.006,
                 )
@@ -529,6 +536,7 @@ def requirements(made: tuple[Cell, ...], compared: tuple[Comparison, ...]) -> tu
     results = [
         RequirementResult(
             measure=cell.measure,
+            kind=RequirementKind.AT_MOST,
             text="<= 50 ms",
             levels=cell.levels,
             estimate=cell.estimate,
@@ -547,6 +555,7 @@ def requirements(made: tuple[Cell, ...], compared: tuple[Comparison, ...]) -> tu
     results += [
         RequirementResult(
             measure=one.measure,
+            kind=RequirementKind.NOT_WORSE_THAN,
             text="not worse than 5 %",
             levels={"target": one.candidate, **one.within},
             estimate=one.ratio,
@@ -624,7 +633,7 @@ def one_run() -> Results:
                     confidence=0.95,
                     unit=unit_of(m),
                     n=1,
-                    method="single value",
+                    method=Method.MEAN,
                 ),
                 values={first.id: first.verdicts[m.name].value},
             )
@@ -836,7 +845,7 @@ def _observations(run_id: str, target: str, clients: int) -> Observations:
                 ("load.average", f"{noise.random():.2f}", FactClass.NOISE),
             )
         ),
-        missing={"L7.metadata": "tracefs is not mounted"},
+        missing=missing_on("local", None, {"L7.metadata": "tracefs is not mounted"}),
     )
 
 
@@ -904,6 +913,7 @@ def pictures(made: Results) -> Pictures:
 def hostile(text: str) -> Results:
     """The small experiment with this text wherever a user or a machine could have put it."""
     made = results(blocks=2, title=text)
+    why = replace(PARTIAL, error=text)
     renamed = {"ext4": text, "xfs": f"{text} 2"}
 
     def levels(old):
@@ -931,11 +941,7 @@ def hostile(text: str) -> Results:
             )
             for judged in made.runs
         ),
-        cells=tuple(
-            replace(cell, levels=levels(cell.levels), excluded=dict.fromkeys(cell.excluded, text)) for cell in made.cells
-        ),
-        comparisons=tuple(
-            replace(one, statement=text, baseline=renamed["ext4"], candidate=renamed["xfs"]) for one in made.comparisons
-        ),
+        cells=tuple(replace(cell, levels=levels(cell.levels), excluded=dict.fromkeys(cell.excluded, why)) for cell in made.cells),
+        comparisons=tuple(replace(one, baseline=renamed["ext4"], candidate=renamed["xfs"]) for one in made.comparisons),
         damaged={text: text},
     )

@@ -204,7 +204,9 @@ def test_of_many_levels_as_many_latencies_are_drawn_as_there_are_colours():
     drawn = latency.spread(lines)
     assert (drawn[0], drawn[-1], len(drawn)) == (lines[0], lines[-1], theme.SERIES)
     assert latency.spread(lines[:8]) == lines[:8]
-    parts = roles.Roles(series=Factor(path="clients", levels=tuple(range(60))), along=None, panels=())
+    parts = roles.Roles(
+        series=Factor(path="clients", levels=tuple(range(60))), along=None, panels=(), experiment=fixture.experiment()
+    )
     made = latency._figure(parts, ("load.read", "read"), lines)
     assert "the first, the last and some between" in made.caption
     assert len(made.table.rows) == 60

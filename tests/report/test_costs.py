@@ -24,7 +24,7 @@ def spending(results, spent):
 
 def table(spent):
     results = spending(fixture.one_run(), spent)
-    return steady.costs([(judged, Observations()) for judged in results.runs])
+    return steady.costs(fixture.experiment(), [(judged, Observations()) for judged in results.runs])
 
 
 def test_a_row_for_each_measured_phase_and_columns_of_what_is_known():

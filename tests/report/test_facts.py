@@ -2,7 +2,6 @@
 
 import dataclasses
 
-from assay.answer.headlines import subject
 from assay.records import Finding, Meaning, Results, Severity, State
 from assay.report.facts import arms
 from report import fixture
@@ -13,7 +12,7 @@ def judged(evidence: tuple[str, ...]) -> Results:
     whole = fixture.results()
     verdicts = {}
     for one in whole.comparisons:
-        verdict = whole.comparison_verdicts[subject(one)]
+        verdict = whole.comparison_verdicts[one.id]
         finding = Finding(
             subject=verdict.subject,
             phase=None,

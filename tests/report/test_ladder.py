@@ -17,7 +17,7 @@ def run():
 def ladder_of(run, phase, seen=None):
     results = fixture.results(1)
     seen = seen or fixture.loader(results)(run.id)
-    return next(one for one in of_run(run, seen) if one.phase == phase)
+    return next(one for one in of_run(fixture.experiment(), run, seen) if one.phase == phase)
 
 
 def test_cold_read_keeps_its_width(run):
@@ -71,7 +71,7 @@ def test_no_readings_leave_the_application_alone(run):
 
 
 def test_nothing_is_drawn_wider_than_the_picture(run):
-    for one in of_run(run, fixture.loader(fixture.results(1))(run.id)):
+    for one in of_run(fixture.experiment(), run, fixture.loader(fixture.results(1))(run.id)):
         placed = sketch(one).placed
         assert all(step.width + step.late <= WIDE * 1.001 for step in placed)
         assert [step.bar for step in placed] == sorted(step.bar for step in placed)
@@ -118,7 +118,7 @@ def test_operations_without_bytes_beside_others_have_no_ladder_of_the_devices_re
         ),
     )
     both = replace(run, run=replace(run.run, phases=(mixed,)))
-    assert [one.direction for one in of_run(both, seen)] == ["write"]
+    assert [one.direction for one in of_run(fixture.experiment(), both, seen)] == ["write"]
 
 
 def test_only_what_is_missing_is_an_alarm_not_a_journal_that_came_on_top(run):

@@ -14,15 +14,15 @@ def observed(count):
 
 
 def test_one_run_stands_in_one_grid_and_several_by_phase():
-    (only,) = ladder.ladders(observed(1)).groups
+    (only,) = ladder.ladders(fixture.experiment(), observed(1)).groups
     assert (only.phase, len(only.sketches) > 1) == ("", True)
-    several = ladder.ladders(observed(3)).groups
+    several = ladder.ladders(fixture.experiment(), observed(3)).groups
     assert all(group.phase and len(group.sketches) == 3 for group in several)
 
 
 def test_metadata_that_hardly_reached_storage_is_folded():
     runs = [(judged, replace(seen, readings=())) for judged, seen in observed(2)]
-    found = ladder.ladders(runs)
+    found = ladder.ladders(fixture.experiment(), runs)
     metadata = [
         phase.name for phase in runs[0][0].run.phases if phase.measured and Direction.METADATA in phase.directions.values()
     ]
@@ -32,4 +32,4 @@ def test_metadata_that_hardly_reached_storage_is_folded():
 
 
 def test_nothing_observed_is_no_section():
-    assert ladder.ladders([]) is None
+    assert ladder.ladders(fixture.experiment(), []) is None

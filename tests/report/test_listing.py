@@ -4,7 +4,18 @@ from dataclasses import replace
 
 import notebook_records as made
 from assay.analysis.cells import cells
-from assay.records import Bound, Cell, Estimate, Judged, Observations, Results, VerdictState
+from assay.records import (
+    Bound,
+    Cell,
+    Estimate,
+    Exclusion,
+    ExclusionReason,
+    Judged,
+    Method,
+    Observations,
+    Results,
+    VerdictState,
+)
 from assay.report import listing
 
 
@@ -16,8 +27,15 @@ def test_a_figure_of_which_no_run_counts_stands_in_brackets_beside_its_bound():
     one = Judged(
         run=run, verdicts={made.RATE: replace(made.verdict(run, made.RATE, 5000.0), state=VerdictState.INVALID, bound=bound)}
     )
-    mean = Estimate(value=5000.0, low=None, high=None, confidence=0.95, unit="1/s", n=1, method="")
-    cell = Cell(measure=made.RATE, levels={}, estimate=None, values={}, excluded={one.id: "INVALID"}, unfiltered=mean)
+    mean = Estimate(value=5000.0, low=None, high=None, confidence=0.95, unit="1/s", n=1, method=Method.MEAN)
+    cell = Cell(
+        measure=made.RATE,
+        levels={},
+        estimate=None,
+        values={},
+        excluded={one.id: Exclusion(reason=ExclusionReason.INVALID)},
+        unfiltered=mean,
+    )
     (row,) = listing.figures(Results(experiment=asked, plan=plan, runs=(one,), cells=(cell,)))
     assert (row.value, row.interval, row.state) == ("(5,000/s)", "n = 0; at most 900/s", VerdictState.INVALID)
     counting = replace(cell, estimate=mean, values={one.id: 5000.0}, excluded={}, unfiltered=None)

@@ -89,7 +89,7 @@ def test_every_run_is_a_bar_in_its_block_and_what_does_not_count_is_hollow_with_
     assert all(bar.row == bar.judged.run.trial.block for bar in bars)
     assert {bar.judged.id for bar in bars if bar.is_hollow} == {"0009/1", "0023/1"}
     figure = blocks.figure(results)
-    assert "0009/1 (client 3 was lost" in figure.caption
+    assert "0009/1 (partial: client 3 was lost" in figure.caption
     reasons = {row[0]: row[-1] for row in figure.table.rows if row[-1]}
     assert set(reasons) == {"0009/1", "0023/1"}
     assert "no space left" in reasons["0023/1"]
@@ -165,14 +165,14 @@ def test_a_limit_that_the_audit_holds_nothing_against_is_held_against_the_device
     (spool,) = (one for one in found if one.phase == "spool.main")
     assert [(words.name(one), words.use(one)) for one in spool.links] == [("vda", "of the declared 2,000/s writes")]
     assert spool.nearest.used == pytest.approx(1.0, abs=0.01)
-    assert "nearest to its limit: vda" in words.sentence(spool)
+    assert "nearest to its limit: vda" in words.sentence(fixture.experiment(), spool)
 
 
 def test_no_part_near_its_limit_is_said(results):
     judged = next(one for one in results.runs if one.id == "0006/1")
     (chain,) = (one for one in bottlenecks.chains([(judged, fixture.loader(results)("0006/1"))]) if one.phase == "warm.read")
     assert chain.nearest.used < bottlenecks.NEAR
-    assert "no part was near its limit" in words.sentence(chain)
+    assert "no part was near its limit" in words.sentence(fixture.experiment(), chain)
 
 
 def test_the_first_representatives_differ_in_the_compared_level_alone(results):
@@ -319,9 +319,9 @@ def test_the_new_specifications_are_valid(figures, name):
 
 def test_drawings_escape_what_users_wrote(results):
     bad = "<script>alert(1)</script>"
-    compared = replace(results, comparisons=tuple(replace(one, baseline=bad, statement=bad) for one in results.comparisons))
+    compared = replace(results, comparisons=tuple(replace(one, baseline=bad) for one in results.comparisons))
     made = fixture.hostile(bad)
-    steps = page.ladder.ladders([(made.runs[0], fixture.loader(made)("0001/1"))])
+    steps = page.ladder.ladders(made.experiment, [(made.runs[0], fixture.loader(made)("0001/1"))])
     for figure in (forest.figure(compared), ladder.figure(steps)):
         ET.fromstring(figure.drawn.element.replace("<svg ", f'<svg xmlns="{SVG[1:-1]}" ', 1))
         assert "&lt;script" in figure.drawn.element

@@ -14,7 +14,7 @@ from assay.analysis.compare import comparisons
 from assay.analysis.scaling.bounds import bounded
 from assay.analysis.scaling.law import scaling
 from assay.analysis.scaling.picture import pictured
-from assay.records import Ceiling, Factor, Requirement, RequirementKind, Results
+from assay.records import Capacity, CapacitySource, Ceiling, Factor, Requirement, RequirementKind, Results
 from assay.report import picture
 from assay.report.charts import theme
 from assay.report.charts.scaling import figures, limit, roof
@@ -37,6 +37,9 @@ def results():
 def figure(results):
     (one,) = figures(*results)
     return one
+
+
+LINK = Capacity(resource="network_in", amount=9e9, source=CapacitySource.LINK)
 
 
 def rows(figure, field):
@@ -133,9 +136,9 @@ def two_arms():
 
 def test_a_bound_far_above_is_told_and_not_drawn(results):
     answered, (curve,) = results
-    far = replace(curve, ceilings=(Ceiling(said="the 9 GB/s of a link", rate=1e6, low=9e5, high=1.1e6),))
+    far = replace(curve, ceilings=(Ceiling(capacity=LINK, rate=1e6, low=9e5, high=1.1e6),))
     (one,) = figures(answered, (far,))
-    assert "Farther up than is drawn: the bound by the 9 GB/s of a link." in one.caption
+    assert "Farther up than is drawn: the bound by the 9 GB/s over the network into the server." in one.caption
     (none,) = figures(answered, (replace(curve, ceilings=()),))
     assert "No bound" in none.caption
     assert figures(answered, ()) == ()

@@ -36,7 +36,7 @@ def test_the_page_says_it_and_the_timeline_marks_it():
     assert '<section id="steady">' in text
     assert "falls by " in text
     assert 'href="#steady"' in text
-    (figure,) = timeline.figures([(found.runs[0], seen)])
+    (figure,) = timeline.figures(found.experiment, [(found.runs[0], seen)])
     rules = [layer for panel in figure.panels for layer in panel.spec["layer"] if layer["mark"]["type"] == "rule"]
     marked = {round(row["x"]) for layer in rules for row in layer["data"]["values"]}
     assert marked == {6}
@@ -46,7 +46,7 @@ def test_the_page_says_it_and_the_timeline_marks_it():
 
 def test_what_is_steady_has_no_marks():
     found, seen = results(noise("level", spread=0.01))
-    (figure,) = timeline.figures([(found.runs[0], seen)])
+    (figure,) = timeline.figures(found.experiment, [(found.runs[0], seen)])
     assert "dotted" not in figure.caption
     assert all("levels change" not in panel.description for panel in figure.panels)
     (rate, _) = steady.steady(found)
@@ -69,7 +69,7 @@ def test_measures_that_say_the_same_are_one_group():
     found, _ = results(noise("few", 12))
     (both,) = steady.steady(found)
     assert " and " in both.title
-    assert both.counts == "1 cannot tell"
+    assert both.counts == "1 unknown"
 
 
 def test_runs_of_before_have_no_section():

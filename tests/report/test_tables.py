@@ -12,6 +12,6 @@ def test_what_an_operation_uses_stands_in_the_answer_and_is_text():
     bad = Listed(title="<b>", head=("a<",), rows=(("<script>",),))
     text = page.render(results, load, Pictures(tables=(*listed, bad)))
     assert text.index("What one operation uses") < text.index("What no more can be done of") < text.index("&lt;script&gt;")
-    assert "processors, of the load itself" in text
+    assert "CPUs, of the load itself" in text
     assert "<td><script>" not in text
     assert "What one operation uses" not in page.render(results, load, Pictures())

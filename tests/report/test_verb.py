@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from assay.analysis.curves import Curve
-from assay.cli import report as verb
+from assay.laboratory import pages as verb
 from assay.records import Direction, OperationTotal
 from assay_process import Bench
 from report import fixture

@@ -6,6 +6,7 @@ import pytest
 
 import notebook_records as made
 from assay import catalogue
+from assay.answer.wording.comparison import interval
 from assay.records import Conclusion, Requirement, RequirementKind, Severity, State
 from comparison_cases import case
 
@@ -37,7 +38,7 @@ def test_an_interval_that_reaches_beyond_what_matters_is_not_said_to_rule_it_out
     assert one.conclusion is Conclusion.EQUIVALENT
     assert one.ratio.high > 1.05
     assert "90 % interval within the limits (95 % interval 0.96 to 1.06 times)" in RULE.check(found).statement
-    assert "the 90 % one, which decides this, lies within the 5 % that would matter" in one.statement
+    assert "90 % interval within ±5 %, TOST" in interval(one)
 
 
 def test_a_difference_passes():
@@ -54,7 +55,7 @@ def test_a_difference_of_unclear_size_is_a_difference():
 def test_scatter_that_shows_nothing_is_a_note_where_nobody_asks():
     finding = RULE.check(case("S09", noisy(0.1)))
     assert (finding.state, finding.severity) == (State.FAIL, Severity.NOTES)
-    assert "may have been missed" in finding.statement
+    assert "minimum detectable difference " in finding.statement
     assert finding.observed["detectable_share"] > 0.05
 
 

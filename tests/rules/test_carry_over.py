@@ -6,7 +6,19 @@ from dataclasses import replace
 import pytest
 
 from assay.audit import limits
-from assay.records import CacheState, Claim, Direction, Observations, Reading, Regime, Rung, Series, Span, State
+from assay.records import (
+    CacheState,
+    Claim,
+    Direction,
+    Observations,
+    PhaseHost,
+    Reading,
+    Regime,
+    Rung,
+    Series,
+    Span,
+    State,
+)
 from assay.rules.carry_over import RULE
 from audit.case_builder import Made, case_of
 
@@ -50,7 +62,7 @@ def judged(made=None, dirty=0, writeback=0, before=0, share=0.0, proved=CacheSta
     case = case_of(made or Made(operation="read", claim=Claim(regime=Regime.COLD)), "W07")
     series = () if dirty is None else (gauge("dirty_bytes", dirty), gauge("writeback_bytes", writeback))
     readings = () if before is None else (written(before),)
-    phase = replace(case.phase, cached_share_before=share, cache_proved=proved)
+    phase = replace(case.phase, hosts=(PhaseHost(host="local", cached_share_before=share, cache_proved=proved),))
     case = replace(
         case, phase=phase, observations=Observations(readings=readings, series=series), thresholds=THRESHOLDS, **case_more
     )

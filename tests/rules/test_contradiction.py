@@ -80,7 +80,7 @@ TOLD = but(READ, values={"read.bytes": 256.0 * MIB}, call_bytes=256 * MIB)
 def test_one_record_that_is_not_what_was_written_there_is_enough():
     case = case_of(READ, "E05")
     (client,) = case.phase.clients
-    wrong = EngineError(operation="read", errno=84, count=1, path="/x", what="verify")
+    wrong = EngineError(operation="read", code=84, count=1, path="/x", what="verify")
     phase = replace(case.phase, clients=(replace(client, errors=(wrong,)),))
     finding = RULE.check(replace(case, phase=phase))
     assert (finding.state, finding.severity) == (State.FAIL, Severity.INVALIDATES)

@@ -14,7 +14,7 @@ from audit.case_builder import DIRECTIONS, Made, case_of
 def case(*, kinds=(), failed_flushes=0, **made):
     """A client that failed in these ways: (operation, errno, count, what)."""
     found = case_of(Made(**{"count": 10_000, "record_bytes": 4096, **made}), "G04")
-    errors = tuple(EngineError(operation=op, errno=number, count=n, path="/x", what=what) for op, number, n, what in kinds)
+    errors = tuple(EngineError(operation=op, code=number, count=n, path="/x", what=what) for op, number, n, what in kinds)
     flush = OperationTotal(operation="flush", count=9, bytes=0, errors=failed_flushes, busy_ns=1, first_ns=0, last_ns=1)
     (client,) = found.phase.clients
     client = replace(client, errors=errors, operations=(*client.operations, flush))

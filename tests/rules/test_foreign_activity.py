@@ -16,6 +16,7 @@ from assay.records import (
     Severity,
     State,
     Tier,
+    missing_on,
 )
 from assay.rules.foreign_activity import RULE
 from noise_cases import run, series, trial_case
@@ -62,7 +63,11 @@ def judged(*, cpu=0.0, busy=0.5, theirs=(0, 0), ours=(0, 100), below=None, claim
         for way, amount in zip((Direction.READ, Direction.WRITE), amounts, strict=True)
     ]
     missing = {} if known else {"other_processes.read_bytes": "storage used by 3 processes of other users is told to root alone"}
-    case = trial_case("N03", run(devices=("vda",)), Observations(series=tuple(found), readings=tuple(readings), missing=missing))
+    case = trial_case(
+        "N03",
+        run(devices=("vda",)),
+        Observations(series=tuple(found), readings=tuple(readings), missing=missing_on("local", None, missing)),
+    )
     places = tuple(replace(place, filesystem=filesystem) for place in case.run.places)
     return RULE.check(replace(case, claim=claim, run=replace(case.run, places=places)))
 

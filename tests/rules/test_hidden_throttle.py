@@ -8,7 +8,19 @@ import pytest
 
 from assay.hosts.local import Local
 from assay.observers import block, cgroup
-from assay.records import Direction, Edge, Factor, Limit, Observations, Reading, Rung, Severity, State, Subject
+from assay.records import (
+    Direction,
+    Edge,
+    Factor,
+    Limit,
+    Observations,
+    Reading,
+    Rung,
+    Severity,
+    State,
+    Subject,
+    missing_on,
+)
 from assay.rules.hidden_throttle import RULE
 from noise_cases import phase, run, series, trial_case
 from observer_looks import look
@@ -95,7 +107,11 @@ def test_a_quota_is_judged_where_there_are_no_devices():
 
 def test_groups_that_were_not_read_leave_it_open():
     finding = RULE.check(
-        trial_case("L06", run(devices=("vda",)), Observations(missing={"cgroup.throttle_rules": "no controller"}))
+        trial_case(
+            "L06",
+            run(devices=("vda",)),
+            Observations(missing=missing_on("local", None, {"cgroup.throttle_rules": "no controller"})),
+        )
     )
     assert finding.state is State.UNVERIFIED
     assert "no controller" in finding.statement

@@ -1,8 +1,12 @@
 import pytest
 
-from assay.records import Observations, State
+from assay.records import Gap, Observations, State
 from assay.rules.lost_samples import RULE
 from noise_cases import phase, run, series, trial_case
+
+
+def gaps(**longest):
+    return tuple(Gap(host="local", phase=None, observer=name, thousandths=each) for name, each in longest.items())
 
 
 def judged(observations, seconds=10.0):
@@ -17,11 +21,11 @@ def cpu(*at):
     ("gap", "state"), [(1000, State.PASS), (2000, State.PASS), (2001, State.UNVERIFIED), (9000, State.UNVERIFIED)]
 )
 def test_more_than_two_intervals_of_silence_are_a_hole(gap, state):
-    assert judged(Observations(gaps={"block": gap})).state is state
+    assert judged(Observations(gaps=gaps(block=gap))).state is state
 
 
 def test_the_silent_observer_is_named_and_the_punctual_one_is_not():
-    finding = judged(Observations(gaps={"block": 1100, "pressure": 3500}))
+    finding = judged(Observations(gaps=gaps(block=1100, pressure=3500)))
     assert "pressure for 3.5 of its intervals" in finding.statement
     assert "block" not in finding.statement
     assert finding.observed == {"pressure.gap_intervals": 3.5}

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from assay.records import Observations, OperationTotal, Severity, State, WorkloadSpec
+from assay.records import Observations, OperationTotal, Severity, State, WorkloadSpec, missing_on
 from assay.rules.memory_pressure import RULE
 from noise_cases import phase, run, series, trial_case
 
@@ -17,7 +17,7 @@ def case(*, waited=(0.0, 0.0), swapped=(0.0, 0.0), killed=0.0, memory=None, miss
         ("memory", "swapped_out_pages", swapped and [(0.0, 0.0), (10.0, swapped[1])]),
         ("memory", "out_of_memory_kills", [(0.0, 0.0), (10.0, killed)]),
     ]
-    seen = Observations(series=tuple(series(*one) for one in points if one[2]), missing=missing or {})
+    seen = Observations(series=tuple(series(*one) for one in points if one[2]), missing=missing_on("local", None, missing or {}))
     found = trial_case("N05", run(of=phase(10.0)), seen)
     spec = WorkloadSpec(name="w", kind="bulk_io", knobs={} if memory is None else {"memory": memory})
     return replace(found, experiment=replace(found.experiment, workloads=(spec,)))

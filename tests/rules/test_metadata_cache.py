@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from assay.records import Claim, Direction, Regime, Rung, Severity, State, Tier
+from assay.records import Claim, Direction, PhaseHost, Regime, Rung, Severity, State, Tier
 from assay.rules.metadata_cache import RULE
 from audit.case_builder import Made, Seen, case_of, gauge, reading
 
@@ -99,8 +99,8 @@ def test_inodes_that_left_memory_between_two_looks_may_hide_those_that_were_load
 def test_caches_that_could_not_be_made_cold_are_why():
     made = Made(operation="stat", count=20_000, record_bytes=0, figure="ops_per_s", claim=COLD, seen=Seen(inodes=(1_000, 1_010)))
     case = case_of(made, "T12")
-    why = {f"cache.cold:{case.phase.name}": "/m cannot be unmounted"}
-    finding = RULE.check(replace(case, observations=replace(case.observations, missing=why)))
+    refused = (PhaseHost(host="local", not_cold="/m cannot be unmounted"),)
+    finding = RULE.check(replace(case, phase=replace(case.phase, hosts=refused)))
     assert finding.state is State.FAIL
     assert "(/m cannot be unmounted)" in finding.statement
 

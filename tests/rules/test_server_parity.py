@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 
 from assay.catalogue import find
-from assay.records import Server, Severity, State
+from assay.records import Severity, State
 from assay.rulekit.findings import found
 from assay.rules.server_parity import RULE
 from comparison_cases import case as comparison
-from server_cases import served
+from server_cases import SERVER, served
 
 PASS, FAIL, UNKNOWN = State.PASS, State.FAIL, State.UNVERIFIED
 RULES = {
@@ -23,7 +23,7 @@ def finding(rule, state, **observed):
     return found(RULES[rule], served(rule), state, "said", observed=observed)
 
 
-def case(baseline, candidate, compare="target", server=Server(pid_file="/p")):  # noqa: B008 - frozen
+def case(baseline, candidate, compare="target", server=SERVER):
     """Both arms with these findings in each run."""
     one = comparison("C02s", lambda _trial: 1.0, compare=compare)
     arms, verdicts = {}, dict(one.verdicts)

@@ -70,7 +70,6 @@ def case(baseline, candidate) -> ComparisonCase:
         within={},
         ratio=None,
         conclusion=Conclusion.UNDECIDED,
-        statement="",
         matters_share=0.05,
         detectable_share=None,
         provable_share=None,

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from assay.hosts.local import Local
 from assay.observers.cpu import OBSERVER
-from assay.records import Edge, Observations, Severity, State, Subject
+from assay.records import Edge, Observations, Severity, State, Subject, missing_on
 from assay.rules.steal import RULE
 from noise_cases import phase, run, series, trial_case
 from observer_looks import look
@@ -89,7 +89,9 @@ def test_waiting_before_the_clock_is_not_held_against_the_run():
 
 
 def test_without_the_processors_time_nothing_is_said():
-    finding = RULE.check(trial_case("N02", run(), Observations(missing={"cpu.steal_ns": "no /proc/stat"})))
+    finding = RULE.check(
+        trial_case("N02", run(), Observations(missing=missing_on("local", None, {"cpu.steal_ns": "no /proc/stat"})))
+    )
     assert finding.state is State.UNVERIFIED
     assert "no /proc/stat" in finding.statement
 

@@ -11,7 +11,7 @@ from audit.case_builder import DIRECTIONS, Made, case_of, run_of
 
 def phase(name, operation, wrong=0):
     made = run_of(Made(operation=operation, count=640)).phases[0]
-    error = EngineError(operation=operation, errno=84, count=wrong, path="/f", what="verify")
+    error = EngineError(operation=operation, code=84, count=wrong, path="/f", what="verify")
     (client,) = made.clients
     return replace(made, name=name, clients=(replace(client, errors=(error,) if wrong else ()),))
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from assay import catalogue
-from assay.records import Conclusion, Severity, State
+from assay.records import Conclusion, Method, Severity, State
 from comparison_cases import case
 
 RULE = catalogue.find("rules", "wide_interval")
@@ -18,9 +18,9 @@ def noisy(spread, seed=4):
 
 def test_a_median_of_five_pairs_is_not_said_to_be_one_of_fewer_than_three():
     found = case("S02", noisy(0.002))
-    bare = replace(found.comparison.ratio, low=None, high=None, n=5, method="paired by block, median, order-statistic interval")
+    bare = replace(found.comparison.ratio, low=None, high=None, n=5, method=Method.PAIRED_MEDIANS)
     statement = RULE.check(replace(found, comparison=replace(found.comparison, ratio=bare))).statement
-    assert statement == "5 pairs of runs, fewer than 6 give no interval: the ratio may be noise."
+    assert statement == "No confidence interval: 5 pairs of runs (use at least 6). The ratio may be noise."
     nothing = RULE.check(replace(found, comparison=replace(found.comparison, ratio=None)))
     assert nothing.statement == "No ratio: one arm has no valid runs."
 

@@ -34,9 +34,9 @@ def test_the_interval_of_the_pairs_decides(slower, spread, conclusion):
 
 def test_two_pairs_at_the_least_have_an_interval_and_three_are_asked_for():
     with pytest.raises(UsageError, match="at least 3") as told:
-        paired.asked(paired.Request(names="block,blok", pairs=2))
+        paired.chosen(paired.Request(names="block,blok", pairs=2))
     assert "'blok'" in str(told.value), "every mistake at once"
-    assert "tracepoints" not in paired.asked(paired.Request(names="all"))
+    assert "tracepoints" not in paired.chosen(paired.Request(names="all"))
 
 
 def test_pairs_are_really_run_and_said(capsys, monkeypatch):

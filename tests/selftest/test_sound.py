@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from assay.experiment import plan
 from assay.selftest import sound, sound_report
-from assay.selftest.sound_report import Told, Tried, share
+from assay.selftest.sound_report import SoundResults, Tried, share
 from assay_process import Bench
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to make and mount file systems")
@@ -34,7 +34,7 @@ OUTCOMES = st.builds(
 
 @given(st.lists(OUTCOMES, max_size=30))
 def test_counts_by_kind_add_up_and_no_rule_is_charged_for_what_it_did_not_judge(tried):
-    told = Told(tried=tuple(tried), skipped={})
+    told = SoundResults(tried=tuple(tried), skipped={})
     whole = share(told.tried)
     by_kind = [share(sound_report.of_kind(told, kind)) for kind in told.kinds]
     assert whole.of == sum(one.of for one in by_kind) == len(told.judged)
@@ -53,7 +53,7 @@ ACCUSED = Tried(kind="twin of holes", spoke=frozenset({"D01", "T06"}), accused={
 
 
 def test_the_answer_comes_first_and_each_accusation_is_told():
-    lines = sound_report.text(Told(tried=(SOUND,) * 199 + (ACCUSED,), skipped={"steal": "needs root"})).splitlines()
+    lines = sound_report.text(SoundResults(tried=(SOUND,) * 199 + (ACCUSED,), skipped={"steal": "needs root"})).splitlines()
     assert lines[0].startswith("1 of 200 sound trials accused; run again here, at most 2.8 % of such trials are")
     assert lines[2] == "twin of holes: T06: holes"
     assert any(line.split()[:5] == ["T06", "1", "of", "1", "2.5"] for line in lines)
@@ -62,12 +62,12 @@ def test_the_answer_comes_first_and_each_accusation_is_told():
 
 
 def test_none_of_200_is_at_most_two_in_a_hundred():
-    text = sound_report.text(Told(tried=(SOUND,) * 200, skipped={}))
+    text = sound_report.text(SoundResults(tried=(SOUND,) * 200, skipped={}))
     assert text.startswith("0 of 200 sound trials accused; run again here, at most 1.8 % of")
 
 
 def test_nothing_judged_is_no_success():
-    text = sound_report.text(Told(tried=(Tried(kind="x", failed="the run failed"),), skipped={}, complete=False))
+    text = sound_report.text(SoundResults(tried=(Tried(kind="x", failed="the run failed"),), skipped={}, complete=False))
     assert text.startswith("nothing was judged; interrupted")
     assert "x: not judged: the run failed" in text
 

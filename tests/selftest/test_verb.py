@@ -14,7 +14,7 @@ from assay.laboratory.gate import BAD_VERDICT, Gate
 from assay.records import Finding, Severity, State
 from assay.selftest import lies, lies_report
 from assay.selftest.control import Heard
-from assay.selftest.counts import TRIES, Outcome, Said, Side, Subject, remarks, settled, tally
+from assay.selftest.counts import TRIES, Judgement, Outcome, Side, Subject, remarks, settled, tally
 from assay_process import Bench, as_nobody, wait_until
 
 CONTROL = Control(rule="T01", measure="w.read.bytes_per_s", fail={"w.cache": "warm"}, passes={"w.cache": "cold"}, needs=())
@@ -45,8 +45,8 @@ def heard(*, lie=(FAIL,), twin=(PASS,), others=(), noise=(), control=CONTROL):
 
 
 def sides(*tries):
-    said = settled(tries)
-    return None if said is None else tuple(one.side for one in said)
+    judgement = settled(tries)
+    return None if judgement is None else tuple(one.side for one in judgement)
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_a_twin_of_which_the_rule_cannot_tell_is_neither_cleared_nor_accused():
 
 
 def outcome(lie, twin, tries=1):
-    return Outcome(lie=Said(side=lie, why="so"), twin=Said(side=twin, why="so"), tries=tries, elapsed_ns=10**9)
+    return Outcome(lie=Judgement(side=lie, why="so"), twin=Judgement(side=twin, why="so"), tries=tries, elapsed_ns=10**9)
 
 
 LIES = st.sampled_from([Side.CAUGHT, Side.MISSED, Side.NOT_JUDGED])
@@ -122,7 +122,7 @@ def told(*outcomes, complete=True):
         (Subject(name="client_page_cache", rule="T01"), outcomes),
         (Subject(name="steal", rule="N02", obstacle="needs root"), ()),
     )
-    return lies_report.Told(rows=rows, times=len(outcomes), complete=complete)
+    return lies_report.ControlResults(rows=rows, times=len(outcomes), complete=complete)
 
 
 def test_the_answer_comes_first_and_the_sums_last():

@@ -15,7 +15,7 @@ import notebook_records as made
 from assay.analysis.cells import cells
 from assay.analysis.compare import comparisons
 from assay.analysis.scaling.law import scaling
-from assay.records import Factor, Observations, ScalingKind, Series
+from assay.records import Factor, Observations, ScalingKind, Series, Shape
 
 NUMBERS = (1, 2, 4, 8, 16, 32)
 NOISE = 0.03
@@ -101,4 +101,4 @@ def test_early_starters_fake_no_crossing():
     found = scaling(asked, table, comparisons(asked, plan, table, runs))
     (even,) = [one for one in found if one.kind is ScalingKind.BREAK_EVEN]
     assert even.at is None
-    assert all("in proportion" in one.statement for one in found if one.kind is ScalingKind.LAW)
+    assert all(one.shape is Shape.PROPORTIONAL for one in found if one.kind is ScalingKind.LAW)

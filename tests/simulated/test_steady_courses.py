@@ -6,14 +6,13 @@ import zlib
 
 import pytest
 
-from assay.analysis.steady_state import Values, looked_at
+from assay.analysis import steady_state
+from assay.analysis.steady_state import Values
 from assay.records import Course, CourseKind, CourseState
 from assay.statistics.change_points import FALSE_ALARM_SHARE
 
 SETS = 200
-BARE = Course(
-    run="0001/1", measure="w.o.ops_per_s", kind=CourseKind.RATE, unit="1/s", state=CourseState.UNKNOWN, statement="", start_ns=0
-)
+BARE = Course(run="0001/1", measure="w.o.ops_per_s", kind=CourseKind.RATE, unit="1/s", state=CourseState.UNKNOWN, start_ns=0)
 
 
 def noise(name, count, correlation, kind):
@@ -26,7 +25,7 @@ def noise(name, count, correlation, kind):
 
 
 def said(values):
-    return looked_at(BARE, Values(edges=(0, 12 * 10**9), each=values), 0.05)
+    return steady_state.tested(BARE, Values(edges=(0, 12 * 10**9), each=values), 0.05)
 
 
 @pytest.mark.parametrize("kind", ["normal", "lognormal"])

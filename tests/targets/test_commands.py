@@ -8,7 +8,7 @@ import pytest
 
 from assay import catalogue, plain
 from assay.errors import RefusedError, TrialError, UsageError
-from assay.records import Place, Server
+from assay.records import Place, Server, ServerNode
 from assay.undo.ledger import Ledger
 from targets_host import HOST, setting
 
@@ -104,12 +104,14 @@ def test_a_server_is_named_with_its_processes_data_and_address(undo, tmp_path):
     )
     (tmp_path / "t.pid").write_text(str(os.getpid()))
     place = TARGET.prepare(HOST, given)
-    assert place.server == Server(
+    node = ServerNode(
+        host="local",
         pid_file=f"{tmp_path}/t.pid",
         data=(f"{tmp_path}/store", "/var/log/x"),
         address="127.0.0.1",
         requests=("cat", f"{tmp_path}/answered"),
     )
+    assert place.server == Server(nodes=(node,))
     told = dict(TARGET.facts(HOST, place))
     assert (told["server.route"], told["server.route_kind"]) == ("lo", "loopback")
     assert plain.from_plain(Place, plain.to_plain(place)) == place
@@ -123,7 +125,7 @@ def test_the_address_of_a_server_may_be_in_a_file_that_prepare_wrote(undo, tmp_p
         server__pid_file="{scratch}/pid",
         server__address="{scratch}/address",
     )
-    assert TARGET.prepare(HOST, given).server.address == "127.0.0.1"
+    assert TARGET.prepare(HOST, given).server.nodes[0].address == "127.0.0.1"
     (tmp_path / "address").unlink()
     with pytest.raises(TrialError, match=r".*/address: no address"):
         TARGET.prepare(HOST, setting(undo, tmp_path, path="/tmp", server__pid_file="p", server__address=f"{tmp_path}/address"))

@@ -1,4 +1,4 @@
-"""Progress: nothing in a pipe, NDJSON where asked, one line on a terminal."""
+"""Progress: a line every 10 s in a pipe, NDJSON where asked, one line on a terminal."""
 
 import io
 import json
@@ -11,7 +11,7 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_a_pipe_is_told_nothing():
+def test_a_short_run_writes_nothing_into_a_pipe():
     stream = io.StringIO()
     progress = Progress(ProgressMode.AUTO, 3, stream)
     progress({"event": "started", "trial": 1})
@@ -45,3 +45,27 @@ def test_the_line_of_a_terminal_is_taken_away():
     progress.close()
     assert stream.getvalue().endswith("\r")
     assert stream.getvalue().rsplit("\r", 2)[1].strip() == ""
+
+
+def test_a_pipe_gets_a_line_every_ten_seconds(monkeypatch):
+    now = [0]
+    monkeypatch.setattr("time.monotonic_ns", lambda: now[0])
+    stream = io.StringIO()
+    progress = Progress(ProgressMode.AUTO, 3, stream)
+    for second in range(1, 36):
+        now[0] = second * 10**9
+        progress({"event": "finished" if second == 15 else "running", "trial": 1, "workload": "w"})
+    progress.close()
+    assert stream.getvalue().splitlines() == [
+        "trial 1/3  w  running",
+        "trial 2/3  w  running  about 40 s left",
+        "trial 2/3  w  running  about 60 s left",
+    ]
+
+
+def test_no_progress_is_no_progress():
+    stream = Terminal()
+    progress = Progress(ProgressMode.NONE, 1, stream)
+    progress({"event": "started", "trial": 1})
+    progress.close()
+    assert stream.getvalue() == ""

@@ -102,7 +102,7 @@ def planted(at_byte):
 
 @pytest.mark.parametrize("operations", [("read",), ("write", "read")])
 def test_a_planted_corruption_is_found(laboratory, operations):
-    event = Event(phase="read", at_ns=50_000_000, run=planted(8 * MIB - 1000))
+    event = Event(phase="read", at_ns=50_000_000, argv=planted(8 * MIB - 1000))
     knobs = {"operations": operations, "verify": "all", "record_size": 64 * KIB, "rate": 160, "ops": 128}
     ran = Ran(laboratory, events=(event,), **knobs)
     total = ran.totals("read")["read"]
@@ -112,7 +112,7 @@ def test_a_planted_corruption_is_found(laboratory, operations):
     assert error.path.endswith("w-0-0.data")
     verdict, found = ran.verdict("read")
     assert verdict.state is VerdictState.INVALID
-    assert "not what was written there" in found["E05"].statement
+    assert "Records with wrong data" in found["E05"].statement
 
 
 def test_errors_that_end_a_phase_say_what_they_are():

@@ -153,7 +153,7 @@ def test_observers_looked_at_the_edges_and_facts_were_taken(two_clients):
     assert list(observations.over_time("w.read", "lab", "cpu_ns"))
     assert observations.fact("target.filesystem")
     assert observations.fact("kernel.release") or any(fact.key.startswith("kernel") for fact in observations.facts)
-    assert {"cpu", "memory", "block"} <= observations.gaps.keys()
+    assert {"cpu", "memory", "block"} <= observations.longest_gaps().keys()
 
 
 def test_progress_names_trial_and_phase_and_ends_with_the_outcome(two_clients):
@@ -243,8 +243,8 @@ def test_events_happen_at_their_time_and_are_facts(laboratory):
         kind="command",
         knobs={"argv": ("sleep", "1"), "parse": "elapsed"},
         events=(
-            Event(phase="run", at_ns=200_000_000, run=("touch", str(mark))),
-            Event(phase="other", at_ns=0, run=("false",)),
+            Event(phase="run", at_ns=200_000_000, argv=("touch", str(mark))),
+            Event(phase="other", at_ns=0, argv=("false",)),
         ),
     )
     finished, observations = run(laboratory, loud)
@@ -258,8 +258,8 @@ def test_events_happen_at_their_time_and_are_facts(laboratory):
 @pytest.mark.parametrize(
     ("event", "words"),
     [
-        (Event(phase="run", at_ns=0, run=("false",)), "exit status 1"),
-        (Event(phase="run", at_ns=10**12, run=("true",)), "ended before its event"),
+        (Event(phase="run", at_ns=0, argv=("false",)), "exit status 1"),
+        (Event(phase="run", at_ns=10**12, argv=("true",)), "ended before its event"),
     ],
 )
 def test_an_event_that_does_not_happen_makes_the_run_partial(laboratory, event, words):
@@ -336,7 +336,7 @@ def test_an_observer_that_breaks_is_missing_evidence(laboratory):
     lab.install()
     finished, observations = lab.run(trial(), 1)
     assert finished.outcome is Outcome.FINISHED
-    assert observations.missing.keys() == {"x.y"}, "the bytes were had from another source"
+    assert {one.key for one in observations.missing} == {"x.y"}, "the bytes were had from another source"
 
 
 def test_wrong_knobs_are_all_told_before_anything_is_set_up(tmp_path):

@@ -7,9 +7,9 @@ levels, each sitting of the baseline by itself. What one has and the other has n
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from enum import Enum
 
-from assay.answer.wording import names as words
 from assay.plain import to_plain
 from assay.records import (
     Change,
@@ -34,6 +34,32 @@ Names = tuple[str, str]
 """What the baseline and the candidate are called."""
 
 
+class UnlikeKind(Enum):
+    """In which way two experiments differ."""
+
+    CLAIM = "claim"
+    """A measure claims another thing in each, so it is not compared."""
+    MEASURE = "measure"
+    """Only one has it."""
+    SETTING = "setting"
+    LEVELS = "levels"
+    """Only one has this combination."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unlike:
+    """One thing that two experiments have not in common."""
+
+    kind: UnlikeKind
+    name: str = ""
+    """The measure, or the path of the setting."""
+    levels: Mapping[str, Value] = field(default_factory=dict)
+    only: str = ""
+    """The notebook that alone has it."""
+    texts: tuple[str | None, str | None] = (None, None)
+    """A setting in the baseline and in the candidate; None where it is not there."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Joined:
     """The runs of two notebooks under one experiment, not yet answered."""
@@ -41,8 +67,7 @@ class Joined:
     results: Results
     origin: Mapping[str, tuple[int, str]]
     """Run -> 0 for the baseline or 1 for the candidate, and its id there."""
-    unlike: tuple[str, ...]
-    """What the two experiments have not in common, in words."""
+    unlike: tuple[Unlike, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -145,8 +170,7 @@ def trial(one: Trial, place: Place) -> Trial:
 
 def of_candidate(results: Sequence[RequirementResult], names: Names) -> tuple[RequirementResult, ...]:
     """What is required of the candidate: a bound on a figure was asked of the baseline in its own time."""
-    relative = RequirementKind.NOT_WORSE_THAN.value
-    return tuple(one for one in results if one.text.startswith(relative) or one.levels.get(NOTEBOOK) == names[1])
+    return tuple(one for one in results if one.kind is RequirementKind.NOT_WORSE_THAN or one.levels.get(NOTEBOOK) == names[1])
 
 
 def unanswered(baseline: Results, candidate: Results, names: Names) -> tuple[RequirementResult, ...]:
@@ -154,6 +178,7 @@ def unanswered(baseline: Results, candidate: Results, names: Names) -> tuple[Req
     return tuple(
         RequirementResult(
             measure=one.measure,
+            kind=one.kind,
             text=one.text,
             levels={**levels, NOTEBOOK: names[1]},
             estimate=None,
@@ -178,19 +203,19 @@ def not_measured(name: str, baseline: Results, candidate: Results) -> list[Mappi
 # ---------------------------------------------------------------------------------------------- what they have not in common
 
 
-def unlike(baseline: Experiment, candidate: Experiment, names: Names) -> Iterator[str]:
+def unlike(baseline: Experiment, candidate: Experiment, names: Names) -> Iterator[Unlike]:
     """Measures that only one has or that claim other things, and settings of the experiments that differ."""
     shared = {measure.name for measure in common(baseline, candidate)}
     claims = [{measure.name: measure.claim for measure in one.measures} for one in (baseline, candidate)]
     for name in dict.fromkeys((*claims[0], *claims[1])):
         if name in claims[0] and name in claims[1] and name not in shared:
-            yield f"measure {name}: another claim in {names[1]} than in {names[0]}, not compared"
+            yield Unlike(kind=UnlikeKind.CLAIM, name=name)
         elif name not in shared:
-            yield f"measure {name}: only in {names[0] if name in claims[0] else names[1]}"
+            yield Unlike(kind=UnlikeKind.MEASURE, name=name, only=names[0] if name in claims[0] else names[1])
     one, other = (dict(settings(to_plain(experiment))) for experiment in (baseline, candidate))
     for path in dict.fromkeys((*one, *other)):
         if one.get(path) != other.get(path):
-            yield f"{path}: {one.get(path, 'not there')} in {names[0]}, {other.get(path, 'not there')} in {names[1]}"
+            yield Unlike(kind=UnlikeKind.SETTING, name=path, texts=(one.get(path), other.get(path)))
 
 
 def settings(value: object, path: str = "") -> Iterator[tuple[str, str]]:
@@ -206,13 +231,13 @@ def settings(value: object, path: str = "") -> Iterator[tuple[str, str]]:
         yield from settings(item, f"{path}.{name}" if path else name)
 
 
-def unmatched(baseline: Plan, candidate: Plan, names: Names) -> Iterator[str]:
+def unmatched(baseline: Plan, candidate: Plan, names: Names) -> Iterator[Unlike]:
     """The combinations of levels that only one of them has."""
     combinations = [distinct(plan.trials) for plan in (baseline, candidate)]
     for side, other in ((0, 1), (1, 0)):
         for levels in combinations[side]:
             if levels not in combinations[other]:
-                yield f"{words.levels(levels) or 'all trials'}: only in {names[side]}"
+                yield Unlike(kind=UnlikeKind.LEVELS, levels=levels, only=names[side])
 
 
 def distinct(trials: Sequence[Trial]) -> list[Mapping[str, Value]]:

@@ -7,7 +7,7 @@ from statistics import median
 
 from assay.analysis.counting import Load, at_levels, count, unit_of
 from assay.analysis.summaries import summary_of
-from assay.records import Cell, Estimate, Experiment, Judged, Measure, Plan, Summary, Value
+from assay.records import Cell, Estimate, Experiment, Judged, Measure, Method, Plan, Summary, Value
 from assay.statistics.mean_interval import Mean, arithmetic_mean, geometric_mean
 from assay.statistics.median_interval import median_interval
 
@@ -67,7 +67,7 @@ def estimate(measure: Measure, values: Sequence[float]) -> Estimate | None:
         return of_median(measure, values)
     plainly = summary is Summary.TOTAL
     mean: Mean = arithmetic_mean(values, CONFIDENCE) if plainly else geometric_mean(values, CONFIDENCE)
-    method = "mean, t interval" if plainly else "geometric mean, t interval on logarithms"
+    method = Method.MEAN if plainly else Method.GEOMETRIC_MEAN
     return Estimate(
         value=mean.value, low=mean.low, high=mean.high, confidence=CONFIDENCE, unit=unit_of(measure), n=mean.n, method=method
     )
@@ -83,5 +83,5 @@ def of_median(measure: Measure, values: Sequence[float]) -> Estimate:
         confidence=CONFIDENCE,
         unit=unit_of(measure),
         n=len(values),
-        method="median, order-statistic interval",
+        method=Method.MEDIAN,
     )

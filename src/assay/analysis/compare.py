@@ -1,8 +1,8 @@
 """Candidate against baseline: the ratio with its interval, and one of four conclusions.
 
 Levels that the schedule mixes within blocks are compared in pairs, block by block; levels that a person changed by hand
-stand in sittings of their own and are compared unpaired, which is said. All contrasts of an experiment are looked at
-together, so a difference must also hold among them (`together`).
+stand in sittings of their own and are compared unpaired. All contrasts of an experiment are tested together, so a
+difference must also hold among them (`together`).
 """
 
 from __future__ import annotations
@@ -10,25 +10,34 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
-from assay.analysis import quantities, summaries
-from assay.analysis.counting import measure_of
+from assay.analysis import summaries
 from assay.analysis.order import is_interleaved
 from assay.analysis.summaries import summary_of
-from assay.analysis.together import LEVEL, Looked, corrected
-from assay.answer.wording import statements
-from assay.records import Cell, Change, Comparison, Conclusion, Estimate, Experiment, Factor, Judged, Plan, Summary
-from assay.rulekit.pairs import NOTEBOOK
+from assay.analysis.together import Tested, corrected
+from assay.records import (
+    Cell,
+    Change,
+    Comparison,
+    Conclusion,
+    Estimate,
+    Exclusion,
+    ExclusionReason,
+    Experiment,
+    Factor,
+    Judged,
+    Method,
+    Plan,
+    Summary,
+)
 from assay.statistics.contrast import Contrast, interval, p_value
 from assay.statistics.four_way import four_way
 from assay.statistics.mean_interval import LEAST
-from assay.statistics.paired_power import POWER, noncentrality
+from assay.statistics.paired_power import LEVEL, POWER, noncentrality
 from assay.statistics.paired_ratio import paired_ratio
 from assay.statistics.welch_ratio import welch_ratio
 
-INVALID = "INVALID"
-"""How the reason begins for which a rule had a run excluded."""
 WIDE, NARROW = 1 - LEVEL, 1 - 2 * LEVEL
 Key = tuple[int, int]
 """Sitting and block."""
@@ -52,21 +61,16 @@ class Outcome:
     contrasts: tuple[Contrast, ...]
     values: tuple[tuple[Sequence[float], Sequence[float]], ...] = ()
     """Of each contrast those of baseline and candidate, pairs in the same order."""
-    method: str
-    excluded: Mapping[str, str]
+    paired: bool
+    excluded: Mapping[str, Exclusion] = field(default_factory=dict)
 
 
 def comparisons(experiment: Experiment, plan: Plan, cells: Sequence[Cell], runs: Sequence[Judged]) -> tuple[Comparison, ...]:
     """All comparisons of the factor that the experiment compares; none where it compares nothing."""
     del plan  # the order that counts is the one in which the runs were made, and they carry their trials
     by_id = {judged.id: judged for judged in runs}
-    seen = [looked(arms, experiment.matters_share) for arms in pairs_of_cells(experiment, cells, by_id)]
-    found = [with_effects(one, own.contrasts) for one, own in zip(corrected(seen), seen, strict=True)]
-    told = quantities.telling(experiment)
-    return tuple(
-        replace(one, statement=statements.statement(quantities.compared(one, told), measure_of(experiment, one.measure)))
-        for one in found
-    )
+    tests = [tested(arms, experiment.matters_share) for arms in pairs_of_cells(experiment, cells, by_id)]
+    return tuple(with_effects(one, own.contrasts) for one, own in zip(corrected(tests), tests, strict=True))
 
 
 def pairs_of_cells(experiment: Experiment, cells: Sequence[Cell], runs: Mapping[str, Judged]) -> Iterator[Arms]:
@@ -83,13 +87,13 @@ def pairs_of_cells(experiment: Experiment, cells: Sequence[Cell], runs: Mapping[
             yield Arms(factor=factor, baseline=base, candidate=cell, runs=runs, summary=asked[cell.measure])
 
 
-def looked(arms: Arms, matters_share: float) -> Looked:
+def tested(arms: Arms, matters_share: float) -> Tested:
     """One comparison with the values by block on which it stands."""
     baseline, candidate = (
         {key: value for key, (_, value) in by_block(cell.values, arms.runs).items()} for cell in (arms.baseline, arms.candidate)
     )
     found = replace(compare(arms, matters_share), unfiltered=unfiltered(arms, matters_share))
-    return Looked(
+    return Tested(
         comparison=found,
         factor=arms.factor,
         baseline=baseline,
@@ -109,18 +113,18 @@ def unfiltered(arms: Arms, matters_share: float) -> Estimate | None:
 
 def with_invalid(cell: Cell, runs: Mapping[str, Judged]) -> Cell:
     """The cell with the values of the runs that are excluded as INVALID, as far as they have one."""
-    invalid = {run: runs[run].verdicts.get(cell.measure) for run, why in cell.excluded.items() if why.startswith(INVALID)}
+    invalid = {run: runs[run].verdicts.get(cell.measure) for run, why in cell.excluded.items() if why.invalid}
     known = {run: verdict.value for run, verdict in invalid.items() if verdict is not None and verdict.value is not None}
     excluded = {run: why for run, why in cell.excluded.items() if run not in known}
     return replace(cell, values={**cell.values, **known}, excluded=excluded)
 
 
 def compare(arms: Arms, matters_share: float) -> Comparison:
-    """One comparison, not yet corrected for the others nor put in words."""
+    """One comparison, not yet corrected for the others."""
     cell, path = arms.candidate, arms.factor.path
     outcome = contrast(arms)
     positive = [found for found in outcome.contrasts if found.n]
-    ratio, conclusion = conclude(positive, outcome.method, matters_share)
+    ratio, conclusion = conclude(positive, summaries.METHODS[Summary.GEOMETRIC, outcome.paired], matters_share)
     p = max((p_value(found) for found in positive), default=None)
     if positive and arms.summary is not Summary.GEOMETRIC:
         ratio, conclusion, p = summarised(arms, outcome, matters_share)
@@ -132,10 +136,10 @@ def compare(arms: Arms, matters_share: float) -> Comparison:
         within={name: level for name, level in cell.levels.items() if name != path},
         ratio=ratio,
         conclusion=conclusion,
-        statement="",
         matters_share=matters_share,
         detectable_share=None,
         provable_share=None,
+        baseline_sittings=max(1, len(positive)),
         interleaved=arms.factor.change is Change.AUTOMATIC and is_interleaved(*counted_runs(arms)),
         excluded={**arms.baseline.excluded, **cell.excluded, **outcome.excluded},
         p_value=p,
@@ -151,7 +155,7 @@ def contrast(arms: Arms) -> Outcome:
     """The contrast of two arms: paired by block, or unpaired where a person changed the level by hand."""
     baseline, candidate = arms.baseline.values, arms.candidate.values
     if any(value <= 0 for value in (*baseline.values(), *candidate.values())):
-        return Outcome(contrasts=(), method="no ratio: a value is 0", excluded={})
+        return Outcome(contrasts=(), paired=True)
     if arms.factor.change is Change.MANUAL:
         return apart(arms)
     return paired(arms)
@@ -162,14 +166,14 @@ def paired(arms: Arms) -> Outcome:
     first, second = by_block(arms.baseline.values, arms.runs), by_block(arms.candidate.values, arms.runs)
     both = [key for key in first if key in second]
     lonely = {
-        run: "no partner in its block counts"
+        run: Exclusion(reason=ExclusionReason.NO_PARTNER)
         for one, other in ((first, second), (second, first))
         for key, (run, _) in one.items()
         if key not in other
     }
     values = [first[key][1] for key in both], [second[key][1] for key in both]
     found = (paired_ratio(*values),) if both else ()
-    return Outcome(contrasts=found, values=(values,), method="paired by block, t interval on logarithms", excluded=lonely)
+    return Outcome(contrasts=found, values=(values,), paired=True, excluded=lonely)
 
 
 def by_block(values: Mapping[str, float], runs: Mapping[str, Judged]) -> dict[Key, tuple[str, float]]:
@@ -184,17 +188,11 @@ def apart(arms: Arms) -> Outcome:
         sittings.setdefault(arms.runs[run].run.trial.sitting, []).append(value)
     candidate = list(arms.candidate.values.values())
     found = tuple(welch_ratio(values, candidate) for _, values in sorted(sittings.items())) if candidate else ()
-    places = "notebooks" if arms.factor.path == NOTEBOOK else "sittings"
-    method = f"unpaired ({places}), Welch's t interval on logarithms"
-    return Outcome(
-        contrasts=found,
-        values=tuple((values, candidate) for _, values in sorted(sittings.items())),
-        method=f"{method}, hull over {len(found)} sittings" if len(found) > 1 else method,
-        excluded={},
-    )
+    both = tuple((values, candidate) for _, values in sorted(sittings.items()))
+    return Outcome(contrasts=found, values=both, paired=False)
 
 
-def conclude(contrasts: Sequence[Contrast], method: str, matters_share: float) -> tuple[Estimate | None, Conclusion]:
+def conclude(contrasts: Sequence[Contrast], method: Method, matters_share: float) -> tuple[Estimate | None, Conclusion]:
     """The ratio with the interval that holds those of all contrasts, and the conclusion from it."""
     if not contrasts:
         return None, Conclusion.UNDECIDED
@@ -211,11 +209,9 @@ def conclude(contrasts: Sequence[Contrast], method: str, matters_share: float) -
 
 def summarised(arms: Arms, outcome: Outcome, matters_share: float) -> tuple[Estimate, Conclusion, float | None]:
     """The same for totals and medians, whose intervals are other ones."""
-    paired = outcome.method.startswith("paired")
-    found = summaries.hull([summaries.ratio(arms.summary, *both, paired=paired) for both in outcome.values])
+    found = summaries.hull([summaries.ratio(arms.summary, *both, paired=outcome.paired) for both in outcome.values])
     n = min(contrast.n for contrast in outcome.contrasts)
     wide, narrow = (found.wide, found.narrow) if n >= LEAST else (None, None)
-    design = outcome.method.partition(", ")[0]
     estimate = Estimate(
         value=found.value,
         low=math.exp(wide[0]) if wide else None,
@@ -223,8 +219,7 @@ def summarised(arms: Arms, outcome: Outcome, matters_share: float) -> tuple[Esti
         confidence=WIDE,
         unit="ratio",
         n=n,
-        method=f"{design}, {summaries.METHODS[arms.summary, paired]}"
-        + (f", hull over {len(outcome.values)} sittings" if len(outcome.values) > 1 else ""),
+        method=summaries.METHODS[arms.summary, outcome.paired],
     )
     decided = four_way(wide, narrow, matters_share) if wide and narrow else Conclusion.UNDECIDED
     return estimate, decided, found.p_value
@@ -239,14 +234,14 @@ def hull(contrasts: Sequence[Contrast], confidence: float) -> tuple[float, float
 def with_effects(comparison: Comparison, contrasts: Sequence[Contrast]) -> Comparison:
     """The comparison with the effect it could detect and the one it could prove to matter (80 % power).
 
-    Among several that were looked at a difference is detected by the strictest of Holm's levels, where no other one differs.
+    Among several that are tested a difference is detected by the strictest of Holm's levels, where no other one differs.
     """
     if comparison.ratio is None or comparison.ratio.low is None:
         return comparison
     widest = max(contrasts, key=lambda found: found.standard_error)
     freedom = max(1, round(widest.degrees))
     alone, among = (
-        shown_in_errors(freedom, level) * widest.standard_error for level in (LEVEL, LEVEL / max(1, comparison.looked_at or 1))
+        shown_in_errors(freedom, level) * widest.standard_error for level in (LEVEL, LEVEL / max(1, comparison.tested or 1))
     )
     return replace(
         comparison,

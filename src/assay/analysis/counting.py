@@ -7,7 +7,20 @@ from dataclasses import dataclass
 
 from assay import measures
 from assay.errors import AssayError
-from assay.records import Experiment, Judged, Measure, Observations, Outcome, Severity, State, Value, Verdict, VerdictState
+from assay.records import (
+    Exclusion,
+    ExclusionReason,
+    Experiment,
+    Judged,
+    Measure,
+    Observations,
+    Outcome,
+    Severity,
+    State,
+    Value,
+    Verdict,
+    VerdictState,
+)
 from assay.units import Unit
 
 Load = Callable[[str], Observations]
@@ -25,7 +38,7 @@ class Count:
 
     values: Mapping[str, float]
     invalid: Mapping[str, float]
-    excluded: Mapping[str, str]
+    excluded: Mapping[str, Exclusion]
 
 
 def measure_of(experiment: Experiment, name: str) -> Measure:
@@ -53,21 +66,19 @@ def count(runs: Sequence[Judged], measure: Measure, load: Load) -> Count:
     """Sort the runs of one combination of levels; nothing is left out because of its size."""
     values: dict[str, float] = {}
     invalid: dict[str, float] = {}
-    excluded: dict[str, str] = {}
+    excluded: dict[str, Exclusion] = {}
     last = last_attempts(runs)
     for judged in runs:
-        reason = why_not_run(judged, last)
-        verdict = judged.verdicts.get(measure.name)
-        found = None if reason else value_of(judged, measure, load)
-        if reason is None and (isinstance(found, str) or found is None):
-            reason = found or "the figure could not be computed"
-        if reason is None and isinstance(found, float) and found <= 0 and not additive(measure):
-            reason = f"INVALID: found {found:g}; expected a number above 0"
-        if reason is None and isinstance(found, float):
-            reason = why_invalid(verdict)
-            (invalid if reason else values)[judged.id] = found
-        if reason is not None:
-            excluded[judged.id] = reason
+        found = why_not_run(judged, last) or value_of(judged, measure, load)
+        if isinstance(found, float) and found <= 0 and not additive(measure):
+            found = Exclusion(reason=ExclusionReason.NOT_POSITIVE, value=found)
+        if isinstance(found, Exclusion):
+            excluded[judged.id] = found
+            continue
+        why = why_invalid(judged.verdicts.get(measure.name))
+        (invalid if why else values)[judged.id] = found
+        if why:
+            excluded[judged.id] = why
     return Count(values=values, invalid=invalid, excluded=excluded)
 
 
@@ -85,34 +96,32 @@ def last_attempts(runs: Iterable[Judged]) -> Mapping[int, int]:
     return last
 
 
-def why_not_run(judged: Judged, last: Mapping[int, int]) -> str | None:
+def why_not_run(judged: Judged, last: Mapping[int, int]) -> Exclusion | None:
     """Why a run does not count, whatever the measure; None where it does."""
     if judged.run.outcome is not Outcome.FINISHED:
-        return f"{judged.run.outcome.value}: {judged.run.error}" if judged.run.error else judged.run.outcome.value
+        return Exclusion(reason=ExclusionReason.OUTCOME, outcome=judged.run.outcome, error=judged.run.error or "")
     if judged.run.attempt != last[judged.run.trial.id]:
-        return f"repeated as attempt {last[judged.run.trial.id]}"
+        return Exclusion(reason=ExclusionReason.REPEATED, attempt=last[judged.run.trial.id])
     return None
 
 
-def value_of(judged: Judged, measure: Measure, load: Load) -> float | str | None:
-    """The figure by the verdict, else from the evidence; a reason in words where the evidence cannot be read."""
+def value_of(judged: Judged, measure: Measure, load: Load) -> float | Exclusion:
+    """The figure by the verdict, else from the evidence; why there is none, where the evidence cannot be read or lacks it."""
     verdict = judged.verdicts.get(measure.name)
     if verdict is not None:
-        return verdict.value
-    try:
-        figure = measures.value(judged.run, load(judged.id), measure)
-    except AssayError as error:
-        return str(error)
-    return None if figure is None else figure.value
+        value = verdict.value
+    else:
+        try:
+            figure = measures.value(judged.run, load(judged.id), measure)
+        except AssayError as error:
+            return Exclusion(reason=ExclusionReason.UNREADABLE, error=str(error))
+        value = None if figure is None else figure.value
+    return Exclusion(reason=ExclusionReason.NO_FIGURE) if value is None else float(value)
 
 
-def why_invalid(verdict: Verdict | None) -> str | None:
-    """What made a verdict INVALID, in words; None where it is not."""
+def why_invalid(verdict: Verdict | None) -> Exclusion | None:
+    """Which rules made a verdict INVALID; None where it is not."""
     if verdict is None or verdict.state is not VerdictState.INVALID:
         return None
-    failed = [
-        f"{finding.name} ({finding.rule})"
-        for finding in verdict.findings
-        if finding.state is State.FAIL and finding.severity is Severity.INVALIDATES
-    ]
-    return f"INVALID: {', '.join(failed)}" if failed else "INVALID"
+    failed = (one for one in verdict.findings if (one.state, one.severity) == (State.FAIL, Severity.INVALIDATES))
+    return Exclusion(reason=ExclusionReason.INVALID, rules={one.rule: one.name for one in failed})

@@ -10,6 +10,7 @@ import math
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import Enum
 
 from assay import measures
 from assay.analysis.counting import Load
@@ -40,13 +41,25 @@ class Curve:
         return [(objects, time) for objects, time, active in points if active >= self.clients and time > 0]
 
 
+class NoCrossover(Enum):
+    """Why no crossing of two curves is supported."""
+
+    FEW_PAIRS = "few pairs"
+    NEVER_ALL_CLIENTS = "never all clients"
+    """A run has no stretch in which all its clients were at work."""
+    NO_COMMON_RANGE = "no common range"
+    NO_CHANGE = "no change"
+    """Neither curve is first above and then below the other with its whole interval."""
+    SEVERAL_CHANGES = "several changes"
+
+
 @dataclass(frozen=True, kw_only=True)
 class Crossover:
-    """Between which numbers of objects two curves cross; None for both where no crossing is supported, and why."""
+    """Between which numbers of objects two curves cross; or why no crossing is supported."""
 
-    low: float | None
-    high: float | None
-    statement: str
+    low: float | None = None
+    high: float | None = None
+    unsupported: NoCrossover | None = None
 
 
 def curves(runs: Sequence[Judged], load: Load) -> tuple[Curve, ...]:
@@ -88,14 +101,14 @@ def crossover(pairs: Sequence[tuple[Curve, Curve]]) -> Crossover:
     interval and, further on, below it. Fewer than three pairs support none.
     """
     if len(pairs) < LEAST:
-        return none(f"{len(pairs)} pairs of runs; expected at least {LEAST}")
+        return Crossover(unsupported=NoCrossover.FEW_PAIRS)
     solid = [(first.solid(), second.solid()) for first, second in pairs]
     if any(len(points) < 2 for pair in solid for points in pair):
-        return none("a run has no stretch in which all its clients were at work")
+        return Crossover(unsupported=NoCrossover.NEVER_ALL_CLIENTS)
     low = max(points[0][0] for pair in solid for points in pair)
     high = min(points[-1][0] for pair in solid for points in pair)
     if high <= low:
-        return none("the runs have no number of objects in common at which all clients were at work")
+        return Crossover(unsupported=NoCrossover.NO_COMMON_RANGE)
     grid = [low + (high - low) * step / (GRID - 1) for step in range(GRID)]
     return crossing(grid, [sign([at(second, x) - at(first, x) for first, second in solid]) for x in grid])
 
@@ -110,16 +123,11 @@ def crossing(grid: Sequence[float], signs: Sequence[int]) -> Crossover:
         if found:
             last = (x, found)
     if not changes:
-        return none("neither curve is first above and then below the other with its whole interval")
+        return Crossover(unsupported=NoCrossover.NO_CHANGE)
     if len(changes) > 1:
-        return none(f"the curves change places {len(changes)} times")
+        return Crossover(unsupported=NoCrossover.SEVERAL_CHANGES)
     ((low, high),) = changes
-    return Crossover(low=low, high=high, statement=f"the curves cross between {low:,.0f} and {high:,.0f} objects a client")
-
-
-def none(why: str) -> Crossover:
-    """No crossing, and why."""
-    return Crossover(low=None, high=None, statement=f"no crossover supported: {why}")
+    return Crossover(low=low, high=high)
 
 
 def sign(differences: Sequence[float]) -> int:

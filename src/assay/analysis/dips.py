@@ -1,9 +1,9 @@
-"""Troughs: levels of a numeric factor at which a measure is worse than at the levels on both sides, beyond noise.
+"""Dips: levels of a numeric factor at which a measure is worse than at the levels on both sides, beyond noise.
 
-Every cell with a neighbour on both sides along a numeric factor is looked at, all other factors being equal. The contrast is
+Every cell with a neighbour on both sides along a numeric factor is tested, all other factors being equal. The contrast is
 paired by block; neighbours are interpolated by the logarithm of the levels, since throughput over sizes is
-usually concave there, which is no trough. All contrasts of an experiment are looked at together (Holm), and a trough is named
-only where its interval lies beyond what matters. A fall, a cliff or a step has no cell below both of its neighbours.
+usually concave there, which is no dip. All contrasts of an experiment are tested together (Holm), and a dip is named only
+where its interval lies beyond what matters. A fall, a cliff or a step has no cell below both of its neighbours.
 """
 
 from __future__ import annotations
@@ -14,45 +14,41 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from assay import measures
-from assay.analysis import quantities
 from assay.analysis.compare import WIDE, by_block
 from assay.analysis.counting import measure_of
-from assay.analysis.together import LEVEL
-from assay.answer.wording import statements
-from assay.records import Cell, Estimate, Experiment, Factor, Judged, Trough, Value
+from assay.records import Cell, Dip, Estimate, Experiment, Factor, Judged, Method, Value
 from assay.statistics.contrast import interval
 from assay.statistics.holm import holm
 from assay.statistics.mean_interval import LEAST
-from assay.statistics.neighbour_contrast import Dip, dip, weight_of
-
-METHOD = "paired by block, neighbours interpolated by logarithm, t interval on logarithms"
+from assay.statistics.neighbour_contrast import NeighbourContrast, dip, weight_of
+from assay.statistics.paired_power import LEVEL
 
 
 @dataclass(frozen=True, kw_only=True)
-class Look:
+class Candidate:
     """One cell between its neighbours along a factor."""
 
     cell: Cell
     factor: str
     neighbours: tuple[Value, Value]
-    dip: Dip
+    contrast: NeighbourContrast
     """Of the figure where higher is better, else of its reciprocal: below is worse."""
 
 
-def troughs(experiment: Experiment, cells: Sequence[Cell], runs: Sequence[Judged]) -> tuple[Trough, ...]:
-    """The troughs of all measures whose better side is known, in the order of the cells; none without a numeric factor."""
+def dips(experiment: Experiment, cells: Sequence[Cell], runs: Sequence[Judged]) -> tuple[Dip, ...]:
+    """The dips of all measures whose better side is known, in the order of the cells; none without a numeric factor."""
     by_id = {judged.id: judged for judged in runs}
-    looked_at = list(looks(experiment, cells, by_id))
-    adjusted = holm([look.dip.p_value for look in looked_at])
+    tested = list(candidates(experiment, cells, by_id))
+    adjusted = holm([one.contrast.p_value for one in tested])
     margin = math.log1p(experiment.matters_share)
     return tuple(
-        trough(experiment, look, p)
-        for look, p in zip(looked_at, adjusted, strict=True)
-        if p < LEVEL and interval(look.dip.depth, WIDE)[1] < -margin
+        found(experiment, one, p)
+        for one, p in zip(tested, adjusted, strict=True)
+        if p < LEVEL and interval(one.contrast.depth, WIDE)[1] < -margin
     )
 
 
-def looks(experiment: Experiment, cells: Sequence[Cell], runs: Mapping[str, Judged]) -> Iterator[Look]:
+def candidates(experiment: Experiment, cells: Sequence[Cell], runs: Mapping[str, Judged]) -> Iterator[Candidate]:
     """Every cell between two neighbours along a numeric factor of which at least three blocks have all three."""
     there = {(cell.measure, frozenset(cell.levels.items())): cell for cell in cells if cell.values}
     for cell, factor in itertools.product(cells, experiment.factors):
@@ -60,9 +56,9 @@ def looks(experiment: Experiment, cells: Sequence[Cell], runs: Mapping[str, Judg
         if neighbours is None:
             continue
         beside = [there.get((cell.measure, frozenset({**cell.levels, factor.path: level}.items()))) for level in neighbours]
-        found = dipped(experiment, factor, (beside[0], cell, beside[1]), runs)
-        if found is not None:
-            yield Look(cell=cell, factor=factor.path, neighbours=neighbours, dip=found)
+        contrast = contrasted(experiment, factor, (beside[0], cell, beside[1]), runs)
+        if contrast is not None:
+            yield Candidate(cell=cell, factor=factor.path, neighbours=neighbours, contrast=contrast)
 
 
 def around(level: Value, factor: Factor) -> tuple[Value, Value] | None:
@@ -82,10 +78,10 @@ def number(level: Value) -> float:
     return float(level)
 
 
-def dipped(
+def contrasted(
     experiment: Experiment, factor: Factor, row: tuple[Cell | None, Cell, Cell | None], runs: Mapping[str, Judged]
-) -> Dip | None:
-    """The dip of the middle one of three cells; None where too few blocks have all, a value is 0, or no side is better."""
+) -> NeighbourContrast | None:
+    """The contrast of the middle one of three cells; None where too few blocks have all, a value is 0, or no side is better."""
     left, cell, right = row
     kind = measures.figure_kind(measure_of(experiment, cell.measure).figure)
     if left is None or right is None or kind is None:
@@ -101,32 +97,25 @@ def dipped(
     return dip(values[0], values[1], values[2], weight_of(places[0], places[1], places[2]))
 
 
-def trough(experiment: Experiment, look: Look, adjusted: float) -> Trough:
-    """A named trough, with its sentence."""
-    measure, told = measure_of(experiment, look.cell.measure), quantities.telling(experiment)
-    depth = depth_of(look.dip, measures.figure_kind(measure.figure))
-    return Trough(
-        measure=measure.name,
-        levels=look.cell.levels,
-        factor=look.factor,
-        neighbours=look.neighbours,
-        depth=depth,
-        p_value=look.dip.p_value,
+def found(experiment: Experiment, one: Candidate, adjusted: float) -> Dip:
+    """A candidate that is a dip."""
+    kind = measures.figure_kind(measure_of(experiment, one.cell.measure).figure)
+    return Dip(
+        measure=one.cell.measure,
+        levels=one.cell.levels,
+        factor=one.factor,
+        neighbours=one.neighbours,
+        depth=depth_of(one.contrast, kind),
+        p_value=one.contrast.p_value,
         adjusted_p_value=adjusted,
-        statement=statements.trough(
-            measure,
-            depth,
-            {path: told(path, level) for path, level in look.cell.levels.items()},
-            (look.factor, [told(look.factor, level) for level in look.neighbours]),
-        ),
     )
 
 
-def depth_of(found: Dip, kind: measures.Kind | None) -> Estimate:
+def depth_of(found: NeighbourContrast, kind: measures.Kind | None) -> Estimate:
     """The ratio of the cell to its interpolated neighbours, with its interval, in the figure's own direction."""
     low, high = interval(found.depth, WIDE)
     ends = [low, found.depth.difference, high]
     if kind is not None and kind.better is measures.Better.LOWER:
         ends = [-high, -found.depth.difference, -low]
     low, value, high = (math.exp(end) for end in ends)
-    return Estimate(value=value, low=low, high=high, confidence=WIDE, unit="ratio", n=found.depth.n, method=METHOD)
+    return Estimate(value=value, low=low, high=high, confidence=WIDE, unit="ratio", n=found.depth.n, method=Method.NEIGHBOURS)

@@ -64,6 +64,7 @@ def absolute(requirement: Requirement, cells: Sequence[Cell], runs: Mapping[str,
         if cell.measure == requirement.measure:
             yield RequirementResult(
                 measure=cell.measure,
+                kind=requirement.kind,
                 text=requirement.text,
                 levels=cell.levels,
                 estimate=cell.estimate,
@@ -91,6 +92,7 @@ def relative(
             verdict = worst((trust(runs, arms), trusted(comparison)))
             yield RequirementResult(
                 measure=comparison.measure,
+                kind=requirement.kind,
                 text=requirement.text,
                 levels={**comparison.within, comparison.factor: comparison.candidate},
                 estimate=comparison.ratio,
@@ -103,6 +105,7 @@ def alone(requirement: Requirement) -> RequirementResult:
     """A bound on a ratio of which nothing is known: there is no baseline, as in one notebook of two that are to be compared."""
     return RequirementResult(
         measure=requirement.measure,
+        kind=requirement.kind,
         text=requirement.text,
         levels={},
         estimate=None,
@@ -135,7 +138,7 @@ def trust(runs: Mapping[str, Judged], cells: Sequence[Cell]) -> VerdictState:
     states = []
     for cell in cells:
         if not cell.values:
-            invalid = any(reason.startswith("INVALID") for reason in cell.excluded.values())
+            invalid = any(one.invalid for one in cell.excluded.values())
             states.append(VerdictState.INVALID if invalid else VerdictState.UNVERIFIED)
         for run in cell.values:
             verdict = runs[run].verdicts.get(cell.measure)

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from assay.evidence import ladder
-from assay.records import Direction, Observations, Phase, Reading, Run, Rung, Series, Span
-from assay.units import Unit
+from assay.records import Capacity, CapacitySource, Direction, Observations, Phase, Reading, Run, Rung, Series, Span
+from assay.units import Unit, human
 
 Used = Callable[[Phase, Observations], float | None]
 
@@ -157,9 +157,9 @@ def _late(resource: Resource, clocked: Used) -> Resource:
 RESOURCES: Mapping[str, Resource] = {
     one.name: one
     for one in (
-        _processors("cpu", "processors of the host", host_processor, idles=True),
-        _processors("load_cpu", "processors, of the load itself", load_processor),
-        _processors("server_cpu", "processors, of the server", server_processor, idles=True),
+        _processors("cpu", "CPUs of the host", host_processor, idles=True),
+        _processors("load_cpu", "CPUs, of the load itself", load_processor),
+        _processors("server_cpu", "CPUs, of the server", server_processor, idles=True),
         _bytes("device_read", "read from the device", _READ),
         _late(_bytes("device_write", "written to the device", _WRITTEN), _WRITTEN_CLOCKED),
         _bytes("device_bytes", "read from and written to the device", _all(_READ, _WRITTEN), shown=False),
@@ -189,3 +189,16 @@ def _as_lowest(readings: Iterable[Reading], limited: set[str]) -> Iterable[Readi
             yield replace(reading, rung=_DEVICE)
         elif reading.rung is not _DEVICE:
             yield reading
+
+
+def described(capacity: Capacity) -> str:
+    """How much there is of a resource: `the 50 MB/s read from loop0`, `the 4 CPUs of the host`."""
+    resource, amount = RESOURCES[capacity.resource], capacity.amount
+    if capacity.source is CapacitySource.COUNTED:
+        return f"the {amount:g} {resource.said}" if amount != 1 else f"the CPU {resource.said.partition(' ')[2]}"
+    if capacity.source is CapacitySource.EXPERIMENT:
+        return f"the {capacity.text} of {capacity.name}, {resource.said}"
+    most = human(amount, resource.rate or Unit.PER_S)
+    if capacity.source is CapacitySource.LIMIT:
+        return f"the {most} {resource.said.removesuffix(' the device')} {capacity.name}"
+    return f"the {most} {resource.said}"

@@ -1,8 +1,7 @@
 """Which factors matter to a measure, by how much, and which only together: the answer of a designed experiment.
 
 Effects are ratios, from contrasts of logarithms in randomised blocks (statistics/effects.py). All effects of an experiment are
-looked at together (Holm); each is held against what matters as a comparison is. Effects that the design cannot tell apart are
-one, and said.
+tested together (Holm); each is concluded from as a comparison is. Effects that the design cannot tell apart are one.
 """
 
 from __future__ import annotations
@@ -12,11 +11,8 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from assay.analysis import quantities
 from assay.analysis.compare import NARROW, WIDE, by_block
 from assay.analysis.require import trust
-from assay.analysis.together import LEVEL
-from assay.answer.wording import effects as effect_words
 from assay.records import (
     Cell,
     Conclusion,
@@ -27,6 +23,7 @@ from assay.records import (
     FactorEffect,
     Judged,
     Measure,
+    Method,
     Sensitivity,
     Step,
 )
@@ -37,21 +34,14 @@ from assay.statistics.effects import contrasts
 from assay.statistics.four_way import four_way
 from assay.statistics.holm import holm
 from assay.statistics.mean_interval import LEAST
-from assay.statistics.paired_power import LEVEL as TESTED
-from assay.statistics.paired_power import POWER, noncentrality
+from assay.statistics.paired_power import LEVEL, POWER, noncentrality
 
-METHODS = {
-    DesignKind.ONE_AT_A_TIME: "one at a time: the other factors at their baseline",
-    DesignKind.FULL: "mean over all levels of the other factors",
-    DesignKind.FRACTIONAL: "mean over the fraction's levels of the other factors",
-    DesignKind.SCREENING: "mean over the screened levels of the other factors",
-}
 LESS = {Conclusion.MATTERS: Conclusion.UNDECIDED, Conclusion.IMMATERIAL: Conclusion.EQUIVALENT}
 """What is left of a conclusion that does not hold among all effects."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Look:
+class Estimated:
     """One measure: its cells in the order of the design, the effects asked of them, and what was found of each."""
 
     measure: Measure
@@ -67,21 +57,19 @@ def sensitivity(experiment: Experiment, cells: Sequence[Cell], runs: Sequence[Ju
     if experiment.design is None:
         return ()
     by_id, factors = {judged.id: judged for judged in runs}, varying(experiment)
-    told = [
-        look(experiment.design, measure, of_measure(factors, measure, cells), by_id, factors)
+    found = [
+        effects_on(experiment.design, measure, of_measure(factors, measure, cells), by_id, factors)
         for measure in experiment.measures
         if any(cell.values for cell in cells if cell.measure == measure.name)
     ]
-    tested = [p_value(one) for each in told for one in each.found if one is not None]
+    tested = [p_value(one) for each in found for one in each.found if one is not None]
     adjusted = iter(holm(tested))
-    return tuple(answer(experiment, each, adjusted, (len(tested), by_id)) for each in told)
+    return tuple(answer(experiment, each, adjusted, (len(tested), by_id)) for each in found)
 
 
 def varying(experiment: Experiment) -> tuple[Factor, ...]:
-    """The factors of the design, with their levels told in their units."""
-    told = quantities.telling(experiment)
-    several = (factor for factor in experiment.factors if len(factor.levels) > 1)
-    return tuple(replace(one, levels=tuple(told(one.path, level) for level in one.levels)) for one in several)
+    """The factors of the design."""
+    return tuple(factor for factor in experiment.factors if len(factor.levels) > 1)
 
 
 def of_measure(factors: Sequence[Factor], measure: Measure, cells: Sequence[Cell]) -> tuple[Cell, ...]:
@@ -94,9 +82,9 @@ def row(factors: Sequence[Factor], cell: Cell) -> tuple[int, ...]:
     return tuple(factor.levels.index(cell.levels[factor.path]) for factor in factors)
 
 
-def look(
+def effects_on(
     kind: DesignKind, measure: Measure, cells: tuple[Cell, ...], runs: Mapping[str, Judged], factors: Sequence[Factor]
-) -> Look:
+) -> Estimated:
     """Estimate the effects on one measure; none is found where a value is 0, for then it has no logarithm."""
     rows = [row(factors, cell) for cell in cells]
     alone = kind is DesignKind.ONE_AT_A_TIME
@@ -107,7 +95,7 @@ def look(
     ends = [None if one is None else math.exp(one.difference) for one in found[len(effects) :]]
     both = dict(zip(pairs, zip(ends[::2], ends[1::2], strict=True), strict=True))
     known = {pair: (first, second) for pair, (first, second) in both.items() if first is not None and second is not None}
-    return Look(measure=measure, cells=cells, effects=effects, found=found[: len(effects)], within=known)
+    return Estimated(measure=measure, cells=cells, effects=effects, found=found[: len(effects)], within=known)
 
 
 def estimated(
@@ -125,25 +113,27 @@ def estimated(
     return contrasts([math.log(value) for value in values], blocks, places, weights)
 
 
-def answer(experiment: Experiment, each: Look, adjusted: Iterator[float], known: tuple[int, Mapping[str, Judged]]) -> Sensitivity:
-    """The effects on one measure with their conclusions, the largest first, and the sentence that answers."""
+def answer(
+    experiment: Experiment, each: Estimated, adjusted: Iterator[float], known: tuple[int, Mapping[str, Judged]]
+) -> Sensitivity:
+    """The effects on one measure with their conclusions, the largest first."""
     assert experiment.design is not None
-    factors, (looked_at, runs) = varying(experiment), known
-    told = [
-        concluded(experiment, named(factors, one, each.within.get(one.steps)), found, None if found is None else next(adjusted))
-        for one, found in zip(each.effects, each.found, strict=True)
+    factors, (tested, runs) = varying(experiment), known
+    found = [
+        concluded(experiment, named(factors, one, each.within.get(one.steps)), contrast, adjusted)
+        for one, contrast in zip(each.effects, each.found, strict=True)
     ]
-    ordered = tuple(sorted(told, key=lambda one: (len(one.steps), -size(one))))
+    ordered = tuple(sorted(found, key=lambda one: (len(one.steps), -size(one))))
     empty = next((cell for cell in each.cells if not cell.values), None)
     return Sensitivity(
         measure=each.measure.name,
         design=experiment.design,
-        statement=effect_words.answer(each.measure, experiment.design, ordered, experiment.matters_share, empty),
         effects=ordered,
         matters_share=experiment.matters_share,
-        looked_at=looked_at,
+        tested=tested,
         verdict=trust(runs, each.cells),
         excluded={run: why for cell in each.cells for run, why in cell.excluded.items()},
+        empty=None if empty is None else empty.levels,
     )
 
 
@@ -165,28 +155,26 @@ def named(factors: Sequence[Factor], one: Effect, within: tuple[float, float] | 
         adjusted_p_value=None,
         within=within,
         detectable_share=None,
-        statement="",
     )
 
 
-def concluded(experiment: Experiment, bare: FactorEffect, found: Contrast | None, adjusted: float | None) -> FactorEffect:
-    """An effect with its ratio, its conclusion and its sentence."""
-    assert experiment.design is not None
-    if found is not None:
-        ratio, conclusion = decided(found, METHODS[experiment.design], experiment.matters_share)
-        lost = adjusted is not None and adjusted > LEVEL
-        bare = replace(
-            bare,
-            ratio=ratio,
-            conclusion=LESS.get(conclusion, conclusion) if lost else conclusion,
-            p_value=p_value(found),
-            adjusted_p_value=adjusted,
-            detectable_share=detectable(found) if ratio.low is not None else None,
-        )
-    return replace(bare, statement=effect_words.effect(bare))
+def concluded(experiment: Experiment, bare: FactorEffect, found: Contrast | None, adjusted: Iterator[float]) -> FactorEffect:
+    """An effect with its ratio and its conclusion; `adjusted` has the p-value of the next effect that was found."""
+    if found is None:
+        return bare
+    ratio, conclusion = decided(found, experiment.matters_share)
+    p = next(adjusted)
+    return replace(
+        bare,
+        ratio=ratio,
+        conclusion=LESS.get(conclusion, conclusion) if p > LEVEL else conclusion,
+        p_value=p_value(found),
+        adjusted_p_value=p,
+        detectable_share=detectable(found) if ratio.low is not None else None,
+    )
 
 
-def decided(found: Contrast, method: str, matters_share: float) -> tuple[Estimate, Conclusion]:
+def decided(found: Contrast, matters_share: float) -> tuple[Estimate, Conclusion]:
     """The ratio with its interval and one of four conclusions; fewer than three blocks, or runs of a side, have no interval."""
     edges = interval(found, WIDE) if found.n >= LEAST and found.degrees > 0 else None
     ratio = Estimate(
@@ -196,7 +184,7 @@ def decided(found: Contrast, method: str, matters_share: float) -> tuple[Estimat
         confidence=WIDE,
         unit="ratio",
         n=found.n,
-        method=f"{method}; blocks taken out, Welch-Satterthwaite t interval on logarithms",
+        method=Method.EFFECT,
     )
     return ratio, four_way(edges, interval(found, NARROW), matters_share) if edges else Conclusion.UNDECIDED
 
@@ -209,7 +197,7 @@ def detectable(found: Contrast) -> float:
 @functools.cache
 def needed(freedom: int) -> float:
     """So many standard errors."""
-    return noncentrality(freedom, level=TESTED, power=POWER)
+    return noncentrality(freedom, level=LEVEL, power=POWER)
 
 
 def size(one: FactorEffect) -> float:

@@ -2,7 +2,7 @@
 
 The window in which all clients ran is cut into equal parts. Change points part it into stretches of different level, MSER-5 says
 how much of the beginning is warm-up, a line through the batch means whether the rest drifts; differences below what matters to
-the XX
+the experiment count for nothing.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from itertools import pairwise
 from statistics import fmean
 
 from assay import measures
-from assay.answer.wording import steady
 from assay.records import (
     ChangePoint,
     Course,
@@ -23,10 +22,12 @@ from assay.records import (
     Estimate,
     Experiment,
     Measure,
+    Method,
     Observations,
     Phase,
     Rounds,
     Run,
+    UnknownReason,
 )
 from assay.statistics.batch_means import BatchMeans, batch_means
 from assay.statistics.change_points import FALSE_ALARM_SHARE, LEAST_VALUES, change_points, detectable, long_run_variance
@@ -42,7 +43,6 @@ DEVIATIONS = 4.0
 """By so many standard deviations a beginning differs that is no noise; MSER-5 has no level of its own, it cuts noise too."""
 DRIFT_P = 0.01
 RATES = {"ops_per_s": "count", "bytes_per_s": "bytes"}
-METHOD = "t interval of batch means"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,7 +112,7 @@ def kind_of(measure: Measure) -> tuple[CourseKind, Unit] | None:
 
 
 def course(asked: Asked) -> Course:
-    """One figure over time, told in words."""
+    """One figure over time."""
     phase, operation = asked.phase, asked.measure.operation
     window = measures.common_window(phase, asked.observations, operation)
     clients = len(measures.client_operations(phase, operation))
@@ -122,22 +122,21 @@ def course(asked: Asked) -> Course:
         kind=asked.kind,
         unit=asked.unit,
         state=CourseState.UNKNOWN,
-        statement="",
         start_ns=phase.start_ns,
         clients=clients,
         rounds=rounds(phase),
     )
     if phase.values or window is None or window.seconds <= 0:
-        return steady.unknown(bare, "nobody counted it meanwhile")
+        return replace(bare, unknown=UnknownReason.NOT_COUNTED)
     if window.reason is not None:
-        return steady.unknown(bare, f"no moment had all {clients} clients at work")
+        return replace(bare, unknown=UnknownReason.NEVER_TOGETHER)
     edges = (window.from_ns, window.to_ns)
     bare = replace(bare, from_ns=edges[0], to_ns=edges[1])
     known = measures.points_inside(phase, asked.observations, operation, edges)
     each = values(asked, edges, known)
     if len(each) < LEAST_VALUES or fmean(each) <= 0:
-        return steady.unknown(bare, f"it is known at {known} points of time; expected at least {LEAST_VALUES}")
-    return steady.told(looked_at(bare, Values(edges=edges, each=each), asked.matters))
+        return replace(bare, unknown=UnknownReason.FEW_POINTS, points=known)
+    return tested(bare, Values(edges=edges, each=each), asked.matters)
 
 
 def rounds(phase: Phase) -> Rounds | None:
@@ -159,8 +158,8 @@ def values(asked: Asked, edges: tuple[int, int], known: int) -> Sequence[float]:
     return ()
 
 
-def looked_at(bare: Course, seen: Values, matters: float) -> Course:
-    """The course with everything that the tests say."""
+def tested(bare: Course, seen: Values, matters: float) -> Course:
+    """The course with the results of all tests."""
     stretches = change_points(seen.each)
     places = [after.first for before, after in pairwise(stretches) if abs(after.mean - before.mean) > matters * seen.mean]
     cut = beginning(seen, matters, places)
@@ -174,6 +173,7 @@ def looked_at(bare: Course, seen: Values, matters: float) -> Course:
     return replace(
         bare,
         state=state,
+        unknown=UnknownReason.NOISE if state is CourseState.UNKNOWN else None,
         parts=len(seen.each),
         steady_from_ns=seen.at_ns(warm) if state is CourseState.STEADY else None,
         before=fmean(seen.each[:cut]) if cut else None,
@@ -249,5 +249,5 @@ def estimate(rest: Sequence[float], batches: BatchMeans, unit: str) -> Estimate:
         confidence=0.95,
         unit=unit,
         n=len(batches.batches),
-        method=METHOD,
+        method=Method.BATCH_MEANS,
     )

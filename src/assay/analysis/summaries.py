@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from statistics import fmean, median
 
 from assay.analysis.counting import additive
-from assay.records import Measure, Summary
+from assay.records import Measure, Method, Summary
 from assay.statistics.contrast import p_value
 from assay.statistics.fieller import fieller, p_of_one
 from assay.statistics.median_interval import median_interval, sign_test
@@ -22,11 +22,14 @@ from assay.statistics.welch_ratio import welch_ratio
 
 Edges = tuple[float, float]
 METHODS = {
-    (Summary.TOTAL, True): "ratio of totals, Fieller's interval",
-    (Summary.TOTAL, False): "ratio of totals, Fieller's interval",
-    (Summary.MEDIAN, True): "median of the ratios, order-statistic interval",
-    (Summary.MEDIAN, False): "ratio of medians, bootstrap (BCa) of runs",
+    (Summary.GEOMETRIC, True): Method.PAIRED_GEOMETRIC,
+    (Summary.GEOMETRIC, False): Method.UNPAIRED_GEOMETRIC,
+    (Summary.TOTAL, True): Method.PAIRED_TOTALS,
+    (Summary.TOTAL, False): Method.UNPAIRED_TOTALS,
+    (Summary.MEDIAN, True): Method.PAIRED_MEDIANS,
+    (Summary.MEDIAN, False): Method.UNPAIRED_MEDIANS,
 }
+"""By summary, and whether the arms are paired."""
 LEVELS = (0.95, 0.90)
 
 

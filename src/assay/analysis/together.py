@@ -1,4 +1,4 @@
-"""All contrasts that were looked at: a difference must also hold among all of them, by Dunnett's or by Holm's procedure.
+"""All comparisons that are tested: a difference must also hold among all of them, by Dunnett's or by Holm's procedure.
 
 Dunnett where several candidates stand against one baseline in the same complete blocks and spread alike, under each
 condition and for each measure: one variance for all arms gives more degrees of freedom than each pair has. The families
@@ -11,19 +11,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from assay.records import Change, Comparison, Conclusion, Factor, Summary
+from assay.records import Adjustment, Change, Comparison, Conclusion, Factor, Summary
 from assay.statistics.contrast import Contrast
 from assay.statistics.dunnett import alike, dunnett
 from assay.statistics.holm import holm
+from assay.statistics.paired_power import LEVEL
 
-LEVEL = 0.05
 LEAST_CANDIDATES = 2
 Key = tuple[int, int]
 """Sitting and block."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Looked:
+class Tested:
     """One comparison with the values of its arms by block."""
 
     comparison: Comparison
@@ -34,7 +34,7 @@ class Looked:
     contrasts: Sequence[Contrast] = ()
 
 
-def corrected(found: Sequence[Looked]) -> tuple[Comparison, ...]:
+def corrected(found: Sequence[Tested]) -> tuple[Comparison, ...]:
     """The comparisons with adjusted p-values; a difference that the adjustment takes away is not claimed."""
     tested = [one for one in found if one.comparison.p_value is not None]
     families = list(families_of(tested).values())
@@ -45,23 +45,23 @@ def corrected(found: Sequence[Looked]) -> tuple[Comparison, ...]:
             replace(
                 one.comparison,
                 adjusted_p_value=adjusted.get(id(one)),
-                adjusted_by="Dunnett" if by_dunnett else "Holm",
-                looked_at=len(tested),
+                adjusted_by=Adjustment.DUNNETT if by_dunnett else Adjustment.HOLM,
+                tested=len(tested),
             )
         )
         for one in found
     )
 
 
-def families_of(tested: Sequence[Looked]) -> Mapping[tuple[object, ...], list[Looked]]:
+def families_of(tested: Sequence[Tested]) -> Mapping[tuple[object, ...], list[Tested]]:
     """Measure and conditions -> the candidates that stand against one baseline."""
-    found: dict[tuple[object, ...], list[Looked]] = {}
+    found: dict[tuple[object, ...], list[Tested]] = {}
     for one in tested:
         found.setdefault((one.comparison.measure, *sorted(one.comparison.within.items())), []).append(one)
     return found
 
 
-def fits(family: Sequence[Looked]) -> bool:
+def fits(family: Sequence[Tested]) -> bool:
     """Whether Dunnett's procedure fits: several candidates, mixed in time, every block whole, spreads alike."""
     first = family[0]
     whole = all(one.candidate.keys() == one.baseline.keys() == first.baseline.keys() for one in family)
@@ -73,13 +73,13 @@ def fits(family: Sequence[Looked]) -> bool:
     return len(family) >= LEAST_CANDIDATES and whole and mixed and alike(*values(family))
 
 
-def values(family: Sequence[Looked]) -> tuple[list[float], list[list[float]]]:
+def values(family: Sequence[Tested]) -> tuple[list[float], list[list[float]]]:
     """The baseline's and the candidates' values in the order of the blocks."""
     blocks = sorted(family[0].baseline)
     return [family[0].baseline[key] for key in blocks], [[one.candidate[key] for key in blocks] for one in family]
 
 
-def of_families(families: Sequence[Sequence[Looked]]) -> Mapping[int, float]:
+def of_families(families: Sequence[Sequence[Tested]]) -> Mapping[int, float]:
     """Identity of each -> its p-value among the candidates of its family, times the number of families."""
     return {
         id(one): max(min(1.0, len(families) * p), one.comparison.p_value or 0.0)
@@ -88,7 +88,7 @@ def of_families(families: Sequence[Sequence[Looked]]) -> Mapping[int, float]:
     }
 
 
-def of_all(tested: Sequence[Looked]) -> Mapping[int, float]:
+def of_all(tested: Sequence[Tested]) -> Mapping[int, float]:
     """Identity of each -> its p-value after Holm over all."""
     return dict(zip(map(id, tested), holm([one.comparison.p_value or 0.0 for one in tested]), strict=True))
 

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from assay.answer import marks
-from assay.answer.headlines import subject
-from assay.records import Finding, Outcome, RequirementResult, Results, Severity, State, Verdict, VerdictState
+from assay.records import Finding, Measure, Outcome, RequirementResult, Results, Severity, State, Verdict, VerdictState, worst
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +42,7 @@ def _verdicts(results: Results) -> Iterable[tuple[str, Verdict]]:
     for judged in results.runs:
         yield from judged.verdicts.items()
     for one in results.comparisons:
-        verdict = results.comparison_verdicts.get(subject(one))
+        verdict = results.comparison_verdicts.get(one.id)
         if verdict is not None:
             yield one.measure, verdict
 
@@ -92,45 +91,60 @@ def _run_of(subject_name: str) -> str:
 class Required:
     """One requirement with its state at each combination of levels."""
 
-    title: str
+    name: str
+    """Of the measure."""
+    measure: Measure | None
+    """None where the experiment does not have it."""
     text: str
     rows: tuple[RequirementResult, ...]
+
+    @property
+    def state(self) -> VerdictState:
+        """The worst verdict on its figures."""
+        return worst(row.verdict for row in self.rows)
 
 
 def requirements(results: Results) -> tuple[Required, ...]:
     """The requirements in the experiment's order, each with all its rows."""
-    titles = {one.name: marks.measure(one) for one in results.experiment.measures}
+    known = {one.name: one for one in results.experiment.measures}
     found: dict[tuple[str, str], list[RequirementResult]] = {}
     for one in results.requirements:
         found.setdefault((one.measure, one.text), []).append(one)
     return tuple(
-        Required(title=titles.get(measure, measure), text=marks.bound(text), rows=tuple(rows))
-        for (measure, text), rows in found.items()
+        Required(name=name, measure=known.get(name), text=text, rows=tuple(rows)) for (name, text), rows in found.items()
     )
 
 
-def losses(results: Results) -> tuple[str, ...]:
-    """Runs and trials that are not what was planned, in sentences."""
-    said = []
+@dataclass(frozen=True, kw_only=True)
+class Lost:
+    """Runs that ended alike and are no whole measurement."""
+
+    outcome: Outcome
+    runs: tuple[str, ...]
+    errors: tuple[str, ...]
+    """Why, each once; empty where no reason was kept."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Losses:
+    """Runs and trials that are not what was planned."""
+
+    runs: tuple[Lost, ...]
+    damaged: Mapping[str, str]
+    """Trial folder -> what is wrong with it."""
+    missing: int
+    """Trials that were not run, of so many that were planned."""
+    planned: int
+
+
+def losses(results: Results) -> Losses:
+    """Find what is not as it was planned."""
+    found = []
     for outcome in (Outcome.FAILED, Outcome.PARTIAL, Outcome.INTERRUPTED):
-        ids = [judged.id for judged in results.runs if judged.run.outcome is outcome]
-        if ids:
-            reasons = dict.fromkeys(judged.run.error or "no reason kept" for judged in results.runs if judged.id in ids)
-            said.append(f"{marks.count(len(ids), 'run')} {outcome.value} ({', '.join(ids)}): {'; '.join(reasons)}")
-    said += [f"trial {folder} cannot be read: {why}" for folder, why in results.damaged.items()]
+        runs = [judged for judged in results.runs if judged.run.outcome is outcome]
+        if runs:
+            errors = dict.fromkeys(judged.run.error or "" for judged in runs)
+            found.append(Lost(outcome=outcome, runs=tuple(judged.id for judged in runs), errors=tuple(errors)))
     done = {judged.run.trial.id for judged in results.runs}
-    missing = [trial for trial in results.plan.trials if trial.id not in done]
-    if missing:
-        said.append(f"{marks.count(len(missing), 'trial')} of {len(results.plan.trials):,} not run")
-    return tuple(said)
-
-
-def reservations(results: Results) -> tuple[str, ...]:
-    """What is to be known of the schedule, in sentences."""
-    said = []
-    apart = [one for one in results.comparisons if not one.interleaved]
-    if apart:
-        said.append(
-            f"{marks.count(len(apart), 'comparison')} not interleaved: a change between the sittings would look like a difference"
-        )
-    return (*said, *(f"{note.subject}: {note.text}" for note in results.plan.notes))
+    missing = sum(trial.id not in done for trial in results.plan.trials)
+    return Losses(runs=tuple(found), damaged=results.damaged, missing=missing, planned=len(results.plan.trials))

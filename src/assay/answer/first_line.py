@@ -1,37 +1,29 @@
-"""The first line of an answer: which measure, who is ahead and by how much, how sure, and how far that can be trusted.
+"""The opening of an answer: which measure, who is ahead, and how far that can be trusted.
 
-It speaks of the first measure of the experiment, which is the one that was asked first. Where that is not what it is called, the
-line says so, and then speaks of the next one. What belongs to the decision (break-even, saturation, requirements) follows.
+It is about the first measure of the experiment, which is the most important one. Where that is not what it is called, the opening
+says so, and goes on with the next one. What belongs to the decision (requirements, break-even, saturation) follows.
 """
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 
-from assay.answer import headlines, marks
-from assay.answer.instead import instead
-from assay.answer.reasons import short
-from assay.answer.scales import show, show_range
-from assay.answer.wording import labels
-from assay.measures import percent
-from assay.measures.text import PART
+from assay.answer.headlines import Line, lines
+from assay.answer.reasons import Cause, cause
 from assay.records import (
     Cell,
     Conclusion,
-    Estimate,
     Finding,
     Measure,
-    RequirementResult,
-    RequirementState,
     Results,
     Scaling,
     ScalingKind,
+    Sensitivity,
     Severity,
     State,
-    Tier,
     Verdict,
     VerdictState,
     worst,
@@ -39,80 +31,101 @@ from assay.records import (
 
 MOST_LINES = 3
 """So many unlike conditions of one measure are told; the table has the rest."""
-MOST_PARTS = 2
-"""So many reasons are told."""
-SENTENCE = re.compile(r"\. (?=[A-Z])")
-"""Between two sentences."""
-COUNTED_IN = "with the INVALID runs counted in"
-"""How the note begins that the table has, too."""
+MOST_CAUSES = 2
+
+
+class LeadKind(StrEnum):
+    """What can be said of a measure."""
+
+    EFFECTS = "effects"
+    """Which factor matters most."""
+    GROWTH = "growth"
+    """How it grows over the count that is compared, and the last of the comparisons."""
+    COMPARED = "compared"
+    FIGURE = "figure"
+    """Nothing is compared: the figure itself."""
+    OTHER = "other"
+    """No run counts: the figure is not what it is called."""
+    DISTURBED = "disturbed"
+    """No run counts: the platform disturbed all of them."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Lead:
-    """The first line, and the lines that belong to it."""
+    """What can be said of one measure, with all that a sentence needs."""
 
-    said: str
+    kind: LeadKind
+    measure: Measure
     state: VerdictState
-    more: tuple[str, ...] = ()
+    sensitivity: Sensitivity | None = None
+    growth: Scaling | None = None
+    lines: tuple[Line, ...] = ()
+    """Those that are told, what was decided first."""
+    more: int = 0
+    """So many are not told."""
+    undecided: tuple[Line, ...] = ()
+    cells: tuple[Cell, ...] = ()
+    everywhere: bool = True
+    """Whether these are all cells of the measure."""
+    verdicts: tuple[Verdict, ...] = ()
+    causes: tuple[Cause, ...] = ()
+    """Of a disturbance, the most frequent first."""
 
-    @property
-    def text(self) -> str:
-        """The line with its verdict at the end, for where there is no badge."""
-        return f"{self.said} [{self.state.value}]"
+
+@dataclass(frozen=True, kw_only=True)
+class Decision:
+    """An answer about a count that belongs to the decision."""
+
+    scaling: Scaling
+    known: bool
+    """Whether there is a number whose interval is not all that was measured."""
+    one_order: bool = False
+    """Whether one arm leads, beyond noise, at all numbers."""
 
 
-def lead(results: Results) -> Lead | None:
-    """The answer of an experiment; None where no run gave a figure."""
+def leads(results: Results) -> tuple[Lead, ...]:
+    """The measures from the first on that are not what they are called, and the first one that is; none without a figure.
+
+    Of a designed experiment all measures, each with its effects.
+    """
     if results.sensitivity:
-        return _weighed(results)
-    found = list(_told(results))
-    if not found:
-        return None
-    (measure, first), *others = found
-    more = [f"{one.said} [{one.state.value}]" for _, one in others]
-    about = others[-1][0] if others else measure
-    return Lead(said=first.said, state=first.state, more=(*more, *_decided(results, about)))
+        known = {measure.name: measure for measure in results.experiment.measures}
+        found = ((known[one.measure], one) for one in results.sensitivity)
+        return tuple(Lead(kind=LeadKind.EFFECTS, measure=measure, state=one.verdict, sensitivity=one) for measure, one in found)
+    return tuple(_from_the_first(results))
 
 
-def _weighed(results: Results) -> Lead:
-    """Which factor matters most to the first measure; what the others do, and the other measures, follow."""
-    first, *others = results.sensitivity
-    begun, *rest = SENTENCE.split(_in_words(results, first.measure, first.statement))
-    more = [f"{SENTENCE.split(_in_words(results, one.measure, one.statement))[0]} [{one.verdict.value}]" for one in others]
-    return Lead(said=begun, state=first.verdict, more=(*rest, *more, *_required(results)))
-
-
-def _told(results: Results) -> Iterator[tuple[Measure, Lead]]:
-    """The measures from the first on that are not what they are called, and the first one that is."""
+def _from_the_first(results: Results) -> Iterator[Lead]:
     for measure in results.experiment.measures:
         cells = [cell for cell in results.cells if cell.measure == measure.name]
         good = [cell for cell in cells if cell.estimate]
         lies = [cell for cell in cells if not cell.estimate and cell.unfiltered]
         if lies:
-            where = headlines.conditions([cell.levels for cell in lies]) if good else ""
-            yield measure, _unmasked(results, measure, lies, where)
+            yield _uncounted(results, measure, lies, everywhere=not good)
         if good:
-            yield measure, _answered(results, measure, good)
+            yield _answered(results, measure, good)
             return
-
-
-def named(measure: Measure) -> str:
-    """`files create, operations per second`."""
-    return f"{marks.operation(measure.workload, measure.operation)}, {marks.figure(measure.figure)}"
 
 
 def _answered(results: Results, measure: Measure, cells: Sequence[Cell]) -> Lead:
     """Who is ahead where it was compared, what was decided first; else the figure itself."""
-    lines = [line for line in headlines.lines(results, measure) if line.size]
-    if not lines:
-        return _measured(results, measure, cells)
-    if (law := _law(results, measure)) and len(lines) > 1:
-        return Lead(said=f"{_worded(results, law)}; {_clause(lines[-1])}", state=worst(line.state for line in lines))
-    decided = sorted((line for line in lines if line.conclusion is not Conclusion.UNDECIDED), key=_weight)
-    told = [_sentence(line) for line in (decided or lines)[:MOST_LINES]]
-    told += [f"{len(decided or lines) - MOST_LINES} more below"] if len(decided or lines) > MOST_LINES else []
-    told += [f"undecided {_places(line)}" for line in lines if decided and line.conclusion is Conclusion.UNDECIDED]
-    return Lead(said=f"{named(measure)}: {'; '.join(told)}", state=worst(line.state for line in decided or lines))
+    found = [line for line in lines(results, measure) if any(one.ratio is not None for one in line.comparisons)]
+    if not found:
+        return _figure(results, measure, cells)
+    law = _law(results, measure)
+    if law and len(found) > 1:
+        state = worst(line.state for line in found)
+        return Lead(kind=LeadKind.GROWTH, measure=measure, state=state, growth=law, lines=tuple(found[-1:]))
+    decided = sorted((line for line in found if line.conclusion is not Conclusion.UNDECIDED), key=_weight)
+    first = decided or found
+    return Lead(
+        kind=LeadKind.COMPARED,
+        measure=measure,
+        state=worst(line.state for line in first),
+        lines=tuple(first[:MOST_LINES]),
+        more=max(0, len(first) - MOST_LINES),
+        undecided=tuple(line for line in found if decided and line.conclusion is Conclusion.UNDECIDED),
+    )
 
 
 def _law(results: Results, measure: Measure) -> Scaling | None:
@@ -121,57 +134,39 @@ def _law(results: Results, measure: Measure) -> Scaling | None:
     return next((one for one in asked if one.factor == results.experiment.compare), None)
 
 
-def _weight(line: headlines.Line) -> int:
+def _weight(line: Line) -> int:
     """What matters comes first."""
     return list(Conclusion).index(line.conclusion)
 
 
-def _places(line: headlines.Line) -> str:
-    """`at clients = 8 (0.58 times; 95 % interval 0.36 to 1.02)`; which arms, where there is no other condition."""
-    return f"{line.where or line.said} ({'; '.join(part for part in (line.size, line.sure) if part)})"
-
-
-def _sentence(line: headlines.Line) -> str:
-    """`xfs is slower, 0.60 times the rate of ext4 at clients = 1 (95 % interval 0.54 to 0.68)`."""
-    notes = [part for part in line.note.split(PART) if part and not part.startswith(COUNTED_IN)]
-    return PART.join([_clause(line), *notes])
-
-
-def _clause(line: headlines.Line) -> str:
-    """The sentence without its notes."""
-    told = " ".join(part for part in (", ".join(part for part in (line.said, line.size) if part), line.where) if part)
-    return told + (f" ({line.sure})" if line.sure else "")
-
-
-def _measured(results: Results, measure: Measure, cells: Sequence[Cell]) -> Lead:
-    """`stream read, throughput: 49.9 MB/s (95 % interval ...): cold reads served by the device`."""
-    found = sorted((cell.estimate for cell in cells if cell.estimate), key=lambda one: one.value)
+def _figure(results: Results, measure: Measure, cells: Sequence[Cell]) -> Lead:
+    """The figure itself, with the verdicts of the runs that count."""
     verdicts = [
         judged.verdicts[measure.name]
         for judged in results.runs
         if measure.name in judged.verdicts and any(judged.id in cell.values for cell in cells)
     ]
-    label = labels.usual(verdicts)
-    amount = _amount(found[0]) if len(found) == 1 else _range(found, f"over {len(found)} combinations of levels")
-    return Lead(
-        said=f"{named(measure)}: {amount}" + (f": {label}" if label else ""),
-        state=worst(verdict.state for verdict in verdicts) if verdicts else VerdictState.UNVERIFIED,
-    )
+    state = worst(verdict.state for verdict in verdicts) if verdicts else VerdictState.UNVERIFIED
+    return Lead(kind=LeadKind.FIGURE, measure=measure, state=state, cells=tuple(cells), verdicts=tuple(verdicts))
 
 
-def _unmasked(results: Results, measure: Measure, cells: Sequence[Cell], where: str) -> Lead:
-    """A figure of which no run counts: what was read off, and what it really is or what disturbed it."""
-    found = sorted((cell.unfiltered for cell in cells if cell.unfiltered), key=lambda one: one.value)
+def _uncounted(results: Results, measure: Measure, cells: Sequence[Cell], *, everywhere: bool) -> Lead:
+    """A figure of which no run counts: what it really is, or what disturbed it."""
     runs = {run for cell in cells for run in cell.excluded}
     verdicts = [one.verdicts[measure.name] for one in results.runs if one.id in runs and measure.name in one.verdicts]
     invalid = [verdict for verdict in verdicts if verdict.state is VerdictState.INVALID]
     lies = [verdict for verdict in invalid if any(map(accuses, verdict.findings))]
-    amount = _amount(found[0]) if len(found) == 1 else _range(found, "")
-    what = f"{named(measure)}: {amount}" + (f" {where}" if where else "")
-    if not lies:
-        return Lead(said=f"{what} does not count: {_disturbed(invalid)}", state=VerdictState.INVALID)
-    fault = "cannot be believed" if measure.claim.tier is Tier.AS_IS else f"is no {marks.claim(measure.claim)}"
-    return Lead(said=f"{what} {fault}: {_really(lies)}", state=VerdictState.INVALID)
+    failed = [one for verdict in invalid for one in verdict.findings if one.state is State.FAIL]
+    causes = Counter(cause(one) for one in failed if one.severity is Severity.INVALIDATES)
+    return Lead(
+        kind=LeadKind.OTHER if lies else LeadKind.DISTURBED,
+        measure=measure,
+        state=VerdictState.INVALID,
+        cells=tuple(cells),
+        everywhere=everywhere,
+        verdicts=tuple(lies or invalid),
+        causes=tuple(one for one, _ in causes.most_common(MOST_CAUSES)),
+    )
 
 
 def accuses(finding: Finding) -> bool:
@@ -180,103 +175,28 @@ def accuses(finding: Finding) -> bool:
     return failed and not finding.is_disturbance
 
 
-def _really(lies: Sequence[Verdict]) -> str:
-    """`page-cache bandwidth; nothing came from the device`: what most of these figures are, without a run's own figure."""
-    known = "" if any(verdict.corrected is not None for verdict in lies) else instead(lies)
-    return PART.join(part for part in (labels.usual(lies), known) if part)
-
-
-def _disturbed(invalid: Sequence[Verdict]) -> str:
-    """Which rules of noise spoke, the most frequent first."""
-    failed = [one for verdict in invalid for one in verdict.findings if one.state is State.FAIL]
-    found = Counter(short(one) for one in failed if one.severity is Severity.INVALIDATES)
-    return "no run was left alone: " + ", ".join(name for name, _ in found.most_common(MOST_PARTS))
-
-
-def _amount(one: Estimate) -> str:
-    """`49.9 MB/s (95 % interval 49.8 MB/s to 50.0 MB/s)`."""
-    interval = show_range(one.low, one.high, one.unit) if one.low is not None else ""
-    return show(one.value, one.unit) + (f" ({percent(one.confidence)} interval {interval})" if interval else "")
-
-
-def _range(found: Sequence[Estimate], where: str) -> str:
-    """From the smallest to the largest of several, with the hull of their intervals."""
-    span = show_range(found[0].value, found[-1].value, found[0].unit)
-    lows, highs = [one.low for one in found if one.low is not None], [one.high for one in found if one.high is not None]
-    sure = f"{percent(found[0].confidence)} intervals from {show_range(min(lows), max(highs), found[0].unit)}" if lows else ""
-    return span + (f" {where}" if where else "") + (f" ({sure})" if sure else "")
-
-
 # --------------------------------------------------------------------------------------------- the decision
 
 
-def _decided(results: Results, measure: Measure) -> Iterator[str]:
-    """Requirements, up to where they are kept, break-even and saturation, a sentence each."""
-    yield from _required(results)
-    yield from (_worded(results, one) for one in results.scaling if one.kind is ScalingKind.OBJECTIVE and one.at is not None)
+def decisions(results: Results, measure: Measure) -> Iterator[Decision]:
+    """Up to where requirements are kept, then break-even and saturation of the measure."""
+    kept = (one for one in results.scaling if one.kind is ScalingKind.OBJECTIVE and one.at is not None)
+    yield from (Decision(scaling=one, known=True) for one in kept)
     for one in results.scaling:
-        what = one.factor.rpartition(".")[2]
         if one.kind is ScalingKind.BREAK_EVEN and one.measure == measure.name:
-            yield _evened(results, one, what)
+            yield Decision(scaling=one, known=not _covers(one), one_order=one.at is None and _one_order(results, one))
         elif one.kind is ScalingKind.SATURATION and one.at is not None and not _covers(one):
-            yield _worded(results, one)
+            yield Decision(scaling=one, known=True)
 
 
-def _evened(results: Results, one: Scaling, what: str) -> str:
-    """Where the order of the two changes, or that it does not."""
-    if one.at is not None and _covers(one):
-        return f"no break-even can be told from noise between {one.lowest:g} and {one.highest:g} {what}"
-    if one.at is not None:
-        sure = f"{percent(one.at.confidence)} interval {one.at.low:.3g} to {one.at.high:.3g}"
-        return f"break-even at {one.at.value:.3g} {what} ({sure})"
+def _one_order(results: Results, one: Scaling) -> bool:
+    """Whether the same arm is ahead, beyond noise, in all comparisons of the measure."""
     mine = [found for found in results.comparisons if found.measure == one.measure]
     apart = all(found.conclusion in (Conclusion.MATTERS, Conclusion.IMMATERIAL) for found in mine)
-    sides = {(found.ratio.value > 1) for found in mine if found.ratio is not None}
-    if apart and len(sides) == 1:
-        return f"no break-even from {one.lowest:g} to {one.highest:g} {what}: the order is the same everywhere"
-    return _worded(results, one)
+    return apart and len({found.ratio.value > 1 for found in mine if found.ratio is not None}) == 1
 
 
 def _covers(one: Scaling) -> bool:
     """Whether the interval of the number is all that was measured: then nothing is known of it."""
     at = one.at
     return at is None or at.low is None or at.high is None or (at.low <= one.lowest and at.high >= one.highest)
-
-
-def _worded(results: Results, one: Scaling) -> str:
-    """The statement with the measure in words."""
-    return _in_words(results, one.measure, one.statement)
-
-
-def _in_words(results: Results, name: str, statement: str) -> str:
-    """A statement with its measure in words, without the full stop."""
-    measure = next((measure for measure in results.experiment.measures if measure.name == name), None)
-    return (statement.replace(name, named(measure), 1) if measure else statement).rstrip(".")
-
-
-def _required(results: Results) -> Iterator[str]:
-    """`required of files create, operations per second, not worse than 5 %: not met at clients = 1; met at clients = 4`."""
-    known = {measure.name: measure for measure in results.experiment.measures}
-    for (name, text), rows in _grouped(results.requirements).items():
-        states = [
-            _where(state, [row for row in rows if row.state is state], alone=len({row.state for row in rows}) == 1)
-            for state in reversed(RequirementState)
-            if any(row.state is state for row in rows)
-        ]
-        title = named(known[name]) if name in known else name
-        state = worst(row.verdict for row in rows).value
-        yield f"required of {title}, {text}: {'; '.join(states)} [{state}]"
-
-
-def _grouped(rows: Iterable[RequirementResult]) -> dict[tuple[str, str], list[RequirementResult]]:
-    """The requirements by measure and text, in the experiment's order."""
-    found: dict[tuple[str, str], list[RequirementResult]] = {}
-    for row in rows:
-        found.setdefault((row.measure, row.text), []).append(row)
-    return found
-
-
-def _where(state: RequirementState, rows: Sequence[RequirementResult], *, alone: bool) -> str:
-    """The state, and where it holds unless it holds everywhere."""
-    places = headlines.conditions([row.levels for row in rows])
-    return state.value if alone or not places else f"{state.value} {places}"

@@ -1,15 +1,14 @@
-"""The answer in sentences: for every compared measure who is better, by how much, how sure, and how far it can be trusted."""
+"""What the comparisons of every measure come to: those that agree are one line, with the worst of their verdicts."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from assay import measures
-from assay.answer import marks
-from assay.answer.reasons import why
-from assay.answer.wording import comparison
-from assay.records import Comparison, Conclusion, Estimate, Measure, Results, Value, VerdictState, worst
+from assay.answer.reasons import Reason, why
+from assay.measures.figures import Better, figure_kind
+from assay.records import Comparison, Conclusion, Measure, Results, Value, VerdictState, worst
+from assay.rulekit.contrasts import differs
 
 MOST_REASONS = 2
 MOST_LINES = 8
@@ -20,31 +19,24 @@ APART = 2
 
 @dataclass(frozen=True, kw_only=True)
 class Line:
-    """One sentence: several comparisons where they differ in nothing but their conditions and agree."""
+    """Comparisons that differ in nothing but their conditions and agree."""
 
-    said: str
-    size: str
-    where: str
-    sure: str
-    note: str
-    conclusion: Conclusion
+    comparisons: tuple[Comparison, ...]
     state: VerdictState
-    why: tuple[str, ...]
+    """The worst of their verdicts."""
+    reasons: tuple[Reason, ...]
 
     @property
-    def text(self) -> str:
-        """The whole sentence."""
-        size = " ".join(part for part in (self.size, self.where) if part)
-        sure = f" ({self.sure})" if self.sure else ""
-        return f"{self.said}: {size}{sure}".rstrip(": ") + (f"; {self.note}" if self.note else "")
+    def conclusion(self) -> Conclusion:
+        """The conclusion of all."""
+        return self.comparisons[0].conclusion
 
 
 @dataclass(frozen=True, kw_only=True)
 class Headline:
     """What the experiment says of one measure."""
 
-    title: str
-    figure: str
+    measure: Measure
     lines: tuple[Line, ...]
 
     @property
@@ -55,30 +47,41 @@ class Headline:
 
 def headlines(results: Results) -> tuple[Headline, ...]:
     """One for each measure that was compared, in the experiment's order."""
-    return tuple(
-        Headline(
-            title=marks.operation(measure.workload, measure.operation), figure=marks.figure(measure.figure), lines=tuple(found)
-        )
-        for measure in results.experiment.measures
-        if (found := list(lines(results, measure)))
-    )
+    found = ((measure, tuple(lines(results, measure))) for measure in results.experiment.measures)
+    return tuple(Headline(measure=measure, lines=mine) for measure, mine in found if mine)
 
 
-def lines(results: Results, measure: Measure) -> Iterable[Line]:
-    """What the comparisons of one measure say, those that agree in one sentence."""
-    grouped: dict[tuple[Value, str], list[Comparison]] = {}
+def lines(results: Results, measure: Measure) -> Iterator[Line]:
+    """What the comparisons of one measure say, those that agree in one line."""
+    grouped: dict[tuple[Value, Conclusion, bool | None, bool | None], list[Comparison]] = {}
     for one in results.comparisons:
         if one.measure == measure.name:
-            grouped.setdefault((one.candidate, comparison.said(one, measure.figure)), []).append(one)
+            grouped.setdefault((one.candidate, one.conclusion, *direction(one, measure.figure)), []).append(one)
     for same in grouped.values():
         few = same[0].conclusion is Conclusion.UNDECIDED and len(same) <= APART
         for together in ([one] for one in same) if few else (same,):
-            yield _line(results, measure, together)
+            yield _line(results, together)
 
 
-def _line(results: Results, measure: Measure, same: Sequence[Comparison]) -> Line:
-    parts = [comparison.answer(one, measure.figure) for one in same]
-    verdicts = [results.comparison_verdicts.get(subject(one)) for one in same]
+def direction(one: Comparison, figure: str) -> tuple[bool | None, bool | None]:
+    """Whether the candidate is above the baseline, and better; None, None where no direction is claimed."""
+    open_ = one.conclusion is Conclusion.EQUIVALENT or (one.conclusion is Conclusion.UNDECIDED and not differs(one))
+    return (None, None) if open_ else (is_above(one), is_better(one, figure))
+
+
+def is_above(one: Comparison) -> bool:
+    """Tell whether the candidate's figure is the larger one."""
+    return one.ratio is not None and one.ratio.value > 1
+
+
+def is_better(one: Comparison, figure: str) -> bool | None:
+    """Tell whether the candidate's figure is the better one; None where the figure has no better side."""
+    kind = figure_kind(figure)
+    return None if kind is None else is_above(one) == (kind.better is Better.HIGHER)
+
+
+def _line(results: Results, same: Sequence[Comparison]) -> Line:
+    verdicts = [results.comparison_verdicts.get(one.id) for one in same]
     state = worst(verdict.state if verdict else VerdictState.UNVERIFIED for verdict in verdicts)
     causes = [
         reason
@@ -86,85 +89,4 @@ def _line(results: Results, measure: Measure, same: Sequence[Comparison]) -> Lin
         if verdict and verdict.state is state
         for reason in why(results, one, verdict)
     ]
-    first = parts[0]
-    alone = len(same) == 1
-    return Line(
-        said=first.said,
-        size=first.size if alone else _sizes(same, measure.figure),
-        where=conditions([one.within for one in same]),
-        sure=first.sure if alone else _spans(same),
-        note="; ".join(part for part in (max(same_notes(same, parts))[1], _scale_up(same)) if part),
-        conclusion=same[0].conclusion,
-        state=state,
-        why=tuple(dict.fromkeys(causes))[:MOST_REASONS],
-    )
-
-
-def same_notes(same: Sequence[Comparison], parts: Sequence[comparison.Answer]) -> Iterable[tuple[float, str]]:
-    """The notes, each with the difference that could not be seen: the largest holds for all."""
-    return ((one.detectable_share or 0.0, part.note) for one, part in zip(same, parts, strict=True))
-
-
-def _scale_up(same: Sequence[Comparison]) -> str:
-    """The share of so many times the rate that so many times the clients gave; from the least to the most of several."""
-    found = sorted(((one.scale_up.value, one) for one in same if one.scale_up is not None), key=lambda pair: pair[0])
-    if len(found) < 2:
-        return comparison.scale_up(found[0][1]) if found else ""
-    low, high = (comparison.round_percent(share) for share, _ in (found[0], found[-1]))
-    limits = dict.fromkeys(one.scale_up_limit for _, one in found if one.scale_up_limit)
-    bound = f" (not of the software alone: {'; '.join(limits)})" if limits else ""
-    return f"scale-up {low} to {high} of {comparison.counts(found[0][1])}{bound}"
-
-
-def subject(one: Comparison) -> str:
-    """The name under which the verdict on a comparison is kept."""
-    within = ",".join(f"{path}={level}" for path, level in one.within.items())
-    return f"comparison:{one.measure}:{one.candidate}" + (f":{within}" if within else "")
-
-
-def conditions(places: Sequence[Mapping[str, Value]]) -> str:
-    """`at clients = 1, 2 and 4`: the conditions of several comparisons, each factor once."""
-    if not places[0]:
-        return ""
-    factors = [(path, list(dict.fromkeys(marks.level(place.get(path)) for place in places))) for path in places[0]]
-    whole = len(places) == _product(len(levels) for _, levels in factors)
-    if whole:
-        return "at " + ", ".join(f"{path} = {listed(levels)}" for path, levels in factors)
-    return "at " + "; ".join(marks.levels(place) for place in places)
-
-
-def listed(names: Sequence[str]) -> str:
-    """`a`, `a and b`, `a, b and c`."""
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
-
-
-def _product(numbers: Iterable[int]) -> int:
-    made = 1
-    for number in numbers:
-        made *= number
-    return made
-
-
-def _ratios(same: Sequence[Comparison]) -> list[Estimate]:
-    return [one.ratio for one in same if one.ratio is not None]
-
-
-def _sizes(same: Sequence[Comparison], figure: str) -> str:
-    """`1.26 to 1.83 times the rate of ext4`."""
-    found = sorted(_ratios(same), key=lambda ratio: ratio.value)
-    if not found:
-        return ""
-    low, high = (comparison.digits(end)[0] for end in (found[0], found[-1]))
-    span = low if low == high else f"{low} to {high}"
-    return comparison.sized(same[0], figure, span)
-
-
-def _spans(same: Sequence[Comparison]) -> str:
-    """The hull of the intervals, where each has one."""
-    found = _ratios(same)
-    lowest = min(found, key=lambda ratio: ratio.low or 0.0, default=None)
-    highest = max(found, key=lambda ratio: ratio.high or 0.0, default=None)
-    if lowest is None or highest is None or any(ratio.low is None for ratio in found):
-        return ""
-    low, high = comparison.digits(lowest)[1], comparison.digits(highest)[2]
-    return f"{measures.percent(found[0].confidence)} intervals from {low} to {high}"
+    return Line(comparisons=tuple(same), state=state, reasons=tuple(dict.fromkeys(causes))[:MOST_REASONS])

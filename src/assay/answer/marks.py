@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from assay import measures
-from assay.answer.wording.names import figure, level, levels, measure, operation
+from assay.answer.wording.names import figure, measure, operation
+from assay.measures.levels import level, levels
 from assay.records import Claim, Conclusion, RequirementState, Tier, VerdictState
 
 __all__ = [
@@ -27,11 +28,11 @@ __all__ = [
 ]
 
 MEANING: Mapping[VerdictState, str] = {
-    VerdictState.SOUND: "the number is what it claims to be",
-    VerdictState.BOUNDED: "the true number lies within stated bounds",
-    VerdictState.UNVERIFIED: "evidence is missing: it cannot be told",
-    VerdictState.TAINTED: "something disturbed the number",
-    VerdictState.INVALID: "the number is not what it claims to be",
+    VerdictState.SOUND: "the figure is what it claims to be",
+    VerdictState.BOUNDED: "the true figure lies within the given bounds",
+    VerdictState.UNVERIFIED: "evidence is missing",
+    VerdictState.TAINTED: "something disturbed the figure",
+    VerdictState.INVALID: "the figure is not what it claims to be",
 }
 """From best to worst, as shown."""
 

@@ -1,4 +1,4 @@
-"""The two arms of a comparison: which runs count in it, what it is called, what its verdict says in words."""
+"""The two arms of a comparison: which runs count in it."""
 
 from __future__ import annotations
 
@@ -21,13 +21,6 @@ class Arms:
     def every(self) -> tuple[Judged, ...]:
         """Both."""
         return (*self.baseline, *self.candidate)
-
-
-def subject(comparison: Comparison) -> str:
-    """`comparison:MEASURE:CANDIDATE[:k=v,...]`."""
-    name = f"comparison:{comparison.measure}:{comparison.candidate}"
-    within = ",".join(f"{path}={value}" for path, value in comparison.within.items())
-    return f"{name}:{within}" if within else name
 
 
 def of(comparison: Comparison, runs: Sequence[Judged]) -> Arms:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache, lru_cache
+from functools import cache
 
 from assay import catalogue, measures
-from assay.audit import arms, labels, limits
+from assay.audit import arms, labels
 from assay.audit.examine import examine
 from assay.audit.verdicts import common_bound, failures, state_of
 from assay.catalogue import Case, ComparisonCase, ExperimentCase, Rule, TrialCase
@@ -33,10 +33,14 @@ from assay.rulekit.soundness import COMPARED, required_rules
 from assay.units import Unit
 
 Load = Callable[[str], Observations]
-"""The observations of a run by its id (`0007/1`)."""
-MOST_LOADED = 64
-"""Observations of this many runs are kept in memory while comparisons are judged."""
-ruleset = limits.ruleset
+"""The observations of a run by its id (`0007/1`); those of the runs that are asked for again should be kept."""
+
+
+def ruleset() -> str:
+    """Give the name of today's rule set."""
+    from assay.audit.ruleset import ruleset as name  # its parser is not needed to judge
+
+    return name()
 
 
 @cache
@@ -147,8 +151,7 @@ def judge_comparisons(
     experiment: Experiment, plan: Plan, runs: Sequence[Judged], comparisons: Sequence[Comparison], load: Load
 ) -> Mapping[str, Verdict]:
     """A verdict for each comparison by its subject: its own rules, and the runs that it rests on."""
-    kept = lru_cache(maxsize=MOST_LOADED)(load)
-    judged = (judge_comparison(experiment, plan, (comparison, arms.of(comparison, runs)), kept) for comparison in comparisons)
+    judged = (judge_comparison(experiment, plan, (comparison, arms.of(comparison, runs)), load) for comparison in comparisons)
     return {verdict.subject: verdict for verdict in judged}
 
 
@@ -158,14 +161,14 @@ def judge_comparison(experiment: Experiment, plan: Plan, what: tuple[Comparison,
     measure = next(measure for measure in experiment.measures if measure.name == comparison.measure)
     counted = {judged.id: judged.verdicts[measure.name] for judged in both.every if measure.name in judged.verdicts}
     case = ComparisonCase(
-        subject=arms.subject(comparison),
+        subject=comparison.id,
         experiment=experiment,
         plan=plan,
         comparison=comparison,
         measure=measure,
         claim=measure.claim,
-        baseline=tuple((judged.run, load(judged.id)) for judged in both.baseline),
-        candidate=tuple((judged.run, load(judged.id)) for judged in both.candidate),
+        baseline=tuple((judged.run, load(judged.id).on_all()) for judged in both.baseline),
+        candidate=tuple((judged.run, load(judged.id).on_all()) for judged in both.candidate),
         verdicts=counted,
         thresholds={},
         left_out=both.left_out,

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from assay.audit.verdicts import failures, notes, unverified
-from assay.catalogue import TrialCase
+from assay.catalogue import About, TrialCase
 from assay.evidence import ladder
 from assay.measures import Figure
 from assay.records import (
@@ -103,8 +103,9 @@ def confirmed(case: TrialCase) -> Nature:
 
 def below(case: TrialCase) -> str | None:
     """The name of the lowest device that moved bytes of this direction."""
-    direction = case.phase.directions.get(case.measure.operation)
-    step = ladder.lowest_device(case.phase, case.observations, direction) if direction else None
+    (of_target,) = case.about(About.TARGET_HOST)
+    direction, seen = case.phase.directions.get(case.measure.operation), of_target.observations
+    step = ladder.lowest_device(case.phase, seen, direction) if direction else None
     return step.device if step else None
 
 

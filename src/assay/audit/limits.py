@@ -1,4 +1,4 @@
-"""The thresholds of rules/limits.toml: by rule, with the claims that a rule is for; and the name of a rule set."""
+"""The thresholds of rules/limits.toml: by rule, with the claims that a rule is for."""
 
 from __future__ import annotations
 
@@ -12,11 +12,6 @@ from assay.records import Claim
 
 ROOT = Path(__file__).parent.parent
 """The package: found without importlib's own libraries, which cost more than all that is read here."""
-JUDGING = (
-    *("audit", "rules", "rulekit", "evidence", "measures", "statistics", "analysis", "analysis/scaling", "prediction"),
-    *("links.py", "links.toml"),
-)
-"""What verdicts, and the answers that are kept with them, depend on, beside the raw data."""
 Table = Mapping[str, object]
 
 
@@ -54,23 +49,3 @@ def outside(rule: str, claim: Claim) -> str | None:
         if claimed not in values:
             return f"{part} = {' or '.join(values)} is not claimed"
     return None
-
-
-@functools.cache
-def ruleset() -> str:
-    """Version and digest of what verdicts and answers depend on: a change of it judges old trials under a new name."""
-    import hashlib  # none of this is needed to judge
-    from importlib.metadata import PackageNotFoundError, version
-
-    digest = hashlib.sha256()
-    for name in JUDGING:
-        entry = ROOT / name
-        files = sorted(entry.iterdir(), key=lambda item: item.name) if entry.is_dir() else [entry]
-        for file in files:
-            if file.is_file() and file.name.endswith((".py", ".toml")):
-                digest.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
-    try:
-        release = version("assay-lab")
-    except PackageNotFoundError:
-        release = "0"
-    return f"{release}-{digest.hexdigest()[:12]}"

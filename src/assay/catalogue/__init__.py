@@ -5,7 +5,7 @@ upper-case constant named TARGET, WORKLOAD, OBSERVER, RULE or PARSER. `names` li
 `find` imports exactly one. Nothing else imports a plug.
 """
 
-from assay.catalogue.cases import Case, ComparisonCase, ExperimentCase, TrialCase
+from assay.catalogue.cases import About, Case, ComparisonCase, ExperimentCase, TrialCase
 from assay.catalogue.find import (
     CONSTANTS,
     USUAL,
@@ -45,6 +45,7 @@ __all__ = [
     "PLACEMENT",
     "TIMING",
     "USUAL",
+    "About",
     "Beside",
     "CacheStat",
     "Case",

@@ -3,9 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
+from enum import StrEnum
 
 from assay.frozen import dataclass, field
-from assay.records import Claim, Comparison, Experiment, Judged, Measure, Observations, Phase, Plan, Run, Verdict
+from assay.records import Claim, Comparison, Experiment, HostRole, Judged, Measure, Observations, Phase, Plan, Run, Verdict
+
+
+class About(StrEnum):
+    """Whose evidence a trial rule judges."""
+
+    EACH_LOAD_HOST = "each load host"
+    ALL_LOAD_HOSTS = "all load hosts together"
+    TARGET_HOST = "the target's host"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,6 +33,30 @@ class TrialCase:
     thresholds: Mapping[str, float]
     siblings: Mapping[str, float] = field(default_factory=dict)
     """Measure name -> value of the other measures of the same run (L08)."""
+    host: str | None = None
+    """The host whose evidence this is; None where it is that of several, or of all."""
+    role: HostRole | None = None
+    """What that host is in the run, or those hosts are."""
+
+    def about(self, whom: About) -> tuple[TrialCase, ...]:
+        """The case as a rule sees it that is about these hosts: one case for each load host, or a single one.
+
+        Of a load host a rule sees the clients on it alone, with what was done to it; about the target's host it hears all
+        clients, and sees the evidence of that host.
+        """
+        load = self.phase.load_hosts or tuple(one.host for one in self.phase.hosts) or tuple(self.observations.hosts)
+        if whom is About.EACH_LOAD_HOST and load:
+            return tuple(self._on((host,), HostRole.LOAD) for host in load)
+        if whom is About.TARGET_HOST and self.run.target_host is not None:
+            target = self.run.target_host
+            return (replace(self, observations=self.observations.on(target), host=target, role=HostRole.TARGET),)
+        return (self._on(load, HostRole.LOAD),)
+
+    def _on(self, hosts: tuple[str, ...], role: HostRole) -> TrialCase:
+        run = self.run.on(*hosts)
+        phase = self.phase if run is self.run else self.phase.on(*hosts)
+        host = hosts[0] if len(hosts) == 1 else None
+        return replace(self, run=run, phase=phase, observations=self.observations.on(*hosts), host=host, role=role)
 
 
 @dataclass(frozen=True, kw_only=True)

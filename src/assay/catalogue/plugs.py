@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from typing import Protocol
 
-from assay.catalogue.cases import Case
+from assay.catalogue.cases import About, Case
 from assay.catalogue.host import Host, Process
 from assay.catalogue.knobs import Knob
 from assay.frozen import dataclass, field
@@ -135,7 +135,7 @@ class Evidence:
     series: tuple[Series, ...] = ()
     facts: tuple[Fact, ...] = ()
     missing: Mapping[str, str] = field(default_factory=dict)
-    """Evidence key -> why this observer could not have it; the fleet merges it into Observations.missing."""
+    """Evidence key -> why this observer could not have it; the trial adds host and phase."""
 
 
 class ObserverScope(StrEnum):
@@ -224,6 +224,8 @@ class Rule:
     check: Callable[[Case], Finding]
     reads: tuple[str, ...] = ()
     """Evidence keys that it looks at where they are there, whether it needs them or not: its findings name their sources."""
+    about: About = About.EACH_LOAD_HOST
+    """Whose evidence it is given: of each load host apart the worst finding counts. Of no account beyond trials."""
     short: str = ""
     """What its failure is in a list of causes (`interval too wide`); empty = its name."""
     meaning: Meaning | None = None

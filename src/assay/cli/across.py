@@ -6,7 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from assay.analysis.across import Joined, Names, join, of_candidate, unanswered
-from assay.cli.compare import as_plain, shown
+from assay.answer.wording.across import unlike
+from assay.cli.compare import answer_text, as_plain
 from assay.errors import UsageError
 from assay.laboratory.gate import UNMET, Gate, status
 from assay.laboratory.results import answered, current
@@ -33,8 +34,10 @@ def across(baseline: str, candidate: str, *, json_to: str | None, gate: Gate) ->
     deliver(
         json_to,
         "compare",
-        lambda: as_plain(results) | {"notebooks": [str(folder) for folder in folders], "unlike": joined.unlike},
-        lambda: "\n\n".join(part for part in (shown(results), renumbered(joined, names), differences(joined)) if part),
+        lambda: as_plain(results) | {"notebooks": [str(folder) for folder in folders], "unlike": different(joined, names)},
+        lambda: "\n\n".join(
+            part for part in (answer_text(results), renumbered(joined, names), differences(joined, names)) if part
+        ),
     )
     return status(results, gate) or (UNMET if missing and gate is not Gate.OFF else 0)
 
@@ -70,7 +73,7 @@ def compared(joined: Joined, folders: tuple[Path, Path], names: Names) -> Result
 
     results = answered(joined.results, load)
     if not results.comparisons:
-        found = "; ".join(joined.unlike) or "no runs that count"
+        found = "; ".join(different(joined, names)) or "no valid runs"
         raise UsageError(f"found nothing in common ({found}); expected a measure at the same levels in both notebooks")
     return replace(results, requirements=of_candidate(results.requirements, names))
 
@@ -87,6 +90,12 @@ def trial(run: str) -> int:
     return int(run.partition("/")[0])
 
 
-def differences(joined: Joined) -> str:
-    """What was left out, and how the experiments differ; empty where they are the same."""
-    return "\n".join(("Not the same in both notebooks", *(f"    {one}" for one in joined.unlike))) if joined.unlike else ""
+def different(joined: Joined, names: Names) -> list[str]:
+    """What was left out, and how the experiments differ."""
+    return [unlike(joined.results.experiment, one, names) for one in joined.unlike]
+
+
+def differences(joined: Joined, names: Names) -> str:
+    """The same below a title; empty where they are the same."""
+    lines = [f"    {one}" for one in different(joined, names)]
+    return "\n".join(("Not the same in both notebooks", *lines)) if lines else ""

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from assay.answer.levels import readable
+from assay.answer.plainly import plainly
 from assay.audit.verdicts import failures
 from assay.cli.terminal.summary import summary
 from assay.laboratory.gate import Gate, status
 from assay.laboratory.results import judged_anew
 from assay.notebook import read as notebook
 from assay.notebook.store import Store
-from assay.plain import to_plain
 from assay.records import Results, Verdict
 from assay.terminal.output import deliver
 
@@ -29,13 +28,13 @@ def audit(lab: Path, which: str | None, *, json_to: str | None, gate: Gate) -> i
         verdicts = [verdict for judged in results.runs for verdict in judged.verdicts.values()]
         store.judge(results.ruleset, verdicts, {judged.id: judged.courses for judged in results.runs})
         store.derive(results.ruleset, results)
-    deliver(json_to, "audit", lambda: to_plain(results), lambda: text(former, results))
+    deliver(json_to, "audit", lambda: plainly(results), lambda: text(former, results))
     return status(results, gate)
 
 
 def text(former: Results | None, now: Results) -> str:
     """Return the answer, then the verdicts that differ from those of former rules."""
-    parts = (summary(readable(now)), changed(former, now) if former else "")
+    parts = (summary(now), changed(former, now) if former else "")
     return "\n\n".join(part for part in parts if part)
 
 

@@ -35,12 +35,12 @@ def check(words: Sequence[str], *, json_to: str | None, gate: Gate) -> int:
         raise UsageError("\n".join([f"found no figure in {text!r}; expected a claim such as {EXAMPLE}", *quoted(statement)]))
     thresholds = {rule.id: limits.thresholds(rule.id) for rule in RULES}
     findings = arithmetic.check(Case(statement=statement, thresholds=thresholds, matters=Experiment.matters_share))
-    state = judged(findings)
+    state = state_without_run(findings)
     deliver(json_to, "check", lambda: as_plain(statement, findings, state), lambda: "\n".join(lines(statement, findings, state)))
     return gated(state, gate)
 
 
-def judged(findings: Sequence[Finding]) -> VerdictState:
+def state_without_run(findings: Sequence[Finding]) -> VerdictState:
     """The verdict; where nothing is wrong UNVERIFIED, for figures without a run prove nothing."""
     state = state_of(findings, required=())
     return VerdictState.UNVERIFIED if state is VerdictState.SOUND else state
@@ -71,13 +71,13 @@ def lines(statement: Statement, findings: Sequence[Finding], state: VerdictState
             yield from titled(title, line)
     ranked = sorted(findings, key=lambda one: (one.state is not State.FAIL, list(Severity).index(one.severity)))
     for finding in ranked:
-        yield from titled(f"{finding.rule} {shown(finding)}", finding.statement)
+        yield from titled(f"{finding.rule} {outcome_text(finding)}", finding.statement)
     advice = next((f"{one.rule}: {one.advice}" for one in ranked if one.advice and one.severity is not Severity.NOTES), None)
     if advice is not None:
         yield from titled("what to do", advice)
 
 
-def shown(finding: Finding) -> str:
+def outcome_text(finding: Finding) -> str:
     """`fails`, `passes`; `notes` where a failure changes nothing."""
     if finding.state is State.PASS:
         return "passes"

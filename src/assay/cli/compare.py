@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from assay.answer.levels import readable
+from assay.answer.plainly import answers
+from assay.answer.wording import scaling
 from assay.cli.terminal import effects, tables
 from assay.errors import UsageError
 from assay.laboratory.gate import Gate, status
@@ -35,7 +36,7 @@ def compare(lab: Path, which: str | None, *, json_to: str | None, gate: Gate) ->
         json_to,
         "compare",
         lambda: {**as_plain(results), "demands": [group_as_plain(one) for one in found]},
-        lambda: "\n\n".join(part for part in (shown(results), used(found)) if part),
+        lambda: "\n\n".join(part for part in (answer_text(results), demand_text(found)) if part),
     )
     return status(results, gate)
 
@@ -43,31 +44,28 @@ def compare(lab: Path, which: str | None, *, json_to: str | None, gate: Gate) ->
 def as_plain(results: Results) -> dict[str, object]:
     """The answer as plain values."""
     return {
-        "comparisons": to_plain(results.comparisons),
+        **answers(results),
         "verdicts": to_plain(results.comparison_verdicts),
         "requirements": to_plain(results.requirements),
-        "scaling": to_plain(results.scaling),
-        "sensitivity": to_plain(results.sensitivity),
     }
 
 
-def shown(results: Results) -> str:
+def answer_text(results: Results) -> str:
     """The answer for people."""
-    results = readable(results)
     parts = (
         effects.answers(results),
         tables.comparison_table(results),
         tables.requirement_table(results),
-        "\n".join(one.statement for one in results.scaling),
+        "\n".join(scaling.statement(results.experiment, one) for one in results.scaling),
         effects.effects(results),
-        differing(results),
+        difference_text(results),
         tables.reasons(results.comparison_verdicts.values()),
         tables.damage(results.damaged),
     )
     return "\n\n".join(part for part in parts if part)
 
 
-def used(found: Sequence[Group]) -> str:
+def demand_text(found: Sequence[Group]) -> str:
     """What one operation uses, and which rates that bounds; empty where the experiment varies no mix."""
     return "\n\n".join(
         f"{title}\n{table(head, [Row(cells=row) for row in lines], width=10_000)}"
@@ -98,7 +96,7 @@ MOST_NAMED = 12
 """So many facts that differ are named on the terminal; the report has all."""
 
 
-def differing(results: Results) -> str:
+def difference_text(results: Results) -> str:
     """How the arms differ, also where they differ in nothing but the factor; empty where nothing was compared."""
     lines = []
     for one in arms(results):

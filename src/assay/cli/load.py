@@ -71,8 +71,8 @@ def conclude(request: Request, experiment: Experiment, plan: Plan, what: tuple[R
     finished = run.outcome is Outcome.FINISHED
     verdicts = judge.judge_run(experiment, run, observations) if finished else ()
     whole = sums.whole(run, observations, experiment.measures)
-    told = shown.Told(experiment=experiment, run=run, whole=whole, verdicts=verdicts)
-    deliver(request.json_to, "load", lambda: shown.as_plain(told), (lambda: shown.text(told)) if finished else None)
+    result = shown.LoadResult(experiment=experiment, run=run, whole=whole, verdicts=verdicts)
+    deliver(request.json_to, "load", lambda: shown.as_plain(result), (lambda: shown.text(result)) if finished else None)
     if not finished:
         print(f"assay: the load {run.outcome}: {run.error}", file=sys.stderr)
         return FAILED

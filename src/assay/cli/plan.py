@@ -167,20 +167,20 @@ def _comparison(experiment: Experiment, outlook: Outlook) -> list[str]:
     if outlook.compare is None and experiment.design is None:
         return ["  compares    nothing: no factor is compared, so there are figures and no ratios"]
     matters = human(experiment.matters_share, Unit.SHARE)
-    together = f" ({outlook.looked_at} held together)" if outlook.looked_at > 1 else ""
+    together = f" ({outlook.looked_at} tested together)" if outlook.looked_at > 1 else ""
     contrasts = (
-        f"{outlook.contrasts} contrast{'' if outlook.contrasts == 1 else 's'} a measure{together}, {outlook.design.value} arms"
+        f"{outlook.contrasts} contrast{'' if outlook.contrasts == 1 else 's'} per measure{together}, {outlook.design.value} arms"
     )
-    asked = f"  compares    {outlook.compare}, {contrasts}; {matters} matters"
+    asked = f"  compares    {outlook.compare}, {contrasts}; smallest relevant effect {matters}"
     if outlook.compare is None:
-        asked = f"  estimates   {outlook.contrasts} effects a measure, held together by Holm; {matters} matters"
+        asked = f"  estimates   {outlook.contrasts} effects per measure, Holm-adjusted; smallest relevant effect {matters}"
     names = [_spread(effect, precise=isinstance(experiment.repeats, Precision)) for effect in outlook.effects]
     width = max(39, *(len(name) + 3 for name in names)) if names else 0
     return [
         asked,
-        f"  {'if the spread of a trial is':<{width}}it can detect   it can prove to matter",
+        f"  {'if the spread of a trial is':<{width}}min. detectable   min. provable as relevant",
         *(
-            f"    {name:<{width - 3}} {_percent(effect.detectable_share):>13}   {_percent(effect.provable_share):>22}"
+            f"    {name:<{width - 3}} {_percent(effect.detectable_share):>15}   {_percent(effect.provable_share):>25}"
             for name, effect in zip(names, outlook.effects, strict=True)
         ),
     ]

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from assay.analysis import quantities
 from assay.cli.size import beside, finite
 from assay.errors import AssayError
 from assay.laboratory.results import current
+from assay.measures import levels
 from assay.notebook import read as notebook
 from assay.plain import to_plain
 from assay.prediction import demand, wording
 from assay.prediction import file as predict_file
-from assay.prediction.platform import matches_levels
+from assay.prediction.platform import matches_words
 from assay.prediction.predict import Prediction, Use, predict
 from assay.prediction.question import Holdout, Platform
 from assay.prediction.values import Selection
@@ -70,12 +70,9 @@ def capacity(of: tuple[Path, str | None], measure: str, where: Selection) -> Est
         results = current(notebook.choose(*of))
     except AssayError as error:
         return refusal(of[0], error)
-    told = quantities.telling(results.experiment)
-    found = [
-        cell.estimate
-        for cell in results.cells
-        if cell.measure == measure and matches_levels({path: told(path, level) for path, level in cell.levels.items()}, where)
-    ]
+    cells = [cell for cell in results.cells if cell.measure == measure]
+    typed = [{path: levels.word(results.experiment, path, level) for path, level in cell.levels.items()} for cell in cells]
+    found = [cell.estimate for cell, words in zip(cells, typed, strict=True) if matches_words(words, where)]
     known = [one for one in found if one is not None]
     if not known:
         names = ", ".join(sorted({cell.measure for cell in results.cells}))

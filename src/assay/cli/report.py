@@ -7,7 +7,6 @@ import webbrowser
 from dataclasses import dataclass
 from pathlib import Path
 
-from assay.answer.levels import readable
 from assay.errors import UsageError
 from assay.laboratory import pages
 from assay.laboratory.results import current
@@ -38,7 +37,7 @@ def report(request: Request) -> int:
     to_stdout = request.out is not None and str(request.out) == STANDARD_OUTPUT
     if to_stdout and (request.json_to == STANDARD_OUTPUT or request.open):
         raise UsageError("found --out - with --json or --open; expected one of them: the report is on standard output")
-    results = readable(current(folder))
+    results = current(folder)
     if to_stdout:
         with tempfile.TemporaryDirectory(prefix="assay-report-") as made:
             path = written(folder, results, request, Path(made) / ("chart.svg" if request.chart else "report"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from assay.answer.levels import readable
+from assay.answer.plainly import plainly
 from assay.cli.terminal import tables
 from assay.cli.terminal.summary import summary
 from assay.errors import UsageError
@@ -19,7 +19,6 @@ from assay.laboratory.session import clean_quietly
 from assay.notebook import layout
 from assay.notebook import read as notebook
 from assay.notebook.store import Store
-from assay.plain import to_plain
 from assay.records import Change, Experiment, Outcome, Plan, Results
 from assay.terminal.output import STANDARD_OUTPUT, deliver
 from assay.terminal.progress import Progress, ProgressMode
@@ -64,10 +63,10 @@ def carry_out(request: Request, experiment: Experiment, text: str, *, fresh: boo
 
 def show(request: Request, results: Results, folder: Path) -> None:
     """Print the answer, then write the report: where the report cannot be written, the answer is printed all the same."""
-    deliver(request.json_to, request.verb, lambda: to_plain(results), lambda: summary(readable(results)))
+    deliver(request.json_to, request.verb, lambda: plainly(results), lambda: summary(results))
     from assay.laboratory import pages  # the drawing libraries, only now
 
-    path = pages.write(folder, readable(results))
+    path = pages.write(folder, results)
     if request.json_to != STANDARD_OUTPUT:
         print(f"report: {path}")
 

@@ -7,9 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from assay import measures
-from assay.analysis import quantities, steady_state
-from assay.answer import levels as readable
-from assay.answer.wording import labels
+from assay.analysis import steady_state
+from assay.answer.wording import labels, steady
 from assay.answer.wording.clients import account
 from assay.answer.wording.load_cost import own_cost
 from assay.audit import judge
@@ -31,15 +30,15 @@ def show(lab: Path, which: str | None, run_id: str, *, json_to: str | None) -> i
     judged = find(folder, layout.run_id(*layout.split_run_id(run_id)))
     experiment = notebook.read_plan(folder)[0]
     treated = treatments(experiment, judged, notebook.observations(folder, judged.id))
-    levels = quantities.telling(experiment)
-    deliver(json_to, "show", lambda: as_plain(judged, treated), lambda: text(readable.judged(judged, levels), treated))
+    deliver(json_to, "show", lambda: as_plain(judged, treated), lambda: text(experiment, judged, treated))
     return 0
 
 
 def as_plain(judged: Judged, treated: Mapping[str, str]) -> dict[str, object]:
     """A run with its verdicts, how figures were made, and what the load itself used in each phase (`measures.costs`)."""
     costs = {phase.name: measures.costs(phase) for phase in judged.run.phases}
-    return {**to_plain(judged), "treatments": dict(treated), "costs": costs}
+    courses = {name: {**to_plain(one), "statement": steady.statement(one)} for name, one in judged.courses.items()}
+    return {**to_plain(judged), "courses": courses, "treatments": dict(treated), "costs": costs}
 
 
 def treatments(experiment: Experiment, judged: Judged, seen: Observations) -> dict[str, str]:
@@ -78,18 +77,18 @@ def whole(folder: Path, experiment: Experiment, judged: Judged) -> Judged:
     return replace(judged, courses=steady_state.courses(experiment, judged.run, seen))
 
 
-def text(judged: Judged, treated: Mapping[str, str]) -> str:
+def text(experiment: Experiment, judged: Judged, treated: Mapping[str, str]) -> str:
     """A run in words."""
     run = judged.run
     started = run.started_utc[:19].replace("T", " ")
-    head = f"run {judged.id}: {run.outcome.value}, {started} UTC, {tables.levels_text(run.trial.levels)}"
+    head = f"run {judged.id}: {run.outcome.value}, {started} UTC, {tables.levels_text(experiment, run.trial.levels)}"
     findings = [finding for verdict in judged.verdicts.values() for finding in verdict.findings]
     parts = [
         head.rstrip(", "),
         f"error: {run.error}" if run.error else "",
         verdict_table(judged),
         together("how it was counted:", treated),
-        together("over time:", {measure: course.statement for measure, course in judged.courses.items()}),
+        together("over time:", {measure: steady.statement(course) for measure, course in judged.courses.items()}),
         tables.reasons(judged.verdicts.values()),
         doubts(findings),
         phase_table(run.phases),

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
-from assay.records import EngineError, Phase
+from assay.records import EngineError, ErrorSpace, Phase
 
 MISMATCH = "verify"
 """What an engine says of a record that is not what was written where it was read."""
@@ -24,6 +25,13 @@ def told_share(phase: Phase, operation: str) -> float | None:
     if errors is None or count is None:
         return None
     return errors / (errors + count) if errors + count else 0.0
+
+
+def reason(error: EngineError) -> str:
+    """What an error code means."""
+    if error.what == MISMATCH:
+        return "a record that is not what was written there"
+    return os.strerror(error.code) if error.space is ErrorSpace.ERRNO else f"{error.space} {error.code}"
 
 
 def every(phase: Phase) -> Iterator[EngineError]:

@@ -1,7 +1,8 @@
 """The ladder of bytes as figures: what the application asked, what passed each rung, what was in memory at an edge.
 
-Every function takes the phase and what was observed of it; all bytes are of one direction of the whole phase, since no
-counter below the application knows operations apart.
+Every function takes the phase and what was observed of one host, or of several that were asked for together
+(`Observations.on`); all bytes are of one direction of the whole phase, since no counter below the application knows
+operations apart.
 """
 
 from __future__ import annotations
@@ -9,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import groupby
 
 from assay.evidence.keys import fits
 from assay.frozen import dataclass
@@ -93,9 +93,8 @@ def passed(phase: Phase, observations: Observations, rung: Rung, direction: Dire
     every = [r for r in observations.rung(phase.name, rung, direction, span) if r.bytes is not None or r.operations is not None]
     if not every:
         return None
-    by_source = {source: tuple(group) for source, group in groupby(sorted(every, key=_source), key=_source)}
-    source = min(by_source, key=lambda name: (not name.startswith("engine"), name))
-    readings = by_source[source]
+    best = {host: min((r.source for r in every if r.host == host), key=_rank) for host in dict.fromkeys(r.host for r in every)}
+    readings = [r for r in every if r.source == best[r.host]]
     shared = rung in (Rung.UPPER_DEVICE, Rung.LOWEST_DEVICE)
     others = [_of_other_processes(r, idle_baselines(phase, observations, r)) if shared else (0.0, 0.0) for r in readings]
     raw_bytes, raw_operations = sum(r.bytes or 0 for r in readings), sum(r.operations or 0 for r in readings)
@@ -107,13 +106,13 @@ def passed(phase: Phase, observations: Observations, rung: Rung, direction: Dire
         other_processes_bytes=sum(f for f, _ in others),
         other_processes_operations=sum(f for _, f in others),
         uncertainty_bytes=sum(r.uncertainty_bytes for r in readings),
-        source=source,
+        source=", ".join(dict.fromkeys(best.values())),
         subjects=tuple(sorted({r.subject for r in readings})),
     )
 
 
-def _source(reading: Reading) -> str:
-    return reading.source
+def _rank(source: str) -> tuple[bool, str]:
+    return not source.startswith("engine"), source
 
 
 def _of_other_processes(reading: Reading, quiet: Sequence[Reading]) -> tuple[float, float]:
@@ -127,8 +126,9 @@ def _of_other_processes(reading: Reading, quiet: Sequence[Reading]) -> tuple[flo
 
 def idle_baselines(phase: Phase, observations: Observations, reading: Reading) -> tuple[Reading, ...]:
     """The same counter in the idle baseline before the phase and in the first one after it, which is that of the next phase."""
-    same = (reading.rung, reading.direction, reading.subject, reading.source)
-    windows = [r for r in observations.readings if r.span is Span.BEFORE and (r.rung, r.direction, r.subject, r.source) == same]
+    same = (reading.host, reading.rung, reading.direction, reading.subject, reading.source)
+    before = (r for r in observations.readings if r.span is Span.BEFORE)
+    windows = [r for r in before if (r.host, r.rung, r.direction, r.subject, r.source) == same]
     later = (r for r in windows if r.phase != phase.name and r.from_ns >= phase.end_ns)
     after = min(later, key=lambda r: r.from_ns, default=None)
     return (*(r for r in windows if r.phase == phase.name), *(() if after is None else (after,)))

@@ -67,7 +67,7 @@ def ways(phase: Phase, observations: Observations, keys: tuple[str, ...]) -> Ite
     for key in keys:
         upper = key.startswith(f"{Rung.UPPER_DEVICE}.")  # a stack of one device has none above it
         if not ladder.has(phase, observations, key) and not (upper and ladder.has(phase, observations, f"L9{key[2:]}")):
-            why = observations.missing.get(key)
+            why = observations.why_missing(key)
             said.setdefault(words(key), f"{f' ({why})' if why else ''}, needs {of(key).way}")
     for what, how in said.items():
         yield f"{what}{how}"

@@ -192,5 +192,5 @@ def _events(document: Document, at: Path, found: object, known: tuple[HostSpec, 
         if isinstance(moment, Refusal):
             document.wrong((*here, "at"), moment.found, moment.expected)
             continue
-        events.append(Event(phase=shape.phase, at_ns=int(moment), run=tuple(shape.run), host=host))
+        events.append(Event(phase=shape.phase, at_ns=int(moment), argv=tuple(shape.run), on=host))
     return tuple(events)

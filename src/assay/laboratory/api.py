@@ -11,11 +11,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from assay.answer.wording import comparison as wording
 from assay.errors import UsageError
 from assay.laboratory.results import current
 from assay.measures import latency
 from assay.notebook import read as notebook
-from assay.records import Comparison, Judged, Observations, Results, Series, Value, Verdict
+from assay.records import Comparison, Exclusion, Judged, Observations, Results, Series, Value, Verdict
 
 if TYPE_CHECKING:
     import numpy as np
@@ -42,7 +43,7 @@ class Measured:
     levels: tuple[Mapping[str, Value], ...]
     verdicts: tuple[Verdict | None, ...]
     """What each number really is; None where a run was not judged."""
-    excluded: Mapping[str, str]
+    excluded: Mapping[str, Exclusion]
     """Run -> why it does not count."""
 
 
@@ -88,6 +89,10 @@ class Lab:
     def comparisons(self) -> tuple[Comparison, ...]:
         """Every candidate against its baseline, with interval and conclusion."""
         return self.results.comparisons
+
+    def sentence(self, one: Comparison) -> str:
+        """A comparison in words: measure, conditions, conclusion, ratio and interval."""
+        return wording.statement(self.results.experiment, one)
 
     def verdicts(self, measure: str) -> Mapping[str, Verdict]:
         """Run -> the verdict on this measure of it. Raises UsageError for an unknown measure."""

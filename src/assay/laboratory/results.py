@@ -7,7 +7,7 @@ from pathlib import Path
 
 from assay.analysis import cells, compare, dips, require, sensitivity, steady_state
 from assay.analysis.scaling import bounds, efficiency, law
-from assay.audit import arms, judge
+from assay.audit import judge
 from assay.errors import DamagedError
 from assay.notebook import read as notebook
 from assay.notebook.store import Store
@@ -28,7 +28,7 @@ def current(folder: Path) -> Results:
 
 
 def judged_anew(folder: Path) -> Results:
-    """Verdicts, cells, comparisons, requirements, troughs and findings from the raw data; evidence that is damaged is named."""
+    """Verdicts, cells, comparisons, requirements, dips and findings from the raw data; evidence that is damaged is named."""
     kept = notebook.results(folder, judge.ruleset())
     load = notebook.remembered(folder)
     runs, damaged = [], dict(kept.damaged)
@@ -62,8 +62,8 @@ def answered(bare: Results, load: notebook.Load) -> Results:
         cells=table,
         comparisons=comparisons,
         comparison_verdicts=verdicts,
-        requirements=require.requirements(experiment, table, comparisons, runs, lambda one: verdicts[arms.subject(one)].state),
-        troughs=dips.troughs(experiment, table, runs),
+        requirements=require.requirements(experiment, table, comparisons, runs, lambda one: verdicts[one.id].state),
+        dips=dips.dips(experiment, table, runs),
         scaling=(
             *law.scaling(experiment, table, comparisons),
             *bounds.bounded(experiment, runs, table, load),

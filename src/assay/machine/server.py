@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from assay.catalogue import Host
 from assay.errors import AssayError, TrialError
-from assay.records import Server
+from assay.records import Server, ServerNode
 
 MOST_FILES = 1024
 """Most data files of a server; with more, there is no evidence, because dirty data may be in the rest."""
@@ -20,7 +20,7 @@ DEEPEST = 8
 LOOPBACK = "lo"
 
 
-def pids(host: Host, server: Server) -> tuple[int, ...]:
+def pids(host: Host, server: ServerNode) -> tuple[int, ...]:
     """Return the running processes of a server: from its pid file and control group, with all their children."""
     named = [_pid_of(host, server.pid_file)] if server.pid_file else []
     if server.cgroup:
@@ -62,7 +62,7 @@ def address(host: Host, text: str) -> str:
     return found
 
 
-def data_files(host: Host, server: Server) -> tuple[str, ...]:
+def data_files(host: Host, server: ServerNode) -> tuple[str, ...]:
     """Return the server's existing data files; one more than MOST_FILES if there are too many."""
     every = (file for path in server.data for file in _files(host, path, DEEPEST))
     return tuple(itertools.islice(every, MOST_FILES + 1))
@@ -83,7 +83,7 @@ def shares_network(host: Host, pid: int) -> bool:
     return own == other
 
 
-def route(host: Host, server: Server) -> str | None:
+def route(host: Host, server: ServerNode) -> str | None:
     """Return the interface through which clients reach the server; None without an address or a route."""
     return _interface_to(host, server.address) if server.address else None
 
@@ -103,13 +103,14 @@ def kind(host: Host, interface: str) -> str:
     return "physical" if host.exists(f"/sys/class/net/{interface}/device") else "virtual"
 
 
-def facts(host: Host, server: Server) -> tuple[tuple[str, str], ...]:
+def facts(host: Host, server: Server | None) -> tuple[tuple[str, str], ...]:
     """Return the clients' path to the server: the interface, its kind, and the lowest rate of its links and shapers."""
-    interface = route(host, server)
-    if interface is None:
+    node = server.on(host.name) if server else None
+    interface = route(host, node) if node else None
+    if node is None or interface is None:
         return ()
     limits = [*_link(host, interface), *_shapers(host, ["tc"], interface)]
-    running = pids(host, server)
+    running = pids(host, node)
     if running and not shares_network(host, running[0]):
         inside = ["nsenter", "-t", str(running[0]), "-n", "tc"]
         limits += [limit for name in _inside(host, running[0]) for limit in _shapers(host, inside, name)]

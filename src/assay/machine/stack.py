@@ -24,7 +24,7 @@ class Mount:
     filesystem: str
     source: str
     options: tuple[str, ...]
-    """Of the mount and of the file system."""
+    """Options of the mount and of the file system."""
 
     @property
     def read_only(self) -> bool:

@@ -14,7 +14,7 @@ from assay.measures.figures import (
     phase_of,
     value,
 )
-from assay.measures.text import in_bytes, with_unit
+from assay.measures.text import difference, digits, in_bytes, with_unit
 from assay.measures.windows import (
     Window,
     common_window,
@@ -40,6 +40,8 @@ __all__ = [
     "common_window",
     "costs",
     "curve",
+    "difference",
+    "digits",
     "figure_kind",
     "in_bytes",
     "in_parts",

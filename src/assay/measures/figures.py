@@ -106,6 +106,7 @@ def value(run: Run, observations: Observations, measure: Measure) -> Figure | No
         return None
     if measure.figure.startswith(HOST_SIGN):
         return observed(phase, observations, measure.figure)
+    observations = observations.on(*phase.load_hosts)
     reported = phase.values.get(f"{measure.operation}.{measure.figure}")
     if reported is not None:
         return charged_report(phase, measure, reported)

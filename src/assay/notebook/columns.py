@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assay.errors import DamagedError
+from assay.notebook import older
 from assay.notebook.files import cannot_write
 from assay.notebook.layout import SCHEMA
 from assay.records import Direction, Histogram, Reading, Rung, Series, Span
@@ -105,7 +106,7 @@ def read_readings(connection: duckdb.DuckDBPyConnection, path: Path) -> tuple[Re
 
 def read_series(connection: duckdb.DuckDBPyConnection, path: Path) -> tuple[Series, ...]:
     """The series in a file. Raises DamagedError."""
-    return tuple(Series(**row) for row in list_rows(connection, path, SERIES))
+    return tuple(Series(**older.series(row)) for row in list_rows(connection, path, SERIES))
 
 
 def read_histograms(connection: duckdb.DuckDBPyConnection, path: Path) -> tuple[Histogram, ...]:

@@ -12,8 +12,11 @@ from assay import plain
 from assay.errors import UsageError
 from assay.records import Experiment
 
-SCHEMA = 1
-"""Version of the files of one attempt; a reader refuses a later one and names the trial."""
+SCHEMA = 2
+"""Version of the files of one attempt and of the plan; a reader refuses a later one and names the trial.
+
+1: evidence that was missing, gaps, caches, the wait for quiet and the drain were kept without their host (`older`).
+"""
 
 EXPERIMENT = "experiment.toml"
 PLAN = "plan.json"

@@ -12,16 +12,19 @@ from typing import TYPE_CHECKING, Any
 
 from assay import plain
 from assay.errors import DamagedError, UsageError
-from assay.notebook import columns, files, layout
+from assay.notebook import columns, files, layout, older
 from assay.notebook import verdicts as stored
 from assay.records import (
     Cell,
     Comparison,
     Course,
+    Dip,
     Experiment,
     Fact,
     Finding,
+    Gap,
     Judged,
+    Missing,
     Observations,
     Plan,
     RequirementResult,
@@ -29,7 +32,6 @@ from assay.records import (
     Run,
     Scaling,
     Sensitivity,
-    Trough,
     Verdict,
 )
 
@@ -56,7 +58,7 @@ def read_plan(folder: Path) -> tuple[Experiment, Plan]:
     """The experiment and its schedule. Raises DamagedError."""
     found = files.read_json(folder / layout.PLAN)
     try:
-        return plain.from_plain(Experiment, found["experiment"]), plain.from_plain(Plan, found["plan"])
+        return older.read(Experiment, older.experiment, found["experiment"]), older.read(Plan, older.plan, found["plan"])
     except (TypeError, KeyError) as error:
         raise DamagedError(f"found no plan in {folder / layout.PLAN}; expected what this version writes") from error
 
@@ -138,7 +140,7 @@ def attempts(folder: Path) -> tuple[Path, ...]:
 
 def read_run(path: Path) -> Run:
     """The run in an attempt's folder. Raises DamagedError, also where it belongs to another place."""
-    run = plain.from_plain(Run, files.read_json(path / layout.RUN))
+    run = older.read(Run, older.run, files.read_json(path / layout.RUN))
     if (f"{run.trial.id:04d}", f"attempt-{run.attempt}") != (path.parent.name, path.name):
         raise DamagedError(f"found run {layout.run_id(run.trial.id, run.attempt)} in {path}; expected the one it is named for")
     return run
@@ -164,17 +166,18 @@ def through(connection: duckdb.DuckDBPyConnection, folder: Path, run: str) -> Ob
     if not path.is_dir():
         raise UsageError(f"found no run {run} in {folder}; expected one that it holds: the view `runs` of `assay sql` has them")
     files.check(path)
-    rest = files.read_json(path / layout.FACTS)
+    found = files.read_json(path / layout.FACTS)
     try:
+        rest = older.facts(found)
         return Observations(
             readings=columns.read_readings(connection, path / layout.READINGS),
             series=columns.read_series(connection, path / layout.SERIES),
             histograms=columns.read_histograms(connection, path / layout.HISTOGRAMS),
             facts=tuple(plain.from_plain(Fact, fact) for fact in rest["facts"]),
-            missing=rest["missing"],
-            gaps=rest["gaps"],
+            missing=tuple(plain.from_plain(Missing, one) for one in rest["missing"]),
+            gaps=tuple(plain.from_plain(Gap, one) for one in rest["gaps"]),
         )
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise DamagedError(f"found evidence in {path} that does not fit ({error}); expected what this version writes") from error
 
 
@@ -250,11 +253,16 @@ def one_result(folder: Path, run: str, ruleset: str) -> Judged | None:
 
 
 def judgement(derived: Path, run: Run) -> Judged:
-    """A run with its stored verdicts and courses by measure; none where there are none, or where they are damaged."""
+    """A run with its stored verdicts and courses by measure; none where there are none, or where they are damaged.
+
+    Courses that an older version kept otherwise are left out: verdicts can be read without them.
+    """
     path = derived / "verdicts" / f"{run.trial.id:04d}-{run.attempt}.json"
     with suppress(DamagedError, ValueError, RecursionError, KeyError, TypeError, AttributeError):
         found, rest = stored.from_text(files.read_bytes(path).decode())
-        courses = {measure: plain.from_plain(Course, course) for measure, course in rest.get("courses", {}).items()}
+        courses: Mapping[str, Course] = {}
+        with suppress(DamagedError):
+            courses = {measure: plain.from_plain(Course, course) for measure, course in rest.get("courses", {}).items()}
         return Judged(run=run, verdicts=found, courses=courses)
     return Judged(run=run, verdicts={})
 
@@ -276,7 +284,7 @@ def with_answers(bare: Results, found: Any) -> Results:  # noqa: ANN401 - plain 
             subject: plain.from_plain(Verdict, verdict) for subject, verdict in found["comparison_verdicts"].items()
         },
         requirements=tuple(plain.from_plain(RequirementResult, result) for result in found["requirements"]),
-        troughs=tuple(plain.from_plain(Trough, trough) for trough in found.get("troughs", ())),
+        dips=tuple(plain.from_plain(Dip, one) for one in found["dips"]),
         scaling=tuple(plain.from_plain(Scaling, one) for one in found.get("scaling", ())),
         sensitivity=tuple(plain.from_plain(Sensitivity, one) for one in found.get("sensitivity", ())),
         findings=tuple(plain.from_plain(Finding, finding) for finding in found["findings"]),

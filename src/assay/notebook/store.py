@@ -172,7 +172,7 @@ class Store:
             "comparisons": plain.to_plain(results.comparisons),
             "comparison_verdicts": plain.to_plain(results.comparison_verdicts),
             "requirements": plain.to_plain(results.requirements),
-            "troughs": plain.to_plain(results.troughs),
+            "dips": plain.to_plain(results.dips),
             "scaling": plain.to_plain(results.scaling),
             "sensitivity": plain.to_plain(results.sensitivity),
             "findings": plain.to_plain(results.findings),

@@ -25,6 +25,8 @@ COLUMNS: Mapping[str, str] = {
     "phases": f"{OF_RUN}, phase VARCHAR, workload VARCHAR, measured BOOLEAN, cache_asked VARCHAR, "
     "cache_proved VARCHAR, cached_share_before DOUBLE, start_ns BIGINT, end_ns BIGINT, drain_ns BIGINT, quiesce_ns BIGINT, "
     "quiet BOOLEAN, figures JSON",
+    "phase_hosts": f"{OF_RUN}, phase VARCHAR, host VARCHAR, cache_proved VARCHAR, cached_share_before DOUBLE, not_cold VARCHAR, "
+    "quiesce_ns BIGINT, quiet BOOLEAN, drain_ns BIGINT, clock_offset_ns BIGINT, clock_error_ns BIGINT",
     "clients": f"{OF_RUN}, phase VARCHAR, client INTEGER, host VARCHAR, pid INTEGER, role VARCHAR, "
     "workers INTEGER, armed_ns BIGINT, started_ns BIGINT, first_ns BIGINT, last_ns BIGINT, stopped_by VARCHAR, "
     "operation VARCHAR, count BIGINT, bytes BIGINT, errors BIGINT, busy_ns BIGINT",
@@ -32,12 +34,13 @@ COLUMNS: Mapping[str, str] = {
     "verdicts": f"{OF_RUN}, subject VARCHAR, measure VARCHAR, value DOUBLE, unit VARCHAR, "
     "corrected DOUBLE, state VARCHAR, nature VARCHAR, device VARCHAR, because VARCHAR, tier VARCHAR, low DOUBLE, high DOUBLE",
     "findings": f"{OF_RUN}, subject VARCHAR, rule VARCHAR, name VARCHAR, state VARCHAR, "
-    "severity VARCHAR, part VARCHAR, statement VARCHAR, observed JSON, threshold JSON, advice VARCHAR",
+    "severity VARCHAR, part VARCHAR, statement VARCHAR, observed JSON, threshold JSON, advice VARCHAR, "
+    "host VARCHAR, role VARCHAR",
     "cells": "experiment VARCHAR, measure VARCHAR, levels JSON, value DOUBLE, low DOUBLE, high DOUBLE, unit VARCHAR, "
     "n INTEGER, smallest DOUBLE, largest DOUBLE, excluded JSON",
     "comparisons": "experiment VARCHAR, measure VARCHAR, factor VARCHAR, baseline VARCHAR, candidate VARCHAR, within JSON, "
-    "ratio DOUBLE, low DOUBLE, high DOUBLE, n INTEGER, conclusion VARCHAR, statement VARCHAR, interleaved BOOLEAN, "
-    "p_value DOUBLE, adjusted_p_value DOUBLE",
+    "ratio DOUBLE, low DOUBLE, high DOUBLE, n INTEGER, conclusion VARCHAR, method VARCHAR, interleaved BOOLEAN, "
+    "p_value DOUBLE, adjusted_p_value DOUBLE, parallel_efficiency DOUBLE",
     "experiments": "experiment VARCHAR, title VARCHAR, question VARCHAR, digest VARCHAR, ruleset VARCHAR, factors JSON, "
     "compared VARCHAR, matters_share DOUBLE, runs INTEGER, damaged JSON",
     "measures": "experiment VARCHAR, measure VARCHAR, workload VARCHAR, operation VARCHAR, figure VARCHAR, unit VARCHAR, "
@@ -45,16 +48,15 @@ COLUMNS: Mapping[str, str] = {
     "courses": f"{OF_RUN}, measure VARCHAR, kind VARCHAR, state VARCHAR, "
     "from_ns BIGINT, to_ns BIGINT, clients INTEGER, parts INTEGER, steady_from_ns BIGINT, before DOUBLE, mean DOUBLE, "
     "low DOUBLE, high DOUBLE, unit VARCHAR, batches INTEGER, memory_ns BIGINT, drift_share DOUBLE, "
-    "changes JSON, statement VARCHAR",
+    "changes JSON, unknown VARCHAR",
     "requirements": "experiment VARCHAR, measure VARCHAR, requirement VARCHAR, levels JSON, value DOUBLE, low DOUBLE, "
     "high DOUBLE, unit VARCHAR, n INTEGER, state VARCHAR, verdict VARCHAR",
-    "troughs": "experiment VARCHAR, measure VARCHAR, factor VARCHAR, levels JSON, ratio DOUBLE, low DOUBLE, high DOUBLE, "
-    "n INTEGER, p_value DOUBLE, adjusted_p_value DOUBLE, statement VARCHAR",
+    "dips": "experiment VARCHAR, measure VARCHAR, factor VARCHAR, levels JSON, ratio DOUBLE, low DOUBLE, high DOUBLE, "
+    "n INTEGER, p_value DOUBLE, adjusted_p_value DOUBLE",
     "scaling": "experiment VARCHAR, measure VARCHAR, kind VARCHAR, factor VARCHAR, within JSON, at_count DOUBLE, low DOUBLE, "
-    "high DOUBLE, n INTEGER, lowest DOUBLE, highest DOUBLE, statement VARCHAR",
+    "high DOUBLE, n INTEGER, lowest DOUBLE, highest DOUBLE, shape VARCHAR",
     "effects": "experiment VARCHAR, measure VARCHAR, design VARCHAR, factors JSON, baselines JSON, levels JSON, mixed_with JSON, "
-    "ratio DOUBLE, low DOUBLE, high DOUBLE, n INTEGER, conclusion VARCHAR, p_value DOUBLE, adjusted_p_value DOUBLE, "
-    "statement VARCHAR",
+    "ratio DOUBLE, low DOUBLE, high DOUBLE, n INTEGER, conclusion VARCHAR, p_value DOUBLE, adjusted_p_value DOUBLE",
     "percentiles": f"{OF_RUN}, phase VARCHAR, operation VARCHAR, share DOUBLE, latency_ns DOUBLE, slower BIGINT, count BIGINT",
 }
 
@@ -96,6 +98,18 @@ def phase_rows(run: Run) -> Iterator[Row]:
         )
 
 
+def phase_host_rows(run: Run) -> Iterator[Row]:
+    """One row a host of a phase."""
+    for phase in run.phases:
+        for one in phase.hosts:
+            yield (
+                *(layout.run_id(run.trial.id, run.attempt), phase.name, one.host),
+                *(one.cache_proved.value if one.cache_proved else None, one.cached_share_before, one.not_cold),
+                *(one.quiesce_ns, one.quiet, one.drain_ns),
+                *((one.clock.offset_ns, one.clock.error_ns) if one.clock else (None, None)),
+            )
+
+
 def client_rows(run: Run) -> Iterator[Row]:
     """One row an operation of a client."""
     for phase in run.phases:
@@ -135,6 +149,7 @@ def finding_rows(results: Results) -> Iterator[Row]:
             yield (
                 *(run, one.subject, one.rule, one.name, one.state.value, one.severity.value, one.part),
                 *(one.statement, to_text(one.observed), to_text(one.threshold), one.advice),
+                *(one.host, one.role.value if one.role else None),
             )
 
 
@@ -153,8 +168,9 @@ def comparison_rows(results: Results) -> Iterator[Row]:
         interval = (ratio.value, ratio.low, ratio.high, ratio.n) if ratio else (None,) * 4
         yield (
             *(comparison.measure, comparison.factor, str(comparison.baseline), str(comparison.candidate)),
-            *(to_text(comparison.within), *interval, comparison.conclusion.value, comparison.statement),
+            *(to_text(comparison.within), *interval, comparison.conclusion.value, ratio.method.value if ratio else None),
             *(comparison.interleaved, comparison.p_value, comparison.adjusted_p_value),
+            comparison.parallel_efficiency.value if comparison.parallel_efficiency else None,
         )
 
 
@@ -194,7 +210,7 @@ def course_rows(results: Results) -> Iterator[Row]:
             yield (
                 *(judged.id, one.measure, one.kind.value, one.state.value, one.from_ns, one.to_ns, one.clients, one.parts),
                 *(one.steady_from_ns, one.before, *mean, one.unit, batches, one.memory_ns, one.drift_share),
-                *(to_text(one.changes), one.statement),
+                *(to_text(one.changes), one.unknown.value if one.unknown else None),
             )
 
 
@@ -206,11 +222,11 @@ def requirement_rows(results: Results) -> Iterator[Row]:
         yield (one.measure, one.text, to_text(one.levels), *values, unit, n, one.state.value, one.verdict.value)
 
 
-def trough_rows(results: Results) -> Iterator[Row]:
+def dip_rows(results: Results) -> Iterator[Row]:
     """One row a level that is worse than its neighbours."""
-    for one in results.troughs:
+    for one in results.dips:
         tests = (one.p_value, one.adjusted_p_value)
-        yield (one.measure, one.factor, to_text(one.levels), *interval(one.depth), *tests, one.statement)
+        yield (one.measure, one.factor, to_text(one.levels), *interval(one.depth), *tests)
 
 
 def scaling_rows(results: Results) -> Iterator[Row]:
@@ -218,7 +234,7 @@ def scaling_rows(results: Results) -> Iterator[Row]:
     for one in results.scaling:
         yield (
             *(one.measure, one.kind.value, one.factor, to_text(one.within), *interval(one.at)),
-            *(one.lowest, one.highest, one.statement),
+            *(one.lowest, one.highest, one.shape.value),
         )
 
 
@@ -231,7 +247,7 @@ def effect_rows(results: Results) -> Iterator[Row]:
             yield (
                 *(each.measure, each.design.value, to_text(factors), to_text(baselines), to_text(levels), to_text(mixed)),
                 *interval(one.ratio),
-                *(one.conclusion.value, one.p_value, one.adjusted_p_value, one.statement),
+                *(one.conclusion.value, one.p_value, one.adjusted_p_value),
             )
 
 
@@ -253,7 +269,7 @@ def percentile_rows(folder: Path, results: Results) -> Iterator[Row]:
         connection.close()
 
 
-RUN_ROWS = {"runs": run_rows, "phases": phase_rows, "clients": client_rows}
+RUN_ROWS = {"runs": run_rows, "phases": phase_rows, "phase_hosts": phase_host_rows, "clients": client_rows}
 FOLDER_ROWS = {"facts": fact_rows, "percentiles": percentile_rows}
 RESULT_ROWS = {
     "verdicts": verdict_rows,
@@ -264,7 +280,7 @@ RESULT_ROWS = {
     "measures": measure_rows,
     "courses": course_rows,
     "requirements": requirement_rows,
-    "troughs": trough_rows,
+    "dips": dip_rows,
     "scaling": scaling_rows,
     "effects": effect_rows,
 }

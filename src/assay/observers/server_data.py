@@ -14,7 +14,7 @@ from assay.errors import AssayError
 from assay.evidence.snapshots import Origin, counter, gauge
 from assay.evidence.sources import SERVER
 from assay.machine.server import MOST_FILES, data_files
-from assay.records import Series, Server, Snapshot, Subject
+from assay.records import Series, ServerNode, Snapshot, Subject
 
 PAGES = {"cached": "cached_bytes", "dirty": "dirty_bytes", "writeback": "writeback_bytes"}
 SIZE = "file_bytes"
@@ -37,7 +37,7 @@ def read(host: Host, subject: Subject) -> Mapping[str, object]:
     return {"pages": pages(host, server), "requests": requests(host, server) if server.requests else None}
 
 
-def pages(host: Host, server: Server) -> dict[str, object]:
+def pages(host: Host, server: ServerNode) -> dict[str, object]:
     """Return the bytes of all data files by kind; `error` if one cannot be read."""
     found = dict.fromkeys((*PAGES.values(), SIZE), 0)
     if host.syscalls is None or not server.data:
@@ -58,7 +58,7 @@ def pages(host: Host, server: Server) -> dict[str, object]:
     return {**found}
 
 
-def requests(host: Host, server: Server) -> object:
+def requests(host: Host, server: ServerNode) -> object:
     """Return the last number that the server's command prints; `{"error": reason}` without one."""
     try:
         output = host.run(server.requests, timeout_s=LONGEST_S).stdout

@@ -9,18 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from assay.analysis import quantities
 from assay.analysis.counting import Load, last_attempts, why_invalid, why_not_run
 from assay.analysis.resources import RESOURCES, watched
 from assay.analysis.scaling.capacities import amounts
-from assay.records import Estimate, Experiment, Judged, Observations, Phase, Results, Value
+from assay.measures import levels
+from assay.records import Capacity, Estimate, Experiment, Judged, Method, Observations, Phase, Results, Value
 from assay.statistics.service_demand import CONFIDENCE, Demands, Point, Unknown, demands, highest_rate, quantiles
 
 STEP = 0.05
 """Rates whose ratio varies by no more than this share go together: the last flushes of a short phase may be missing."""
 BESIDE = ("flush", "writeback")
 """Ends of the names of operations that belong to those before them."""
-METHOD = "non-negative least squares over mixes, bootstrap of trials"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,13 +29,19 @@ class Sample:
     run: str
     mix: str
     levels: Mapping[str, Value]
-    """Those of the factors as they are told, and `workload` and `phase`."""
+    """Those of the factors, and `workload` and `phase`."""
     rates: Mapping[str, float]
     """Operation -> operations/s over the phase."""
     used: Mapping[str, float]
     """Resource -> units/s, of those that were measured."""
-    there_is: Mapping[str, tuple[str, float]] = field(default_factory=dict)
-    """Resource -> how much there was of it, in words and in units/s, where that is known."""
+    there_is: Mapping[str, Capacity] = field(default_factory=dict)
+    """Resource -> how much there was of it, where that is known."""
+    words: Mapping[str, str] = field(default_factory=dict)
+    """The levels of factors as they are typed: `2 s`."""
+
+    def word(self, name: str) -> str:
+        """Give a level as it is typed."""
+        return self.words.get(name, str(self.levels.get(name)))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,7 +74,7 @@ class Demand:
         value = (self.found.background, *self.found.each)[place]
         unit = self.unit if place else f"{self.unit}/s"
         trials = self.found.trials
-        return Estimate(value=value, low=low, high=high, confidence=CONFIDENCE, unit=unit, n=trials, method=METHOD)
+        return Estimate(value=value, low=low, high=high, confidence=CONFIDENCE, unit=unit, n=trials, method=Method.SERVICE_DEMAND)
 
 
 # ------------------------------------------------------------------------------------------------ samples
@@ -77,10 +82,10 @@ class Demand:
 
 def samples(results: Results, load: Load) -> tuple[Sample, ...]:
     """Every measured phase of every run that counts."""
-    last, told = last_attempts(results.runs), quantities.telling(results.experiment)
+    last = last_attempts(results.runs)
     counted = (judged for judged in results.runs if why_not_run(judged, last) is None and not is_invalid(judged))
     asked = results.experiment
-    return tuple(sample for judged in counted for sample in of_run((asked, judged), load(judged.id), told))
+    return tuple(sample for judged in counted for sample in of_run(asked, judged, load(judged.id)))
 
 
 def is_invalid(judged: Judged) -> bool:
@@ -88,21 +93,28 @@ def is_invalid(judged: Judged) -> bool:
     return bool(judged.verdicts) and all(why_invalid(verdict) for verdict in judged.verdicts.values())
 
 
-def of_run(of: tuple[Experiment, Judged], seen: Observations, told: quantities.Told) -> Iterator[Sample]:
+def of_run(experiment: Experiment, judged: Judged, seen: Observations) -> Iterator[Sample]:
     """The samples of one run of an experiment."""
-    experiment, judged = of
-    trial = {path: told(path, level) for path, level in judged.run.trial.levels.items()}
+    trial = judged.run.trial.levels
+    words = {path: levels.word(experiment, path, level) for path, level in trial.items()}
     looked_at = watched(judged.run, seen)
     for phase in judged.run.phases:
         done = rates(phase)
         if not phase.measured or not done:
             continue
-        levels = {**trial, "workload": phase.workload, "phase": phase.name}
         used = {name: one.used(phase, looked_at) for name, one in RESOURCES.items()}
-        mix = ", ".join((*(f"{path} = {level}" for path, level in trial.items()), phase.name))
+        mix = ", ".join((*(f"{path} = {word}" for path, word in words.items()), phase.name))
         known = {name: value for name, value in used.items() if value is not None}
-        there_is = {name: (said, amount) for name, said, amount in amounts(experiment, judged.run, phase, seen)}
-        yield Sample(run=judged.id, mix=mix, levels=levels, rates=done, used=known, there_is=there_is)
+        there_is = {one.resource: one for one in amounts(experiment, judged.run, phase, seen)}
+        yield Sample(
+            run=judged.id,
+            mix=mix,
+            levels={**trial, "workload": phase.workload, "phase": phase.name},
+            words=words,
+            rates=done,
+            used=known,
+            there_is=there_is,
+        )
 
 
 def rates(phase: Phase) -> dict[str, float]:
@@ -166,4 +178,6 @@ def at_most(found: Demand, capacity: float, shares: Mapping[str, float]) -> Esti
     if bound is None:
         return None
     low, value, high = bound
-    return Estimate(value=value, low=low, high=high, confidence=CONFIDENCE, unit="1/s", n=found.found.trials, method=METHOD)
+    return Estimate(
+        value=value, low=low, high=high, confidence=CONFIDENCE, unit="1/s", n=found.found.trials, method=Method.SERVICE_DEMAND
+    )

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from assay.analysis.counting import Load, early
-from assay.analysis.resources import PROCESSORS, RESOURCES
+from assay.analysis.resources import PROCESSORS, RESOURCES, described
 from assay.prediction.demand import Demand, Sample, at_most, demand, rates, samples
 from assay.prediction.wording import each, interval, linear
 from assay.records import Estimate, Experiment, Results, Value
@@ -32,7 +32,7 @@ class Bound:
     """Operations/s of all kinds, the mean over trials."""
     at_most: Estimate
     because: str
-    """What is used up there, in words."""
+    """The resource that is used up there, in words."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,6 +41,8 @@ class Group:
 
     factor: str | None
     level: Value
+    name: str
+    """`pause = 2 s`; `all` where all samples are one group."""
     demands: tuple[Demand, ...]
     bounds: tuple[Bound, ...]
 
@@ -61,7 +63,16 @@ def groups(results: Results, load: Load) -> tuple[Group, ...]:
     arms = [(compared, level, [one for one in seen if one.levels.get(compared or "") == level]) for level in levels]
     if not arms or any(not mixed([one.rates for one in arm]) for _, _, arm in arms):
         arms = [(None, None, list(seen))]
-    return tuple(Group(factor=factor, level=level, demands=of_all(arm), bounds=tuple(bounds(arm))) for factor, level, arm in arms)
+    return tuple(
+        Group(
+            factor=factor,
+            level=level,
+            name="all" if factor is None else f"{factor} = {arm[0].word(factor)}",
+            demands=of_all(arm),
+            bounds=tuple(bounds(arm)),
+        )
+        for factor, level, arm in arms
+    )
 
 
 def of_all(seen: Sequence[Sample]) -> tuple[Demand, ...]:
@@ -87,10 +98,10 @@ def bound(found: Demand, trials: Sequence[Sample]) -> Bound | None:
     if not known:
         return None
     means = {name: sum(one.rates.get(name, 0.0) for one in known) / len(known) for name in found.operations}
-    said, amount = min((one.there_is[found.resource] for one in known), key=lambda one: one[1])
+    capacity = min((one.there_is[found.resource] for one in known), key=lambda one: one.amount)
     total = sum(means.values())
-    most = at_most(found, amount, {name: rate / total for name, rate in means.items()}) if total else None
-    return None if most is None else Bound(mix=trials[0].mix, measured=total, at_most=most, because=said)
+    most = at_most(found, capacity.amount, {name: rate / total for name, rate in means.items()}) if total else None
+    return None if most is None else Bound(mix=trials[0].mix, measured=total, at_most=most, because=described(capacity))
 
 
 def mixing(results: Results) -> bool:
@@ -128,13 +139,12 @@ def rows(found: Sequence[Group]) -> tuple[tuple[str, ...], ...]:
 
 
 def _of_demand(group: Group, one: Demand) -> Iterator[tuple[str, ...]]:
-    arm = "all" if group.factor is None else f"{group.factor} = {group.level}"
     said = RESOURCES[one.resource].said
     if not isinstance(one.found, Demands) or (one.found.misfit or 0.0) > NOT_THESE:
-        yield (arm, said, ", ".join(one.operations), "-", "-", linear(one))
+        yield (group.name, said, ", ".join(one.operations), "-", "-", linear(one))
         return
     for name, estimate in one.estimates.items():
-        yield (arm, said, name, each(estimate), interval(estimate), linear(one))
+        yield (group.name, said, name, each(estimate), interval(estimate), linear(one))
 
 
 def bound_rows(found: Sequence[Group]) -> tuple[tuple[str, ...], ...]:

@@ -12,7 +12,7 @@ from assay.prediction.demand import Demand, Sample, demand
 from assay.prediction.predict import tested
 from assay.prediction.question import Capacity, Holdout, Platform
 from assay.prediction.values import Selection
-from assay.records import Estimate, Value
+from assay.records import Estimate
 from assay.statistics.service_demand import Unknown
 from assay.toml_document import Document, Path, Point, one_of, shown
 from assay.units import Refusal, Unit, attempt, human
@@ -97,17 +97,17 @@ def renamed(sample: Sample, called: Mapping[str, str]) -> Sample:
 
 def matches(sample: Sample, selection: Selection) -> bool:
     """Whether every level is one of those that are asked for."""
-    return matches_levels(sample.levels, selection)
+    return matches_words({name: sample.word(name) for name in selection}, selection)
 
 
-def matches_levels(levels: Mapping[str, Value], selection: Selection) -> bool:
-    """The same of levels as they are told."""
-    return all(str(levels.get(name)) in asked for name, asked in selection.items())
+def matches_words(words: Mapping[str, str], selection: Selection) -> bool:
+    """The same of levels as they are typed."""
+    return all(words.get(name) in asked for name, asked in selection.items())
 
 
 def kinds(every: Sequence[Sample], selection: Selection) -> str:
     """What could have been selected, in words."""
-    there = {name: dict.fromkeys(str(one.levels.get(name)) for one in every if name in one.levels) for name in selection}
+    there = {name: dict.fromkeys(one.word(name) for one in every if name in one.levels) for name in selection}
     names = dict.fromkeys(name for one in every for name in one.levels)
     told = (
         f"{name} {one_of(levels)}" if levels else f"{one_of(names, name)}; nothing has a {name}" for name, levels in there.items()

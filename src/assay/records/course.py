@@ -1,11 +1,11 @@
-"""How one figure of a run went over the time that is counted: steady from when on, with which mean, where it changed."""
+"""One figure of a run over time: steady from when on, with which mean, where it changed."""
 
 from __future__ import annotations
 
 from enum import StrEnum
 
 from assay.frozen import dataclass
-from assay.records.judgement import Estimate
+from assay.records.estimates import Estimate
 
 
 class CourseState(StrEnum):
@@ -14,8 +14,20 @@ class CourseState(StrEnum):
     STEADY = "steady"
     """From `steady_from_ns` on nothing changed by what matters."""
     NOT_STEADY = "not steady"
-    UNKNOWN = "cannot tell"
+    UNKNOWN = "unknown"
     """Nobody counted it meanwhile, or at too few points; its noise hides changes; the clients never ran together."""
+
+
+class UnknownReason(StrEnum):
+    """Why nothing can be said of a figure over time."""
+
+    NOT_COUNTED = "not counted"
+    """It is known of the whole phase only."""
+    NEVER_TOGETHER = "never together"
+    """No moment had all clients at work."""
+    FEW_POINTS = "few points"
+    NOISE = "noise"
+    """That hides changes of level."""
 
 
 class CourseKind(StrEnum):
@@ -52,7 +64,7 @@ class Rounds:
 
 @dataclass(frozen=True, kw_only=True)
 class Course:
-    """What is said of one measure of a run over time."""
+    """One measure of a run over time."""
 
     run: str
     """`0007/1`."""
@@ -60,9 +72,11 @@ class Course:
     kind: CourseKind
     unit: str
     state: CourseState
-    statement: str
     start_ns: int
-    """When the phase began; the times in the statement are counted from there, all others from T0."""
+    """When the phase began; people count time from there, all times here are from T0."""
+    unknown: UnknownReason | None = None
+    points: int | None = None
+    """At so many points of time it is known, where they are too few."""
     from_ns: int | None = None
     to_ns: int | None = None
     """The window in which all clients ran; None where there is none."""

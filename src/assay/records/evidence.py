@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import StrEnum
 from typing import TypeVar
 
-from assay.frozen import dataclass, field
+from assay.frozen import dataclass
 
 Item = TypeVar("Item")
 Key = TypeVar("Key")
@@ -39,6 +39,15 @@ class Direction(StrEnum):
     FLUSH = "flush"
     DISCARD = "discard"
     METADATA = "metadata"
+    SEND = "send"
+    RECEIVE = "receive"
+    REQUEST = "request"
+    """A request that is answered, whatever bytes it moves (LDAP, S3)."""
+
+    @property
+    def of_storage(self) -> bool:
+        """Whether storage is read, written or changed by it: of the other directions no storage rule speaks."""
+        return self not in (Direction.SEND, Direction.RECEIVE, Direction.REQUEST)
 
 
 class Span(StrEnum):
@@ -157,17 +166,74 @@ class Fact:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Missing:
+    """A piece of evidence that could not be had of a host, in one phase or in the whole trial, and why."""
+
+    host: str
+    phase: str | None
+    key: str
+    reason: str
+
+
+def missing_on(host: str, phase: str | None, reasons: Mapping[str, str]) -> tuple[Missing, ...]:
+    """The same from reasons by evidence key."""
+    return tuple(Missing(host=host, phase=phase, key=key, reason=reason) for key, reason in reasons.items())
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gap:
+    """The longest gap between two samples of an observer in units of its interval, times 1000 (E02)."""
+
+    host: str
+    phase: str | None
+    """None in notebooks that kept the longest of the whole run."""
+    observer: str
+    thousandths: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class Observations:
-    """All evidence of one run, and what is missing of it."""
+    """All evidence of one run, and what is missing of it.
+
+    Evidence of several hosts is looked at through `on`, which names one host or several: nothing is added up over hosts
+    that nobody asked for by name.
+    """
 
     readings: tuple[Reading, ...] = ()
     series: tuple[Series, ...] = ()
     histograms: tuple[Histogram, ...] = ()
     facts: tuple[Fact, ...] = ()
-    missing: Mapping[str, str] = field(default_factory=dict)
-    """Evidence key -> why it could not be had."""
-    gaps: Mapping[str, int] = field(default_factory=dict)
-    """Observer -> longest gap between two of its samples in units of its interval, times 1000 (E02)."""
+    missing: tuple[Missing, ...] = ()
+    gaps: tuple[Gap, ...] = ()
+    together: bool = False
+    """Whether several hosts were asked for by name, to be looked at together."""
+
+    def on(self, *hosts: str) -> Observations:
+        """The evidence of these hosts alone; that of several is looked at together."""
+        wanted = frozenset(hosts)
+        if self.hosts <= wanted and (len(self.hosts) < 2 or self.together):
+            return self
+        if wanted not in self._views:
+            self._views[wanted] = Observations(
+                readings=tuple(one for one in self.readings if one.host in wanted),
+                series=tuple(one for one in self.series if one.host in wanted),
+                histograms=tuple(one for one in self.histograms if one.host in wanted),
+                facts=tuple(one for one in self.facts if one.host in wanted),
+                missing=tuple(one for one in self.missing if one.host in wanted),
+                gaps=tuple(one for one in self.gaps if one.host in wanted),
+                together=len(wanted) > 1,
+            )
+        return self._views[wanted]
+
+    def on_all(self) -> Observations:
+        """The evidence of all hosts together."""
+        return self.on(*self.hosts)
+
+    @functools.cached_property
+    def hosts(self) -> frozenset[str]:
+        """The hosts of which there is evidence, or of which it is known to be missing."""
+        kinds = (self.readings, self.series, self.histograms, self.facts, self.missing, self.gaps)
+        return frozenset(one.host for kind in kinds for one in kind)
 
     def rung(
         self, phase: str, rung: Rung, direction: Direction, span: Span = Span.CLOCK, subject: str | None = None
@@ -182,24 +248,49 @@ class Observations:
         return (series for series in found if subject is None or series.subject == subject)
 
     def fact(self, key: str, when: When = When.BEFORE, host: str | None = None) -> str | None:
-        """The value of a fact, None where it is not known."""
-        return next((fact.value for fact in self._facts.get((key, when), ()) if host in (None, fact.host)), None)
+        """The value of a fact; None where it is not known, or where several hosts that are looked at together differ."""
+        found: dict[str, str] = {}
+        for fact in self._facts.get((key, when), ()):
+            found.setdefault(fact.host, fact.value)
+        values = set(found.values()) if host is None else {found.get(host)}
+        return values.pop() if len(values) == 1 else None
+
+    def why_missing(self, key: str) -> str | None:
+        """Why a piece of evidence could not be had; None where no reason is known."""
+        return next((one.reason for one in self.missing if one.key == key), None)
+
+    def longest_gaps(self) -> dict[str, int]:
+        """Observer -> longest gap between two of its samples in units of its interval, times 1000."""
+        longest: dict[str, int] = {}
+        for gap in self.gaps:
+            longest[gap.observer] = max(gap.thousandths, longest.get(gap.observer, 0))
+        return longest
+
+    @functools.cached_property
+    def _views(self) -> dict[frozenset[str], Observations]:
+        return {}
 
     @functools.cached_property
     def _readings(self) -> Mapping[tuple[str, Rung, Direction, Span], list[Reading]]:
-        return _grouped(self.readings, lambda one: (one.phase, one.rung, one.direction, one.span))
+        return _grouped(self._named(self.readings), lambda one: (one.phase, one.rung, one.direction, one.span))
 
     @functools.cached_property
     def _series(self) -> Mapping[tuple[str, str, str], list[Series]]:
-        return _grouped(self.series, lambda one: (one.phase, one.layer, one.metric))
+        return _grouped(self._named(self.series), lambda one: (one.phase, one.layer, one.metric))
 
     @functools.cached_property
     def _facts(self) -> Mapping[tuple[str, When], list[Fact]]:
-        return _grouped(self.facts, lambda one: (one.key, one.when))
+        return _grouped(self._named(self.facts), lambda one: (one.key, one.when))
+
+    def _named(self, items: Iterable[Item]) -> Iterable[Item]:
+        """The items, where one host has all evidence or several were asked for by name. Raises LookupError."""
+        if len(self.hosts) > 1 and not self.together:
+            raise LookupError(f"evidence of the hosts {', '.join(sorted(self.hosts))}: name one, or all of them")
+        return items
 
 
 def _grouped(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list[Item]]:
-    """What is asked for thousands of times a run, found without looking through all of it."""
+    """Items by their key: they are looked up thousands of times a run."""
     found: dict[Key, list[Item]] = {}
     for item in items:
         found.setdefault(key(item), []).append(item)

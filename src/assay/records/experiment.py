@@ -133,14 +133,25 @@ class TargetSpec:
     host: str = "local"
 
 
+class Action(StrEnum):
+    """What an event does."""
+
+    RUN = "run"
+
+
 @dataclass(frozen=True, kw_only=True)
 class Event:
-    """Something done to a host at a time within a phase (kill this at t)."""
+    """Something that is done at a time within a phase: to a host, to a target, to a path between hosts."""
 
     phase: str
     at_ns: int
-    run: tuple[str, ...]
-    host: str = "local"
+    on: str = "local"
+    """A host; for actions to come also a path or a target."""
+    action: Action = Action.RUN
+    for_ns: int | None = None
+    """How long it lasts before it is undone; None where it is not."""
+    argv: tuple[str, ...] = ()
+    """The command that `run` runs on the host."""
 
 
 @dataclass(frozen=True, kw_only=True)

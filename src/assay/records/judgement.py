@@ -1,4 +1,4 @@
-"""What is made of it: findings, verdicts, estimates, cells, comparisons, requirement results."""
+"""What the audit makes of it: findings and verdicts."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from dataclasses import replace
 from enum import StrEnum
 
 from assay.frozen import dataclass, field
-from assay.records.experiment import Claim, Regime, Value
-from assay.records.run import Outcome
+from assay.records.evidence import Direction
+from assay.records.experiment import Claim, Regime
+from assay.records.run import HostRole, Outcome
 
 
 class Scope(StrEnum):
@@ -81,6 +82,33 @@ class Bound:
     unit: str
 
 
+class LimiterKind(StrEnum):
+    """What kind of limit a figure reached."""
+
+    RATE = "rate"
+    """So many bytes or requests a second, of a device or a link."""
+    CPU_QUOTA = "CPU quota"
+    """Of a control group, which was stopped for it."""
+    CPU_COUNT = "CPU count"
+    """Fewer CPUs than threads that want to work at the same time."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limiter:
+    """A limit that a figure reached: of what, how much, and whether the experiment declares it."""
+
+    kind: LimiterKind
+    name: str
+    """Of the device, link or control group; empty for a number of CPUs."""
+    declared: bool
+    amount: float | None = None
+    unit: str = ""
+    direction: Direction | None = None
+    stops: int | None = None
+    """How often a control group was stopped, and for which share of the time."""
+    stopped_share: float | None = None
+
+
 @dataclass(frozen=True, kw_only=True)
 class Finding:
     """What one rule says about one subject."""
@@ -105,9 +133,15 @@ class Finding:
     evidence: tuple[str, ...] = ()
     alternatives: tuple[str, ...] = ()
     advice: str | None = None
+    host: str | None = None
+    """The host that it is about; None where it is about several, or none."""
+    role: HostRole | None = None
+    """What that host is in the run, or those hosts are."""
     short: str = ""
     """`interval too wide`: what it found, for lists of causes."""
     meaning: Meaning | None = None
+    limiter: Limiter | None = None
+    """The limit that was reached, of rules that look for one."""
 
     @property
     def is_disturbance(self) -> bool:
@@ -207,148 +241,3 @@ class Verdict:
     """What the number really is."""
     bound: Bound | None
     findings: tuple[Finding, ...]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Estimate:
-    """A figure with its interval; low and high are None where n is too small for one."""
-
-    value: float
-    low: float | None
-    high: float | None
-    confidence: float
-    unit: str
-    n: int
-    method: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class Cell:
-    """One measure at one combination of levels."""
-
-    measure: str
-    levels: Mapping[str, Value]
-    estimate: Estimate | None
-    values: Mapping[str, float]
-    """Run (`0007/1`) -> value, of the runs that count."""
-    excluded: Mapping[str, str] = field(default_factory=dict)
-    """Run -> why it does not count."""
-    low: float | None = None
-    high: float | None = None
-    """Smallest and largest value."""
-    unfiltered: Estimate | None = None
-    """The estimate with the runs that are excluded as INVALID counted in; None where there are none."""
-
-
-class Conclusion(StrEnum):
-    """The four answers of a comparison (STATISTICS 2.5)."""
-
-    MATTERS = "different and matters"
-    IMMATERIAL = "different but immaterial"
-    EQUIVALENT = "equivalent"
-    UNDECIDED = "undecided"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Comparison:
-    """Ratio of candidate to baseline of one measure under fixed conditions."""
-
-    measure: str
-    factor: str
-    baseline: Value
-    candidate: Value
-    within: Mapping[str, Value]
-    ratio: Estimate | None
-    conclusion: Conclusion
-    statement: str
-    matters_share: float
-    detectable_share: float | None
-    """Smallest difference that this many pairs with this spread could have seen (80 % power)."""
-    provable_share: float | None
-    """Smallest true difference that could be proved to matter."""
-    interleaved: bool = True
-    excluded: Mapping[str, str] = field(default_factory=dict)
-    p_value: float | None = None
-    adjusted_p_value: float | None = None
-    adjusted_by: str = "Holm"
-    """Whose procedure adjusted it."""
-    looked_at: int | None = None
-    """Contrasts of the experiment that were tested together; None where an older version did not say."""
-    unfiltered: Estimate | None = None
-    """The ratio with the runs that are excluded as INVALID counted in; None where there are none."""
-    scale_up: Estimate | None = None
-    """Share of so many times the rate that so many times the clients (or workers) gave; None where nothing is counted."""
-    scale_up_limit: str | None = None
-    """What was at its limit, so that `scale_up` is a lower bound for the software; None where nothing is known to be."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Trough:
-    """A level of a numeric factor at which a measure is worse than at the levels on both sides, beyond noise."""
-
-    measure: str
-    levels: Mapping[str, Value]
-    """Of the cell, those of all factors."""
-    factor: str
-    """Along which its neighbours lie."""
-    neighbours: tuple[Value, Value]
-    depth: Estimate
-    """Ratio of the cell to what its neighbours give, interpolated; below 1, or above it where lower is better."""
-    p_value: float
-    adjusted_p_value: float
-    statement: str
-
-
-class ScalingKind(StrEnum):
-    """What was asked of a curve over a number of clients, threads or requests."""
-
-    LAW = "law"
-    """How it grows, and where it peaks."""
-    BREAK_EVEN = "break-even"
-    """Where one arm stops being better than the other."""
-    SATURATION = "saturation"
-    """Where a share of a resource is used up."""
-    KNEE = "knee"
-    """Where what one alone does, times their number, meets what a resource allows."""
-    OBJECTIVE = "objective"
-    """Up to where a required bound is kept."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Scaling:
-    """One answer about a measure over a count."""
-
-    kind: ScalingKind
-    measure: str
-    factor: str
-    """What is counted: `clients`."""
-    within: Mapping[str, Value]
-    """The levels of the other factors."""
-    at: Estimate | None
-    """The count of the peak, the break-even or the saturation; None where there is none in the measured range."""
-    lowest: float
-    highest: float
-    """The measured range."""
-    statement: str
-    about: str = ""
-    """What is used up or bounds (`16 MB/s read from loop1`), or the requirement that is kept; empty for other kinds."""
-
-
-class RequirementState(StrEnum):
-    """Whether a requirement holds."""
-
-    MET = "met"
-    NOT_MET = "not met"
-    UNDECIDED = "undecided"
-
-
-@dataclass(frozen=True, kw_only=True)
-class RequirementResult:
-    """One requirement at one combination of levels."""
-
-    measure: str
-    text: str
-    levels: Mapping[str, Value]
-    estimate: Estimate | None
-    state: RequirementState
-    verdict: VerdictState

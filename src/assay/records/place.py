@@ -8,7 +8,7 @@ from enum import StrEnum
 from assay.frozen import dataclass, field
 from assay.records.evidence import Direction
 from assay.records.experiment import Value
-from assay.records.server import Server
+from assay.records.server import Server, ServerNode
 
 
 class EndpointKind(StrEnum):
@@ -27,6 +27,8 @@ class Endpoint:
 
     kind: EndpointKind
     address: str
+    details: Mapping[str, Value] = field(default_factory=dict)
+    """What else a client needs to use it: a bucket, a base, a version of a protocol."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,6 +58,13 @@ class Place:
     private: Mapping[str, Value] = field(default_factory=dict)
     """What the target's own later calls need (image path, loop number, argument lists)."""
     server: Server | None = None
+    storage: str | None = None
+    """The directory on the target's host that holds its data, whatever clients use; None: the address, of a directory."""
+
+    @property
+    def directory(self) -> str | None:
+        """The directory that holds its data; None where none is known."""
+        return self.storage or (self.address if self.kind is EndpointKind.DIRECTORY else None)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,4 +80,4 @@ class Subject:
     interfaces: tuple[str, ...] = ()
     cgroups: tuple[str, ...] = ()
     endpoints: tuple[str, ...] = ()
-    server: Server | None = None
+    server: ServerNode | None = None

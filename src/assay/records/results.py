@@ -6,9 +6,11 @@ from collections.abc import Mapping
 
 from assay.frozen import dataclass, field
 from assay.records.course import Course
+from assay.records.estimates import Cell, Comparison, Dip, RequirementResult
 from assay.records.experiment import Experiment, Plan
-from assay.records.judgement import Cell, Comparison, Finding, RequirementResult, Scaling, Trough, Verdict
+from assay.records.judgement import Finding, Verdict
 from assay.records.run import Run
+from assay.records.scaling import Scaling
 from assay.records.sensitivity import Sensitivity
 
 
@@ -37,9 +39,9 @@ class Results:
     cells: tuple[Cell, ...] = ()
     comparisons: tuple[Comparison, ...] = ()
     comparison_verdicts: Mapping[str, Verdict] = field(default_factory=dict)
-    """By the comparison's subject, `comparison:MEASURE:CANDIDATE[:CONDITIONS]`."""
+    """By the comparison's id."""
     requirements: tuple[RequirementResult, ...] = ()
-    troughs: tuple[Trough, ...] = ()
+    dips: tuple[Dip, ...] = ()
     scaling: tuple[Scaling, ...] = ()
     sensitivity: tuple[Sensitivity, ...] = ()
     findings: tuple[Finding, ...] = ()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from enum import StrEnum
 
 from assay.frozen import dataclass, field
@@ -17,6 +18,22 @@ class CacheState(StrEnum):
     COLD = "cold"
     WARM = "warm"
     UNCHANGED = "unchanged"
+
+
+class Role(StrEnum):
+    """What a client is for in its phase."""
+
+    SERVER = "server"
+    LOAD = "load"
+    READER = "reader"
+    WRITER = "writer"
+
+
+class HostRole(StrEnum):
+    """What a host is in a run: one that the load comes from, or the one that the target is on."""
+
+    LOAD = "load"
+    TARGET = "target"
 
 
 class StopRule(StrEnum):
@@ -115,14 +132,22 @@ class QueueTotal:
     """Calls that submitted requests and waited for completions."""
 
 
+class ErrorSpace(StrEnum):
+    """Whose numbers error codes are."""
+
+    ERRNO = "errno"
+    LDAP = "ldap"
+
+
 @dataclass(frozen=True, kw_only=True)
 class EngineError:
     """One way in which operations failed, and how often."""
 
     operation: str
-    errno: int
+    code: int
     count: int
     path: str
+    space: ErrorSpace = ErrorSpace.ERRNO
     what: str | None = None
     """`verify` where a record was read and is not what was written there; None where a call failed."""
 
@@ -144,7 +169,7 @@ class Client:
     index: int
     host: str
     pid: int
-    role: str
+    role: Role
     workers: int
     armed_ns: int
     started_ns: int
@@ -183,6 +208,36 @@ class SteadyState:
 
 
 @dataclass(frozen=True, kw_only=True)
+class HostClock:
+    """A host's CLOCK_MONOTONIC against the controller's: offset, its error bound, and T0 in its own clock."""
+
+    host: str
+    offset_ns: int
+    error_ns: int
+    t0_mono_ns: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class PhaseHost:
+    """What a phase found on one host and did to it: caches before it, the wait for quiet, the drain after it, the clock."""
+
+    host: str
+    cache_proved: CacheState | None = None
+    """None where the state is neither cold nor warm, or cannot be seen."""
+    cached_share_before: float | None = None
+    """Share of the data files' pages resident before the clock started (cachestat), None where not known."""
+    not_cold: str | None = None
+    """Why the caches could not be made cold where that was asked for."""
+    quiesce_ns: int = 0
+    quiet: bool | None = None
+    """Whether the wait for quiet ended quiet (W07)."""
+    drain_ns: int | None = None
+    """How long syncfs took right after the last operation, None where it was not called."""
+    clock: HostClock | None = None
+    """The best comparison of the phase; None where none was made."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Phase:
     """One phase as it happened."""
 
@@ -192,22 +247,16 @@ class Phase:
     operations: tuple[str, ...]
     directions: Mapping[str, Direction]
     cache_asked: CacheState
-    cache_proved: CacheState | None
-    cached_share_before: float | None
-    """Share of the data files' pages resident before the clock started (cachestat), None where not known."""
+    hosts: tuple[PhaseHost, ...]
+    """The hosts that took part: those of the load and that of the target."""
     start_ns: int
     """T, relative to T0."""
     end_ns: int
     """Last completion of the last client."""
     stop: StopRule
     flush_in_clock: bool
-    drain_ns: int | None
-    """How long syncfs took right after the last operation, None where it was not called."""
     clients: tuple[Client, ...]
     data_files: tuple[str, ...] = ()
-    quiesce_ns: int = 0
-    quiet: bool | None = None
-    """Whether the wait for quiet ended quiet (W07)."""
     values: Mapping[str, float] = field(default_factory=dict)
     """OPERATION.FIGURE -> value as reported by an external tool; empty for the own engines."""
     steady: SteadyState | None = None
@@ -217,15 +266,55 @@ class Phase:
     due_ns: int | None = None
     """When the schedule of an open loop ended, which began at T; None for closed loops and where an amount ended it."""
 
+    @property
+    def drain_ns(self) -> int | None:
+        """The longest drain of any host; None where none was drained."""
+        return max((one.drain_ns for one in self.hosts if one.drain_ns is not None), default=None)
 
-@dataclass(frozen=True, kw_only=True)
-class HostClock:
-    """A host's CLOCK_MONOTONIC against the controller's: offset, its error bound, and T0 in its own clock."""
+    @property
+    def quiesce_ns(self) -> int:
+        """The longest wait for quiet."""
+        return max((one.quiesce_ns for one in self.hosts), default=0)
 
-    host: str
-    offset_ns: int
-    error_ns: int
-    t0_mono_ns: int
+    @property
+    def quiet(self) -> bool | None:
+        """Whether every host was quiet at the end of the wait; None where it is not known of any."""
+        known = [one.quiet for one in self.hosts if one.quiet is not None]
+        return all(known) if known else None
+
+    @property
+    def cache_proved(self) -> CacheState | None:
+        """The state that the caches of every host were in; None where they differ or one is not known."""
+        states = {one.cache_proved for one in self.hosts}
+        return states.pop() if len(states) == 1 else None
+
+    @property
+    def cached_share_before(self) -> float | None:
+        """The largest share of the data files in memory before the clock, for warm caches the smallest; None if unknown."""
+        shares = [one.cached_share_before for one in self.hosts]
+        known = [share for share in shares if share is not None]
+        worst = min if self.cache_asked is CacheState.WARM else max
+        return worst(known) if known and len(known) == len(shares) else None
+
+    @property
+    def not_cold(self) -> str | None:
+        """Why the caches of a host could not be made cold where that was asked for; None where they could."""
+        return next((one.not_cold for one in self.hosts if one.not_cold is not None), None)
+
+    @property
+    def load_hosts(self) -> tuple[str, ...]:
+        """The hosts of its clients, in the order of these."""
+        return tuple(dict.fromkeys(client.host for client in self.clients if client.role is not Role.SERVER))
+
+    def on(self, *hosts: str) -> Phase:
+        """The same phase with the clients of these hosts alone, and what was done to these hosts."""
+        if {client.host for client in self.clients} | {one.host for one in self.hosts} <= set(hosts):
+            return self
+        return replace(
+            self,
+            clients=tuple(one for one in self.clients if one.host in hosts),
+            hosts=tuple(one for one in self.hosts if one.host in hosts),
+        )
 
 
 class Outcome(StrEnum):
@@ -251,6 +340,17 @@ class Run:
     phases: tuple[Phase, ...]
     versions: Mapping[str, str] = field(default_factory=dict)
     error: str | None = None
+
+    @property
+    def target_host(self) -> str | None:
+        """The host that the target is on; None where none was prepared."""
+        return next((place.host for place in self.places), None)
+
+    def on(self, *hosts: str) -> Run:
+        """The same run with the phases of these hosts alone."""
+        phases = tuple(phase.on(*hosts) for phase in self.phases)
+        same = all(one is other for one, other in zip(phases, self.phases, strict=True))
+        return self if same else replace(self, phases=phases)
 
     @property
     def id(self) -> str:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from assay.frozen import dataclass, field
+from assay.records.estimates import Conclusion, Estimate, Exclusion
 from assay.records.experiment import DesignKind, Value
-from assay.records.judgement import Conclusion, Estimate, VerdictState
+from assay.records.judgement import VerdictState
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,7 +37,6 @@ class FactorEffect:
     """Of an interaction that is mixed with no other: the first factor's ratio at the second's baseline, and at its level."""
     detectable_share: float | None
     """Smallest effect that so many runs with this spread could have seen (80 % power)."""
-    statement: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,14 +45,14 @@ class Sensitivity:
 
     measure: str
     design: DesignKind
-    statement: str
-    """The answer."""
     effects: tuple[FactorEffect, ...]
     """The largest first: of factors, then of pairs."""
     matters_share: float
-    looked_at: int
-    """Effects that were held together, over all measures."""
+    tested: int
+    """Effects that were tested together, over all measures."""
     verdict: VerdictState
     """The worst of the runs that count."""
-    excluded: Mapping[str, str] = field(default_factory=dict)
+    excluded: Mapping[str, Exclusion] = field(default_factory=dict)
     """Run -> why it does not count."""
+    empty: Mapping[str, Value] | None = None
+    """The levels of the first combination without a run that counts; None where each has one."""

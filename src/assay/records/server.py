@@ -6,9 +6,10 @@ from assay.frozen import dataclass
 
 
 @dataclass(frozen=True, kw_only=True)
-class Server:
-    """What an experiment says of a server on the target's host; what it does not say is None or empty."""
+class ServerNode:
+    """A server's part on one host, as the experiment describes it; what it leaves out is None or empty."""
 
+    host: str = "local"
     pid_file: str | None = None
     """Holds the process id of the server, first of its children too."""
     cgroup: str | None = None
@@ -19,3 +20,14 @@ class Server:
     """The IP address that its clients use."""
     requests: tuple[str, ...] = ()
     """A command that prints how many requests it has answered; the last number counts."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Server:
+    """A server with its nodes, each on a host."""
+
+    nodes: tuple[ServerNode, ...]
+
+    def on(self, host: str) -> ServerNode | None:
+        """The node on a host; None where there is none."""
+        return next((node for node in self.nodes if node.host == host), None)

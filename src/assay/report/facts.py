@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from assay.answer import marks
-from assay.answer.headlines import subject
-from assay.records import Comparison, Finding, Judged, Meaning, Observations, Results, Verdict, When
+from assay.records import Comparison, Experiment, Finding, Judged, Meaning, Observations, Results, Verdict, When
 
 FIRST = (
     "kernel.release",
@@ -66,8 +65,8 @@ CHANGED, IMPLIED = "changed during a run: ", "implied: "
 
 def arms(results: Results) -> tuple[Arms, ...]:
     """How the arms differ, once for all comparisons of the same arms of which the same was found."""
-    judged = ((one, results.comparison_verdicts.get(subject(one))) for one in results.comparisons)
-    rows = (_arms(one, finding) for one, verdict in judged for finding in _fingerprint(verdict))
+    judged = ((one, results.comparison_verdicts.get(one.id)) for one in results.comparisons)
+    rows = (_arms(results.experiment, one, finding) for one, verdict in judged for finding in _fingerprint(verdict))
     return tuple(dict.fromkeys(rows))
 
 
@@ -78,12 +77,13 @@ def _fingerprint(verdict: Verdict | None) -> Sequence[Finding]:
     )
 
 
-def _arms(one: Comparison, finding: Finding) -> Arms:
+def _arms(experiment: Experiment, one: Comparison, finding: Finding) -> Arms:
     changed = [text.removeprefix(CHANGED) for text in finding.evidence if text.startswith(CHANGED)]
     implied = [text.removeprefix(IMPLIED) for text in finding.evidence if text.startswith(IMPLIED)]
     compared = finding.observed.get("compared")
+    levels = [marks.level(experiment, one.factor, level) for level in (one.baseline, one.candidate)]
     return Arms(
-        title=f"{one.factor}: {marks.level(one.baseline)} against {marks.level(one.candidate)}",
+        title=f"{one.factor}: {levels[0]} against {levels[1]}",
         compared=int(compared) if isinstance(compared, int | float) else 0,
         beside=tuple(text for text in finding.evidence if not text.startswith((CHANGED, IMPLIED))),
         changed=tuple(changed),
@@ -103,7 +103,7 @@ def facts(observed: Sequence[tuple[Judged, Observations]]) -> dict[str, object]:
         (len(found) > 1, FactRow(key=key, host=host, value=_value(found), kind=kind))
         for (key, host, kind), found in sorted(values.items())
     ]
-    missing = {key: why for _, seen in observed for key, why in seen.missing.items()}
+    missing = {one.key: one.reason for _, seen in observed for one in seen.missing}
     return {
         "facts": tuple(row for _, row in sorted(rows, key=lambda pair: (not pair[0], _rank(pair[1].key)))),
         "compared": len(observed),

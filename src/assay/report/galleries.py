@@ -63,9 +63,9 @@ def galleries(results: Results, load: Load, found: Sequence[selection.Group], pi
         _gallery("scaling", "Over the number at work", scaling.LEDE, scaling.figures(results, pictures.scaled)),
         _gallery("curves", "Over the number of objects", OBJECTS, curves.figures(results, pictures.curves)),
         _gallery("latency", "Latency", LATENCY.format(latency.BEYOND), percentiles),
-        _gallery("latency-over-time", "Latency over time", spread.LEDE, spread.figures(shown)),
-        _gallery("timeline", "Over time", TIMELINE.format(which), timeline.figures(shown)),
-        _gallery("limits", "What limits it", LIMITS.format(which), limits.figures(shown)),
+        _gallery("latency-over-time", "Latency over time", spread.LEDE, spread.figures(results.experiment, shown)),
+        _gallery("timeline", "Over time", TIMELINE.format(which), timeline.figures(results.experiment, shown)),
+        _gallery("limits", "What limits it", LIMITS.format(which), limits.figures(results.experiment, shown)),
     )
 
 

@@ -10,6 +10,7 @@ from assay.answer.scales import share, show
 from assay.evidence import ladder as evidence
 from assay.records import (
     Direction,
+    Experiment,
     Finding,
     Judged,
     Observations,
@@ -100,7 +101,7 @@ class _Rung:
     late: float
 
 
-def of_run(judged: Judged, observations: Observations) -> tuple[Ladder, ...]:
+def of_run(experiment: Experiment, judged: Judged, observations: Observations) -> tuple[Ladder, ...]:
     """One ladder for each measured phase and direction in which the application moved bytes, or operations.
 
     Beside operations that move bytes those that do not have none: no device tells whose requests it served.
@@ -110,13 +111,13 @@ def of_run(judged: Judged, observations: Observations) -> tuple[Ladder, ...]:
         ways = list(dict.fromkeys(phase.directions.values())) if phase.measured else []
         moved = any(evidence.asked_bytes(phase, observations, way) for way in ways if way is not Direction.METADATA)
         for direction in (way for way in ways if not (moved and way is Direction.METADATA)):
-            one = _ladder(judged, phase, direction, observations)
+            one = _ladder(experiment, judged, phase, direction, observations)
             if one is not None:
                 made.append(one)
     return tuple(made)
 
 
-def _ladder(judged: Judged, phase: Phase, direction: Direction, seen: Observations) -> Ladder | None:
+def _ladder(experiment: Experiment, judged: Judged, phase: Phase, direction: Direction, seen: Observations) -> Ladder | None:
     metadata = direction is Direction.METADATA
     total = evidence.done_operations(phase, direction) if metadata else evidence.asked_bytes(phase, seen, direction)
     if not total:
@@ -130,7 +131,7 @@ def _ladder(judged: Judged, phase: Phase, direction: Direction, seen: Observatio
         operation=", ".join(operations),
         direction=OPERATIONS if metadata else direction.value,
         run=judged.id,
-        levels=marks.levels(judged.run.trial.levels),
+        levels=marks.levels(experiment, judged.run.trial.levels),
         total=total,
         steps=steps,
         full=max(1.0, *((one.amount + one.late) / total for one in shown)),
@@ -359,9 +360,9 @@ class Ladders:
     folded: tuple[Group, ...]
 
 
-def ladders(observed: Sequence[tuple[Judged, Observations]]) -> Ladders | None:
+def ladders(experiment: Experiment, observed: Sequence[tuple[Judged, Observations]]) -> Ladders | None:
     """The ladders of all runs; None where nothing was moved or counted."""
-    drawn = [one for judged, seen in observed for one in of_run(judged, seen)]
+    drawn = [one for judged, seen in observed for one in of_run(experiment, judged, seen)]
     if not drawn:
         return None
     places = dict.fromkeys((one.phase, one.direction) for one in drawn)

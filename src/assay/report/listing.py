@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from assay.answer import doubts, marks
-from assay.answer.headlines import subject
-from assay.answer.instead import instead
 from assay.answer.scales import show, show_range
 from assay.answer.wording import comparison
+from assay.answer.wording.instead import instead
 from assay.answer.wording.labels import label as label_text
 from assay.answer.wording.labels import of_several, usual
-from assay.records import Cell, Finding, Measure, Results, State, Verdict, VerdictState, worst
+from assay.records import Cell, Experiment, Finding, Measure, Results, State, Verdict, VerdictState, worst
 from assay.report.charts import cells
 from assay.report.charts.figure import Figure
 
@@ -141,7 +141,7 @@ def _figure(results: Results, measure: Measure, cell: Cell) -> FigureRow:
     state = worst(verdict.state for verdict in here) if here else VerdictState.UNVERIFIED
     return FigureRow(
         name=marks.measure(measure),
-        levels=marks.levels(cell.levels),
+        levels=marks.levels(results.experiment, cell.levels),
         claim=marks.claim(measure.claim),
         value=show(one.value, one.unit) if cell.estimate else f"({show(one.value, one.unit)})",
         interval=_interval(cell) if cell.estimate else "; ".join(part for part in ("n = 0", instead(here)) if part),
@@ -171,19 +171,18 @@ def verdicts(results: Results) -> dict[str, object]:
 
 
 def _groups(results: Results) -> Iterable[VerdictGroup]:
+    levels = functools.partial(marks.levels, results.experiment)
     for measure in results.experiment.measures:
         here = [(judged, judged.verdicts[measure.name]) for judged in results.runs if measure.name in judged.verdicts]
-        rows = tuple(_row(judged.id, marks.levels(judged.run.trial.levels), verdict) for judged, verdict in here)
+        rows = tuple(_row(judged.id, levels(judged.run.trial.levels), verdict) for judged, verdict in here)
         if rows:
             yield _group(marks.measure(measure), rows, [(judged.id, verdict) for judged, verdict in here])
     compared = [
-        (one, results.comparison_verdicts[name])
-        for one in results.comparisons
-        if (name := subject(one)) in results.comparison_verdicts
+        (one, results.comparison_verdicts[name]) for one in results.comparisons if (name := one.id) in results.comparison_verdicts
     ]
-    rows = tuple(_row(one.measure, marks.levels({one.factor: one.candidate, **one.within}), verdict) for one, verdict in compared)
+    rows = tuple(_row(one.measure, levels({one.factor: one.candidate, **one.within}), verdict) for one, verdict in compared)
     if rows:
-        yield _group("Comparisons", rows, [(subject(one), verdict) for one, verdict in compared])
+        yield _group("Comparisons", rows, [(one.id, verdict) for one, verdict in compared])
 
 
 def _group(title: str, rows: Sequence[VerdictRow], here: Sequence[tuple[str, Verdict]]) -> VerdictGroup:
@@ -251,15 +250,17 @@ def again(results: Results, command: str | None) -> tuple[tuple[str, str], ...]:
         ("Experiment (SHA-256)", experiment.digest),
         ("Rules", results.ruleset),
         ("Versions", ", ".join(f"{name} {version}" for name, version in versions.items())),
-        ("Targets", "; ".join(_spec(one.name, one.kind, one.knobs) for one in experiment.targets)),
-        ("Workloads", "; ".join(_spec(one.name, one.kind, one.knobs) for one in experiment.workloads)),
+        ("Targets", "; ".join(_spec(experiment, one.name, one.kind, one.knobs) for one in experiment.targets)),
+        ("Workloads", "; ".join(_spec(experiment, one.name, one.kind, one.knobs) for one in experiment.workloads)),
     )
     return tuple((key, value) for key, value in rows if value)
 
 
-def _spec(name: str, kind: str, knobs: object) -> str:
+def _spec(experiment: Experiment, name: str, kind: str, knobs: object) -> str:
     assert hasattr(knobs, "items")
     said = ", ".join(
-        f"{knob} = {marks.level(value)}" for knob, value in knobs.items() if value is not None and marks.level(value)
+        f"{knob} = {text}"
+        for knob, value in knobs.items()
+        if value is not None and (text := marks.level(experiment, f"{name}.{knob}", value))
     )
     return f"{name}: {kind}" + (f" ({said})" if said else "")

@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from assay.answer import doubts, first_line, headlines, marks
+from assay.answer import marks
+from assay.answer.answer import Answer, answer
+from assay.answer.headlines import Headline, Line
 from assay.answer.scales import show, show_range, times
-from assay.records import CourseState, Results, VerdictState
+from assay.answer.wording import comparison, doubts, effects, first_line, headlines, scaling
+from assay.records import CourseState, Experiment, Results, VerdictState
 from assay.report import listing, steady
 from assay.report.charts import forest, tornado
 
@@ -23,20 +26,21 @@ MEANS = re.compile(
 
 def render(results: Results) -> str:
     """The text, with tables; everything that came from outside is escaped."""
+    found = answer(results)
     parts = [
         f"# {escape(results.experiment.title)}",
         f"*{escape(results.experiment.question)}*" if results.experiment.question else "",
-        _lead(results),
-        _headlines(results),
-        _requirements(results),
+        _lead(found),
+        _headlines(results, found),
+        _requirements(found),
         _figures(results),
         _comparisons(results),
-        _troughs(results),
+        _dips(results),
         _scaling(results),
         *_effects(results),
         _steady(results),
-        _verdicts(results),
-        _doubts(results),
+        _verdicts(results, found),
+        _doubts(found),
         _again(results),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
@@ -55,42 +59,46 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join(["| " + " | ".join(head) + " |", "|" + " --- |" * len(head), *body])
 
 
-def _lead(results: Results) -> str:
-    first = first_line.lead(results)
-    return "\n".join((f"**{escape(first.text)}**", *(f"- {escape(one)}" for one in first.more))) if first else ""
+def _lead(found: Answer) -> str:
+    if not found.leads:
+        return ""
+    opening = f"{first_line.opening(found)} [{found.leads[0].state.value}]"
+    return "\n".join((f"**{escape(opening)}**", *(f"- {escape(one)}" for one in first_line.following(found))))
 
 
-def _headlines(results: Results) -> str:
+def _headlines(results: Results, found: Answer) -> str:
     if not results.runs:
         return f"There is no answer yet: no run has been made of {marks.count(len(results.plan.trials), 'trial')}."
-    return "\n".join(line for group in headlines.headlines(results) for line in _group(group))
+    return "\n".join(line for group in found.headlines for line in _group(results.experiment, group))
 
 
-def _group(group: headlines.Headline) -> Iterator[str]:
+def _group(experiment: Experiment, group: Headline) -> Iterator[str]:
     """The first lines of a measure, and how many more there are."""
-    named = f"- **{escape(group.title)}, {escape(group.figure)}:** "
-    yield from (f"{named}{escape(line.text)} ({because(line)})" for line in group.lines[: group.told])
+    named = f"- **{escape(first_line.named(group.measure))}:** "
+    for line in group.lines[: group.told]:
+        yield f"{named}{escape(str(headlines.line(experiment, line)))} ({because(line)})"
     if len(group.lines) > group.told:
         yield f"{named}{len(group.lines) - group.told} more below"
 
 
-def because(line: headlines.Line) -> str:
+def because(line: Line) -> str:
     """The verdict with its causes."""
-    return line.state.value + (f": {escape('; '.join(line.why))}" if line.why else "")
+    causes = "; ".join(map(headlines.reason, line.reasons))
+    return line.state.value + (f": {escape(causes)}" if causes else "")
 
 
-def _requirements(results: Results) -> str:
+def _requirements(found: Answer) -> str:
     rows = [
         (
             one.state.value,
-            group.title,
-            group.text,
-            marks.levels(one.levels),
+            marks.measure(group.measure) if group.measure else group.name,
+            marks.bound(group.text),
+            marks.levels(found.experiment, one.levels),
             show(one.estimate.value, times(one.estimate.unit)) if one.estimate else "",
             show_range(one.estimate.low, one.estimate.high, times(one.estimate.unit)) if one.estimate else "",
             one.verdict.value,
         )
-        for group in doubts.requirements(results)
+        for group in found.requirements
         for one in group.rows
     ]
     return _titled("Requirements", table(("state", "measure", "requirement", "where", "value", "interval", "verdict"), rows))
@@ -120,12 +128,14 @@ def _steady(results: Results) -> str:
     return _titled("Not steady within the trial", "\n".join(lines))
 
 
-def _troughs(results: Results) -> str:
-    return _titled("Troughs", "\n".join(f"- {escape(one.statement)}" for one in results.troughs))
+def _dips(results: Results) -> str:
+    return _titled("Dips", "\n".join(f"- {escape(comparison.dip(results.experiment, one))}" for one in results.dips))
 
 
 def _scaling(results: Results) -> str:
-    return _titled("How it scales", "\n".join(f"- {escape(one.statement)}" for one in results.scaling))
+    return _titled(
+        "How it scales", "\n".join(f"- {escape(scaling.statement(results.experiment, one))}" for one in results.scaling)
+    )
 
 
 def _effects(results: Results) -> Iterator[str]:
@@ -136,21 +146,22 @@ def _effects(results: Results) -> Iterator[str]:
             for each in pictures
             if each.name in (tornado.NAME + one.measure, tornado.NAME + one.measure + tornado.PAIRS)
         ]
-        told = [f"{escape(one.statement)} [{one.verdict.value}]", *(table(each.head, each.rows) for each in mine)]
+        told = [
+            f"{escape(effects.statement(results.experiment, one))} [{one.verdict.value}]",
+            *(table(each.head, each.rows) for each in mine),
+        ]
         yield _titled(f"Which factors matter to {one.measure}", "\n\n".join(told))
 
 
-def _verdicts(results: Results) -> str:
-    rows = [(state.value, str(n), marks.MEANING[state]) for state, n in doubts.counts(results)]
+def _verdicts(results: Results, found: Answer) -> str:
+    rows = [(state.value, str(n), marks.MEANING[state]) for state, n in found.counts]
     return _titled("How far the figures can be trusted", table(("verdict", "figures", "meaning"), rows)) if results.runs else ""
 
 
-def _doubts(results: Results) -> str:
-    said = [f"- {escape(one)}" for one in doubts.losses(results)]
-    said += [
-        f"- **{one.rule} {escape(one.name)}** ({one.state.value}): {escape(one.statement)}" for one in doubts.doubts(results)
-    ]
-    said += [f"- {escape(one)}" for one in doubts.reservations(results)]
+def _doubts(found: Answer) -> str:
+    said = [f"- {escape(one)}" for one in doubts.losses(found.losses)]
+    said += [f"- **{one.rule} {escape(one.name)}** ({one.state.value}): {escape(one.statement)}" for one in found.doubts]
+    said += [f"- {escape(one)}" for one in doubts.reservations(found)]
     return _titled("What to distrust", "\n".join(said))
 
 

@@ -9,9 +9,11 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from assay.answer import doubts as answer
-from assay.answer import first_line, headlines, marks
+from assay.answer import marks
+from assay.answer.answer import answer
+from assay.answer.doubts import Doubt
 from assay.answer.scales import NARROW, number, show, show_range, times
+from assay.answer.wording import comparison, doubts, effects, first_line, headlines, scaling
 from assay.records import Bound, Estimate, Observations, Results, Severity, State
 from assay.report import bundle, facts, galleries, ladder, listing, selection, steady
 from assay.report.charts import blocks, forest, theme
@@ -53,7 +55,7 @@ def render(results: Results, load: Load, pictures: Pictures) -> str:
         "drawn": drawn,
         "bundle": _safe(bundle.read()) if drawn else "",
         "boot": _safe((HERE / "templates" / "boot.js").read_text(encoding="utf-8")),
-        "ladders": (steps := ladder.ladders(observed)),
+        "ladders": (steps := ladder.ladders(results.experiment, observed)),
         "rungs": rungs.figure(steps),
         "forest": comparisons.figure(results),
         "measures": measures,
@@ -64,7 +66,7 @@ def render(results: Results, load: Load, pictures: Pictures) -> str:
         "schedule": ran,
         **facts.facts(observed),
         "arms": facts.arms(results),
-        **steady.costs(observed),
+        **steady.costs(results.experiment, observed),
         **opening(results),
         **listing.verdicts(results),
         "again": listing.again(results, pictures.command),
@@ -76,27 +78,29 @@ def render(results: Results, load: Load, pictures: Pictures) -> str:
 
 def opening(results: Results) -> dict[str, object]:
     """What the first screen needs."""
-    counts = answer.counts(results)
+    found = answer(results)
     return {
-        "lead": first_line.lead(results),
-        "headlines": headlines.headlines(results),
+        "answer": found,
+        "lead": first_line.opening(found),
+        "lead_more": first_line.following(found),
+        "headlines": found.headlines,
         "figures_now": () if results.comparisons or results.sensitivity else listing.opening(results),
-        "counts": counts,
-        "total": sum(n for _, n in counts),
-        "doubts": (doubts := answer.doubts(results)),
-        "told": told(doubts),
-        "losses": answer.losses(results),
-        "reservations": answer.reservations(results),
+        "counts": found.counts,
+        "total": sum(n for _, n in found.counts),
+        "doubts": found.doubts,
+        "told": told(found.doubts),
+        "losses": tuple(doubts.losses(found.losses)),
+        "reservations": tuple(doubts.reservations(found)),
         "ratios": forest.ratios(results),
         "axis": forest.axis(results),
         "matters": results.experiment.matters_share,
         "ratios_said": forest.caption(forest.ratios(results), results.experiment.matters_share),
-        "requirements": answer.requirements(results),
+        "requirements": found.requirements,
         "started": min((judged.run.started_utc for judged in results.runs), default="")[:16].replace("T", " "),
     }
 
 
-def told(doubts: Sequence[answer.Doubt]) -> int:
+def told(doubts: Sequence[Doubt]) -> int:
     """How many doubts are told at once: all that speak against a figure, a few others; the rest is folded."""
     grave = sum(one.state is State.FAIL and one.severity is not Severity.NOTES for one in doubts)
     shown = max(grave, FEW)
@@ -111,7 +115,7 @@ def figures(results: Results, load: Load, pictures: Pictures) -> tuple[Figure, .
     measured = [one.figure for one in listing.measures(results)]
     kinds = galleries.galleries(results, remembered, found, pictures)
     answers, others = ([one for kind in kinds if kind.answers is first for one in kind.figures] for first in (True, False))
-    steps = rungs.figure(ladder.ladders(observed))
+    steps = rungs.figure(ladder.ladders(results.experiment, observed))
     whole = (comparisons.figure(results), *answers, steps, *measured, *others, blocks.figure(results))
     return tuple(one for one in whole if one is not None)
 
@@ -143,7 +147,7 @@ def _environment() -> Any:  # noqa: ANN401 - jinja2 is imported here only
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= {"unbroken": _unbroken}
+    made.filters |= {"unbroken": _unbroken, "reason": headlines.reason}
     made.filters |= {"spec": _spec, "plain": _plain, "bound": _bound, "estimate": _estimate, "code": _code, "element": _element}
     made.globals |= {
         "shapes": marks.SHAPES,
@@ -151,6 +155,11 @@ def _environment() -> Any:  # noqa: ANN401 - jinja2 is imported here only
         "ticks": marks.REQUIREMENT_MARKS,
         "conclusion_class": marks.CONCLUSION_CLASS,
         "words": marks,
+        "comparison": comparison,
+        "headline_words": headlines,
+        "named": first_line.named,
+        "effects": effects,
+        "scaling": scaling,
     }
     return made
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from assay import measures
 from assay.answer import marks
 from assay.answer.scales import show
+from assay.answer.wording.steady import detail
 from assay.measures.cost import UNITS
-from assay.records import Course, CourseState, Judged, Observations, Phase, Results
+from assay.records import Course, CourseKind, CourseState, Experiment, Judged, Observations, Phase, Results
 
 LISTED = 40
 """Most runs of a measure that are listed; where there are more, those that were not steady come first."""
@@ -39,32 +40,37 @@ class SteadyGroup:
 
 def steady(results: Results) -> tuple[SteadyGroup, ...]:
     """A group for each measure that has a course; measures whose runs all say the same are one."""
-    groups: dict[tuple[str, ...], list[str]] = {}
+    groups: dict[tuple[Course, ...], list[str]] = {}
     for measure in results.experiment.measures:
         here = [(judged, judged.courses[measure.name]) for judged in results.runs if measure.name in judged.courses]
         if here:
-            groups.setdefault(tuple(course.statement for _, course in here), []).append(measure.name)
+            groups.setdefault(tuple(bare(course) for _, course in here), []).append(measure.name)
     known = {measure.name: marks.measure(measure) for measure in results.experiment.measures}
-    return tuple(group(" and ".join(known[name] for name in names), names[0], results.runs) for names in groups.values())
+    return tuple(group(" and ".join(known[name] for name in names), names[0], results) for names in groups.values())
 
 
-def group(title: str, name: str, runs: Sequence[Judged]) -> SteadyGroup:
+def bare(one: Course) -> Course:
+    """A course without the name of its measure; of one of which nothing is known its unit does not matter, either."""
+    return replace(one, measure="") if one.mean else replace(one, measure="", kind=CourseKind.RATE, unit="")
+
+
+def group(title: str, name: str, results: Results) -> SteadyGroup:
     """One measure: how many runs are in which state, and their sentences."""
-    here = [(judged, judged.courses[name]) for judged in runs if name in judged.courses]
+    here = [(judged, judged.courses[name]) for judged in results.runs if name in judged.courses]
     states = [course.state for _, course in here]
     shown = here if len(here) <= LISTED else sorted(here, key=lambda pair: ORDER.index(pair[1].state))[:LISTED]
     return SteadyGroup(
         title=title,
         counts=", ".join(f"{states.count(state)} {state.value}" for state in reversed(ORDER) if state in states),
-        rows=tuple(row(judged, course) for judged, course in shown),
+        rows=tuple(row(results.experiment, judged, course) for judged, course in shown),
         left_out=len(here) - len(shown),
     )
 
 
-def row(judged: Judged, course: Course) -> SteadyRow:
-    """A run's line; its state stands before the sentence, so it is not said twice."""
-    said = course.statement.removeprefix(f"{course.state.value}: ")
-    return SteadyRow(run=judged.id, levels=marks.levels(judged.run.trial.levels), state=course.state, statement=said)
+def row(experiment: Experiment, judged: Judged, course: Course) -> SteadyRow:
+    """A run's line; its state stands before the sentence."""
+    where = marks.levels(experiment, judged.run.trial.levels)
+    return SteadyRow(run=judged.id, levels=where, state=course.state, statement=detail(course))
 
 
 COLUMNS = {
@@ -91,23 +97,23 @@ class CostRow:
     figures: tuple[str, ...]
 
 
-def costs(observed: Sequence[tuple[Judged, Observations]]) -> dict[str, object]:
+def costs(experiment: Experiment, observed: Sequence[tuple[Judged, Observations]]) -> dict[str, object]:
     """The rows and heads of the table, without the columns of which nothing is known, and what those are called."""
     phases = [(judged, phase) for judged, _ in observed for phase in judged.run.phases if phase.measured]
     known = [name for name in COLUMNS if any(measures.costs(phase)[name] is not None for _, phase in phases)]
     return {
-        "costs": tuple(_rows(phases, known)),
+        "costs": tuple(_rows(experiment, phases, known)),
         "cost_columns": tuple(COLUMNS[name] for name in known),
         "cost_unknown": ", ".join(COLUMNS[name] for name in COLUMNS if name not in known),
     }
 
 
-def _rows(phases: Sequence[tuple[Judged, Phase]], known: Sequence[str]) -> Iterator[CostRow]:
+def _rows(experiment: Experiment, phases: Sequence[tuple[Judged, Phase]], known: Sequence[str]) -> Iterator[CostRow]:
     for judged, phase in phases if known else ():
         found = measures.costs(phase)
         yield CostRow(
             run=judged.id,
-            levels=marks.levels(judged.run.trial.levels),
+            levels=marks.levels(experiment, judged.run.trial.levels),
             phase=phase.name,
             figures=tuple(UNKNOWN if (value := found[name]) is None else show(value, UNITS[name]) for name in known),
         )

@@ -11,7 +11,7 @@ from typing import TypedDict, Unpack
 from assay import measures
 from assay.catalogue import Case, Rule, TrialCase
 from assay.evidence import sources
-from assay.records import Bound, Direction, Finding, Severity, State, Value
+from assay.records import Bound, Direction, Finding, Limiter, Severity, State, Value
 from assay.units import Unit
 
 RATES = (Unit.BYTES_PER_S, Unit.PER_S)
@@ -30,6 +30,7 @@ class Details(TypedDict, total=False):
     relabel: str | None
     detail: str | None
     evidence: tuple[str, ...]
+    limiter: Limiter | None
     lacking: tuple[str, ...]
     """Evidence keys that would decide, if different from those that the rule reads."""
     advice: str
@@ -59,11 +60,14 @@ def found(rule: Rule, case: Case, state: State, statement: str, **details: Unpac
         bound=details.get("bound"),
         relabel=details.get("relabel"),
         detail=details.get("detail"),
+        limiter=details.get("limiter"),
         evidence=(*named, *(one for one in details.get("evidence", ()) if one not in named)),
         alternatives=rule.alternatives if failed else (),
         advice=details.get("advice", rule.advice)
         if failed
         else to_get(case, state, details.get("lacking") or rule.reads or rule.needs),
+        host=case.host if isinstance(case, TrialCase) else None,
+        role=case.role if isinstance(case, TrialCase) else None,
         short=details.get("short") or rule.short or rule.name.replace("-", " "),
         meaning=rule.meaning,
     )

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 
 from assay.catalogue import ComparisonCase
 from assay.frozen import dataclass
-from assay.records import Bound, Change, Conclusion, Run, Trial, Value
+from assay.records import Bound, Change, Conclusion, Method, Run, Trial, Value
 from assay.statistics.contrast import Contrast, interval
 from assay.statistics.four_way import four_way
 from assay.statistics.paired_ratio import paired_ratio
@@ -22,8 +22,8 @@ Values = Mapping[int, float]
 """Trial -> value."""
 Key = tuple[int, int]
 """Sitting and block."""
-OTHER = ("totals", "median")
-"""In the method of an estimate that is no ratio of geometric means."""
+GEOMETRIC = (Method.PAIRED_GEOMETRIC, Method.UNPAIRED_GEOMETRIC)
+"""Methods that this module has, too."""
 NOTEBOOK = "notebook"
 """The factor that two notebooks held against each other stand for; no file names it."""
 
@@ -117,7 +117,7 @@ def concluded(case: ComparisonCase, contrast: Contrast) -> Answer:
     """The answer that follows from a contrast."""
     wide, narrow = interval(contrast, 0.95), interval(contrast, 0.90)
     ratio, means = case.comparison.ratio, ""
-    if ratio is not None and any(kind in ratio.method for kind in OTHER):
+    if ratio is not None and ratio.method not in GEOMETRIC:
         means = " by geometric means"
     return Answer(contrast=contrast, conclusion=four_way(wide, narrow, case.comparison.matters_share), means=means)
 

@@ -13,9 +13,9 @@ If the interval keeps its 95 %, a false requirement is called shown in at most 2
 from __future__ import annotations
 
 from assay import measures
-from assay.answer.wording import comparison
 from assay.catalogue import Case, ComparisonCase, Rule
 from assay.records import Bound, Conclusion, Estimate, Finding, Requirement, RequirementKind, Scope, Severity, State
+from assay.rulekit import contrasts
 from assay.rulekit.applicability import comparisons_only
 from assay.rulekit.findings import found
 
@@ -30,11 +30,11 @@ def check(case: Case) -> Finding:
         return of_requirement(case, ratio, asked)
     edges = f"confidence interval {span(ratio)}"
     if case.comparison.conclusion in (Conclusion.EQUIVALENT, Conclusion.IMMATERIAL):
-        if comparison.reaches_beyond(case.comparison):
+        if contrasts.reaches_beyond(case.comparison):
             edges = f"90 % interval within the limits (95 % interval {span(ratio)})"
         inside = f"Equivalent within +/-{measures.percent(case.comparison.matters_share)} (two one-sided tests): {edges}."
         return found(RULE, case, State.PASS, inside, observed=ends(ratio))
-    if comparison.differs(case.comparison) or case.comparison.conclusion is Conclusion.MATTERS:
+    if contrasts.differs(case.comparison) or case.comparison.conclusion is Conclusion.MATTERS:
         return found(RULE, case, State.PASS, f"Different: {edges} excludes 1.", observed=ends(ratio))
     return unshown(case, f"Ratio {span(ratio)}", None)
 
@@ -58,7 +58,8 @@ def of_requirement(case: ComparisonCase, ratio: Estimate, asked: Requirement) ->
 def unshown(case: ComparisonCase, why: str, asked: Requirement | None, bound: float | None = None) -> Finding:
     """The failure: a note, or what bounds the comparison where the experiment asks that nothing be lost."""
     ratio, limit = case.comparison.ratio, case.comparison.detectable_share
-    unseen = f"; {comparison.unseen(limit)}" if ratio is not None and ratio.low is not None else ""
+    smallest = measures.difference(limit) if ratio is not None and ratio.low is not None else ""
+    unseen = f"; minimum detectable difference {smallest}" if smallest else ""
     wanted = f"`{asked.text}` is not shown" if asked else "No difference shown, and no equivalence either"
     known = ratio is not None and ratio.low is not None and ratio.high is not None
     return found(
@@ -86,7 +87,7 @@ def required(case: ComparisonCase) -> Requirement | None:
 
 def span(ratio: Estimate) -> str:
     """`0.93 to 1.08 times`."""
-    _, low, high = comparison.digits(ratio)
+    _, low, high = measures.digits(ratio)
     return f"{low} to {high} times"
 
 

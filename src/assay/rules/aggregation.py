@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from assay import measures
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import About, Case, Rule, TrialCase
 from assay.records import Bound, Finding, Scope, Severity, State
 from assay.rulekit.findings import found, in_words
 from assay.units import Unit
@@ -151,6 +151,7 @@ RULE = Rule(
     needs=(),
     applies=applies,
     check=check,
+    about=About.ALL_LOAD_HOSTS,
     wrong="Four programs report 100 MB/s each, and the report says 400 MB/s, although they ran one after the other. A tool "
     "adds the rates of its threads, each over its own time, or prints the mean of the rates of its passes. For example, 100 MB "
     "at 200 MB/s and 100 MB at 50 MB/s are 80 MB/s, not 125.",

@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from assay import measures
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import About, Case, Rule, TrialCase
 from assay.evidence import ladder
 from assay.records import Direction, Durability, Finding, Rung, Scope, Severity, Span, State, Tier
 from assay.rulekit.findings import found, knob
@@ -120,6 +120,7 @@ RULE = Rule(
     needs=(),
     applies=applies,
     check=check,
+    about=About.TARGET_HOST,
     wrong="A block device counts the I/O of every process. A test that read 8 MB saw its disk read 33 MB. Taking the "
     "device counter for the test's own I/O confirms a wrong figure, or finds a cache that does not exist.",
     alternatives=(

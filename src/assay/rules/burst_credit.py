@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from assay import measures
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import About, Case, Rule, TrialCase
 from assay.measures import Window
 from assay.records import Bound, Finding, Regime, Scope, Severity, State
 from assay.rulekit.findings import found
@@ -136,6 +136,7 @@ RULE = Rule(
     needs=(),
     applies=applies,
     check=check,
+    about=About.ALL_LOAD_HOSTS,
     wrong="A cloud disk or network grants tokens that were saved up. A flash disk writes into its fast cells first. A fresh "
     "flash disk has no garbage to collect. Ten seconds of that are a true figure of ten seconds and a false one of the day.",
     alternatives=(

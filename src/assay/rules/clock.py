@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from assay import measures
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import About, Case, Rule, TrialCase
 from assay.records import Finding, Scope, Severity, State, When
 from assay.rulekit.findings import found
 from assay.units import Unit
@@ -45,12 +45,12 @@ def applies(case: Case) -> str | None:
 def check(case: Case) -> Finding:
     """Each fault that shows, the worst of them deciding."""
     assert isinstance(case, TrialCase)
-    before, booted = case.observations.fact(SOURCE), boot_times(case)
+    before, booted = case.observations.fact(SOURCE), steps(case)
     faults = [*changed(case), *stepped(case, booted), *skewed(case), *slow(before)]
     observed = {
         "source": before,
         "source_after": case.observations.fact(SOURCE, When.AFTER),
-        "step_s": max(booted) - min(booted) if booted else None,
+        "step_s": max(booted, default=None),
         "error_share": error_share(case),
     }
     if faults:
@@ -89,15 +89,15 @@ def changed(case: TrialCase) -> Iterator[Fault]:
         )
 
 
-def boot_times(case: TrialCase) -> list[float]:
-    """When the host was booted by its wall clock, at each look of this phase."""
+def steps(case: TrialCase) -> list[float]:
+    """By how much the time of booting by the wall clock moved in this phase, of each host."""
     series = case.observations.over_time(case.phase.name, "clock", "boot_time_s")
-    return [value for one in series for value in one.value]
+    return [max(one.value) - min(one.value) for one in series if one.value]
 
 
 def stepped(case: TrialCase, booted: list[float]) -> Iterator[Fault]:
     """The wall clock was set during the phase."""
-    step = max(booted) - min(booted) if booted else 0.0
+    step = max(booted, default=0.0)
     if step < case.thresholds["step_s"]:
         return
     seconds = (case.phase.end_ns - case.phase.start_ns) / 1e9
@@ -148,6 +148,7 @@ RULE = Rule(
     needs=(),
     applies=applies,
     check=check,
+    about=About.ALL_LOAD_HOSTS,
     reads=("clock.boot_time_s", "fact:clock.source"),
     wrong="A virtual machine moves, the kernel finds its cycle counter unstable and switches the source. NTP or a person sets "
     "the wall clock while a tool reads it. One of ten hosts is half a second late, and the common window of all hosts is "

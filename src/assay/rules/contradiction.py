@@ -26,7 +26,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from assay import measures
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import About, Case, Rule, TrialCase
 from assay.evidence import failures, ladder
 from assay.measures import external, figures, latency
 from assay.records import Bound, Direction, Finding, Rung, Scope, Severity, Span, State, StopRule
@@ -207,6 +207,7 @@ RULE = Rule(
     needs=(),
     applies=applies,
     check=check,
+    about=About.ALL_LOAD_HOSTS,
     wrong="A tool reports 4 GB/s, and its own bytes over its own time are 400 MB/s. Or a command reports a rate at which the "
     "disk would have had to move ten times its bytes. One of the two figures is wrong, and the printed one is believed.",
     alternatives=(

@@ -22,7 +22,7 @@ import posixpath
 from collections.abc import Mapping
 
 from assay import measures
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import About, Case, Rule, TrialCase
 from assay.measures import figures, latency
 from assay.records import Bound, Finding, Load, Scope, Severity, State
 from assay.rulekit.findings import found, knob, rate_of
@@ -155,6 +155,7 @@ RULE = Rule(
     needs=(),
     applies=applies,
     check=check,
+    about=About.ALL_LOAD_HOSTS,
     wrong="Independent users do not stop coming while the system stalls. A closed loop does: a stall of 2 s is one operation "
     "with a latency of 2 s. At 1,000 operations per second 2,000 would have waited, 1 s on average. Simulated with 0.5 ms of "
     "service and one such stall in 60 s, the closed loop gives p99 = 0.5 ms, the open load 1,700 ms.",

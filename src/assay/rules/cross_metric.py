@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from assay import measures
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import About, Case, Rule, TrialCase
 from assay.evidence import ladder
 from assay.records import Bound, Direction, Finding, Measure, Rung, Scope, Severity, State
 from assay.rulekit.findings import found, knob, rate_of
@@ -136,6 +136,7 @@ RULE = Rule(
     needs=(),
     applies=applies,
     check=check,
+    about=About.ALL_LOAD_HOSTS,
     wrong="Random reads come out faster than sequential ones, flushed writes faster than unflushed ones, cold reads faster "
     "than warm ones. Each figure looks fine by itself; together they cannot be true. Such pairs are in published lists.",
     alternatives=(

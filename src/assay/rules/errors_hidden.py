@@ -12,10 +12,8 @@ A record with wrong data is a contradiction (E05), not a failure.
 
 from __future__ import annotations
 
-import os
-
 from assay import measures
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import About, Case, Rule, TrialCase
 from assay.evidence import failures
 from assay.measures import figures
 from assay.records import Direction, EngineError, Finding, Scope, Severity, State
@@ -79,7 +77,7 @@ def kinds(case: TrialCase) -> str:
 def words(error: EngineError) -> str:
     """One kind of failure."""
     times = "once" if error.count == 1 else f"{error.count:,} times"
-    return f"{times} {os.strerror(error.errno)} at {error.path}"
+    return f"{times} {failures.reason(error)} at {error.path}"
 
 
 def unflushed(case: TrialCase) -> int:
@@ -104,6 +102,7 @@ RULE = Rule(
     needs=(),
     applies=applies,
     check=check,
+    about=About.ALL_LOAD_HOSTS,
     wrong="A lookup that fails at once is faster than one that reads an inode; a read that fails after retries takes seconds. "
     "A figure of both describes neither. Tools that continue after errors seldom print them beside their result.",
     alternatives=(

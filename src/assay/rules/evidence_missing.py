@@ -47,7 +47,7 @@ def check(case: Case) -> Finding:
         case,
         State.UNVERIFIED,
         " ".join(in_words(case, row) for row in lacking),
-        observed={key: case.observations.missing.get(key, "no observer gave it") for key in keys},
+        observed={key: case.observations.why_missing(key) or "no observer gave it" for key in keys},
         evidence=keys,
         lacking=keys,
     )
@@ -66,7 +66,7 @@ def lacks(case: TrialCase, row: Row) -> bool:
 def in_words(case: TrialCase, row: Row) -> str:
     """What is claimed, what it needs, what is not there and why."""
     missing = absent(case, row)
-    reasons = dict.fromkeys(case.observations.missing[key] for key in missing if key in case.observations.missing)
+    reasons = dict.fromkeys(filter(None, map(case.observations.why_missing, missing)))
     why = f" ({'; '.join(reasons)})" if reasons else ""
     needed = f"{row.least} of {', '.join(row.evidence)}" if row.least < len(row.evidence) else " and ".join(row.evidence)
     return f"{row.part} = {row.value} needs {needed}; missing: {', '.join(missing)}{why}."

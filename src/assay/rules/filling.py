@@ -7,7 +7,7 @@ Below `least_share` or above `most_share` it is a note, which changes no verdict
 from __future__ import annotations
 
 from assay import measures
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import About, Case, Rule, TrialCase
 from assay.evidence import filling
 from assay.records import EndpointKind, Finding, Scope, Severity, State
 from assay.rulekit.findings import found
@@ -51,6 +51,7 @@ RULE = Rule(
     reads=(f"fact:{filling.FREE}",),
     applies=applies,
     check=check,
+    about=About.TARGET_HOST,
     wrong="On a new file system a file lies in one piece and free space is one long run. After years of writing and deleting "
     "both are fragmented. Figures can be lower by tens of per cent, and even the order of two file systems can change. A "
     "nearly full one searches long for free space.",

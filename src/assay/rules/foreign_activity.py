@@ -75,7 +75,7 @@ def doubts(case: TrialCase, uses: Mapping[str, Use | None]) -> Iterator[str]:
     if uses["cpu_share"] is None:
         yield "CPU time of other programs unknown: no counters of the host (observer cpu)."
     if uses["bytes_share"] is None and moved(case):
-        reason = case.observations.missing.get("other_processes.read_bytes", "no observer of other processes")
+        reason = case.observations.why_missing("other_processes.read_bytes") or "no observer of other processes"
         yield f"Other programs' use of the device unknown: {reason}."
     if (share := unseen(case)) is not None and share > case.thresholds["unseen_share"]:
         yield f"{measures.percent(share)} of the CPU time belongs to no visible process (another container?)."

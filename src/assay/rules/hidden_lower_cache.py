@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from assay import measures
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import About, Case, Rule, TrialCase
 from assay.evidence import ladder
 from assay.measures import groups, latency
 from assay.records import Bound, Direction, Finding, Measure, Phase, Rung, Scope, Severity, State
@@ -173,6 +173,7 @@ RULE = Rule(
     reads=("L0.read", "L2.read", "L9.read"),
     applies=reads_only,
     check=check,
+    about=About.ALL_LOAD_HOSTS,
     wrong="The lowest visible device may be a file in a hypervisor's memory, or an array with a terabyte of memory. O_DIRECT, "
     'the process counters and the device counters all indicate "device", and they are right. No counter on this machine sees '
     "the layer below.",

@@ -16,9 +16,10 @@ from dataclasses import dataclass
 
 from assay.catalogue import Case, Rule, TrialCase
 from assay.measures import percent
-from assay.records import Direction, Finding, Meaning, Rung, Scope, Series, Severity, State
+from assay.records import Direction, Finding, Limiter, LimiterKind, Meaning, Rung, Scope, Series, Severity, State
 from assay.rulekit.applicability import runs_only
 from assay.rulekit.findings import found, held_back
+from assay.units import Unit
 
 METRICS = {
     "limit_read_bytes_per_s": (Direction.READ, "bytes_per_s", "B/s"),
@@ -39,12 +40,13 @@ class Throttle:
     used_share: float | None
     declared: str | None
     severity: Severity
+    limiter: Limiter
 
 
 def check(case: Case) -> Finding:
     """Fail where an undeclared limit was reached; pass, naming the limiter, where it was declared or not reached."""
     assert isinstance(case, TrialCase)
-    missing = {key: case.observations.missing[key] for key in needed(case) if key in case.observations.missing}
+    missing = {key: why for key in needed(case) if (why := case.observations.why_missing(key)) is not None}
     limits = [*stopped_groups(case), *device_rules(case)]
     limit = case.thresholds["used_share"]
     reached = [one for one in limits if one.declared is None and (one.used_share is None or one.used_share >= limit)]
@@ -60,8 +62,15 @@ def check(case: Case) -> Finding:
         threshold=dict(case.thresholds),
         bound=held_back(case) if worst is Severity.QUALIFIES else None,
         relabel=f"held back by {reached[0].text}" if worst is Severity.QUALIFIES else None,
+        limiter=limiter(limits, reached if worst is Severity.QUALIFIES else [], limit),
         evidence=tuple(f"{one.source}: {one.text}" for one in limits),
     )
+
+
+def limiter(limits: list[Throttle], reached: list[Throttle], share: float) -> Limiter | None:
+    """The limit that the figure reached: an undeclared one first; None where none is known to be used up."""
+    used = [one for one in limits if one.used_share is not None and one.used_share >= share]
+    return next((one.limiter for one in (*reached, *used)), None)
 
 
 def in_words(state: State, limits: list[Throttle], reached: list[Throttle], missing: dict[str, str]) -> str:
@@ -108,14 +117,16 @@ def stopped_groups(case: TrialCase) -> Iterator[Throttle]:
         stood = next(iter(case.observations.over_time(case.phase.name, "cgroup", "throttled_ns", series.subject)), None)
         share = (under_clock(case, stood) if stood else 0.0) / max(1, case.phase.end_ns - case.phase.start_ns)
         group = series.subject.removeprefix("cgroup:") or "/"
+        declared = next((limit.declared_by for place in case.run.places for limit in place.limits if limit.device == "cpu"), None)
         yield Throttle(
             text=f"CPU quota of control group {group}, stopped {times:.0f} times for {percent(share)} of the time",
             source=f"{series.source}:{group}/cpu.stat",
             used_share=None,
-            declared=next(
-                (limit.declared_by for place in case.run.places for limit in place.limits if limit.device == "cpu"), None
-            ),
+            declared=declared,
             severity=Severity.QUALIFIES if share >= case.thresholds["throttled_share"] else Severity.NOTES,
+            limiter=Limiter(
+                kind=LimiterKind.CPU_QUOTA, name=group, declared=declared is not None, stops=round(times), stopped_share=share
+            ),
         )
 
 
@@ -135,12 +146,22 @@ def device_rules(case: TrialCase) -> Iterator[Throttle]:
             if device not in devices(case) or limit <= 0:
                 continue
             used = passed_per_s(case, device, direction, kind)
+            declared = declared_by(case, device, direction, kind, limit)
+            per_s = Unit.BYTES_PER_S if kind == "bytes_per_s" else Unit.PER_S
             yield Throttle(
                 text=f"{direction} limit of {limit:g} {unit} on {device}",
                 source=series.source,
                 used_share=None if used is None else used / limit,
-                declared=declared_by(case, device, direction, kind, limit),
+                declared=declared,
                 severity=Severity.QUALIFIES,
+                limiter=Limiter(
+                    kind=LimiterKind.RATE,
+                    name=device,
+                    declared=declared is not None,
+                    amount=limit,
+                    unit=per_s,
+                    direction=direction,
+                ),
             )
 
 

@@ -12,7 +12,7 @@ import posixpath
 from collections import Counter
 
 from assay import measures
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import About, Case, Rule, TrialCase
 from assay.evidence import ladder
 from assay.records import Finding, Scope, Severity, State
 from assay.rulekit.applicability import data_only
@@ -84,6 +84,7 @@ RULE = Rule(
     reads=("layout.lowest_byte", "layout.highest_byte", "fact:device.0.size", "fact:device.0.queue.rotational"),
     applies=applies,
     check=check,
+    about=About.TARGET_HOST,
     wrong="A test file of a few GiB on an empty disk of several TiB lies in one place. Random reads of it are short seeks. A "
     "new file system often begins on the outer tracks, which are up to twice as fast as the inner ones. Production data lie "
     "all over the disk.",

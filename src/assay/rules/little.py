@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from assay import measures
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import About, Case, Rule, TrialCase
 from assay.measures import latency
 from assay.records import Bound, Client, Direction, Finding, Load, OperationTotal, Scope, Severity, State
 from assay.rulekit.findings import found, in_words, knob, rate_of
@@ -193,6 +193,7 @@ RULE = Rule(
     needs=(),
     applies=applies,
     check=check,
+    about=About.ALL_LOAD_HOSTS,
     wrong="A tool with a configured depth of 32 uses a call that keeps one request at a time, and its report shows 32. Or "
     "latencies are averaged with some left out, so that rate and latency belong to different loads. Both are in one table, and "
     "they cannot both be right.",

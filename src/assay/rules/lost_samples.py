@@ -68,7 +68,7 @@ def events_lost(case: TrialCase, lost: float) -> Finding:
 
 def gaps(case: TrialCase) -> dict[str, float]:
     """Observer -> its longest gap in intervals, the worse of what the lab kept and what its series show."""
-    longest = {name: kept / 1000 for name, kept in case.observations.gaps.items()}
+    longest = {name: kept / 1000 for name, kept in case.observations.longest_gaps().items()}
     for series in case.observations.series:
         name = series.source.partition(":")[0]
         gap = None if series.phase != case.phase.name or series.layer in OF_THE_LAB_ITSELF else gap_of(series, case)

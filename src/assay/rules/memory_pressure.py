@@ -79,7 +79,7 @@ def quiet(case: TrialCase, seen: Pressure, observed: dict[str, float | None]) ->
     keys = {"pressure.memory_full_ns": seen.waited, "memory.swapped_in_pages": seen.swapped}
     unseen = [key for key, figure in keys.items() if figure is None]
     if unseen:
-        reasons = "; ".join(case.observations.missing.get(key, f"no observer of {key}") for key in unseen)
+        reasons = "; ".join(case.observations.why_missing(key) or f"no observer of {key}" for key in unseen)
         said = f"Memory pressure unknown: {reasons}."
         return found(RULE, case, State.UNVERIFIED, said, observed=observed, threshold={**case.thresholds}, evidence=tuple(unseen))
     if seen.again is not None and seen.again > case.thresholds["again_share"]:

@@ -68,7 +68,7 @@ def check(case: Case) -> Finding:
         return found(RULE, case, State.PASS, f"{said}: the metadata came from below the caches.", observed=observed)
     if hidden := excuse(case, seen, enough):
         return found(RULE, case, State.UNVERIFIED, f"{said}, but {hidden}.", observed=observed)
-    warm = case.observations.missing.get(f"cache.cold:{case.phase.name}")
+    warm = case.phase.not_cold
     wrong = case.claim.tier in (Tier.DEVICE, Tier.SERVER_CACHE) or case.claim.regime is Regime.COLD
     return found(
         RULE,

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from assay import measures
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import About, Case, Rule, TrialCase
 from assay.records import Direction, Finding, Scope, Severity, State
 from assay.rulekit.findings import found, knob
 
@@ -144,6 +144,7 @@ RULE = Rule(
     needs=(),
     applies=applies,
     check=check,
+    about=About.ALL_LOAD_HOSTS,
     wrong="Reads among 30 % of writes differ from reads among 50 %: writes fill queues and caches, and flash reads wait for "
     "them. If one side fails, or a rate limit slows it, the generator continues with the other. Example: fio with 90 % of "
     "reads and both sides limited to the same rate did 50 %, without a warning.",

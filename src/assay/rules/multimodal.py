@@ -15,8 +15,8 @@ import math
 from collections.abc import Mapping
 
 from assay import measures
-from assay.answer.wording import names
 from assay.catalogue import Case, ComparisonCase, Rule
+from assay.measures.levels import level as level_text
 from assay.records import Bound, Finding, Scope, Severity, State, Value
 from assay.rulekit import pairs
 from assay.rulekit.findings import found
@@ -87,7 +87,8 @@ def groups_of(case: ComparisonCase, level: Value, groups: Modes) -> str:
     )
     runs = len(logarithms(case, level))
     upper = round(groups.upper_share * runs)
-    return f"the {runs} runs of {names.level(level)} form two groups, {runs - upper} near {low} and {upper} near {high}"
+    arm = level_text(case.experiment, case.comparison.factor, level)
+    return f"the {runs} runs of {arm} form two groups, {runs - upper} near {low} and {upper} near {high}"
 
 
 def bound(case: ComparisonCase, arms: Mapping[Value, list[float]], split: Mapping[Value, Modes]) -> Bound | None:

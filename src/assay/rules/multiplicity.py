@@ -15,14 +15,13 @@ from __future__ import annotations
 
 import math
 
-from assay.answer.wording import comparison
 from assay.catalogue import Case, ComparisonCase, Rule
 from assay.records import Bound, Finding, Scope, Severity, State
+from assay.rulekit import contrasts as answers
 from assay.rulekit import pairs
 from assay.rulekit.findings import found
 from assay.statistics.contrast import interval
-
-LEVEL = comparison.LEVEL
+from assay.statistics.paired_power import LEVEL
 
 
 def applies(case: Case) -> str | None:
@@ -60,7 +59,7 @@ def check(case: Case) -> Finding:
             relabel=f"a look after {begun} of {planned} blocks",
         )
     of = f"{count} comparisons tested" if count > 1 else "One comparison tested"
-    if not comparison.taken_away(case.comparison):
+    if not answers.lost_by_adjustment(case.comparison):
         held = f"; Holm-adjusted p = {adjusted:.2g}" if adjusted is not None and count > 1 else ""
         return found(RULE, case, State.PASS, f"{of}{held}.", observed=observed, threshold=threshold)
     bound = simultaneous(case, count)

@@ -13,7 +13,7 @@ TCP window waits and drops inside the card are not read.
 from __future__ import annotations
 
 from assay import measures
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import About, Case, Rule, TrialCase
 from assay.evidence import served
 from assay.records import Finding, Scope, Severity, State, Tier
 from assay.rulekit.applicability import servers_only
@@ -90,6 +90,7 @@ RULE = Rule(
     ),
     applies=servers_only,
     check=check,
+    about=About.ALL_LOAD_HOSTS,
     wrong="A disk behind a full gigabit link is compared with another disk behind a full gigabit link, and they are found equal.",
     alternatives=(
         "The shaper is the subject (a slow line). Then the figure describes the line.",

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import About, Case, Rule, TrialCase
 from assay.evidence import ladder, traced
 from assay.records import Direction, Finding, Meaning, Rung, Scope, Severity, Span, State
 from assay.rulekit.applicability import changes_only
@@ -124,6 +124,7 @@ RULE = Rule(
     needs=("L9.flush",),
     applies=changes_only,
     check=check,
+    about=About.TARGET_HOST,
     reads=("L9.flush", "L8.flush", "tracepoints.own_flushes"),
     wrong="A program that promises stable media is linked with a library that omits fsync. Or a mount option removes the "
     "barriers, or a layer below drops the flush. Every call succeeds, the rate is splendid, and a power cut takes all of it.",

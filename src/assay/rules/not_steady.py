@@ -25,7 +25,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from assay import measures
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import About, Case, Rule, TrialCase
 from assay.measures import latency
 from assay.measures.figures import PERCENTILES
 from assay.records import Bound, Finding, Scope, Severity, State, SteadyState
@@ -199,6 +199,7 @@ RULE = Rule(
     needs=(),
     applies=applies,
     check=check,
+    about=About.ALL_LOAD_HOSTS,
     wrong="The first seconds are answered from caches that fill, the last ones wait for a garbage collector. The mean of both "
     "is a rate that never occurred. Another run time gives another mean, and two systems are compared at different places of "
     "their curves.",

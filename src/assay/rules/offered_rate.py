@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from assay import measures
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import About, Case, Rule, TrialCase
 from assay.records import Bound, Direction, Finding, Scope, Severity, State
 from assay.rulekit.findings import found, knob, rate_of
 from assay.units import Unit
@@ -177,6 +177,7 @@ RULE = Rule(
     needs=(),
     applies=applies,
     check=check,
+    about=About.ALL_LOAD_HOSTS,
     wrong="A target is offered a thousand operations per second and can do six hundred. The backlog grows, and each operation "
     "waits for all before it: the latency grows with the run. The figure then is the length of the test.",
     alternatives=(

@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from assay.answer.wording import names as words
 from assay.catalogue import Case, ComparisonCase, Rule
+from assay.measures.levels import level as level_text
 from assay.records import Bound, Finding, Observations, Run, Scope, Severity, State
 from assay.rulekit.findings import found
 
@@ -60,13 +60,14 @@ def check(case: Case) -> Finding:
         said = "; ".join(f"{level}{', in common' if level.common else ''}" for level in known)
         return found(RULE, case, State.PASS, f"Set-ups by arm: {said}.", observed=observed, threshold=threshold)
     ratio = case.comparison.ratio
+    arm = level_text(case.experiment, case.comparison.factor, case.comparison.candidate)
     told = "; ".join(f"{level.name}: {level.baseline} of the baseline, {level.candidate} of the candidate" for level in once)
     return found(
         RULE,
         case,
         State.FAIL,
         f"Too few set-ups per arm ({told}; at least {least}): {runs} runs of one are one sample of"
-        f" {words.level(case.comparison.candidate)}. The interval does not cover the next set-up.",
+        f" {arm}. The interval does not cover the next set-up.",
         observed=observed,
         threshold=threshold,
         bound=Bound(low=ratio.low, high=ratio.high, unit="ratio") if ratio is not None and ratio.low is not None else None,

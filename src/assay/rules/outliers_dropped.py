@@ -80,7 +80,11 @@ def lost(case: ComparisonCase, number: int) -> str | None:
     if not runs:
         return "in the schedule, not in the notebook"
     last = max(runs, key=lambda judged: judged.run.attempt)
-    return None if last.run.outcome is Outcome.INTERRUPTED else case.comparison.excluded.get(last.id, "has no figure")
+    if last.run.outcome is Outcome.INTERRUPTED:
+        return None
+    why = case.comparison.excluded.get(last.id)
+    parts = [] if why is None else [why.outcome.value if why.outcome else "", why.error]
+    return ": ".join(filter(None, parts)) or "no figure"
 
 
 def value_of(case: ComparisonCase, judged: Judged) -> float | None:

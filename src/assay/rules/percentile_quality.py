@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import About, Case, Rule, TrialCase
 from assay.measures import figures, latency
 from assay.records import Bound, Claim, Finding, Regime, Scope, Severity, State, Tier
 from assay.rulekit.findings import found, in_words
@@ -139,6 +139,7 @@ RULE = Rule(
     needs=(),
     applies=applies,
     check=check,
+    about=About.ALL_LOAD_HOSTS,
     wrong="A p99 of 64 operations is the longest of them, and the next 64 may give ten times that. A percentile of percentiles "
     "is none. In a simulated mix of 20 clients to 1 the mean of the clients' p99 was 8.88, and p99 of all operations 6.77.",
     alternatives=("The target is slow and does few operations in the time. Then p50 and the maximum are all there is.",),

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from assay import measures
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import About, Case, Rule, TrialCase
 from assay.records import Bound, Finding, Regime, Scope, Severity, State
 from assay.rulekit.findings import found
 from assay.statistics.cycles import LEAST, Cycle, cycle
@@ -122,6 +122,7 @@ RULE = Rule(
     needs=(),
     applies=applies,
     check=check,
+    about=About.ALL_LOAD_HOSTS,
     wrong="A journal commits every 5 s, dirty pages are written back, a collector runs, a quota grants its slices. The mean "
     "over two and a half such periods depends on its start within the period. Runs differ that should agree, and runs with the "
     "same start agree on a wrong figure.",

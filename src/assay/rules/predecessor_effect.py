@@ -14,8 +14,8 @@ import math
 from dataclasses import dataclass
 
 from assay import measures
-from assay.answer.wording import names
 from assay.catalogue import Case, ComparisonCase, Rule
+from assay.measures.levels import level as level_text
 from assay.records import Bound, Finding, Scope, Severity, State, Value
 from assay.rulekit import pairs
 from assay.rulekit.findings import found
@@ -69,7 +69,8 @@ def without(case: ComparisonCase, worst: Dependence) -> str:
     """What the ratio is with the predecessors taken out."""
     low, high = (math.exp(end) for end in interval(worst.found.strata, 0.95))
     value = math.exp(worst.found.strata.difference)
-    return f"Without it {names.level(case.comparison.candidate)} has {value:.3g} times ({low:.3g} to {high:.3g})."
+    arm = level_text(case.experiment, case.comparison.factor, case.comparison.candidate)
+    return f"Without it {arm} has {value:.3g} times ({low:.3g} to {high:.3g})."
 
 
 def bound(case: ComparisonCase, worst: Dependence) -> Bound:

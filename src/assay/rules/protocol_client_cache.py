@@ -11,7 +11,7 @@ T01 does the same by bytes if requests are unknown. C02s compares the caching of
 from __future__ import annotations
 
 from assay import measures
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import About, Case, Rule, TrialCase
 from assay.evidence import served
 from assay.records import Finding, Meaning, Scope, Severity, State, Tier
 from assay.rulekit.applicability import servers_only
@@ -67,6 +67,7 @@ RULE = Rule(
     reads=("server.requests",),
     applies=servers_only,
     check=check,
+    about=About.TARGET_HOST,
     wrong="Leases and oplocks of SMB, delegations and attribute caches of NFS, FUSE, SSSD, nscd, a caching proxy. The second "
     "request never leaves the client. Two servers are compared, and one of them received ten times the requests.",
     alternatives=(

@@ -13,7 +13,7 @@ Direct I/O on zram ran at 7,000 to 30,000/s against 158,000 to 164,000/s by liba
 
 from __future__ import annotations
 
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import About, Case, Rule, TrialCase
 from assay.records import Client, Direction, Finding, QueueTotal, Scope, Severity, State, Tier
 from assay.rulekit.findings import found, held_back
 
@@ -82,6 +82,7 @@ RULE = Rule(
     needs=(),
     applies=applies,
     check=check,
+    about=About.ALL_LOAD_HOSTS,
     wrong="A ring of sixteen requests suggests sixteen in flight. If the target would block, the kernel gives the request to a "
     "thread of its own. The figure measures the queue before that thread: less than half of the rate of plain calls. It is "
     "called the speed of the disk.",

@@ -17,7 +17,7 @@ import re
 from collections.abc import Sequence
 
 from assay import measures
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import About, Case, Rule, TrialCase
 from assay.evidence import ladder
 from assay.measures import in_bytes
 from assay.records import Direction, Finding, Meaning, Scope, Series, Severity, Span, State
@@ -173,6 +173,7 @@ RULE = Rule(
     needs=(),
     applies=data_only,
     check=check,
+    about=About.TARGET_HOST,
     reads=("L0.read", "L0.write", "L8.read", "L8.write", "L9.read", "L9.write", "extents.encoded_bytes"),
     wrong="`dd if=/dev/zero` onto a compressing file system is limited by the compressor. For example 33.6 MB of zeros went "
     "onto btrfs with compress=zstd as 1.42 MB of the device. The number is called the disk's.",

@@ -11,8 +11,8 @@ from __future__ import annotations
 import re
 
 from assay import measures
-from assay.answer.wording import names
 from assay.catalogue import Case, ComparisonCase, Rule
+from assay.measures.levels import level as level_text
 from assay.records import Finding, Scope, Severity, State, Value
 from assay.rulekit import pairs
 from assay.rulekit.findings import found, shortened
@@ -62,7 +62,8 @@ def values_of(case: ComparisonCase, level: Value) -> str:
     values = list(pairs.arm(case, level, pairs.values(case)).values())
     kind = measures.figure_kind(case.measure.figure)
     ends = [measures.with_unit(end, kind.unit) if kind else f"{end:.4g}" for end in dict.fromkeys((min(values), max(values)))]
-    return f"{' to '.join(ends)} of {names.level(level)} ({len(values)} run{'s' * (len(values) != 1)})"
+    arm = level_text(case.experiment, case.comparison.factor, level)
+    return f"{' to '.join(ends)} of {arm} ({len(values)} run{'s' * (len(values) != 1)})"
 
 
 RULE = Rule(

@@ -20,7 +20,7 @@ from collections.abc import Mapping
 from math import isclose
 
 from assay import catalogue
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import About, Case, Rule, TrialCase
 from assay.errors import AssayError
 from assay.evidence import reports
 from assay.records import Client, Finding, Scope, Severity, State, Value, WorkloadSpec
@@ -108,6 +108,7 @@ RULE = Rule(
     needs=(),
     applies=applies,
     check=check,
+    about=About.ALL_LOAD_HOSTS,
     wrong="A result is a number in a table, made by a script that has changed since. The effect of another way of counting is "
     "unknown, and a mistake found later in the rules cannot be removed from old results.",
     alternatives=(

@@ -17,8 +17,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from assay import links, measures
-from assay.catalogue import Case, Rule, TrialCase
-from assay.records import Bound, Finding, Meaning, Path, Scope, Severity, State, Tier
+from assay.catalogue import About, Case, Rule, TrialCase
+from assay.records import Bound, Finding, Limiter, LimiterKind, Meaning, Path, Scope, Severity, State, Tier
 from assay.rulekit.applicability import data_only
 from assay.rulekit.findings import found, knob
 from assay.units import Unit
@@ -67,7 +67,9 @@ def check(case: Case) -> Finding:
         return above(case, line, said, observed)
     if ratio < case.thresholds["at_limit_share"]:
         return found(RULE, case, State.PASS, f"{said}.", observed=observed)
-    return found(RULE, case, State.PASS, f"{said}: that is the limiter.", observed=observed, relabel=f"limited by {line.words}")
+    limiter = Limiter(kind=LimiterKind.RATE, name=line.name, declared=True, amount=line.limit, unit=line.unit)
+    limited = f"limited by {line.words}"
+    return found(RULE, case, State.PASS, f"{said}: that is the limiter.", observed=observed, relabel=limited, limiter=limiter)
 
 
 def above(case: TrialCase, line: Line, said: str, observed: dict[str, float | str | None]) -> Finding:
@@ -145,6 +147,7 @@ RULE = Rule(
     needs=(),
     applies=applies,
     check=check,
+    about=About.ALL_LOAD_HOSTS,
     wrong="A rate above the capacity of the link or disk is printed. It came from a cache, was compressed, or has the "
     "wrong unit: bits for bytes, MB for MiB, both directions added. A factor of eight is obvious, a factor of 1.05 is not.",
     alternatives=(

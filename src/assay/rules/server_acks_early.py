@@ -13,7 +13,7 @@ The rule judges behaviour, not settings, which may be overridden or misspelt. D0
 from __future__ import annotations
 
 from assay import measures
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import About, Case, Rule, TrialCase
 from assay.evidence import ladder, served
 from assay.records import Direction, Durability, Finding, Meaning, Scope, Severity, State
 from assay.rulekit.applicability import servers_only
@@ -101,6 +101,7 @@ RULE = Rule(
     reads=("L0.write", "L6.write", "server.dirty_bytes", "server.writeback_bytes", "L9.flush"),
     applies=applies,
     check=check,
+    about=About.TARGET_HOST,
     wrong='An NFS export with `async`, a directory server with `dbnosync`, a mail store without fsync. Each answers "done" '
     "while the data are in its memory. It is several times as fast as its neighbour that waits for the disk, and a comparison "
     "of the two is one of two guarantees.",

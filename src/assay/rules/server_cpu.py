@@ -10,7 +10,7 @@ It qualifies tier = device and bounds it; other claims get a note with the limit
 from __future__ import annotations
 
 from assay import measures
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import About, Case, Rule, TrialCase
 from assay.evidence import served
 from assay.records import Finding, Scope, Severity, State, Tier
 from assay.rulekit.applicability import servers_only
@@ -61,6 +61,7 @@ RULE = Rule(
     reads=("server.run_ns", "server.busiest_thread_ns", "server.cpus"),
     applies=servers_only,
     check=check,
+    about=About.TARGET_HOST,
     wrong="A storage array is praised or blamed for encryption, logging or one thread of the server in front of it. Its disks "
     "were idle most of the time.",
     alternatives=(

@@ -13,7 +13,7 @@ io_uring, so it is not used.
 from __future__ import annotations
 
 from assay import measures
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import About, Case, Rule, TrialCase
 from assay.evidence import served
 from assay.records import Direction, Finding, Meaning, Scope, Severity, State, Tier
 from assay.rulekit.applicability import reads_only, servers_only
@@ -105,6 +105,7 @@ RULE = Rule(
     reads=("L0.read", "L4.write", "L6.read", "server.cached_bytes"),
     applies=applies,
     check=check,
+    about=About.TARGET_HOST,
     wrong="The clients are cold, each of them reads over the network, and every counter of theirs confirms it. The server has "
     "the files in memory. The figure describes the server's memory, its CPUs and the network, and is published as the speed of "
     "the storage behind.",

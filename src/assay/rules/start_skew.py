@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from assay import measures
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import About, Case, Rule, TrialCase
 from assay.measures import latency
 from assay.measures.figures import PERCENTILES, charges_drain
 from assay.measures.windows import Window, scheduled
@@ -150,6 +150,7 @@ RULE = Rule(
     needs=(),
     applies=applies,
     check=check,
+    about=About.ALL_LOAD_HOSTS,
     wrong="Clients that start within 30 seconds of each other run alone at both ends. The sum of their rates never occurred.",
     alternatives=("The clients' clocks differ. Compare the clock offsets of the rendezvous with the skew.",),
     advice="Start at an agreed time, give every client the same time instead of the same amount (duration), and count only the "

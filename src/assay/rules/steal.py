@@ -88,7 +88,7 @@ def exceeded(one: Losses, case: TrialCase) -> tuple[str, ...]:
 
 def unseen(case: TrialCase) -> Finding:
     """The finding without CPU time of any host."""
-    reason = case.observations.missing.get("cpu.steal_ns", "CPUs not observed in this phase")
+    reason = case.observations.why_missing("cpu.steal_ns") or "CPUs not observed in this phase"
     statement = f"CPU contention unknown: {reason}."
     return found(RULE, case, State.UNVERIFIED, statement, threshold=dict(case.thresholds))
 

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from assay import measures
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import About, Case, Rule, TrialCase
 from assay.evidence import ladder
 from assay.records import Bound, Finding, Limit, Scope, Severity, State
 from assay.rulekit.findings import found
@@ -111,6 +111,7 @@ RULE = Rule(
     needs=(),
     applies=applies,
     check=check,
+    about=About.TARGET_HOST,
     wrong="A disk is limited to 2,000 operations per second, and a hundred of them are timed. They end after 6 ms, before the "
     "throttle holds back anything, and 11,000 per second are printed as the speed of this disk.",
     alternatives=(

@@ -16,7 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from assay import measures
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import About, Case, Rule, TrialCase
 from assay.measures import latency
 from assay.records import Finding, Scope, Severity, State
 from assay.rulekit.findings import found, held_back
@@ -153,6 +153,7 @@ RULE = Rule(
     needs=(),
     applies=applies,
     check=check,
+    about=About.ALL_LOAD_HOSTS,
     wrong="Each operation is timed by two stamps. An operation of tens of nanoseconds (a copy out of a buffer, a hit in a "
     "mapped page) is as much clock as operation. Two systems look alike because both show the clock. Without a usable "
     "cycle counter a stamp is a call, and the same holds for hundreds of nanoseconds.",

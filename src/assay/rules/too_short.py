@@ -9,7 +9,7 @@ A phase with `until_steady` counts its steady rounds: five rounds of 12 s are a 
 from __future__ import annotations
 
 from assay import measures
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import About, Case, Rule, TrialCase
 from assay.records import Finding, Scope, Severity, State
 from assay.rulekit.findings import found
 
@@ -70,6 +70,7 @@ RULE = Rule(
     needs=(),
     applies=applies,
     check=check,
+    about=About.ALL_LOAD_HOSTS,
     wrong="A run of three seconds ends before the journal has committed, memory is full or the device is warm. Its p99.9 "
     "is the longest of a few hundred operations. It is neither a steady rate nor a percentile.",
     alternatives=("A burst is the subject. Claim regime = burst.",),

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from assay import measures
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import About, Case, Rule, TrialCase
 from assay.evidence import failures
 from assay.records import Direction, Finding, Phase, Scope, Severity, State
 from assay.rulekit.findings import found, knob
@@ -104,6 +104,7 @@ RULE = Rule(
     needs=(),
     applies=applies,
     check=check,
+    about=About.ALL_LOAD_HOSTS,
     wrong="A layer that loses a write, or answers a read with an old block, is fast. Benchmarks seldom verify: data are zeros "
     "or one repeated buffer, and a read counts when its call returns. Even a tool with verification may never reach it (fio "
     "warns of jobs that end by time before they read back).",

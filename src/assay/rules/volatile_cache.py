@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from assay import measures
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import About, Case, Rule, TrialCase
 from assay.evidence import ladder
 from assay.records import Bound, Direction, Finding, Rung, Scope, Severity, State
 from assay.rulekit.applicability import changes_only
@@ -162,6 +162,7 @@ RULE = Rule(
     needs=(),
     applies=changes_only,
     check=check,
+    about=About.TARGET_HOST,
     reads=("fact:device.*.queue.write_cache", "L9.flush", "L8.flush"),
     wrong='`echo "write through" > /sys/block/sda/queue/write_cache` makes every fsync fast. The kernel assumes that there is '
     'no cache and sends no flush. The cache remains. A latency "on stable media" without a flush describes the device\'s '

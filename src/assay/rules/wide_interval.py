@@ -12,9 +12,9 @@ from __future__ import annotations
 import math
 
 from assay import measures
-from assay.answer.wording import comparison
 from assay.catalogue import Case, ComparisonCase, Rule
 from assay.records import Bound, Conclusion, Estimate, Finding, Scope, Severity, State
+from assay.rulekit import contrasts
 from assay.rulekit.applicability import comparisons_only
 from assay.rulekit.findings import found
 
@@ -27,11 +27,10 @@ def check(case: Case) -> Finding:
     threshold = {"runs": least, "half_width_share": allowed}
     if ratio is None or ratio.low is None or ratio.high is None:
         n = ratio.n if ratio else 0
-        statement = (
-            f"{comparison.no_interval(ratio)}: the ratio may be noise." if ratio else "No ratio: one arm has no valid runs."
-        )
         observed = {"runs": n}
-        return found(RULE, case, State.FAIL, statement, observed=observed, threshold=threshold, short="too few runs")
+        return found(
+            RULE, case, State.FAIL, without_interval(ratio), observed=observed, threshold=threshold, short="too few runs"
+        )
     half = half_width(ratio.low, ratio.high)
     decided = case.comparison.conclusion is not Conclusion.UNDECIDED
     wide, few = half > allowed and not decided, ratio.n < least
@@ -45,6 +44,16 @@ def check(case: Case) -> Finding:
         threshold=threshold,
         bound=Bound(low=ratio.low, high=ratio.high, unit="ratio") if wide or few else None,
     )
+
+
+def without_interval(ratio: Estimate | None) -> str:
+    """The finding on a ratio without an interval, in words."""
+    if ratio is None:
+        return "No ratio: one arm has no valid runs."
+    runs = f"{ratio.n} {'runs per arm' if ratio.method.unpaired else 'pairs of runs'}"
+    needed = contrasts.least(ratio.method)
+    why = f"use at least {needed}" if ratio.n < needed else "the mean of an arm may be 0"
+    return f"No confidence interval: {runs} ({why}). The ratio may be noise."
 
 
 def half_width(low: float, high: float) -> float:

@@ -11,7 +11,7 @@ collection), are not visible.
 
 from __future__ import annotations
 
-from assay.catalogue import Case, Rule, TrialCase
+from assay.catalogue import About, Case, Rule, TrialCase
 from assay.evidence import ladder
 from assay.measures import in_bytes
 from assay.records import Direction, Finding, Rung, Scope, Severity, Span, State
@@ -99,6 +99,7 @@ RULE = Rule(
     needs=(),
     applies=applies,
     check=check,
+    about=About.TARGET_HOST,
     reads=("L0.write", "L9.write", "L8.write"),
     wrong="This is no mistake in a number: a file system with guarantees writes more than it is given. But 100 MB/s that cost "
     "the disk 200 MB/s read differently, and this ratio often decides a comparison of file systems. Measured: 33.6 MB onto "

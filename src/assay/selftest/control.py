@@ -19,7 +19,7 @@ from assay.laboratory.results import current
 from assay.machine import server, throttle
 from assay.machine.stack import rotates, stack
 from assay.notebook.store import Store
-from assay.records import Experiment, Finding, Judged, Outcome, Results, Scope, Server, Severity, State, Value
+from assay.records import Experiment, Finding, Judged, Outcome, Results, Scope, ServerNode, Severity, State, Value
 
 BLKIO = "/sys/fs/cgroup/blkio"
 
@@ -72,7 +72,7 @@ def _rotating(host: Host) -> str | None:
 
 def _way_out(host: Host) -> str | None:
     """192.0.2.1 is an address for documentation (RFC 5737): the kernel is asked for the way to it, nothing is sent."""
-    interface = server.route(host, Server(address="192.0.2.1"))
+    interface = server.route(host, ServerNode(address="192.0.2.1"))
     out = interface is not None and server.kind(host, interface) == "physical"
     return None if out else "needs a route to others over an interface that has a device behind it"
 
@@ -221,12 +221,10 @@ def by_name(name: str) -> catalogue.Rule:
 
 def subjects(results: Results, control: Control, levels: Mapping[str, Value]) -> Iterator[str]:
     """The subjects of the comparisons of the measure whose candidate and conditions have these levels."""
-    from assay.audit.arms import subject
-
     for comparison in results.comparisons:
         set_here = {**comparison.within, comparison.factor: comparison.candidate}
         if comparison.measure == control.measure and matches(set_here, levels):
-            yield subject(comparison)
+            yield comparison.id
 
 
 def matches(found: Mapping[str, Value], wanted: Mapping[str, Value]) -> bool:

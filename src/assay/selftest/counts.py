@@ -35,7 +35,7 @@ TWINS = (Side.CLEARED, Side.ACCUSED, Side.ACCUSED_BY_OTHERS)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Said:
+class Judgement:
     """One side with the reason where it is not what it should be."""
 
     side: Side
@@ -46,8 +46,8 @@ class Said:
 class Outcome:
     """One control run once, with its repetitions for noise."""
 
-    lie: Said
-    twin: Said
+    lie: Judgement
+    twin: Judgement
     tries: int
     elapsed_ns: int
 
@@ -77,7 +77,7 @@ class Tally:
     elapsed_ns: int
 
 
-def settled(heard: Sequence[Heard]) -> tuple[Said, Said] | None:
+def settled(heard: Sequence[Heard]) -> tuple[Judgement, Judgement] | None:
     """What lie and twin of one control came to after some tries; None while one of them must be tried (again)."""
     if not heard:
         return None
@@ -86,37 +86,37 @@ def settled(heard: Sequence[Heard]) -> tuple[Said, Said] | None:
     return None if open_side and len(heard) < TRIES else (lie, twin)
 
 
-def first(judge: Callable[[Heard], Said], heard: Sequence[Heard]) -> Said:
+def first(judge: Callable[[Heard], Judgement], heard: Sequence[Heard]) -> Judgement:
     """The first try that says something about the rule; else the last."""
-    said = [judge(one) for one in heard]
-    return next((one for one in said if one.side is not Side.NOT_JUDGED), said[-1])
+    judgements = [judge(one) for one in heard]
+    return next((one for one in judgements if one.side is not Side.NOT_JUDGED), judgements[-1])
 
 
-def of_lie(heard: Heard) -> Said:
+def of_lie(heard: Heard) -> Judgement:
     """Whether the rule caught the lie."""
     if heard.caught:
-        return Said(side=Side.CAUGHT)
+        return Judgement(side=Side.CAUGHT)
     if heard.lie_spoiled:
-        return Said(side=Side.NOT_JUDGED, why=heard.lie_spoiled[0])
-    return Said(side=Side.MISSED, why=told(one for one in heard.of_lie if one.state != heard.control.says))
+        return Judgement(side=Side.NOT_JUDGED, why=heard.lie_spoiled[0])
+    return Judgement(side=Side.MISSED, why=reason(one for one in heard.of_lie if one.state != heard.control.says))
 
 
-def of_twin(heard: Heard) -> Said:
+def of_twin(heard: Heard) -> Judgement:
     """Whether the rule, or another one, accused the twin; a twin of which the rule cannot tell is not judged."""
     accusing = [one for one in heard.of_twin if one.state in (State.FAIL, heard.control.says)]
     others = [one for one in heard.false_alarms if one.rule != heard.control.rule]
     if heard.cleared and not others:
-        return Said(side=Side.CLEARED)
+        return Judgement(side=Side.CLEARED)
     if heard.twin_spoiled:
-        return Said(side=Side.NOT_JUDGED, why=heard.twin_spoiled[0])
+        return Judgement(side=Side.NOT_JUDGED, why=heard.twin_spoiled[0])
     if accusing:
-        return Said(side=Side.ACCUSED, why=told(accusing))
+        return Judgement(side=Side.ACCUSED, why=reason(accusing))
     if others:
-        return Said(side=Side.ACCUSED_BY_OTHERS, why=told(others))
-    return Said(side=Side.NOT_JUDGED, why=told(one for one in heard.of_twin if one.state is not State.PASS))
+        return Judgement(side=Side.ACCUSED_BY_OTHERS, why=reason(others))
+    return Judgement(side=Side.NOT_JUDGED, why=reason(one for one in heard.of_twin if one.state is not State.PASS))
 
 
-def told(findings: Iterable[Finding]) -> str:
+def reason(findings: Iterable[Finding]) -> str:
     """The first of some findings in words."""
     found = next(iter(findings), None)
     return "the rule said nothing" if found is None else f"{found.rule} {found.state}: {found.statement}"
@@ -140,10 +140,10 @@ def tally(outcomes: Sequence[Outcome]) -> Tally:
 def remarks(outcomes: Sequence[Outcome]) -> Iterator[str]:
     """What did not come out as it should, each different sentence once with how often."""
     sentences = [
-        f"{what} {said.side}: {said.why}"
+        f"{what} {judgement.side}: {judgement.why}"
         for one in outcomes
-        for what, said in (("lie", one.lie), ("twin", one.twin))
-        if said.side not in (Side.CAUGHT, Side.CLEARED)
+        for what, judgement in (("lie", one.lie), ("twin", one.twin))
+        if judgement.side not in (Side.CAUGHT, Side.CLEARED)
     ]
     for sentence in dict.fromkeys(sentences):
         times = sentences.count(sentence)

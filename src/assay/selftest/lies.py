@@ -19,7 +19,7 @@ from assay.laboratory.gate import BAD_VERDICT, Gate
 from assay.laboratory.session import clean_quietly, engine_path
 from assay.selftest import lies_report as shown
 from assay.selftest.control import Heard, obstacle, run_control
-from assay.selftest.counts import Outcome, Said, Side, Subject, Tally, settled, tally
+from assay.selftest.counts import Judgement, Outcome, Side, Subject, Tally, settled, tally
 from assay.terminal.output import deliver
 from assay.terminal.progress import SECOND_NS, ProgressLine, ProgressMode
 
@@ -53,18 +53,18 @@ def run_controls(request: Request) -> int:
 
     Raises UsageError with every mistake of the call, MissingError without an engine.
     """
-    pairs = asked(request)
+    pairs = chosen(request)
     engine_path()
     clean_quietly(Local())
     found: dict[str, list[Outcome]] = {pair.subject.name: [] for pair in pairs}
     complete = conduct(pairs, request, found)
-    told = shown.Told(
+    results = shown.ControlResults(
         rows=tuple((pair.subject, tuple(found[pair.subject.name])) for pair in pairs), times=request.times, complete=complete
     )
-    deliver(request.json_to, shown.VERB, lambda: shown.plain(told), lambda: shown.text(told))
+    deliver(request.json_to, shown.VERB, lambda: shown.plain(results), lambda: shown.text(results))
     if not complete:
         return INTERRUPTED
-    return status(tally(told.outcomes), request.gate)
+    return status(tally(results.outcomes), request.gate)
 
 
 def status(whole: Tally, gate: Gate) -> int:
@@ -76,7 +76,7 @@ def status(whole: Tally, gate: Gate) -> int:
     return BAD_VERDICT if missed or whole.accused.happened or unjudged else 0
 
 
-def asked(request: Request) -> tuple[Pair, ...]:
+def chosen(request: Request) -> tuple[Pair, ...]:
     """The controls of the rules that were named. Raises UsageError with every mistake."""
     wrong = [] if request.times > 0 else [f"found --times {request.times}; expected 1 or more"]
     wanted: set[str] = set()
@@ -115,14 +115,14 @@ def conduct(pairs: Sequence[Pair], request: Request, found: dict[str, list[Outco
 def outcome(path: Path) -> Outcome:
     """Run one control until both sides are judged; its notebooks are thrown away."""
     started_ns, heard = time.monotonic_ns(), list[Heard]()
-    while (said := settled(heard)) is None:
+    while (judgements := settled(heard)) is None:
         with tempfile.TemporaryDirectory(prefix="assay-selftest-") as lab:
             try:
                 heard.append(run_control(path, Path(lab)))
             except AssayError as error:
-                said = (Said(side=Side.NOT_JUDGED, why=f"could not be run: {error}"),) * 2
+                judgements = (Judgement(side=Side.NOT_JUDGED, why=f"could not be run: {error}"),) * 2
                 break
-    lie, twin = said
+    lie, twin = judgements
     return Outcome(lie=lie, twin=twin, tries=max(len(heard), 1), elapsed_ns=time.monotonic_ns() - started_ns)
 
 

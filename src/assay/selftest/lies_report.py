@@ -15,7 +15,7 @@ NS = 1e9
 
 
 @dataclass(frozen=True, kw_only=True)
-class Told:
+class ControlResults:
     """All controls that were asked for, with what came of each."""
 
     rows: tuple[tuple[Subject, tuple[Outcome, ...]], ...]
@@ -34,31 +34,31 @@ class Told:
         return tuple(subject for subject, _ in self.rows if subject.obstacle is not None)
 
 
-def answer(told: Told) -> str:
+def answer(results: ControlResults) -> str:
     """`28 of 28 lies caught, 0 of 28 twins accused; ...` in one sentence."""
-    whole = tally(told.outcomes)
+    whole = tally(results.outcomes)
     lies, twins = whole.caught, whole.accused
     if not lies.of and not twins.of:
-        return "nothing was judged" + ("" if told.complete else "; interrupted before a control came to its end")
+        return "nothing was judged" + ("" if results.complete else "; interrupted before a control came to its end")
     parts = [f"{lies.happened} of {lies.of} lies caught, {twins.happened} of {twins.of} twins accused"]
     if lies.low is not None and twins.high is not None:
         parts.append(
             f"run again here, at least {percent(lies.low)} of these lies are caught and at most {percent(twins.high)} "
             "of their twins accused (limits of 95 % intervals)"
         )
-    if not told.complete:
+    if not results.complete:
         parts.append("interrupted: this is what was counted so far")
     return "; ".join(parts)
 
 
-def text(told: Told) -> str:
+def text(results: ControlResults) -> str:
     """For people."""
-    rows = [row(subject, outcomes) for subject, outcomes in told.rows]
+    rows = [row(subject, outcomes) for subject, outcomes in results.rows]
     noted = [
-        f"{subject.rule} {subject.name}: {remark}" for subject, outcomes in told.rows for remark in remarks(outcomes)
+        f"{subject.rule} {subject.name}: {remark}" for subject, outcomes in results.rows for remark in remarks(outcomes)
     ]  # below the table, for they are long
-    rows_text = table(HEADER, [*rows, sums(told)], (2, 3, 4, 5, 6))
-    return "\n\n".join(part for part in (answer(told), "\n".join(noted), rows_text) if part)
+    rows_text = table(HEADER, [*rows, sums(results)], (2, 3, 4, 5, 6))
+    return "\n\n".join(part for part in (answer(results), "\n".join(noted), rows_text) if part)
 
 
 def row(subject: Subject, outcomes: tuple[Outcome, ...]) -> Row:
@@ -69,13 +69,13 @@ def row(subject: Subject, outcomes: tuple[Outcome, ...]) -> Row:
     return Row(cells=(subject.rule, subject.name, *cells(found)), note=note(found))
 
 
-def sums(told: Told) -> Row:
+def sums(results: ControlResults) -> Row:
     """The last line."""
-    found = tally(told.outcomes)
-    skipped = f"{len(told.skipped)} skipped" if told.skipped else ""
+    found = tally(results.outcomes)
+    skipped = f"{len(results.skipped)} skipped" if results.skipped else ""
     took = f"{found.elapsed_ns / NS:.0f} s"
     return Row(
-        cells=("sum", f"{len(told.rows)} controls", *cells(found)),
+        cells=("sum", f"{len(results.rows)} controls", *cells(found)),
         note="; ".join(part for part in (skipped, note(found), took) if part),
     )
 
@@ -115,11 +115,11 @@ def head(answer: str, *, complete: bool) -> dict[str, Any]:
     return {"answer": answer, "complete": complete, "confidence": 0.95}
 
 
-def plain(told: Told) -> dict[str, Any]:
+def plain(results: ControlResults) -> dict[str, Any]:
     """The object of the schema."""
     return {
-        **head(answer(told), complete=told.complete),
-        "times": told.times,
+        **head(answer(results), complete=results.complete),
+        "times": results.times,
         "controls": [
             {
                 "rule": subject.rule,
@@ -128,9 +128,9 @@ def plain(told: Told) -> dict[str, Any]:
                 **counts(tally(outcomes)),
                 "remarks": list(remarks(outcomes)),
             }
-            for subject, outcomes in told.rows
+            for subject, outcomes in results.rows
         ],
-        "sum": {"controls": len(told.rows), "skipped": len(told.skipped), **counts(tally(told.outcomes))},
+        "sum": {"controls": len(results.rows), "skipped": len(results.skipped), **counts(tally(results.outcomes))},
     }
 
 

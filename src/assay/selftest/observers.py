@@ -19,7 +19,7 @@ from assay.experiment import read
 from assay.hosts.local import Local
 from assay.laboratory.gate import BAD_VERDICT, Gate
 from assay.laboratory.single_run import conduct
-from assay.records import Conclusion, Estimate, Experiment, Outcome
+from assay.records import Conclusion, Estimate, Experiment, Method, Outcome
 from assay.terminal.output import deliver
 from assay.terminal.progress import ProgressMode
 from assay.terminal.table import Row, table
@@ -90,7 +90,7 @@ class Once:
 
 def measure_observers(request: Request) -> int:
     """Run the pairs and print what came out; with a gate 3 where a ratio lies beyond the margin. Raises UsageError."""
-    names = asked(request)
+    names = chosen(request)
     with tempfile.TemporaryDirectory(prefix="assay-selftest-") as directory:
         found = tuple(one for load in LOADS for one in effects(load, names, request.pairs, directory))
     deliver(request.json_to, "selftest-observers", lambda: plain(names, found), lambda: text(names, found))
@@ -98,7 +98,7 @@ def measure_observers(request: Request) -> int:
     return BAD_VERDICT if request.gate is not Gate.OFF and any(one.conclusion in bad for one in found) else 0
 
 
-def asked(request: Request) -> tuple[str, ...]:
+def chosen(request: Request) -> tuple[str, ...]:
     """The observers that are measured. Raises UsageError with every mistake of the call."""
     known, host = catalogue.names("observers"), Local()
     usual = [name for name in catalogue.watchers(None) if catalogue.find("observers", name).available(host) is None]
@@ -173,7 +173,7 @@ def compared(without: list[float], watched: list[float]) -> tuple[Estimate, Conc
         confidence=0.95,
         unit=Unit.NONE,
         n=contrast.n,
-        method="paired ratio, Student's t on logarithms",
+        method=Method.PAIRED_GEOMETRIC,
     )
     return ratio, four_way(wide, narrow, limits.thresholds(RULE)["ratio_share"])
 

@@ -76,13 +76,13 @@ class Cost:
 def measure_overhead(*, json_to: str | None) -> int:
     """Measure and print. Raises MissingError without an engine, TrialError where it does not run."""
     with tempfile.TemporaryDirectory(prefix="assay-selftest-") as directory:
-        looks = tuple(looked(directory))
+        looks = tuple(look_costs(directory))
     found = Cost(looks=looks, null=null_loop(), start=started())
     deliver(json_to, "selftest", lambda: plain(found), lambda: text(found))
     return 0
 
 
-def looked(directory: str) -> Iterator[Look]:
+def look_costs(directory: str) -> Iterator[Look]:
     """Look with each observer at this process, a file in the directory, and its devices."""
     host, file = Local(), Path(directory, "data")
     file.write_bytes(bytes(1 << 20))

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from assay.answer.wording.methods import exclusion
 from assay.errors import AssayError, UsageError
 from assay.experiment import read
 from assay.hosts.local import Local
@@ -23,7 +24,7 @@ from assay.selftest import lies as audit
 from assay.selftest import same_report as shown
 from assay.selftest.control import measured
 from assay.selftest.counts import Subject
-from assay.selftest.same_report import Compared, Told
+from assay.selftest.same_report import Compared, SameResults
 from assay.terminal.output import deliver
 from assay.terminal.progress import ProgressMode
 
@@ -112,16 +113,16 @@ def compare_same(request: Request) -> int:
     engine_path()
     clean_quietly(Local())
     found = conduct(request)
-    told = Told(compared=tuple(found.compared), blocks=BLOCKS, complete=found.complete)
-    deliver(request.json_to, shown.VERB, lambda: shown.plain(told), lambda: shown.text(told))
+    found_results = SameResults(compared=tuple(found.compared), blocks=BLOCKS, complete=found.complete)
+    deliver(request.json_to, shown.VERB, lambda: shown.plain(found_results), lambda: shown.text(found_results))
     if not found.complete:
         return audit.INTERRUPTED
-    return status(told, request.gate)
+    return status(found_results, request.gate)
 
 
-def status(told: Told, gate: Gate) -> int:
+def status(found_results: SameResults, gate: Gate) -> int:
     """3 with a gate where more are said to differ than is promised, beyond chance; strict: also within it. Else 0."""
-    shares = (shown.mattering(told.compared), shown.leaving_out_one(told.compared))
+    shares = (shown.mattering(found_results.compared), shown.leaving_out_one(found_results.compared))
     if gate is Gate.OFF or not any(one.of for one in shares):
         return 0
     if gate is Gate.STRICT:
@@ -168,12 +169,13 @@ def of_results(name: str, number: int, results: Results) -> Compared:
     (comparison,) = results.comparisons
     (verdict,) = results.comparison_verdicts.values()
     failed = [one for one in verdict.findings if one.state is State.FAIL and one.severity is not Severity.NOTES]
-    left_out = "; ".join(dict.fromkeys(comparison.excluded.values()))
+    left_out = "; ".join(dict.fromkeys(map(exclusion, comparison.excluded.values())))
     return Compared(
         kind=name,
         number=number,
         failed=None if comparison.ratio and comparison.ratio.low is not None else left_out or "no interval",
         comparison=comparison,
+        experiment=results.experiment,
         state=verdict.state,
         rules=frozenset(one.rule for one in failed),
         arms=tuple(cell.values for cell in results.cells),

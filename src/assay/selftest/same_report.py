@@ -10,7 +10,8 @@ from typing import Any
 
 from assay.answer.wording import comparison as sentence
 from assay.plain import to_plain
-from assay.records import Comparison, Conclusion, VerdictState
+from assay.records import Comparison, Conclusion, Experiment, VerdictState
+from assay.rulekit.contrasts import differs
 from assay.selftest.lies_report import head, interval, of, percent
 from assay.statistics.proportion import Proportion, proportion
 from assay.terminal.table import Row, table
@@ -30,6 +31,7 @@ class Compared:
     failed: str | None = None
     """Why it has no interval: then it is not counted."""
     comparison: Comparison | None = None
+    experiment: Experiment | None = None
     state: VerdictState = VerdictState.UNVERIFIED
     rules: frozenset[str] = frozenset()
     """The rules of comparisons that hold something against it."""
@@ -38,7 +40,7 @@ class Compared:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Told:
+class SameResults:
     """All comparisons in their order."""
 
     compared: tuple[Compared, ...]
@@ -66,7 +68,7 @@ def mattering(compared: Iterable[Compared]) -> Proportion:
 def leaving_out_one(compared: Iterable[Compared]) -> Proportion:
     """How many have an interval that leaves out 1, whatever is concluded from it."""
     found = counted(compared)
-    return proportion(sum(sentence.differs(one) for one in found), len(found))
+    return proportion(sum(differs(one) for one in found), len(found))
 
 
 def concluding(compared: Iterable[Compared], conclusion: Conclusion) -> int:
@@ -81,15 +83,15 @@ def spread(compared: Iterable[Compared]) -> float | None:
     return median(found) if found else None
 
 
-def of_kind(told: Told, kind: str) -> tuple[Compared, ...]:
+def of_kind(results: SameResults, kind: str) -> tuple[Compared, ...]:
     """The comparisons of one kind."""
-    return tuple(one for one in told.compared if one.kind == kind)
+    return tuple(one for one in results.compared if one.kind == kind)
 
 
-def answer(told: Told) -> str:
+def answer(results: SameResults) -> str:
     """`0 of 100 comparisons of the same with itself said to differ and to matter ...` in one sentence."""
-    matter, without = mattering(told.compared), leaving_out_one(told.compared)
-    end = [] if told.complete else ["interrupted: this is what was counted so far"]
+    matter, without = mattering(results.compared), leaving_out_one(results.compared)
+    end = [] if results.complete else ["interrupted: this is what was counted so far"]
     if not matter.of:
         return "; ".join(["nothing was compared", *end])
     said = (
@@ -107,11 +109,13 @@ def judged(*shares: Proportion) -> str:
     return ": kept, or not shown to be broken" if any((one.high or 1.0) > PROMISED for one in shares) else ": kept"
 
 
-def text(told: Told) -> str:
+def text(results: SameResults) -> str:
     """For people."""
-    rows = [*(kind_row(kind, of_kind(told, kind)) for kind in told.kinds), kind_row("sum", told.compared)]
+    rows = [*(kind_row(kind, of_kind(results, kind)) for kind in results.kinds), kind_row("sum", results.compared)]
     rows_text = table(HEADER, rows, range(1, len(HEADER)))
-    return "\n\n".join(part for part in (answer(told), "\n".join(remarks(told)), rows_text, accused(told.compared)) if part)
+    return "\n\n".join(
+        part for part in (answer(results), "\n".join(remarks(results)), rows_text, accused(results.compared)) if part
+    )
 
 
 def kind_row(name: str, compared: Sequence[Compared]) -> Row:
@@ -126,13 +130,14 @@ def kind_row(name: str, compared: Sequence[Compared]) -> Row:
     )
 
 
-def remarks(told: Told) -> Iterator[str]:
+def remarks(results: SameResults) -> Iterator[str]:
     """Every comparison whose interval leaves out 1, then why some were not compared, each different reason once."""
-    for one in told.compared:
-        if one.failed is None and one.comparison is not None and sentence.differs(one.comparison):
+    for one in results.compared:
+        if one.failed is None and one.comparison is not None and one.experiment and differs(one.comparison):
             rules = f", {', '.join(sorted(one.rules))}" if one.rules else ""
-            yield f"{one.kind}, number {one.number}: {one.comparison.statement} [{one.state.value}{rules}]"
-    for why, times in Counter(f"{one.kind}: not compared: {one.failed}" for one in told.compared if one.failed).items():
+            text = sentence.statement(one.experiment, one.comparison)
+            yield f"{one.kind}, number {one.number}: {text} [{one.state.value}{rules}]"
+    for why, times in Counter(f"{one.kind}: not compared: {one.failed}" for one in results.compared if one.failed).items():
         yield why if times == 1 else f"{why} ({times} times)"
 
 
@@ -144,17 +149,17 @@ def accused(compared: Iterable[Compared]) -> str:
     return f"rules of comparisons that speak against some of the {len(compared)}: {said}" if said else ""
 
 
-def plain(told: Told) -> dict[str, Any]:
+def plain(results: SameResults) -> dict[str, Any]:
     """The object of the schema; limits are null where nothing was compared."""
     return {
-        **head(answer(told), complete=told.complete),
+        **head(answer(results), complete=results.complete),
         "promised": PROMISED,
-        "blocks": told.blocks,
-        **counts(told.compared),
-        "kinds": [{"kind": kind, **counts(of_kind(told, kind))} for kind in told.kinds],
-        "rules": dict(Counter(rule for one in told.compared if one.failed is None for rule in one.rules)),
-        "each": [each(one) for one in told.compared],
-        "remarks": list(remarks(told)),
+        "blocks": results.blocks,
+        **counts(results.compared),
+        "kinds": [{"kind": kind, **counts(of_kind(results, kind))} for kind in results.kinds],
+        "rules": dict(Counter(rule for one in results.compared if one.failed is None for rule in one.rules)),
+        "each": [each(one) for one in results.compared],
+        "remarks": list(remarks(results)),
     }
 
 

@@ -80,8 +80,8 @@ def run_sound_trials(request: Request) -> int:
     clean_quietly(Local())
     found = conduct([kind for kind in every if kind.obstacle is None], request)
     skipped = {kind.name: kind.obstacle for kind in every if kind.obstacle is not None}
-    told = shown.Told(tried=tuple(found.tried), skipped=skipped, complete=found.complete)
-    deliver(request.json_to, shown.VERB, lambda: shown.plain(told), lambda: shown.text(told))
+    results = shown.SoundResults(tried=tuple(found.tried), skipped=skipped, complete=found.complete)
+    deliver(request.json_to, shown.VERB, lambda: shown.plain(results), lambda: shown.text(results))
     if not found.complete:
         return audit.INTERRUPTED
     return BAD_VERDICT if request.gate is not Gate.OFF and any(one.accused for one in found.tried) else 0

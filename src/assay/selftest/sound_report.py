@@ -31,7 +31,7 @@ class Tried:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Told:
+class SoundResults:
     """All trials in their order, and the kinds that could not be run."""
 
     tried: tuple[Tried, ...]
@@ -62,57 +62,57 @@ def share(trials: Iterable[Tried], rule: str | None = None) -> Proportion:
     return proportion(sum(bool(one.accused) if rule is None else rule in one.accused for one in counted), len(counted))
 
 
-def of_kind(told: Told, kind: str) -> tuple[Tried, ...]:
+def of_kind(results: SoundResults, kind: str) -> tuple[Tried, ...]:
     """The trials of one kind."""
-    return tuple(one for one in told.tried if one.kind == kind)
+    return tuple(one for one in results.tried if one.kind == kind)
 
 
-def answer(told: Told) -> str:
+def answer(results: SoundResults) -> str:
     """`0 of 200 sound trials accused; ...` in one sentence."""
-    whole = share(told.tried)
+    whole = share(results.tried)
     parts = [f"{whole.happened} of {whole.of} sound trials accused" if whole.of else "nothing was judged"]
     if whole.of and whole.high is not None:
         parts.append(f"run again here, at most {percent(whole.high)} of such trials are (limit of the 95 % interval)")
-    if not told.complete:
+    if not results.complete:
         parts.append("interrupted: this is what was counted so far")
     return "; ".join(parts)
 
 
-def text(told: Told) -> str:
+def text(results: SoundResults) -> str:
     """For people."""
-    kinds = table(BY_KIND, [*kind_rows(told), sums(told)], (1, 2))
-    rules = table(BY_RULE, list(rule_rows(told)), (1, 2)) if told.rules else ""
-    return "\n\n".join(part for part in (answer(told), "\n".join(remarks(told)), kinds, rules) if part)
+    kinds = table(BY_KIND, [*kind_rows(results), sums(results)], (1, 2))
+    rules = table(BY_RULE, list(rule_rows(results)), (1, 2)) if results.rules else ""
+    return "\n\n".join(part for part in (answer(results), "\n".join(remarks(results)), kinds, rules) if part)
 
 
-def remarks(told: Told) -> Iterator[str]:
+def remarks(results: SoundResults) -> Iterator[str]:
     """Every accusation, then why trials have no verdict, each different sentence once with how often."""
-    said = [f"{one.kind}: {rule}: {statement}" for one in told.judged for rule, statement in one.accused.items()]
-    said += [f"{one.kind}: not judged: {one.failed}" for one in told.tried if one.failed is not None]
+    said = [f"{one.kind}: {rule}: {statement}" for one in results.judged for rule, statement in one.accused.items()]
+    said += [f"{one.kind}: not judged: {one.failed}" for one in results.tried if one.failed is not None]
     for sentence in dict.fromkeys(said):
         times = said.count(sentence)
         yield sentence if times == 1 else f"{sentence} ({times} times)"
 
 
-def kind_rows(told: Told) -> Iterator[Row]:
+def kind_rows(results: SoundResults) -> Iterator[Row]:
     """A line a kind, those that could not be run last."""
-    for kind in told.kinds:
-        yield row(kind, share(of_kind(told, kind)), note(of_kind(told, kind)))
-    for kind, why in told.skipped.items():
+    for kind in results.kinds:
+        yield row(kind, share(of_kind(results, kind)), note(of_kind(results, kind)))
+    for kind, why in results.skipped.items():
         yield Row(cells=(kind, "-", ""), note=f"skipped: {why}")
 
 
-def rule_rows(told: Told) -> Iterator[Row]:
+def rule_rows(results: SoundResults) -> Iterator[Row]:
     """A line a rule: accused, of the trials that it spoke of."""
-    for rule in told.rules:
-        noisy = sum(rule in one.noise for one in told.judged)
-        yield row(rule, share(told.judged, rule), f"noise in {noisy}" if noisy else "")
+    for rule in results.rules:
+        noisy = sum(rule in one.noise for one in results.judged)
+        yield row(rule, share(results.judged, rule), f"noise in {noisy}" if noisy else "")
 
 
-def sums(told: Told) -> Row:
+def sums(results: SoundResults) -> Row:
     """The last line of the kinds."""
-    skipped = f"{len(told.skipped)} kinds skipped" if told.skipped else ""
-    return row("sum", share(told.tried), "; ".join(part for part in (skipped, note(told.tried)) if part))
+    skipped = f"{len(results.skipped)} kinds skipped" if results.skipped else ""
+    return row("sum", share(results.tried), "; ".join(part for part in (skipped, note(results.tried)) if part))
 
 
 def row(name: str, found: Proportion, said: str) -> Row:
@@ -127,19 +127,19 @@ def note(trials: Iterable[Tried]) -> str:
     return ", ".join(part for part in (f"noise in {noisy}" if noisy else "", f"{failed} not judged" if failed else "") if part)
 
 
-def plain(told: Told) -> dict[str, Any]:
+def plain(results: SoundResults) -> dict[str, Any]:
     """The object of the schema; limits are null where nothing was judged."""
     return {
-        **head(answer(told), complete=told.complete),
-        **counts(share(told.tried)),
-        "not_judged": len(told.tried) - len(told.judged),
+        **head(answer(results), complete=results.complete),
+        **counts(share(results.tried)),
+        "not_judged": len(results.tried) - len(results.judged),
         "kinds": [
-            {"kind": kind, "skipped": None, **counts(share(of_kind(told, kind))), "note": note(of_kind(told, kind))}
-            for kind in told.kinds
+            {"kind": kind, "skipped": None, **counts(share(of_kind(results, kind))), "note": note(of_kind(results, kind))}
+            for kind in results.kinds
         ]
-        + [{"kind": kind, "skipped": why, **counts(share(())), "note": ""} for kind, why in told.skipped.items()],
-        "rules": [{"rule": rule, **counts(share(told.judged, rule))} for rule in told.rules],
-        "remarks": list(remarks(told)),
+        + [{"kind": kind, "skipped": why, **counts(share(())), "note": ""} for kind, why in results.skipped.items()],
+        "rules": [{"rule": rule, **counts(share(results.judged, rule))} for rule in results.rules],
+        "remarks": list(remarks(results)),
     }
 
 

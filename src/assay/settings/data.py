@@ -38,7 +38,7 @@ def data_setting(values: Values, name: str, *, fills: bool) -> dict[str, object]
     """Return the engine's data settings of one operation; with `fills`, phases that can write the whole file do so."""
     pattern, setting = OPERATIONS[name], dict[str, object]()
     if pattern.writes:
-        setting["data"] = written(values)
+        setting["data"] = content(values)
         setting["describe"] = is_verified(values)
     if is_verified(values):
         setting["generation"] = generation(names(values, "operations"), name, fills=fills)
@@ -48,10 +48,10 @@ def data_setting(values: Values, name: str, *, fills: bool) -> dict[str, object]
 def layout_setting(values: Values) -> dict[str, object]:
     """Return the engine's data settings of the layout."""
     described = {"describe": True, "generation": LAYOUT_GENERATION} if is_verified(values) else {}
-    return {"data": written(values), **described}
+    return {"data": content(values), **described}
 
 
-def written(values: Values) -> object:
+def content(values: Values) -> object:
     """Return the content of the data: `unique` (incompressible), or its ratio and shares."""
     shape = {name: fraction(values, name) for name in ("compressible", "duplicates", "zeros")}
     return shape if shape["compressible"] > 1 or repeats(values) else "unique"
@@ -81,7 +81,7 @@ def data_mistakes(values: Values) -> tuple[str, ...]:
     verified, own = is_verified(values), values["file"] is None
     mistakes = (
         (zeros + duplicates > 1, "found zeros and duplicates above 100 % together; expected at most 100 %"),
-        (not own and written(values) != "unique", "found compressible, duplicates or zeros with an existing file; expected none"),
+        (not own and content(values) != "unique", "found compressible, duplicates or zeros with an existing file; expected none"),
         (verified and not own, "found verify with an existing file; expected none: its correct content is unknown"),
         (verified and not reads, "found verify without reads; expected a read among the operations"),
         (

@@ -27,7 +27,7 @@ from assay.catalogue import Unit
 from assay.records import StopRule
 from assay.settings.knobs import Values, choice, integer, messages, names, quantity, switch, text, texts
 from assay.units import Refusal, attempt
-from assay.units import format as written
+from assay.units import format as formatted
 
 MOST_PER_S = 10**9
 """Highest rate of the engine."""
@@ -196,7 +196,7 @@ def steady_mistakes(values: Values) -> tuple[str, ...]:
     if not values.get("until_steady"):
         return ()
     duration, least = integer(values, "duration"), LEAST_ROUNDS * integer(values, "round", ROUND_NS)
-    found, expected = written(duration, Unit.NANOSECONDS), written(least, Unit.NANOSECONDS)
+    found, expected = formatted(duration, Unit.NANOSECONDS), formatted(least, Unit.NANOSECONDS)
     mistakes = (
         (not duration, "found until_steady without duration; expected duration, the time limit"),
         (

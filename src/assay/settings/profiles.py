@@ -65,7 +65,7 @@ class Profile:
 
     @property
     def summary(self) -> str:
-        """What it is, in a line."""
+        """The profile in one line."""
         sizes = sorted({request.bytes for request in self.requests})
         span = " to ".join(dict.fromkeys(units.format(size, Unit.BYTES) for size in (sizes[0], sizes[-1])))
         reads, random = (units.format(share, Unit.SHARE) for share in (self.read_share, self.random_share))

@@ -10,6 +10,9 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+LEAST = 6
+"""Fewer values have no 95 % interval: 2 / 2^5 is above 5 %."""
+
 
 def median_interval(values: Sequence[float], confidence: float, quantile: float = 0.5) -> tuple[float, float] | None:
     """Lowest and highest median (or other quantile) of what the values were drawn from; None where they are too few."""

@@ -20,7 +20,7 @@ from assay.statistics.paired_ratio import paired_ratio
 
 
 @dataclass(frozen=True, kw_only=True)
-class Dip:
+class NeighbourContrast:
     """A value against its neighbours."""
 
     depth: Contrast
@@ -29,13 +29,13 @@ class Dip:
     """One-sided: the probability of lying so far below both where it is not below one of them."""
 
 
-def dip(left: Sequence[float], value: Sequence[float], right: Sequence[float], weight: float) -> Dip:
+def dip(left: Sequence[float], value: Sequence[float], right: Sequence[float], weight: float) -> NeighbourContrast:
     """The dip of positive values over blocks; `weight` is that of the right neighbour, 0..1.
 
     Raises ValueError where there is no block.
     """
     between = [math.exp((1 - weight) * math.log(a) + weight * math.log(b)) for a, b in zip(left, right, strict=True)]
-    return Dip(
+    return NeighbourContrast(
         depth=paired_ratio(between, value),
         p_value=max(p_below(paired_ratio(left, value)), p_below(paired_ratio(right, value))),
     )

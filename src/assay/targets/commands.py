@@ -15,7 +15,7 @@ from assay.errors import EvidenceError, RefusedError, TrialError, UsageError
 from assay.machine import server
 from assay.machine.placeholders import substitute, unknown
 from assay.machine.stack import mount_of, stack
-from assay.records import Endpoint, EndpointKind, Place, Server, Value
+from assay.records import Endpoint, EndpointKind, Place, Server, ServerNode, Value
 
 STEPS = ("prepare", "attach", "drop_caches", "facts", "teardown")
 PROCESSES = ("server.pid_file", "server.cgroup")
@@ -83,13 +83,15 @@ def _server(host: Host, knobs: Mapping[str, Value], values: Mapping[str, str]) -
     pid_file, cgroup, address = (
         "".join(_filled(knobs, name, values)) or None for name in ("server.pid_file", "server.cgroup", "server.address")
     )
-    return Server(
+    node = ServerNode(
+        host=host.name,
         pid_file=pid_file,
         cgroup=cgroup,
         data=tuple(_filled(knobs, "server.data", values)),
         address=server.address(host, address) if address else None,
         requests=tuple(_filled(knobs, "server.requests", values)),
     )
+    return Server(nodes=(node,))
 
 
 def attach(host: Host, place: Place, client: int) -> Endpoint:
@@ -111,7 +113,7 @@ def facts(host: Host, place: Place) -> tuple[tuple[str, str], ...]:
     """Return the `key = value` or `key: value` lines that `facts` prints, and the mount of the directory."""
     lines = _step(host, place, "facts").splitlines()
     found = tuple((match[1], match[2]) for line in lines if (match := _PAIR.match(line)))
-    found += server.facts(host, place.server) if place.server else ()
+    found += server.facts(host, place.server)
     try:
         mount = mount_of(host, place.address)
     except (OSError, EvidenceError) as error:

@@ -158,7 +158,9 @@ NAMES = ("target.made",)
 def _facts(attempt: Attempt, site: _Site, loads: tuple[_Load, ...], when: When) -> None:
     """What the target and the observers of trial scope say of this machine."""
     host = attempt.host
-    subject = Subject(backing_files=site.place.backing_files, directory=site.place.address, devices=site.place.devices)
+    subject = Subject(
+        backing_files=site.place.backing_files, directory=site.place.directory or site.place.address, devices=site.place.devices
+    )
     found, missing = sampler.facts(host, attempt.observers, subject, when)
     attempt.log.miss(missing)
     cpus = sorted({number for load in loads for number in load.cpus or ()})
@@ -218,7 +220,7 @@ def _run(attempt: Attempt, site: _Site, load: _Load) -> None:
             performed = perform(bench, job, log.t0_ns)
             if log.t0_ns is None:
                 log.t0_ns = dialogue.rendezvous.start_ns
-            log.clocks(dialogue.rendezvous.clients)
+            log.compare_clocks(dialogue.rendezvous.clients)
             log.take(performed)
             if performed.outcome is not Outcome.FINISHED:
                 return

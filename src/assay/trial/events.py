@@ -75,7 +75,7 @@ class Events:
 
 def commands_of(events: Iterable[Event], phase: str, values: Mapping[str, str]) -> list[tuple[int, tuple[str, ...]]]:
     """The events of one phase with their placeholders filled in. Raises UsageError for a placeholder nobody knows."""
-    return [(event.at_ns, tuple(substitute(word, values) for word in event.run)) for event in events if event.phase == phase]
+    return [(event.at_ns, tuple(substitute(word, values) for word in event.argv)) for event in events if event.phase == phase]
 
 
 def values_of(place: Place, knobs: Mapping[str, Value], pids: Sequence[int]) -> dict[str, str]:

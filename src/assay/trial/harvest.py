@@ -24,6 +24,7 @@ from assay.records import (
     Printed,
     QueueTotal,
     Reading,
+    Role,
     Rung,
     Series,
 )
@@ -92,7 +93,7 @@ def client_of(answer: Answer) -> Client:
         index=answer.client,
         host=answer.host,
         pid=result["pid"],
-        role="load",
+        role=Role.LOAD,
         workers=result["workers"],
         armed_ns=answer.at(result["armed_ns"]),
         started_ns=answer.at(result["started_ns"]),
@@ -106,7 +107,7 @@ def client_of(answer: Answer) -> Client:
         own_ns=result["clock"].get("operation_ns"),
         load=LoadTotal(**known(LoadTotal, load)) if load is not None else None,
         queue=QueueTotal(**known(QueueTotal, queue)) if queue is not None else None,
-        errors=tuple(EngineError(**known(EngineError, one)) for one in result.get("errors", ())),
+        errors=tuple(error(one) for one in result.get("errors", ())),
         printed=printed(result.get("command")),
     )
 
@@ -144,6 +145,13 @@ def cost(found: Mapping[str, Any] | None) -> EngineCost | None:
     if found is None:
         return None
     return EngineCost(**known(EngineCost, found))
+
+
+def error(found: Mapping[str, Any]) -> EngineError:
+    """One way in which operations failed; our engines tell it by the numbers of errno(3)."""
+    return EngineError(
+        operation=found["operation"], code=found["errno"], count=found["count"], path=found["path"], what=found.get("what")
+    )
 
 
 def known(kind: type, found: Mapping[str, Any]) -> dict[str, Any]:

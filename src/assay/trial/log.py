@@ -10,8 +10,10 @@ from datetime import UTC, datetime
 from assay.errors import AssayError
 from assay.records import (
     Fact,
+    Gap,
     Histogram,
     HostClock,
+    Missing,
     Observations,
     Outcome,
     Phase,
@@ -20,10 +22,11 @@ from assay.records import (
     Run,
     Series,
     Trial,
+    missing_on,
 )
 from assay.trial import programs
 from assay.trial.phase import Performed
-from assay.trial.protocol import ClientState
+from assay.trial.protocol import ClientState, clock_of
 
 
 def now_utc() -> str:
@@ -49,10 +52,11 @@ class Log:
     series: list[Series] = field(default_factory=list)
     histograms: list[Histogram] = field(default_factory=list)
     facts: list[Fact] = field(default_factory=list)
-    missing: dict[str, str] = field(default_factory=dict)
-    gaps: dict[str, int] = field(default_factory=dict)
+    missing: list[Missing] = field(default_factory=list)
+    gaps: list[Gap] = field(default_factory=list)
     versions: dict[str, str] = field(default_factory=programs.versions)
-    clock: HostClock | None = None
+    clocks: dict[str, HostClock] = field(default_factory=dict)
+    """The best comparison of each host's clock with ours."""
 
     def take(self, performed: Performed) -> None:
         """Add a phase that is over."""
@@ -61,17 +65,18 @@ class Log:
             self.readings += evidence.readings
             self.series += evidence.series
             self.facts += evidence.facts
-            self.miss(evidence.missing)
-        self.miss(performed.missing)
+            self.missing += missing_on(self.host, performed.phase.name, evidence.missing)
+        self.missing += performed.missing
         self.histograms += performed.histograms
-        for observer, gap in performed.seen.gaps.items():
-            self.gaps[observer] = max(gap, self.gaps.get(observer, 0))
+        self.gaps += (
+            Gap(host=self.host, phase=performed.phase.name, observer=observer, thousandths=gap)
+            for observer, gap in performed.seen.gaps.items()
+        )
         self.end(performed.outcome, performed.error)
 
     def miss(self, missing: Mapping[str, str]) -> None:
-        """Add evidence that could not be had; the first reason stays."""
-        for key, reason in missing.items():
-            self.missing.setdefault(key, reason)
+        """Add evidence that could not be had in the whole trial."""
+        self.missing += missing_on(self.host, None, missing)
 
     def end(self, outcome: Outcome, error: str | None) -> None:
         """Note how a part of the trial ended; what was bad stays bad."""
@@ -89,14 +94,11 @@ class Log:
         self.outcome = Outcome.INTERRUPTED
         self.errors.append("interrupted")
 
-    def clocks(self, clients: Iterable[ClientState]) -> None:
+    def compare_clocks(self, clients: Iterable[ClientState]) -> None:
         """Keep the best comparison of the host's clock with ours."""
-        probes = [client.probe for client in clients if client.probe is not None]
-        best = min(probes, key=lambda probe: probe.error_ns, default=None)
-        if best is None or self.t0_ns is None or (self.clock is not None and self.clock.error_ns <= best.error_ns):
-            return
-        t0_ns = self.t0_ns + best.applied_ns
-        self.clock = HostClock(host=self.host, offset_ns=best.offset_ns, error_ns=best.error_ns, t0_mono_ns=t0_ns)
+        found = None if self.t0_ns is None else clock_of(self.host, clients, self.t0_ns)
+        if found is not None and (self.host not in self.clocks or found.error_ns < self.clocks[self.host].error_ns):
+            self.clocks[self.host] = found
 
     def run(self) -> Run:
         """The run as it stands."""
@@ -106,7 +108,7 @@ class Log:
             outcome=self.outcome,
             started_utc=self.started_utc,
             ended_utc=now_utc(),
-            hosts=() if self.clock is None else (self.clock,),
+            hosts=tuple(self.clocks.values()),
             places=tuple(self.places),
             phases=tuple(self.phases),
             versions=dict(self.versions),
@@ -115,15 +117,15 @@ class Log:
 
     def observations(self) -> Observations:
         """The evidence as it stands. What some phase did deliver is not missing from the run."""
-        had = {f"{reading.rung}.{reading.direction}" for reading in self.readings}
-        had |= {f"{series.layer}.{series.metric}" for series in self.series}
+        had = {(reading.host, f"{reading.rung}.{reading.direction}") for reading in self.readings}
+        had |= {(series.host, f"{series.layer}.{series.metric}") for series in self.series}
         return Observations(
             readings=tuple(self.readings),
             series=tuple(self.series),
             histograms=tuple(self.histograms),
             facts=tuple(self.facts),
-            missing={key: reason for key, reason in self.missing.items() if key not in had},
-            gaps=dict(self.gaps),
+            missing=tuple(dict.fromkeys(one for one in self.missing if (one.host, one.key) not in had)),
+            gaps=tuple(self.gaps),
         )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from assay.catalogue import Evidence, Host, Observer, Target, Undo, Workload
 from assay.errors import TrialError
@@ -14,16 +14,18 @@ from assay.records import (
     Direction,
     Edge,
     Endpoint,
-    EndpointKind,
     Histogram,
+    Missing,
     Outcome,
     Phase,
+    PhaseHost,
     PhasePlan,
     Place,
     SteadyState,
     StopRule,
     Subject,
     WorkloadSpec,
+    missing_on,
 )
 from assay.trial import cache_state, outcome, quiesce
 from assay.trial.dialogue import Dialogue
@@ -32,6 +34,7 @@ from assay.trial.events import Events, commands_of, values_of
 from assay.trial.harvest import Answer, Harvest, harvest
 from assay.trial.levels import whole
 from assay.trial.progress import Stopper, in_turn, teller
+from assay.trial.protocol import clock_of
 from assay.trial.rendezvous import State
 from assay.trial.steady import CELLS, Watch
 
@@ -90,7 +93,7 @@ class Performed:
     histograms: tuple[Histogram, ...]
     outcome: Outcome
     error: str | None
-    missing: Mapping[str, str] = field(default_factory=dict)
+    missing: tuple[Missing, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,11 +154,11 @@ def _subject(bench: Bench, job: Job) -> Subject:
         pids=bench.dialogue.crew.pids,
         paths=job.plan.data_files,
         backing_files=place.backing_files,
-        directory=place.address if place.kind is EndpointKind.DIRECTORY else None,
+        directory=place.directory,
         devices=place.devices,
         cgroups=bench.cgroups,
         endpoints=tuple(endpoint.address for endpoint in job.endpoints),
-        server=place.server,
+        server=place.server.on(bench.host.name) if place.server else None,
     )
 
 
@@ -226,10 +229,10 @@ def _drain(bench: Bench, job: Job) -> int | None:
     """Flush the file system and time it, where the phase changed something."""
     changes = {Direction.WRITE, Direction.METADATA} & set(job.plan.directions.values())
     calls = bench.host.syscalls
-    if calls is None or not changes or bench.place.kind is not EndpointKind.DIRECTORY:
+    if calls is None or not changes or bench.place.directory is None:
         return None
     _tell(bench, job, "draining")
-    return calls.syncfs(bench.place.address)
+    return calls.syncfs(bench.place.directory)
 
 
 def _conclude(bench: Bench, job: Job, parts: tuple[_Prepared, Sampler, Events], done: _Done) -> Performed:
@@ -242,7 +245,7 @@ def _conclude(bench: Bench, job: Job, parts: tuple[_Prepared, Sampler, Events], 
     if events.failures and state is Outcome.FINISHED:
         state, error = Outcome.PARTIAL, "; ".join(events.failures)
     values = outcome.reported(job.workload, job.spec.knobs, rendezvous.results) if state is Outcome.FINISHED else {}
-    phase = _phase(job, prepared, done, gathered, values)
+    phase = _phase(bench, job, (prepared, done), gathered, values)
     told = told_readings(phase, bench.host.name)
     refusal = prepared.proof.refusal
     return Performed(
@@ -256,7 +259,7 @@ def _conclude(bench: Bench, job: Job, parts: tuple[_Prepared, Sampler, Events], 
         histograms=tuple(histogram for one in gathered for histogram in one.histograms),
         outcome=state,
         error=None if error is None else f"phase {job.name}: {error}",
-        missing={} if refusal is None else {f"cache.cold:{job.name}": refusal},
+        missing=missing_on(bench.host.name, job.name, {} if refusal is None else {"cache.cold": refusal}),
     )
 
 
@@ -268,8 +271,21 @@ def _harvest(bench: Bench, job: Job, client: int, done: _Done) -> Harvest:
     return harvest(answer, counts_io=any("L2.read" in observer.gives for observer in bench.observers))
 
 
-def _phase(job: Job, prepared: _Prepared, done: _Done, gathered: list[Harvest], values: Mapping[str, float]) -> Phase:
-    clients = tuple(one.client for one in gathered)
+def _phase_host(bench: Bench, prepared: _Prepared, done: _Done) -> PhaseHost:
+    return PhaseHost(
+        host=bench.host.name,
+        cache_proved=prepared.proof.proved,
+        cached_share_before=prepared.proof.share,
+        not_cold=prepared.proof.refusal,
+        quiesce_ns=prepared.quiet.waited_ns,
+        quiet=prepared.quiet.quiet,
+        drain_ns=done.drain_ns,
+        clock=clock_of(bench.host.name, bench.dialogue.rendezvous.clients, done.t0_ns),
+    )
+
+
+def _phase(bench: Bench, job: Job, how: tuple[_Prepared, _Done], gathered: list[Harvest], values: Mapping[str, float]) -> Phase:
+    clients, (prepared, done) = tuple(one.client for one in gathered), how
     start_ns = done.start_ns - done.t0_ns
     return Phase(
         name=job.name,
@@ -278,17 +294,13 @@ def _phase(job: Job, prepared: _Prepared, done: _Done, gathered: list[Harvest], 
         operations=job.plan.operations,
         directions=job.plan.directions,
         cache_asked=job.plan.cache,
-        cache_proved=prepared.proof.proved,
-        cached_share_before=prepared.proof.share,
+        hosts=(_phase_host(bench, prepared, done),),
         start_ns=start_ns,
         end_ns=max((client.last_ns for client in clients), default=start_ns),
         stop=job.plan.stop,
         flush_in_clock=job.plan.flush_in_clock,
-        drain_ns=done.drain_ns,
         clients=clients,
         data_files=job.plan.data_files,
-        quiesce_ns=prepared.quiet.waited_ns,
-        quiet=prepared.quiet.quiet,
         values=values,
         steady=done.steady,
         within=job.plan.within,

@@ -5,9 +5,11 @@ Every time is CLOCK_MONOTONIC of the controller, save what a client says of its 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+
+from assay.records import HostClock
 
 Message = Mapping[str, object]
 
@@ -161,3 +163,12 @@ def error_text(message: Message) -> str:
 def lease(index: int, client: ClientState, until_ns: int) -> Send:
     """Allow a client to live until then (our clock); it is told in its own."""
     return Send(client=index, message={"type": "lease", "until_ns": until_ns + client.applied_ns})
+
+
+def clock_of(host: str, clients: Iterable[ClientState], t0_ns: int) -> HostClock | None:
+    """The best comparison of a host's clock with ours by its clients; None where there is none."""
+    probes = [client.probe for client in clients if client.probe is not None]
+    best = min(probes, key=lambda probe: probe.error_ns, default=None)
+    if best is None:
+        return None
+    return HostClock(host=host, offset_ns=best.offset_ns, error_ns=best.error_ns, t0_mono_ns=t0_ns + best.applied_ns)

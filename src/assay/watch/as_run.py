@@ -28,6 +28,8 @@ from assay.records import (
     OperationTotal,
     Outcome,
     Phase,
+    PhaseHost,
+    Role,
     Run,
     Rung,
     Series,
@@ -39,6 +41,7 @@ from assay.records import (
     Value,
     Watched,
     WorkloadSpec,
+    missing_on,
 )
 from assay.watch.invocations import Part, in_turn
 from assay.watch.reports import PHASE, SIDES, Reported, are_counted, observed
@@ -62,7 +65,7 @@ def clients(watched: Watched, parts: Sequence[Part]) -> Iterator[Client]:
             index=index,
             host=HOST,
             pid=0,
-            role="load",
+            role=Role.LOAD,
             workers=1,
             armed_ns=0,
             started_ns=0,
@@ -240,13 +243,11 @@ def phase_of(watched: Watched, figures: tuple[Mapping[str, float], Mapping[str, 
         operations=tuple(directions),
         directions=directions,
         cache_asked=CacheState.UNCHANGED,
-        cache_proved=None,
-        cached_share_before=cached_share(watched),
+        hosts=(PhaseHost(host=HOST, cached_share_before=cached_share(watched), drain_ns=watched.drain_ns),),
         start_ns=0,
         end_ns=watched.elapsed_ns,
         stop=StopRule.WORK,
         flush_in_clock=False,
-        drain_ns=watched.drain_ns,
         clients=tuple(clients(watched, parts)),
         data_files=tuple(one.path for one in watched.files),
         values=values,
@@ -266,7 +267,7 @@ def cached_share(watched: Watched) -> float | None:
 def evidence(watched: Watched, phase: Phase, extents: Sequence[Series]) -> Observations:
     """What was observed, with what the tool says at L0 and the files' dirty pages; without an account that is not whole."""
     seen, account = watched.observations, watched.account
-    readings, missing = (*seen.readings, *told_readings(phase, HOST)), dict(seen.missing)
+    readings, missing = (*seen.readings, *told_readings(phase, HOST)), {one.key: one.reason for one in seen.missing}
     if account is None or account.lost:
         reason = watched.account_missing if account is None else account.lost_reason
         said = reason or "not every process could be counted"
@@ -277,7 +278,13 @@ def evidence(watched: Watched, phase: Phase, extents: Sequence[Series]) -> Obser
     if watched.files_missing is not None:
         missing.setdefault("page_cache.dirty_bytes", watched.files_missing)
     facts = tuple(one for one in seen.facts if not one.key.startswith(SAMPLE))
-    return replace(seen, readings=readings, series=(*seen.series, *added(watched), *extents), facts=facts, missing=missing)
+    return replace(
+        seen,
+        readings=readings,
+        series=(*seen.series, *added(watched), *extents),
+        facts=facts,
+        missing=missing_on(HOST, phase.name, missing),
+    )
 
 
 def added(watched: Watched) -> Iterator[Series]:

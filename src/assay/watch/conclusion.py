@@ -14,7 +14,21 @@ from assay.evidence.snapshots import Origin, Points, counter
 from assay.frozen import dataclass
 from assay.hosts.exits import CUT_BYTES
 from assay.observing.sampler import Sampler, Seen
-from assay.records import Direction, Edge, Observations, Reading, Rung, Series, Stream, Subject, Touched, TreeAccount, Watched
+from assay.records import (
+    Direction,
+    Edge,
+    Gap,
+    Observations,
+    Reading,
+    Rung,
+    Series,
+    Stream,
+    Subject,
+    Touched,
+    TreeAccount,
+    Watched,
+    missing_on,
+)
 from assay.watch import files, process_tree
 from assay.watch import files as touched
 from assay.watch.process_tree import SOURCE, Recorded
@@ -170,7 +184,7 @@ def concluded(stage: Stage, life: Life, after: Aftermath, seen: tuple[Seen, Sequ
         drain_ns=after.drain.took_ns if after.drain else None,
         drained_bytes=after.drained_bytes,
         places=stage.places,
-        observations=together(made, look.gaps),
+        observations=together(stage.host.name, made, look.gaps),
         lived=life.trail.meeting.lived(life.t0_ns, life.ended_ns) if life.trail.meeting else (),
         own_cpu_ns=time.process_time_ns() - began_cpu_ns,
     )
@@ -206,17 +220,18 @@ def account_evidence(stage: Stage, life: Life, account: TreeAccount) -> Evidence
     )
 
 
-def together(made: Sequence[Evidence], gaps: Mapping[str, int]) -> Observations:
+def together(host: str, made: Sequence[Evidence], gaps: Mapping[str, int]) -> Observations:
     """All evidence; what one source has is not missing because another one lacks it."""
     series = tuple(one for evidence in made for one in evidence.series)
     readings = tuple(one for evidence in made for one in evidence.readings)
     there = {f"{one.layer}.{one.metric}" for one in series} | {f"{one.rung}.{one.direction}" for one in readings}
+    reasons = {key: reason for evidence in made for key, reason in evidence.missing.items() if key not in there}
     return Observations(
         readings=readings,
         series=series,
         facts=tuple(one for evidence in made for one in evidence.facts),
-        missing={key: reason for evidence in made for key, reason in evidence.missing.items() if key not in there},
-        gaps=gaps,
+        missing=missing_on(host, PHASE, reasons),
+        gaps=tuple(Gap(host=host, phase=PHASE, observer=name, thousandths=gap) for name, gap in gaps.items()),
     )
 
 

@@ -37,7 +37,7 @@ def of_server(host: Host, server: Server | None) -> Iterator[Fact]:
     """How its clients reach the server, as a target of an experiment tells it."""
     from assay.machine import server as reached  # few commands are clients
 
-    for key, value in reached.facts(host, server) if server is not None else ():
+    for key, value in reached.facts(host, server):
         fact_class = FactClass.PERFORMANCE
         yield Fact(host=host.name, when=When.BEFORE, key=f"target.{key}", value=value, fact_class=fact_class)
 

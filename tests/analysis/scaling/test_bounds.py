@@ -8,11 +8,17 @@ import pytest
 
 import notebook_records as made
 from assay.analysis.cells import cells
-from assay.analysis.scaling.bounds import bounded, bounds, knee_of
+from assay.analysis.resources import described
+from assay.analysis.scaling.bounds import bounded, bounds, crossing_of
 from assay.analysis.scaling.law import scaling
 from assay.analysis.scaling.use import along
-from assay.records import Factor, Observations, Requirement, RequirementKind, ScalingKind
+from assay.answer.wording.scaling import statement
+from assay.records import Capacity, CapacitySource, Factor, Observations, Requirement, RequirementKind, ScalingKind
 from closed_system import CORE, DEVICE, KNEE, LATENCY, NUMBERS, PROCESSORS, RATE, RECORD, evidence, system, throughput
+
+
+def said(one):
+    return statement(made.experiment(), one)
 
 
 def of(kind, found):
@@ -22,21 +28,22 @@ def of(kind, found):
 def test_the_bounds_are_those_of_the_demands():
     (curve,) = along(*system(noise=0.0))
     device, processor = bounds(curve)
-    assert (device.use.resource, device.use.said) == ("device_write", "the 20 MB/s written to loop0")
+    assert device.use.capacity == Capacity(resource="device_write", amount=20e6, source=CapacitySource.LIMIT, name="loop0")
+    assert described(device.use.capacity) == "the 20 MB/s written to loop0"
     assert device.rate.value == pytest.approx(1 / DEVICE, rel=1e-3)
     assert processor.rate.value == pytest.approx(PROCESSORS / CORE, rel=1e-3)
-    assert processor.use.said == "the 4 processors of the host"
+    assert described(processor.use.capacity) == "the 4 CPUs of the host"
     assert all(rate < device.rate.value for rates in curve.rates.values() for rate in rates)
-    assert knee_of(curve, device).value == pytest.approx(KNEE, rel=1e-3)
+    assert crossing_of(curve, device).value == pytest.approx(KNEE, rel=1e-3)
 
 
 def test_the_knee_and_the_saturation_of_the_named_device_are_told():
     found = bounded(*system())
     (knee,) = of(ScalingKind.KNEE, found)
     assert knee.at.low <= KNEE <= knee.at.high
-    assert "from there on the 20 MB/s written to loop0 set the bound, 2,4" in knee.statement
+    assert "beyond it the bound is the 20 MB/s written to loop0, 2,4" in said(knee)
     (full,) = of(ScalingKind.SATURATION, found)
-    assert "the use of the 20 MB/s written to loop0 reaches 90 % at" in full.statement
+    assert "use of the 20 MB/s written to loop0 reaches 90 % at" in said(full)
     true = next(n for n in range(1, 17) if throughput(n) * DEVICE >= 0.9)
     assert true - 1 <= full.at.value <= true + 1, "the means are joined by straight lines"
     assert full.at.low <= full.at.value <= full.at.high
@@ -47,7 +54,7 @@ def test_the_interval_of_the_knee_holds_the_truth_as_often_as_it_says():
     held = 0
     for seed in range(200):
         (curve,) = along(*system(noise=0.03, seed=seed, numbers=(1, 16)))
-        knee = knee_of(curve, bounds(curve)[0])
+        knee = crossing_of(curve, bounds(curve)[0])
         held += knee.low <= KNEE <= knee.high
     assert 180 <= held <= 198
 
@@ -56,8 +63,8 @@ def test_a_knee_beyond_the_numbers_is_not_claimed():
     found = bounded(*system(numbers=(1, 2, 3)))
     (knee,) = of(ScalingKind.KNEE, found)
     assert knee.at is None
-    assert re.search(r"the knee would be at 3\.9\d* \(.*\) clients: not in the measured range, 1 to 3", knee.statement)
-    assert re.search(r"written to loop0, of which 6\d(\.\d)? % were used", knee.statement)
+    assert re.search(r"the knee would be at 3\.9\d* \(.*\) clients: not in the measured range, 1 to 3", said(knee))
+    assert re.search(r"written to loop0 \(6\d(\.\d)? % used\)", said(knee))
     assert of(ScalingKind.SATURATION, found) == [], "the knee says it"
 
 
@@ -65,7 +72,7 @@ def test_without_a_knee_the_fullest_resource_is_told():
     found = bounded(*system(numbers=(2, 3)))
     (full,) = of(ScalingKind.SATURATION, found)
     assert full.at is None
-    assert "loop0 stays below 90 % up to 3 clients" in full.statement
+    assert "loop0 stays below 90 % up to 3 clients" in said(full)
 
 
 def test_without_one_alone_there_is_no_knee():
@@ -80,15 +87,15 @@ def test_a_rate_far_below_every_bound_is_held_back_by_something_else():
     table = cells(asked, made.plan(asked, 5), slowed, halved.get)
     (knee,) = of(ScalingKind.KNEE, bounded(asked, slowed, table, halved.get))
     assert knee.at is None, "the resources that are known do not make this curve bend"
-    assert "something that is not listed here (a lock, a journal, a queue) holds it back: 16 clients do 900/s" in knee.statement
-    assert "would let through 2,0" in knee.statement
-    assert "would have their knee at 3." in knee.statement
+    assert "an unlisted limit (a lock, a journal, a queue) holds it back: 16 clients do 900/s" in said(knee)
+    assert "the listed resources allow 2,0" in said(knee)
+    assert "The knee of these resources alone would be at 3." in said(knee)
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_a_system_of_nothing_but_its_resources_is_held_back_by_nothing_else(seed):
     (knee,) = of(ScalingKind.KNEE, bounded(*system(noise=0.05, seed=seed)))
-    assert "holds it back" not in knee.statement
+    assert "holds it back" not in said(knee)
 
 
 def test_no_knee_is_told_where_one_alone_is_slower_than_its_share():
@@ -100,21 +107,19 @@ def test_no_knee_is_told_where_one_alone_is_slower_than_its_share():
     seen = {one.id: evidence(one.verdicts[RATE].value, one.verdicts[RATE].value * RECORD) for one in slowed}
     (knee,) = of(ScalingKind.KNEE, bounded(asked, slowed, cells(asked, made.plan(asked, 5), slowed, seen.get), seen.get))
     assert knee.at is None
-    assert "2 clients do more than 2 times what one alone does" in knee.statement
+    assert "2 clients do more than 2 times as much as 1 client: no knee follows" in said(knee)
 
 
 def test_what_is_still_written_after_the_clock_counts():
     found = bounded(*system(scale=3.0, late=0.8))
     (knee,) = of(ScalingKind.KNEE, found)
-    assert "what was above it was not lasting" in knee.statement
+    assert "rates above it did not last" in said(knee)
 
 
 def test_one_alone_that_takes_all_leaves_no_knee():
     (knee,) = of(ScalingKind.KNEE, bounded(*system(scale=6.0, late=0.9)))
     assert knee.at is None
-    assert re.search(
-        r"1 client alone already uses 1\d\d % of the 20 MB/s written to loop0: there is no knee from 1 to 16", knee.statement
-    )
+    assert re.search(r"1 client alone uses 1\d\d % of the 20 MB/s written to loop0: no knee from 1 to 16", said(knee))
 
 
 def test_a_limit_that_was_not_in_force_bounds_nothing():
@@ -122,22 +127,22 @@ def test_a_limit_that_was_not_in_force_bounds_nothing():
     found = bounded(*system(scale=3.0))
     (credit,) = of(ScalingKind.SATURATION, found)
     assert credit.at is None
-    assert re.search(r"(29|30)\d % of the 20 MB/s written to loop0 passed while the clock ran", credit.statement)
+    assert re.search(r"(29|30)\d % of the 20 MB/s written to loop0 passed while the clock ran", said(credit))
     assert of(ScalingKind.KNEE, found) == [], "what held it back is not known"
 
 
 @pytest.mark.parametrize(
-    ("bound", "at", "said"),
+    ("bound", "at", "text"),
     [
         (2e6, True, r"<= 2 ms is kept up to \d"),
-        (1e9, False, "is kept at all numbers from 1 to 16 clients: where it ends is not in the measured range"),
+        (1e9, False, "is kept at all numbers from 1 to 16 clients: its end is not in the measured range"),
         (1e5, False, "is kept at none of the numbers from 1 to 16 clients"),
     ],
 )
-def test_up_to_where_an_objective_is_kept(bound, at, said):
+def test_up_to_where_an_objective_is_kept(bound, at, text):
     asked = Requirement(measure=LATENCY, kind=RequirementKind.AT_MOST, bound=bound, text="<= 2 ms")
     (one,) = of(ScalingKind.OBJECTIVE, bounded(*system(requirements=(asked,))))
-    assert re.search(said, one.statement), one.statement
+    assert re.search(text, said(one)), said(one)
     assert (one.at is not None) is at
     if at:
         true = next(
@@ -150,7 +155,7 @@ def test_a_least_rate_is_kept_from_a_number_on_which_is_no_simple_answer():
     asked = Requirement(measure=RATE, kind=RequirementKind.AT_LEAST, bound=1500.0, text=">= 1500 /s")
     (one,) = of(ScalingKind.OBJECTIVE, bounded(*system(requirements=(asked,))))
     assert one.at is None
-    assert "no simple answer" in one.statement
+    assert "no simple answer" in said(one)
 
 
 def test_nothing_is_said_where_nobody_watched_or_nothing_counts():

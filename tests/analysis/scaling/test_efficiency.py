@@ -1,4 +1,4 @@
-"""Scale-up: the ratio over that of the counts, for rates and counts only; what held the larger load back makes it a bound."""
+"""Parallel efficiency: the ratio over that of the counts, for rates only; what limits the larger load makes it a bound."""
 
 import math
 from dataclasses import replace
@@ -10,11 +10,26 @@ from assay.analysis.cells import cells
 from assay.analysis.compare import comparisons
 from assay.analysis.scaling.efficiency import listed, scaled
 from assay.answer import headlines
+from assay.answer.wording import headlines as words
+from assay.answer.wording.comparison import limited, statement
 from assay.cli.terminal import tables
 from assay.notebook import read as notebook
 from assay.notebook.store import Store
 from assay.plain import from_plain, to_plain
-from assay.records import Comparison, Fact, FactClass, Factor, Meaning, Observations, Results, Severity, State, When
+from assay.records import (
+    Comparison,
+    Direction,
+    Fact,
+    FactClass,
+    Factor,
+    Limiter,
+    LimiterKind,
+    Observations,
+    Results,
+    Severity,
+    State,
+    When,
+)
 
 CASE_B = {1: 7410.0, 2: 12633.0}
 """Writes per second of one writer and of two, as published."""
@@ -22,6 +37,14 @@ CASE_B = {1: 7410.0, 2: 12633.0}
 
 def asked_of(path="clients", levels=(1, 2), measures=(made.RATE,)):
     return replace(made.experiment(measures=measures), factors=(Factor(path=path, levels=levels),), compare=path)
+
+
+def line_text(results, headline):
+    return str(words.line(results.experiment, headline.lines[0]))
+
+
+def said(one):
+    return statement(made.experiment(measures=(made.RATE, made.LATENCY, "spool.create.busy_ops_per_s")), one)
 
 
 def no_evidence(run):
@@ -46,31 +69,30 @@ def compared(values, load=no_evidence, finding=None, **changes):
     return Results(experiment=asked, plan=plan, runs=tuple(runs), cells=table, comparisons=found)
 
 
-def finding_of(rule, meaning, state, relabel=None, observed=None, threshold=None):
-    base = made.finding("x", state, Severity.QUALIFIES)
-    return replace(base, rule=rule, meaning=meaning, relabel=relabel, observed=observed or {}, threshold=threshold or {})
+def finding_of(state, limiter):
+    return replace(made.finding("x", state, Severity.QUALIFIES), limiter=limiter)
 
 
 def test_the_figures_of_case_b_give_85_percent():
     (one,) = compared(CASE_B).comparisons
-    assert one.scale_up.value == pytest.approx(12633 / 7410 / 2)
-    assert one.scale_up.low == pytest.approx(one.ratio.low / 2)
-    assert one.scale_up.high == pytest.approx(one.ratio.high / 2)
-    assert (one.scale_up.unit, one.scale_up.n, one.scale_up_limit) == ("share", 5, None)
-    assert one.statement.endswith("; scale-up 85 % of 2 clients over 1 (95 % interval 85 % to 85 %)")
+    assert one.parallel_efficiency.value == pytest.approx(12633 / 7410 / 2)
+    assert one.parallel_efficiency.low == pytest.approx(one.ratio.low / 2)
+    assert one.parallel_efficiency.high == pytest.approx(one.ratio.high / 2)
+    assert (one.parallel_efficiency.unit, one.parallel_efficiency.n, one.limiter) == ("share", 5, None)
+    assert said(one).endswith("; parallel efficiency 85 %, 2 clients against 1 (95 % interval 85 % to 85 %)")
 
 
 def test_a_baseline_that_is_not_the_smallest():
     (one,) = compared({4: 4000.0, 1: 1250.0}, levels=(4, 1)).comparisons
-    assert one.scale_up.value == pytest.approx(1.25)
-    assert "scale-up 125 % of 1 client over 4" in one.statement
+    assert one.parallel_efficiency.value == pytest.approx(1.25)
+    assert "parallel efficiency 125 %, 1 client against 4" in said(one)
 
 
-@pytest.mark.parametrize(("path", "said"), [("spool.workers", "3 workers over 1"), ("spool.depth", "depth 3 over 1")])
-def test_knobs_that_count_what_works_at_once(path, said):
+@pytest.mark.parametrize(("path", "text"), [("spool.workers", "3 workers against 1"), ("spool.depth", "depth 3 against 1")])
+def test_knobs_that_count_what_works_at_once(path, text):
     (one,) = compared({1: 100.0, 3: 240.0}, path=path, levels=(1, 3)).comparisons
-    assert one.scale_up.value == pytest.approx(0.8)
-    assert f"scale-up 80 % of {said}" in one.statement
+    assert one.parallel_efficiency.value == pytest.approx(0.8)
+    assert f"parallel efficiency 80 %, {text}" in said(one)
 
 
 @pytest.mark.parametrize(
@@ -81,51 +103,55 @@ def test_knobs_that_count_what_works_at_once(path, said):
         {"path": "spool.record_size"},
     ],
 )
-def test_no_scale_up_of_what_is_no_rate_or_no_count(changes):
+def test_no_efficiency_of_what_is_no_rate_or_no_count(changes):
     (one,) = compared(CASE_B, **changes).comparisons
-    assert one.scale_up is None
-    assert "scale-up" not in one.statement
+    assert one.parallel_efficiency is None
+    assert "efficiency" not in said(one)
 
 
 def test_without_an_interval_there_is_none_for_the_share():
     results = compared(CASE_B)
-    (bare,) = (replace(one, ratio=replace(one.ratio, low=None, high=None), scale_up=None) for one in results.comparisons)
+    (bare,) = (
+        replace(one, ratio=replace(one.ratio, low=None, high=None), parallel_efficiency=None) for one in results.comparisons
+    )
     (one,) = scaled(results.experiment, (bare,), results.runs, no_evidence)
-    assert (one.scale_up.low, one.scale_up.high) == (None, None)
+    assert (one.parallel_efficiency.low, one.parallel_efficiency.high) == (None, None)
     (none,) = scaled(results.experiment, (replace(bare, ratio=None),), results.runs, no_evidence)
-    assert none.scale_up is None
+    assert none.parallel_efficiency is None
 
 
-LIMITED = finding_of("L04", Meaning.LINK_LIMIT, State.PASS, "limited by the declared 50 MB/s of loop0")
-USED = finding_of("L06", Meaning.QUOTA, State.PASS, None, {"write limit of 5e+07 B/s on loop0": 0.99}, {"used_share": 0.9})
-UNUSED = finding_of("L06", Meaning.QUOTA, State.PASS, None, {"write limit of 5e+07 B/s on loop0": 0.3}, {"used_share": 0.9})
+DECLARED = Limiter(kind=LimiterKind.RATE, name="loop0", declared=True, amount=50e6, unit="bytes/s", direction=Direction.WRITE)
+QUOTA = Limiter(kind=LimiterKind.CPU_QUOTA, name="/x", declared=False, stops=3, stopped_share=0.2)
+LIMITED = finding_of(State.PASS, DECLARED)
 
 
 @pytest.mark.parametrize(
     ("finding", "limit"),
     [
         (LIMITED, "limited by the declared 50 MB/s of loop0"),
-        (USED, "limited by the write limit of 5e+07 B/s on loop0"),
-        (UNUSED, None),
+        (finding_of(State.FAIL, replace(DECLARED, declared=False)), "limited by the 50 MB/s of loop0"),
+        (finding_of(State.FAIL, QUOTA), "limited by the CPU quota of control group /x (3 stops, 20 % of the time)"),
+        (finding_of(State.UNVERIFIED, QUOTA), None),
+        (finding_of(State.PASS, None), None),
     ],
 )
 def test_what_held_the_larger_load_back_makes_it_a_lower_bound(finding, limit):
     (one,) = compared(CASE_B, finding=lambda trial: finding).comparisons
-    assert one.scale_up_limit == limit
-    assert (f"; a lower bound: {limit})" in one.statement) == (limit is not None)
+    assert (one.limiter is None) == (limit is None)
+    assert (f"; lower bound, {limit})" in said(one)) == (limit is not None)
 
 
 def test_a_limit_of_the_smaller_load_or_of_few_runs_says_nothing():
     plain = made.finding("x")
     (one,) = compared(CASE_B, finding=lambda trial: LIMITED if trial.levels["clients"] == 1 else plain).comparisons
-    assert one.scale_up_limit is None
+    assert one.limiter is None
     (one,) = compared(CASE_B, finding=lambda trial: LIMITED if trial.block < 2 else plain).comparisons
-    assert one.scale_up_limit is None
+    assert one.limiter is None
 
 
 def test_a_limit_of_a_larger_baseline_bounds_from_above():
     (one,) = compared({2: 12633.0, 1: 7410.0}, levels=(2, 1), finding=lambda trial: LIMITED).comparisons
-    assert "; an upper bound: limited by" in one.statement
+    assert "; upper bound, limited by" in said(one)
 
 
 def processors(text):
@@ -133,15 +159,18 @@ def processors(text):
     return lambda run: Observations(facts=(fact,))
 
 
-@pytest.mark.parametrize(("cpus", "limit"), [("0", "1 processor for 2 clients"), ("0-1", None), ("absent: no such file", None)])
+@pytest.mark.parametrize(
+    ("cpus", "limit"), [("0", "limited by 1 CPU for 2 clients"), ("0-1", None), ("absent: no such file", None)]
+)
 def test_fewer_processors_than_clients(cpus, limit):
     (one,) = compared(CASE_B, load=processors(cpus)).comparisons
-    assert one.scale_up_limit == limit
+    assert (one.limiter is None) == (limit is None)
+    assert limited(one) == (limit or "")
 
 
 def test_requests_in_flight_need_no_processor_each():
     (one,) = compared(CASE_B, load=processors("0"), path="spool.depth").comparisons
-    assert one.scale_up_limit is None
+    assert one.limiter is None
 
 
 def test_lists_of_processors():
@@ -150,18 +179,18 @@ def test_lists_of_processors():
 
 def test_terminal_and_report_tell_it():
     results = compared(CASE_B, finding=lambda trial: LIMITED)
-    assert "scale-up 85 % of 2 clients over 1" in tables.comparison_table(results)
+    assert "parallel efficiency 85 %, 2 clients against 1" in tables.comparison_table(results)
     (headline,) = headlines.headlines(results)
-    assert "scale-up 85 % of 2 clients over 1" in headline.lines[0].text
-    assert "a lower bound: limited by the declared 50 MB/s of loop0" in headline.lines[0].text
+    assert "parallel efficiency 85 %, 2 clients against 1" in line_text(results, headline)
+    assert "lower bound, limited by the declared 50 MB/s of loop0" in line_text(results, headline)
 
 
 def test_several_conditions_are_told_as_a_span():
     (one,) = compared(CASE_B).comparisons
-    two = replace(one, within={"file.size": 2}, scale_up=replace(one.scale_up, value=0.7))
+    two = replace(one, within={"file.size": 2}, parallel_efficiency=replace(one.parallel_efficiency, value=0.7))
     results = compared(CASE_B)
     (headline,) = headlines.headlines(replace(results, comparisons=(replace(one, within={"file.size": 1}), two)))
-    assert "scale-up 70 % to 85 % of 2 clients over 1" in headline.lines[0].text
+    assert "parallel efficiency 70 % to 85 %, 2 clients against 1" in line_text(results, headline)
 
 
 def test_the_notebook_keeps_it_and_reads_old_comparisons(tmp_path):
@@ -171,6 +200,6 @@ def test_the_notebook_keeps_it_and_reads_old_comparisons(tmp_path):
         folder = kept.folder
     assert notebook.results(folder, "test").comparisons == results.comparisons
     old = to_plain(results.comparisons[0])
-    del old["scale_up"], old["scale_up_limit"]
-    assert from_plain(Comparison, old).scale_up is None
+    del old["parallel_efficiency"], old["limiter"]
+    assert from_plain(Comparison, old).parallel_efficiency is None
     assert math.isclose(from_plain(Comparison, old).ratio.value, 12633 / 7410, rel_tol=1e-9)

@@ -63,8 +63,9 @@ def test_more_observers_and_the_server_are_named(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     request = options.read(["--observe=tracepoints,layout", "--server", "pid_file=p,data=d,data=/e,address=::1", "--", "x"])
     assert request.observe == ("tracepoints", "layout")
-    assert (request.server.pid_file, request.server.address, request.server.cgroup) == ("p", "::1", None)
-    assert request.server.data == (f"{tmp_path}/d", "/e")
+    (node,) = request.server.nodes
+    assert (node.pid_file, node.address, node.cgroup) == ("p", "::1", None)
+    assert node.data == (f"{tmp_path}/d", "/e")
 
 
 def test_observers_and_parts_of_a_server_that_there_are_not_are_told(tmp_path):

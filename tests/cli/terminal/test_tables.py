@@ -9,10 +9,14 @@ from assay.records import (
     Cell,
     Claim,
     Estimate,
+    Exclusion,
+    ExclusionReason,
     Finding,
     Judged,
     Label,
+    Method,
     Nature,
+    RequirementKind,
     RequirementResult,
     RequirementState,
     Results,
@@ -22,6 +26,8 @@ from assay.records import (
     VerdictState,
 )
 from assay.terminal.table import Row
+
+INVALID = Exclusion(reason=ExclusionReason.INVALID, rules={"N02": "steal"})
 
 
 def test_columns_are_aligned_and_notes_go_where_there_is_room():
@@ -38,12 +44,12 @@ def test_columns_are_aligned_and_notes_go_where_there_is_room():
 
 
 def test_levels_in_words():
-    assert tables.levels_text({"target": "ext4", "hosts": ("a", "b")}) == "target=ext4 hosts=a+b"
-    assert tables.levels_text({}) == ""
+    assert tables.levels_text(made.experiment(), {"target": "ext4", "hosts": ("a", "b")}) == "target=ext4 hosts=a+b"
+    assert tables.levels_text(made.experiment(), {}) == ""
 
 
 def estimate(value=3.98e9, low=None, high=None, unit="bytes/s", n=2):
-    return Estimate(value=value, low=low, high=high, confidence=0.95, unit=unit, n=n, method="")
+    return Estimate(value=value, low=low, high=high, confidence=0.95, unit=unit, n=n, method=Method.MEAN)
 
 
 def finding(state, rule="T01"):
@@ -69,11 +75,13 @@ def judged(**changes):
 )
 def test_a_cell_of_which_no_run_counts_says_so_with_the_raw_value_marked(changes, said):
     one = judged(state=VerdictState.INVALID, **changes)
-    cell = Cell(measure=made.RATE, levels={}, estimate=None, values={}, excluded={one.id: "INVALID"}, unfiltered=estimate(n=1))
-    row = tables.cell_row(cell, {one.id: one})
+    cell = Cell(measure=made.RATE, levels={}, estimate=None, values={}, excluded={one.id: INVALID}, unfiltered=estimate(n=1))
+    row = tables.cell_row(made.experiment(), cell, {one.id: one})
     assert row.cells[3:5] == ("(3.98 GB/s)", "n = 0")
-    assert row.note.endswith(f"1 of 1 runs do not count; {said}")
-    counting = tables.cell_row(replace(cell, estimate=estimate(), values={one.id: 1.0}, excluded={}), {one.id: one})
+    assert row.note.endswith(f"1 of 1 runs excluded; {said}")
+    counting = tables.cell_row(
+        made.experiment(), replace(cell, estimate=estimate(), values={one.id: 1.0}, excluded={}), {one.id: one}
+    )
     assert counting.cells[3:5] == ("3.98 GB/s", "n = 2")
     assert said not in counting.note
 
@@ -85,11 +93,11 @@ def test_a_figure_of_which_some_runs_do_not_count_has_the_one_with_them_beside_i
         levels={},
         estimate=estimate(),
         values={one.id: 1.0},
-        excluded={"0002/1": "INVALID: steal (N02)"},
+        excluded={"0002/1": INVALID},
         unfiltered=replace(estimate(n=3), value=4.5e9, low=4.1e9, high=4.9e9),
     )
-    note = tables.cell_row(cell, {one.id: one}).note
-    assert note.endswith("1 of 2 runs do not count; with the INVALID ones 4.50 GB/s (4.10 GB/s to 4.90 GB/s)")
+    note = tables.cell_row(made.experiment(), cell, {one.id: one}).note
+    assert note.endswith("1 of 2 runs excluded; including INVALID runs: 4.50 GB/s (4.10 GB/s to 4.90 GB/s)")
 
 
 def test_figures_of_one_run_beside_a_mean_are_said_to_be_of_one_run():
@@ -104,7 +112,7 @@ def test_figures_of_one_run_beside_a_mean_are_said_to_be_of_one_run():
         cell = Cell(
             measure=made.RATE, levels={}, estimate=estimate(), values=dict.fromkeys(both, 1.0), excluded={}, unfiltered=None
         )
-        return tables.cell_row(cell, both).note
+        return tables.cell_row(made.experiment(), cell, both).note
 
     bare = Label(nature=Nature.STABLE_MEDIA, operation="write")
     drained = [replace(bare, drain_ns=1e9, undrained=rate) for rate in (5e6, 6e6)]
@@ -144,6 +152,7 @@ def test_requirements_come_with_what_was_found(found, shown):
     asked = made.experiment()
     required = RequirementResult(
         measure=made.RATE,
+        kind=RequirementKind.AT_LEAST,
         text=">= 1 MB/s",
         levels={},
         estimate=found,

@@ -15,35 +15,34 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean
 
-from assay import measures
 from assay.analysis.counting import Load
-from assay.analysis.scaling.law import CONFIDENCE, LEAST_EACH, LEAST_PLACES, estimate, passage
+from assay.analysis.scaling.law import CONFIDENCE, FULL_SHARE, LEAST_EACH, LEAST_PLACES, estimate, filling, passage
 from assay.analysis.scaling.objective import kept
 from assay.analysis.scaling.use import Along, Use, along
-from assay.answer.wording.scaling import FULL_SHARE, counted, fullness, so_many, told, where
 from assay.records import (
     Cell,
     Estimate,
     Experiment,
     Judged,
+    Knee,
+    Method,
     Scaling,
     ScalingKind,
+    Shape,
 )
+from assay.records import Use as Used
 from assay.statistics.contrast import interval
 from assay.statistics.crossing import Band, crossings
 from assay.statistics.mean_interval import arithmetic_mean, geometric_mean
 from assay.statistics.welch_ratio import welch_ratio
-from assay.units import Unit
 
 HELD = 0.9
 """A curve below this share of what the resources let through at the least is held back by something that is not among them."""
 OVER = 1.1
 """A limit of which more than this share was used while the clock ran was not in force: a throttle gives credit at first."""
-BOUND_METHOD = "utilisation law, geometric mean with t interval"
-KNEE_METHOD = "asymptotic bounds, Welch's t on logarithms"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,7 +84,13 @@ def bound(curve: Along, use: Use) -> Bound | None:
         return None
     mean = geometric_mean([point.rate / point.share for point in points], CONFIDENCE)
     rate = Estimate(
-        value=mean.value, low=mean.low, high=mean.high, confidence=CONFIDENCE, unit=curve.unit, n=mean.n, method=BOUND_METHOD
+        value=mean.value,
+        low=mean.low,
+        high=mean.high,
+        confidence=CONFIDENCE,
+        unit=curve.unit,
+        n=mean.n,
+        method=Method.UTILISATION_LAW,
     )
     return Bound(use=use, rate=rate, at=number)
 
@@ -103,7 +108,8 @@ def saturated(curve: Along) -> Iterator[Scaling]:
     for use in curve.uses:
         table = bands(use)
         if on_credit(use):
-            yield scaling_of(curve, (ScalingKind.SATURATION, use.said), None, credit(curve, use))
+            found = Used(share=most_clocked(use), capacity=use.capacity)
+            yield replace(scaling_of(curve, ScalingKind.SATURATION, Shape.ON_CREDIT), use=found)
         elif len(table) >= LEAST_PLACES and max(band.value for band in table) >= FULL_SHARE:
             yield saturation(curve, use, table)
 
@@ -118,15 +124,6 @@ def most_clocked(use: Use) -> float:
     return max(fmean(point.clocked for point in points) for points in use.points.values())
 
 
-def credit(curve: Along, use: Use) -> str:
-    """That nothing follows from a limit that was not in force."""
-    passed = measures.percent(most_clocked(use))
-    return (
-        f"{curve.measure}{where(curve.within)}: {passed} of {use.said} passed while the clock ran, more than this limit allows"
-        " (a throttle gives credit in short trials; or it is told wrongly): no saturation and no knee follow from it."
-    )
-
-
 def unsaturated(curve: Along) -> Iterator[Scaling]:
     """How full the fullest resource is, of those that are watched."""
     watched = [use for use in curve.uses if len(bands(use)) >= LEAST_PLACES]
@@ -138,9 +135,9 @@ def unsaturated(curve: Along) -> Iterator[Scaling]:
 def saturation(curve: Along, use: Use, table: Sequence[Band]) -> Scaling:
     """Where one resource is used up, or how far it is from that."""
     risen = next((one for one in crossings(table, FULL_SHARE) if one.rising), None)
-    at = passage(risen, (table[0].at, table[-1].at), "means joined by lines")
-    said = f"{curve.measure}{where(curve.within)}: the use of {use.said} {fullness(table, risen, counted(curve.factor))}"
-    return scaling_of(curve, (ScalingKind.SATURATION, use.said), at, f"{said}.")
+    found = Used(share=max(band.value for band in table), capacity=use.capacity)
+    place = passage(risen, (table[0].at, table[-1].at), Method.CROSSING_OF_MEANS)
+    return replace(scaling_of(curve, ScalingKind.SATURATION, filling(table, risen)), use=found, **place)
 
 
 def bands(use: Use) -> list[Band]:
@@ -161,15 +158,40 @@ def knees(curve: Along) -> Iterator[Scaling]:
     found, first = bounds(curve), min(curve.rates)
     if not found or first != 1 or len(curve.rates[first]) < LEAST_EACH or any(map(on_credit, curve.uses)):
         return
-    knee, above = knee_of(curve, found[0]), more_than_alone(curve)
+    yield knee_of(curve, found[0])
+
+
+def knee_of(curve: Along, lowest: Bound) -> Scaling:
+    """The knee by the lowest bound; or why there is none within the numbers, or none that is this curve's."""
+    knee, above = crossing_of(curve, lowest), more_than_alone(curve)
     held = held_back(curve, knee) if above is None else None
-    inside = first <= knee.value <= max(curve.rates) and above is None and held is None
-    if above is not None:
-        said = no_knee(curve, above)
-    else:
-        said = knee_said(curve, found[0], knee) if held is None else held_said(curve, (found[0], knee), held)
-    head = f"{curve.measure}{where(curve.within)}:"
-    yield scaling_of(curve, (ScalingKind.KNEE, found[0].use.said), knee if inside else None, f"{head} {said}.")
+    least = held[1] if held else None
+    number = held[0] if held else above
+    shape, share = reached_knee(curve, lowest, knee)
+    if number is not None:
+        shape = Shape.HELD_BACK if held else Shape.MORE_THAN_ALONE
+    return replace(
+        scaling_of(curve, ScalingKind.KNEE, shape),
+        at=knee if shape is Shape.KNEE else None,
+        use=Used(share=share, capacity=lowest.use.capacity),
+        knee=Knee(
+            estimate=knee,
+            bound=lowest.rate.value,
+            unit=curve.unit,
+            number=number,
+            rate=None if number is None else fmean(curve.rates[number]),
+            least=least,
+        ),
+    )
+
+
+def reached_knee(curve: Along, lowest: Bound, knee: Estimate) -> tuple[Shape, float]:
+    """Where a knee lies, and the share of its resource that was used: by one alone, at the most, or of the bound."""
+    if knee.value < 1:
+        return Shape.KNEE_BELOW_RANGE, fmean(point.share for point in lowest.use.points.get(1, lowest.use.points[lowest.at]))
+    if knee.value > max(curve.rates):
+        return Shape.KNEE_BEYOND_RANGE, fullest(lowest.use)
+    return Shape.KNEE, max(map(fmean, curve.rates.values())) / lowest.rate.value
 
 
 def held_back(curve: Along, knee: Estimate) -> tuple[int, float] | None:
@@ -191,57 +213,13 @@ def more_than_alone(curve: Along) -> int | None:
     return None
 
 
-def no_knee(curve: Along, number: int) -> str:
-    """Why there is no knee where one alone is held back by what others do not meet."""
-    return (
-        f"{so_many(number, counted(curve.factor))} do more than {number} times what one alone does, so one alone"
-        " does not say what one takes (it was disturbed, or the machine went idle between its operations): no knee is told"
-    )
-
-
-def knee_of(curve: Along, lowest: Bound) -> Estimate:
+def crossing_of(curve: Along, lowest: Bound) -> Estimate:
     """Where one client's rate times their number meets the lowest bound."""
     alone = curve.rates[min(curve.rates)]
     full = [point.rate / point.share for point in lowest.use.points[lowest.at]]
     ratio = welch_ratio(alone, full)
     low, high = interval(ratio, CONFIDENCE)
-    return estimate(math.exp(ratio.difference), math.exp(low), math.exp(high), len(full), KNEE_METHOD)
-
-
-def knee_said(curve: Along, lowest: Bound, knee: Estimate) -> str:
-    """Where the knee is and what follows."""
-    what, most = counted(curve.factor), max(curve.rates)
-    if knee.value < 1:
-        used = measures.percent(fmean(point.share for point in lowest.use.points.get(1, lowest.use.points[lowest.at])))
-        return f"{so_many(1, what)} alone already uses {used} of {lowest.use.said}: there is no knee from 1 to {most}"
-    if knee.value > most:
-        most_used = measures.percent(fullest(lowest.use))
-        return (
-            f"by what one alone does and by {lowest.use.said}, of which {most_used} were used, "
-            f"the knee would be at {told(knee)} {what}: not in the measured range, 1 to {most}"
-        )
-    reached = max(map(fmean, curve.rates.values())) / lowest.rate.value
-    over = "; what was above it was not lasting, since what is moved after the clock counts here" if reached > OVER else ""
-    return (
-        f"the knee is at {told(knee)} {what}: from there on {lowest.use.said} set the bound, "
-        f"{in_rate(lowest, lowest.rate.value)}, of which {measures.percent(reached)} were reached{over}"
-    )
-
-
-def held_said(curve: Along, of: tuple[Bound, Estimate], held: tuple[int, float]) -> str:
-    """That something holds the curve back which is not among the resources, so that their knee is not its own."""
-    (lowest, knee), (number, least), what = of, held, counted(curve.factor)
-    done = in_rate(lowest, fmean(curve.rates[number]))
-    return (
-        f"something that is not listed here (a lock, a journal, a queue) holds it back: {so_many(number, what)} do {done}, where "
-        f"what one alone does and {lowest.use.said} would let through {in_rate(lowest, least)} at the least. These alone would "
-        f"have their knee at {told(knee)} {what}; it is not the one of this curve"
-    )
-
-
-def in_rate(lowest: Bound, value: float) -> str:
-    """A rate in the unit of the curve."""
-    return measures.with_unit(value, Unit(lowest.rate.unit))
+    return estimate(math.exp(ratio.difference), math.exp(low), math.exp(high), len(full), Method.ASYMPTOTIC_BOUNDS)
 
 
 def fullest(use: Use) -> float:
@@ -249,16 +227,15 @@ def fullest(use: Use) -> float:
     return max(fmean(point.share for point in points) for points in use.points.values())
 
 
-def scaling_of(curve: Along, what: tuple[ScalingKind, str], at: Estimate | None, said: str) -> Scaling:
-    """One answer about one curve; `what`: its kind, and the resource that it is about."""
+def scaling_of(curve: Along, kind: ScalingKind, shape: Shape) -> Scaling:
+    """One answer about one curve, without its values."""
     return Scaling(
-        kind=what[0],
-        about=what[1].removeprefix("the "),
+        kind=kind,
+        shape=shape,
         measure=curve.measure,
         factor=curve.factor,
         within=curve.within,
-        at=at,
+        at=None,
         lowest=float(min(curve.rates)),
         highest=float(max(curve.rates)),
-        statement=said,
     )

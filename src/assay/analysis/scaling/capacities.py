@@ -8,9 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from assay import links
-from assay.analysis.resources import RESOURCES
-from assay.records import Direction, Experiment, Observations, Phase, Run
-from assay.units import Unit, human
+from assay.records import Capacity, CapacitySource, Direction, Experiment, Observations, Phase, Run
 
 LIMITS: Mapping[tuple[Direction, str], str] = {
     (Direction.READ, "bytes_per_s"): "device_read",
@@ -28,31 +26,29 @@ def processors(phase: Phase, seen: Observations) -> float | None:
     return max((value for series in seen.over_time(phase.name, "cpu", "cpus") for value in series.value), default=None)
 
 
-def amounts(experiment: Experiment, run: Run, phase: Phase, seen: Observations) -> Iterator[tuple[str, str, float]]:
-    """(resource, what there is in words, how much) of everything whose amount is known."""
+def amounts(experiment: Experiment, run: Run, phase: Phase, seen: Observations) -> Iterator[Capacity]:
+    """Everything whose amount is known."""
     count = processors(phase, seen)
     if count is not None:
-        yield "cpu", f"the {count:g} processors of the host" if count != 1 else "the processor of the host", count
+        yield Capacity(resource="cpu", amount=count, source=CapacitySource.COUNTED)
     for place in run.places:
         for limit in place.limits:
-            for kind, unit in (("bytes_per_s", Unit.BYTES_PER_S), ("ops_per_s", Unit.PER_S)):
-                most = getattr(limit, kind)
-                if most and (limit.direction, kind) in LIMITS:
-                    name = LIMITS[limit.direction, kind]
-                    way = RESOURCES[name].said.removesuffix(" the device")
-                    yield name, f"the {human(most, unit)} {way} {limit.device}", float(most)
+            for kind in ("bytes_per_s", "ops_per_s"):
+                most, resource = getattr(limit, kind), LIMITS.get((limit.direction, kind))
+                if most and resource:
+                    yield Capacity(resource=resource, amount=float(most), source=CapacitySource.LIMIT, name=limit.device)
     yield from declared(experiment, run)
     wire = seen.fact(WIRE_FACT)
     if wire is not None and wire.isdigit():
-        for name in WIRE:
-            yield name, f"the {human(int(wire), Unit.BYTES_PER_S)} {RESOURCES[name].said}", float(wire)
+        for resource in WIRE:
+            yield Capacity(resource=resource, amount=float(wire), source=CapacitySource.LINK)
 
 
-def declared(experiment: Experiment, run: Run) -> Iterator[tuple[str, str, float]]:
+def declared(experiment: Experiment, run: Run) -> Iterator[Capacity]:
     """The [limits] of the experiment on the lowest device of a place: links, one way each."""
     lowest = {f"{place.host}.{place.devices[-1]}" for place in run.places if place.devices and not place.limits}
     for name, text in experiment.limits.items():
-        capacity = links.capacity(text)
-        if isinstance(capacity, float) and name in lowest:
+        amount = links.capacity(text)
+        if isinstance(amount, float) and name in lowest:
             for resource in ("device_read", "device_write"):
-                yield resource, f"the {text} of {name}, {RESOURCES[resource].said}", capacity
+                yield Capacity(resource=resource, amount=amount, source=CapacitySource.EXPERIMENT, name=name, text=text)

@@ -1,6 +1,6 @@
-"""Scale-up: which share of so many times the rate came out of so many times the clients, workers or requests in flight.
+"""Parallel efficiency: the ratio of the rates over the ratio of the clients, workers or requests in flight.
 
-scale-up = (rate with N / rate with M) / (N / M), with the interval of the ratio. A rate is work over time, so this holds for a
+efficiency = (rate with N / rate with M) / (N / M), with the interval of the ratio. A rate is work over time, so this holds for a
 fixed total of work as for a fixed time. It speaks of the whole system: where the larger load stood at a limit (of the device,
 of a throttle, of the processors), what asks for the work may scale better, so the share is a lower bound of that.
 """
@@ -12,10 +12,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from assay.analysis.counting import Load, at_levels, measure_of
-from assay.answer.wording import comparison
 from assay.errors import AssayError
 from assay.measures import AMOUNTS, CONCURRENCY
-from assay.records import Comparison, Estimate, Experiment, Finding, Judged, Meaning, State, Verdict
+from assay.records import Comparison, Estimate, Experiment, Judged, Limiter, LimiterKind, State, Verdict
 from assay.units import Unit
 
 THREADS = CONCURRENCY - {"depth"}
@@ -25,7 +24,7 @@ RATES = frozenset(AMOUNTS)
 
 
 def scaled(experiment: Experiment, found: Sequence[Comparison], runs: Sequence[Judged], load: Load) -> tuple[Comparison, ...]:
-    """The comparisons, with the scale-up where the compared factor counts concurrency and the measure is a rate."""
+    """The comparisons, with the efficiency where the compared factor counts concurrency and the measure is a rate."""
     by_id = {judged.id: judged for judged in runs}
 
     @functools.cache
@@ -33,16 +32,15 @@ def scaled(experiment: Experiment, found: Sequence[Comparison], runs: Sequence[J
         return processors_of(by_id[run], load)
 
     def with_share(one: Comparison) -> Comparison:
-        share = scale_up(one) if measure_of(experiment, one.measure).figure in RATES else None
+        share = efficiency(one) if measure_of(experiment, one.measure).figure in RATES else None
         if share is None:
             return one
-        told = replace(one, scale_up=share, scale_up_limit=limit(one, larger(one, runs), processors))
-        return replace(told, statement=f"{one.statement}; {comparison.scale_up(told)}")
+        return replace(one, parallel_efficiency=share, limiter=limiter(one, larger(one, runs), processors))
 
     return tuple(with_share(one) for one in found)
 
 
-def scale_up(one: Comparison) -> Estimate | None:
+def efficiency(one: Comparison) -> Estimate | None:
     """The ratio of a comparison over that of its counts, with the same interval; None where its factor counts nothing."""
     counts = counts_of(one)
     if counts is None or one.ratio is None:
@@ -54,7 +52,6 @@ def scale_up(one: Comparison) -> Estimate | None:
         low=None if ratio.low is None else ratio.low / times,
         high=None if ratio.high is None else ratio.high / times,
         unit=Unit.SHARE.value,
-        method=f"{ratio.method}, over the ratio of the counts",
     )
 
 
@@ -73,37 +70,21 @@ def larger(one: Comparison, runs: Sequence[Judged]) -> list[Judged]:
     return [judged for judged in at_levels(runs, levels) if judged.id not in one.excluded and one.measure in judged.verdicts]
 
 
-def limit(one: Comparison, runs: Sequence[Judged], processors: Callable[[str], int | None]) -> str | None:
+def limiter(one: Comparison, runs: Sequence[Judged], processors: Callable[[str], int | None]) -> Limiter | None:
     """What held the larger load back, by the findings of at least half of its runs or for want of processors; else None."""
-    held = [found for judged in runs if (found := held_back(judged.verdicts[one.measure]))]
+    held = [found for judged in runs if (found := reached(judged.verdicts[one.measure]))]
     if held and 2 * len(held) >= len(runs):
         return held[0]
     known = processors(runs[0].id) if runs and one.factor.rpartition(".")[2] in THREADS else None
-    most = max(counts_of(one) or ())
-    if known is None or known >= most:
+    if known is None or known >= max(counts_of(one) or ()):
         return None
-    return f"{known} {'processor' if known == 1 else 'processors'} for {most} {one.factor.rpartition('.')[2]}"
+    return Limiter(kind=LimiterKind.CPU_COUNT, name="", declared=False, amount=float(known), unit=Unit.COUNT.value)
 
 
-def held_back(verdict: Verdict) -> str | None:
-    """The limit at which a run stood, in words: `limited by the declared 50 MB/s of loop0`; None where none is known."""
-    return next((text for finding in verdict.findings if (text := limiter(finding))), None)
-
-
-def limiter(finding: Finding) -> str | None:
-    """The limit that a finding names as reached: by L04 in its label, by L06 in its label or with the share that was used."""
-    if finding.meaning is Meaning.LINK_LIMIT and finding.state is State.PASS:
-        return finding.relabel
-    if finding.meaning is not Meaning.QUOTA or finding.state not in (State.PASS, State.FAIL):
-        return None
-    least = finding.threshold.get("used_share")
-    used = [text for text, share in finding.observed.items() if isinstance(share, float) and is_at(share, least)]
-    return finding.relabel or (f"limited by the {used[0]}" if used else None)
-
-
-def is_at(share: float, least: float | str | None) -> bool:
-    """Whether so much of a limit was used that it is the limit that was measured."""
-    return isinstance(least, float) and share >= least
+def reached(verdict: Verdict) -> Limiter | None:
+    """The limit that a finding on a run names; None where none is known."""
+    judged = (one for one in verdict.findings if one.state in (State.PASS, State.FAIL))
+    return next((one.limiter for one in judged if one.limiter is not None), None)
 
 
 def processors_of(judged: Judged, load: Load) -> int | None:

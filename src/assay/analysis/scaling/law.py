@@ -10,12 +10,28 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from statistics import geometric_mean
+from typing import Required, TypedDict
 
 from assay import measures
 from assay.analysis.counting import measure_of, unit_of
 from assay.analysis.scaling.efficiency import RATES
-from assay.answer.wording.scaling import FULL_SHARE, counted, fullness, growth, is_sure, led, passed, where
-from assay.records import Cell, Comparison, Estimate, Experiment, Factor, Scaling, ScalingKind, Value
+from assay.records import (
+    Cell,
+    Comparison,
+    Estimate,
+    Experiment,
+    Factor,
+    Fit,
+    Growth,
+    LawName,
+    Method,
+    Order,
+    Scaling,
+    ScalingKind,
+    Shape,
+    Use,
+    Value,
+)
 from assay.statistics.contrast import interval
 from assay.statistics.crossing import Band, Crossing, crossings
 from assay.statistics.scaling_law import LEAST_LEVELS, Law, Point, laws, misfit, peak_interval
@@ -28,7 +44,12 @@ LEAST_EACH = 3
 CONFIDENCE = 0.95
 FITS = 0.02
 """A law from which a mean is farther than this share, beyond noise, does not say where the peak is."""
-BETWEEN = "the number with the most, between its neighbours that do less"
+FULL_SHARE = 0.9
+"""So much of a resource counts as used up: rule L02 takes the same."""
+STRAIGHT = 0.95
+"""A curve that reaches this share of a straight line at its end is one, for whoever decides by it."""
+OFF = 0.05
+"""A law from which a mean is farther than this share, beyond noise, is no word for the curve."""
 
 
 def scaling(experiment: Experiment, cells: Sequence[Cell], comparisons: Sequence[Comparison]) -> tuple[Scaling, ...]:
@@ -77,16 +98,36 @@ def grown(experiment: Experiment, factor: Factor, cells: Sequence[Cell]) -> Iter
         off, span = misfit(points, best), (float(along[0][0]), float(along[-1][0]))
         peak = peaked(points, best, off)
         means = [geometric_mean(cell.values.values()) for _, cell in (along[0], along[-1])]
+        times = means[1] / means[0]
+        shape = Shape.PEAK if peak is not None else shaped(best, off, span[1] / span[0], times)
+        bend = max(span[0], best.ceiling / best.one) if shape is Shape.PLATEAU else None
         yield Scaling(
             kind=ScalingKind.LAW,
+            shape=shape,
             measure=measure,
             factor=factor.path,
             within=within,
             at=peak,
             lowest=span[0],
             highest=span[1],
-            statement=f"{measure}{where(within)} {growth((best, off), peak, (span, means[1] / means[0]), counted(factor.path))}.",
+            growth=Growth(fit=fit_of(best), times=times, bend=bend),
         )
+
+
+def shaped(law: Law, off: float, numbers: float, times: float) -> Shape:
+    """How a curve without a peak runs; `numbers`, `times`: the last number, and its rate, over the first."""
+    if off > OFF:
+        return Shape.IRREGULAR
+    if law.name == "clipped" and times / numbers < STRAIGHT:
+        return Shape.PLATEAU
+    if law.name == "linear" or times / numbers >= STRAIGHT:
+        return Shape.PROPORTIONAL
+    return Shape.FALLING if times < 1 else Shape.FLATTENING
+
+
+def fit_of(law: Law) -> Fit:
+    """A law as it is kept."""
+    return Fit(law=LawName(law.name), contention=law.contention, coherency=law.coherency)
 
 
 def peaked(points: Sequence[Point], law: Law, off: float) -> Estimate | None:
@@ -101,7 +142,9 @@ def between(points: Sequence[Point]) -> Estimate | None:
     found, most = rates_of(points), highest(points)
     less = [n for n in found if interval(welch_ratio(found[most], found[n]), CONFIDENCE)[1] < 0]
     below, above = [n for n in less if n < most], [n for n in less if n > most]
-    return estimate(most, max(below), min(above), len(points), BETWEEN) if below and above and falls(points) else None
+    return (
+        estimate(most, max(below), min(above), len(points), Method.HIGHEST_POINT) if below and above and falls(points) else None
+    )
 
 
 def bracketed(points: Sequence[Point], law: Law) -> Estimate | None:
@@ -114,7 +157,7 @@ def bracketed(points: Sequence[Point], law: Law) -> Estimate | None:
     low, high = peak_interval(points, law, CONFIDENCE)
     if not min(numbers) <= low <= high <= max(numbers):
         return None
-    return estimate(law.peak, low, high, len(points), "Gunther's law, resampled residuals")
+    return estimate(law.peak, low, high, len(points), Method.SCALING_LAW)
 
 
 def falls(points: Sequence[Point]) -> bool:
@@ -164,25 +207,39 @@ def break_even(
 ) -> Scaling:
     """One answer: the number at which the lead changes, or who leads at every number."""
     bands = [band(number, one.ratio) for number, one in along if one.ratio is not None]
-    found, arms, what = crossings(bands), (arm[0], along[0][1].baseline), counted(factor.path)
+    found, compared = crossings(bands), along[0][1]
     span = (float(along[0][0]), float(along[-1][0]))
-    at = passage(found[0] if len(found) == 1 else None, span, "ratios paired by block, joined by lines")
-    if not found:
-        said = led(arms, bands, what)
-    elif len(found) == 1:
-        said = passed(arms, bands, found[0], what)
-    else:
-        said = f"the order changes {len(found)} times from {span[0]:g} to {span[1]:g} {what}: noise, or no simple answer"
+    only = found[0] if len(found) == 1 else None
+    unsure = () if found else tuple(band.at for band in bands if band.low <= 0 <= band.high)
     return Scaling(
         kind=ScalingKind.BREAK_EVEN,
+        shape=ordered(len(found), only, len(unsure), len(bands)),
         measure=measure,
         factor=factor.path,
-        within={**arm[1], along[0][1].factor: arm[0]},
-        at=at,
+        within={**arm[1], compared.factor: arm[0]},
         lowest=span[0],
         highest=span[1],
-        statement=f"{measure}{where(arm[1])}, {arm[0]} against {arms[1]}: {said}.",
+        order=Order(
+            candidate=arm[0],
+            baseline=compared.baseline,
+            compared=compared.factor,
+            above=only.rising if only else bands[0].value > 0 if not found else None,
+            unsure=unsure,
+            crossings=len(found),
+        ),
+        **passage(only, span, Method.CROSSING_OF_RATIOS),
     )
+
+
+def ordered(crossed: int, only: Crossing | None, unsure: int, numbers: int) -> Shape:
+    """What is known of the order of two arms, by its changes and by the numbers at which noise could be all of it."""
+    if crossed > 1:
+        return Shape.CROSSES_OFTEN
+    if only is not None:
+        return Shape.CROSSES if is_sure(only) else Shape.CROSSES_BY_MEANS
+    if not unsure:
+        return Shape.ORDER_KEPT
+    return Shape.NOT_TOLD_APART if unsure == numbers else Shape.ORDER_KEPT_BY_MEANS
 
 
 def band(number: int, ratio: Estimate) -> Band:
@@ -205,27 +262,53 @@ def filled(experiment: Experiment, factor: Factor, cells: Sequence[Cell]) -> Ite
         bands = [Band(at=float(number), low=one.low or 0.0, value=one.value, high=one.high or 0.0) for number, one in estimates]
         risen = next((one for one in crossings(bands, FULL_SHARE) if one.rising), None)
         span = (float(along[0][0]), float(along[-1][0]))
-        at = passage(risen, span, "means joined by lines")
         yield Scaling(
             kind=ScalingKind.SATURATION,
+            shape=filling(bands, risen),
             measure=measure,
             factor=factor.path,
             within=within,
-            at=at,
             lowest=span[0],
             highest=span[1],
-            statement=f"{measure}{where(within)} {fullness(bands, risen, counted(factor.path))}.",
+            use=Use(share=max(band.value for band in bands)),
+            **passage(risen, span, Method.CROSSING_OF_MEANS),
         )
 
 
-def passage(one: Crossing | None, span: tuple[float, float], method: str) -> Estimate | None:
-    """A crossing as an estimate, None of none or of an unsure one; where the interval leaves the range, that is its bound."""
-    if one is None or not is_sure(one):
-        return None
+def filling(bands: Sequence[Band], risen: Crossing | None) -> Shape:
+    """Whether, and how surely, a share reaches nine tenths."""
+    if risen is not None:
+        return Shape.CROSSES if is_sure(risen) else Shape.CROSSES_BY_MEANS
+    if bands[0].value >= FULL_SHARE:
+        return Shape.FULL_FROM_START
+    return Shape.PERHAPS_FULL if max(band.high for band in bands) >= FULL_SHARE else Shape.NOT_FULL
+
+
+class Passage(TypedDict, total=False):
+    """The fields of a `Scaling` that tell where a curve crosses."""
+
+    at: Required[Estimate | None]
+    near: float | None
+    open_low: bool
+    open_high: bool
+
+
+def is_sure(one: Crossing) -> bool:
+    """Whether the interval of a passage ends anywhere within the measured range; else noise alone may have made it."""
+    return one.low is not None or one.high is not None
+
+
+def passage(one: Crossing | None, span: tuple[float, float], method: Method) -> Passage:
+    """Where a curve crosses: no number of none or of an unsure one; where the interval leaves the range, that is its bound."""
+    if one is None:
+        return {"at": None}
+    if not is_sure(one):
+        return {"at": None, "near": one.at}
     low, high = one.low if one.low is not None else span[0], one.high if one.high is not None else span[1]
-    return estimate(one.at, low, high, 0, method)
+    at = estimate(one.at, low, high, 0, method)
+    return {"at": at, "near": one.at, "open_low": one.low is None, "open_high": one.high is None}
 
 
-def estimate(value: float, low: float, high: float, n: int, method: str) -> Estimate:
+def estimate(value: float, low: float, high: float, n: int, method: Method) -> Estimate:
     """A number of clients with its interval."""
     return Estimate(value=value, low=low, high=high, confidence=CONFIDENCE, unit=Unit.NONE.value, n=n, method=method)

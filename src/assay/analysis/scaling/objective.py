@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from assay.analysis.counting import measure_of
-from assay.analysis.scaling.law import LEAST_PLACES, counts, curves, passage
-from assay.answer.wording.scaling import counted, keeping, where
-from assay.records import Cell, Estimate, Experiment, Factor, Requirement, RequirementKind, Scaling, ScalingKind
-from assay.statistics.crossing import Band, crossings
+from assay.analysis.scaling.law import LEAST_PLACES, counts, curves, is_sure, passage
+from assay.records import Cell, Estimate, Experiment, Factor, Method, Requirement, RequirementKind, Scaling, ScalingKind, Shape
+from assay.statistics.crossing import Band, Crossing, crossings
 
 
 def kept(experiment: Experiment, cells: Sequence[Cell]) -> Iterator[Scaling]:
@@ -17,10 +15,10 @@ def kept(experiment: Experiment, cells: Sequence[Cell]) -> Iterator[Scaling]:
         for requirement in experiment.requirements if counts(factor) else ():
             if requirement.kind is not RequirementKind.NOT_WORSE_THAN:
                 of_it = [cell for cell in cells if cell.measure == requirement.measure]
-                yield from objective(experiment, factor, requirement, of_it)
+                yield from objective(factor, requirement, of_it)
 
 
-def objective(experiment: Experiment, factor: Factor, requirement: Requirement, cells: Sequence[Cell]) -> Iterator[Scaling]:
+def objective(factor: Factor, requirement: Requirement, cells: Sequence[Cell]) -> Iterator[Scaling]:
     """The same along one factor, for each combination of the others."""
     for measure, within, places in curves(factor, cells):
         estimates = [(number, cell.estimate) for number, cell in places if cell.estimate is not None]
@@ -29,20 +27,28 @@ def objective(experiment: Experiment, factor: Factor, requirement: Requirement, 
             continue
         sign = 1 if requirement.kind is RequirementKind.AT_MOST else -1
         table = [over(number, one, (requirement.bound, sign)) for number, one in known]
-        passed, span, what = crossings(table), (table[0].at, table[-1].at), counted(factor.path)
+        passed, span = crossings(table), (table[0].at, table[-1].at)
         ends = passed[0] if len(passed) == 1 and passed[0].rising else None
-        at = passage(ends, span, "means joined by lines")
         yield Scaling(
             kind=ScalingKind.OBJECTIVE,
+            shape=keeping(table, ends),
             measure=measure,
             factor=factor.path,
             within=within,
-            at=at,
             lowest=span[0],
             highest=span[1],
-            about=requirement.text,
-            statement=f"{measure_of(experiment, measure).name}{where(within)} {requirement.text} {keeping(table, ends, what)}.",
+            requirement=requirement.text,
+            **passage(ends, span, Method.CROSSING_OF_MEANS),
         )
+
+
+def keeping(table: Sequence[Band], ends: Crossing | None) -> Shape:
+    """Whether, and how surely, a bound is kept up to a number."""
+    if ends is not None:
+        return Shape.CROSSES if is_sure(ends) else Shape.CROSSES_BY_MEANS
+    if all(band.value <= 0 for band in table):
+        return Shape.KEPT
+    return Shape.NOT_KEPT if all(band.value > 0 for band in table) else Shape.KEPT_AT_SOME
 
 
 def over(number: int, one: Estimate, bound: tuple[float, int]) -> Band:

@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from statistics import fmean, geometric_mean
 
-from assay import measures
 from assay.analysis.counting import Load
 from assay.analysis.scaling.bounds import bounds
-from assay.analysis.scaling.law import LEAST_EACH
+from assay.analysis.scaling.law import LEAST_EACH, fit_of
 from assay.analysis.scaling.use import Along, along
-from assay.records import Ceiling, Cell, Experiment, Judged, Scaled
-from assay.statistics.scaling_law import LEAST_LEVELS, Law, Point, band, laws
+from assay.records import Capacity, Ceiling, Cell, Experiment, Fit, Judged, Scaled
+from assay.statistics.scaling_law import LEAST_LEVELS, Point, band, laws
 
 PLACES = 40
 """So many places of the fitted curve are told."""
-NAMES: Mapping[str, str] = {
-    "linear": "a straight line",
-    "clipped": "a straight line up to a level",
-    "amdahl": "Amdahl's law",
-    "usl": "Gunther's law",
-}
 
 
 def pictured(experiment: Experiment, runs: Sequence[Judged], cells: Sequence[Cell], load: Load) -> tuple[Scaled, ...]:
@@ -30,18 +23,18 @@ def pictured(experiment: Experiment, runs: Sequence[Judged], cells: Sequence[Cel
 
 def picture(curve: Along) -> Scaled:
     """One curve with all that is known of it."""
-    law, fitted = fit(curve)
+    found, fitted = fit(curve)
     alone = curve.rates.get(1)
     return Scaled(
         measure=curve.measure,
         factor=curve.factor,
         within=curve.within,
         unit=curve.unit,
-        law=law,
+        fit=found,
         fitted=fitted,
         alone=geometric_mean(alone) if alone else None,
         ceilings=tuple(
-            Ceiling(said=bound.use.said, rate=rate.value, low=rate.low or rate.value, high=rate.high or rate.value)
+            Ceiling(capacity=bound.use.capacity, rate=rate.value, low=rate.low or rate.value, high=rate.high or rate.value)
             for bound in bounds(curve)
             for rate in (bound.rate,)
         ),
@@ -49,13 +42,14 @@ def picture(curve: Along) -> Scaled:
     )
 
 
-def used(curve: Along, number: int) -> Mapping[str, float]:
+def used(curve: Along, number: int) -> tuple[tuple[Capacity, float], ...]:
     """The mean share of each resource at one number."""
-    return {use.said: fmean(point.share for point in points) for use in curve.uses if (points := use.points.get(number))}
+    uses = ((use.capacity, use.points.get(number)) for use in curve.uses)
+    return tuple((capacity, fmean(point.share for point in points)) for capacity, points in uses if points)
 
 
-def fit(curve: Along) -> tuple[str | None, tuple[tuple[float, float, float, float], ...]]:
-    """The law in words and its curve with the band; nothing where it is not told, by the same least numbers as the answer."""
+def fit(curve: Along) -> tuple[Fit | None, tuple[tuple[float, float, float, float], ...]]:
+    """The law and its curve with the band; nothing where it is not told, by the same least numbers as the answer."""
     enough = len(curve.rates) >= LEAST_LEVELS and all(len(values) >= LEAST_EACH for values in curve.rates.values())
     if not enough:
         return None, ()
@@ -64,10 +58,4 @@ def fit(curve: Along) -> tuple[str | None, tuple[tuple[float, float, float, floa
     even = {first + (end - first) * step / (PLACES - 1) for step in range(PLACES)}
     places = sorted(even | {bend for bend in (best.ceiling / best.one,) if first < bend < end})  # the corner of a clipped line
     edges = band(points, best, places)
-    return named(best), tuple((at, low, best.at(at), high) for at, (low, high) in zip(places, edges, strict=True))
-
-
-def named(law: Law) -> str:
-    """`Gunther's law, contention 5 %, coherency 0.3 %`."""
-    parts = [("contention", law.contention), ("coherency", law.coherency)][: 0 if law.name == "clipped" else law.parameters - 1]
-    return ", ".join((NAMES[law.name], *(f"{name} {measures.percent(value)}" for name, value in parts)))
+    return fit_of(best), tuple((at, low, best.at(at), high) for at, (low, high) in zip(places, edges, strict=True))

@@ -15,12 +15,12 @@ from assay.analysis.scaling.capacities import amounts
 from assay.analysis.scaling.efficiency import RATES
 from assay.analysis.scaling.law import LEAST_PLACES, counts, curves
 from assay.errors import AssayError
-from assay.records import Cell, Experiment, Factor, Judged, Observations, Phase, Run, Value
+from assay.records import Capacity, Cell, Experiment, Factor, Judged, Observations, Phase, Run, Value
 
 Operation = tuple[str, str]
 """Workload and operation."""
-Shares = tuple[tuple[str, str, tuple[float, float]], ...]
-"""Of each resource: its name, what there is of it in words, the share that was used, and that while the clock ran."""
+Shares = tuple[tuple[Capacity, tuple[float, float]], ...]
+"""How much there is of each resource, the share that was used, and that while the clock ran."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,9 +38,7 @@ class Point:
 class Use:
     """One resource along a curve."""
 
-    resource: str
-    said: str
-    """What there is, in words: `the 2 processors of the host`."""
+    capacity: Capacity
     points: Mapping[int, tuple[Point, ...]]
     """Number of clients -> its trials."""
 
@@ -79,20 +77,20 @@ def of_factor(
         if asked.figure not in RATES or len(places) < LEAST_PLACES:
             continue
         found: dict[str, dict[int, list[Point]]] = {}
-        names: dict[str, str] = {}
+        known: dict[str, Capacity] = {}
         for number, cell in places:
             for run, rate in cell.values.items():
-                for resource, said, (share, clocked) in uses(run).get((asked.workload, asked.operation), ()):
+                for capacity, (share, clocked) in uses(run).get((asked.workload, asked.operation), ()):
                     point = Point(rate=rate, share=share, clocked=clocked)
-                    found.setdefault(resource, {}).setdefault(number, []).append(point)
-                    names[resource] = said
+                    found.setdefault(capacity.resource, {}).setdefault(number, []).append(point)
+                    known[capacity.resource] = capacity
         yield Along(
             measure=measure,
             factor=factor.path,
             within=within,
             rates={number: tuple(cell.values.values()) for number, cell in places},
             uses=tuple(
-                Use(resource=name, said=names[name], points={number: tuple(points) for number, points in each.items()})
+                Use(capacity=known[name], points={number: tuple(points) for number, points in each.items()})
                 for name, each in found.items()
             ),
             unit=unit_of(asked),
@@ -118,11 +116,11 @@ def shares(experiment: Experiment, run: Run, load: Load) -> Mapping[Operation, S
 
 def of_phase(
     experiment: Experiment, run: Run, phase: Phase, seen: Observations
-) -> Iterator[tuple[str, str, tuple[float, float]]]:
+) -> Iterator[tuple[Capacity, tuple[float, float]]]:
     """The shares that were used of each resource in one phase."""
-    for resource, said, amount in amounts(experiment, run, phase, seen):
-        of = RESOURCES[resource]
+    for capacity in amounts(experiment, run, phase, seen):
+        of = RESOURCES[capacity.resource]
         used = of.used(phase, seen)
         clocked = of.clocked(phase, seen) if of.clocked else used
-        if used is not None and clocked is not None and amount > 0:
-            yield resource, said, (used / amount, clocked / amount)
+        if used is not None and clocked is not None and capacity.amount > 0:
+            yield capacity, (used / capacity.amount, clocked / capacity.amount)

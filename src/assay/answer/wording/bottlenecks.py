@@ -6,7 +6,7 @@ from assay import measures
 from assay.analysis.bottlenecks import NEAR, Chain, Link, Part
 from assay.answer import marks
 from assay.answer.scales import share
-from assay.records import Direction
+from assay.records import Direction, Experiment
 from assay.units import Unit
 
 NOUNS = {
@@ -32,9 +32,9 @@ def use(link: Link) -> str:
     return f"of the declared {measures.with_unit(link.limit, link.unit)}{noun}"
 
 
-def sentence(chain: Chain) -> str:
+def sentence(experiment: Experiment, chain: Chain) -> str:
     """Which part was nearest to its limit."""
-    where = ", ".join(part for part in (chain.phase, marks.levels(chain.levels), f"run {chain.run}") if part)
+    where = ", ".join(part for part in (chain.phase, marks.levels(experiment, chain.levels), f"run {chain.run}") if part)
     most = f"{name(chain.nearest)}, {share(chain.nearest.used)}"
     if chain.nearest.used < NEAR:
         return f"{where}: no part was near its limit; highest: {most}."

@@ -1,20 +1,19 @@
-"""What the clients of a phase say of their load, their queue and their errors, in words."""
+"""Load, queue and errors of the clients of a phase, in words."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator
 
 from assay import measures
-from assay.evidence.failures import MISMATCH
-from assay.records import Client, EngineError, Phase
+from assay.evidence import failures
+from assay.records import Client, Phase
 from assay.units import Unit
 
 
 def account(phases: Iterable[Phase]) -> str:
     """A line for each thing worth knowing of a phase; empty where there is none."""
     lines = [f"    {phase.name}: {line}" for phase in phases for line in lines_of(phase)]
-    return "\n".join(["how the clients worked:", *lines]) if lines else ""
+    return "\n".join(["clients:", *lines]) if lines else ""
 
 
 def lines_of(phase: Phase) -> Iterator[str]:
@@ -32,10 +31,10 @@ def steadied(phase: Phase) -> Iterator[str]:
         return
     rounds = f"{state.rounds:,} rounds of {measures.with_unit(state.round_ns, Unit.NANOSECONDS)}"
     if state.from_ns is None:
-        yield f"never steady in {rounds}, all the time allowed"
+        yield f"not steady in {rounds}, the time limit"
     else:
         since = measures.with_unit(state.from_ns - phase.start_ns, Unit.NANOSECONDS)
-        yield f"steady after {rounds}; its figures are those from {since} on"
+        yield f"steady after {rounds}; figures count from {since} on"
 
 
 def behind(clients: Iterable[Client]) -> Iterator[str]:
@@ -47,8 +46,8 @@ def behind(clients: Iterable[Client]) -> Iterator[str]:
     late, unstarted = (sum(getattr(load, name) for _, load in seen) for name in ("late", "unstarted"))
     longest = measures.with_unit(max(load.backlog_max_ns for _, load in seen), Unit.NANOSECONDS)
     yield (
-        f"open loop: {late:,} of {done:,} operations began late, {unstarted:,} that were due never began; "
-        f"the longest wait to begin was {longest}"
+        f"open loop: {late:,} of {done:,} operations started late, {unstarted:,} due operations never started; "
+        f"longest backlog {longest}"
     )
 
 
@@ -60,11 +59,11 @@ def queued(clients: Iterable[Client]) -> Iterator[str]:
     done = sum(total.count for client, _ in seen for total in client.operations)
     calls = sum(queue.submissions for _, queue in seen)
     registered = "registered" if all(queue.registered for _, queue in seen) else "not registered"
-    each = f", {done / calls:.3g} requests a call" if calls else ""
+    each = f", {done / calls:.3g} requests per call" if calls else ""
     yield f"io_uring: up to {sum(queue.depth for _, queue in seen):,} requests in flight{each}; files and buffers {registered}"
     threads = sum(queue.punted_threads for _, queue in seen)
     if any(queue.punted for _, queue in seen):
-        yield f"io_uring: {threads:,} threads of the kernel did requests that the target cannot do without waiting (punted)"
+        yield f"io_uring: {threads:,} kernel worker threads (io-wq) did the requests that would block (punted)"
 
 
 def failed(clients: Iterable[Client]) -> Iterator[str]:
@@ -72,12 +71,7 @@ def failed(clients: Iterable[Client]) -> Iterator[str]:
     counts: dict[tuple[str, str], int] = {}
     for client in clients:
         for error in client.errors:
-            key = (in_words(error), f"{error.operation} {error.path}".strip())
+            key = (failures.reason(error), f"{error.operation} {error.path}".strip())
             counts[key] = counts.get(key, 0) + error.count
     for (words, where), count in counts.items():
         yield f"{count:,} {'time' if count == 1 else 'times'} {words}: {where}"
-
-
-def in_words(error: EngineError) -> str:
-    """What went wrong."""
-    return "a record that is not what was written there" if error.what == MISMATCH else os.strerror(error.errno)

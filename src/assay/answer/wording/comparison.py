@@ -2,100 +2,100 @@
 
 from __future__ import annotations
 
-import math
-
-from assay.answer.wording import names
+from assay import measures
+from assay.analysis.counting import measure_of
+from assay.answer.headlines import is_above, is_better
+from assay.answer.wording import methods, names
 from assay.frozen import dataclass
-from assay.measures.figures import Better, figure_kind
-from assay.measures.text import with_unit
-from assay.records import Cell, Comparison, Conclusion, Estimate
-from assay.units import Unit, percent
-
-LEVEL = 0.05
-"""A difference whose p-value, adjusted for all that were looked at, is above it is not claimed."""
-WIDE = 10.0
-"""High over low from which on an interval bears no more than two digits of each."""
-LEAST_PAIRS = 3
-"""Fewer pairs give no interval."""
-LEAST_OF = {"order-statistic": 6, "bootstrap": 20}
-"""By the method of an estimate: medians ask for more."""
+from assay.measures import difference, digits, percent
+from assay.measures.figures import figure_kind
+from assay.measures.levels import level, levels
+from assay.records import Cell, Comparison, Conclusion, Dip, Estimate, Experiment
+from assay.rulekit.contrasts import differs, least, lost_by_adjustment, reaches_beyond
+from assay.rulekit.pairs import NOTEBOOK
+from assay.units import Unit
 
 
 @dataclass(frozen=True, kw_only=True)
-class Answer:
+class Sentence:
     """The parts of the sentence; `str()` joins them."""
 
-    said: str
+    claim: str
     """`xfs is slower`."""
     size: str
     """`0.61 times the rate of ext4`, `1.00 times` where no difference is claimed; empty where there is no ratio."""
-    sure: str
+    interval: str
     """`95 % interval 0.54 to 0.68`; empty where there is none."""
     note: str
     """What could not be seen, or why nothing was decided; empty where all is said."""
 
     def __str__(self) -> str:
-        sure = f" ({self.sure})" if self.sure else ""
-        return f"{self.said}: {self.size}{sure}".rstrip(": ") + (f"; {self.note}" if self.note else "")
+        interval = f" ({self.interval})" if self.interval else ""
+        return f"{self.claim}: {self.size}{interval}".rstrip(": ") + (f"; {self.note}" if self.note else "")
 
 
-def answer(one: Comparison, figure: str) -> Answer:
-    """What a comparison says of the figure with this name (`ops_per_s`)."""
-    return Answer(said=said(one, figure), size=size(one, figure), sure=sure(one), note=note(one))
+def sentence(experiment: Experiment, one: Comparison) -> Sentence:
+    """Put a comparison in words, without its measure and conditions."""
+    return Sentence(claim=claim(experiment, one), size=size(experiment, one), interval=interval(one), note=note(one))
 
 
-def said(one: Comparison, figure: str) -> str:
-    """The conclusion."""
-    candidate, baseline = candidate_of(one), names.level(one.baseline)
+def statement(experiment: Experiment, one: Comparison) -> str:
+    """Put a comparison in one sentence with its measure and conditions, and what its design cannot exclude."""
+    measure = names.measure(measure_of(experiment, one.measure))
+    where = ", ".join(part for part in (measure, levels(experiment, one.within)) if part)
+    parts = (f"{where}: {sentence(experiment, one)}", sittings(one), efficiency(one))
+    return "; ".join(filter(None, parts))
+
+
+def sittings(one: Comparison) -> str:
+    """Say what arms that were measured apart cannot exclude; empty where they were interleaved."""
+    if one.ratio is None or one.ratio.low is None or not one.ratio.method.unpaired:
+        return ""
+    if one.factor == NOTEBOOK:
+        return "not interleaved: any other change between the two notebooks would look the same"
+    if one.baseline_sittings < 2:
+        return "not interleaved: a drift between the sittings would look the same (`returns = 1` would show it)"
+    return "not interleaved: the interval covers the comparison with each baseline sitting"
+
+
+def claim(experiment: Experiment, one: Comparison) -> str:
+    """State the conclusion."""
+    candidate, baseline = candidate_of(experiment, one), level(experiment, one.factor, one.baseline)
     if one.conclusion is Conclusion.EQUIVALENT:
         return f"{candidate} and {baseline} are equivalent"
-    better = f"{candidate} is {direction(one, figure)}"
+    better = f"{candidate} is {direction(one, measure_of(experiment, one.measure).figure)}"
     if one.conclusion is Conclusion.UNDECIDED:
         return f"{better}, whether it matters is undecided" if differs(one) else f"{candidate} against {baseline} is undecided"
     return f"{better}, too little to matter" if one.conclusion is Conclusion.IMMATERIAL else better
 
 
-def candidate_of(one: Comparison) -> str:
-    """`xfs`; a number alone says little: `clients = 2`."""
-    level = names.level(one.candidate)
-    return f"{one.factor.rpartition('.')[2]} = {level}" if isinstance(one.candidate, int | float) else level
-
-
-def differs(one: Comparison) -> bool:
-    """Whether there is a difference, of whatever size."""
-    ratio = one.ratio
-    if ratio is None or ratio.low is None or ratio.high is None or taken_away(one):
-        return False
-    return ratio.low > 1 or ratio.high < 1
-
-
-def taken_away(one: Comparison) -> bool:
-    """Whether the difference is none any more among all that were looked at."""
-    return one.adjusted_p_value is not None and one.p_value is not None and one.p_value <= LEVEL < one.adjusted_p_value
+def candidate_of(experiment: Experiment, one: Comparison) -> str:
+    """Name the candidate: `xfs`; a number alone says little: `clients = 2`."""
+    name = level(experiment, one.factor, one.candidate)
+    return f"{one.factor.rpartition('.')[2]} = {name}" if isinstance(one.candidate, int | float) else name
 
 
 def direction(one: Comparison, figure: str) -> str:
     """`faster`, `slower`, `better` or `worse`; `higher` or `lower` where the figure has no better side."""
-    kind = figure_kind(figure)
-    above = one.ratio is not None and one.ratio.value > 1
-    if kind is None:
-        return "higher" if above else "lower"
-    good = above == (kind.better is Better.HIGHER)
+    kind, good = figure_kind(figure), is_better(one, figure)
+    if kind is None or good is None:
+        return "higher" if is_above(one) else "lower"
     if kind.unit in (Unit.PER_S, Unit.BYTES_PER_S, Unit.NANOSECONDS) and figure != "cpu_ns_per_op":
         return "faster" if good else "slower"
     return "better" if good else "worse"
 
 
-def size(one: Comparison, figure: str) -> str:
-    """The ratio in words, bare where no difference is claimed; empty where there is none."""
-    return "" if one.ratio is None else sized(one, figure, digits(one.ratio)[0])
+def size(experiment: Experiment, one: Comparison) -> str:
+    """Give the ratio, bare where no difference is claimed; empty where there is none."""
+    return "" if one.ratio is None else sized(experiment, one, digits(one.ratio)[0])
 
 
-def sized(one: Comparison, figure: str, times: str) -> str:
-    """So many times what: `0.61 times the rate of ext4`, `it takes 0.41 times as long as ext4`."""
+def sized(experiment: Experiment, one: Comparison, times: str) -> str:
+    """Say of what so many times are: `0.61 times the rate of ext4`, `it takes 0.41 times as long as ext4`."""
     if one.conclusion in (Conclusion.EQUIVALENT, Conclusion.UNDECIDED):
         return f"{times} times"
-    kind, baseline = figure_kind(figure), names.level(one.baseline)
+    figure, baseline = measure_of(experiment, one.measure).figure, level(experiment, one.factor, one.baseline)
+    kind = figure_kind(figure)
     if kind is not None and kind.unit is Unit.NANOSECONDS and figure != "cpu_ns_per_op":
         return f"it takes {times} times as long as {baseline}"
     nouns = {Unit.PER_S: "rate", Unit.BYTES_PER_S: "throughput"}
@@ -103,8 +103,8 @@ def sized(one: Comparison, figure: str, times: str) -> str:
     return f"{times} times the {noun} of {baseline}"
 
 
-def sure(one: Comparison) -> str:
-    """The interval, with what matters where that is the point of the conclusion."""
+def interval(one: Comparison) -> str:
+    """Give the interval, with the margin where the conclusion depends on it; empty where there is none."""
     ratio = one.ratio
     if ratio is None or ratio.low is None or ratio.high is None:
         return ""
@@ -112,117 +112,120 @@ def sure(one: Comparison) -> str:
     text = f"{percent(ratio.confidence)} interval {low} to {high}"
     if one.conclusion not in (Conclusion.EQUIVALENT, Conclusion.IMMATERIAL):
         return text
-    if reaches_beyond(one):
-        return f"{text}; the 90 % one, which decides this, lies within the {percent(one.matters_share)} that would matter"
-    return f"{text}; {percent(one.matters_share)} would matter"
-
-
-def reaches_beyond(one: Comparison) -> bool:
-    """Whether the 95 % interval holds differences that would matter: two one-sided tests at 5 % look at the 90 % interval."""
-    ratio, margin = one.ratio, 1 + one.matters_share
-    return ratio is not None and ((ratio.low or 0.0) < 1 / margin or (ratio.high or math.inf) > margin)
+    margin = f"±{percent(one.matters_share)}"
+    return f"{text}; 90 % interval within {margin}, TOST" if reaches_beyond(one) else f"{text}; margin {margin}"
 
 
 def note(one: Comparison) -> str:
-    """Why nothing was decided and what could have been seen, and the ratio with the runs that rules excluded; else empty."""
+    """Say why nothing was decided, and give the ratio with the runs that rules excluded; empty where all is said."""
     return "; ".join(filter(None, (undecided_for(one), unfiltered(one))))
 
 
 def unfiltered(one: Comparison) -> str:
-    """The ratio with INVALID runs counted in; empty where there are none."""
+    """Give the ratio that includes INVALID runs; empty where there are none."""
     if one.unfiltered is None:
         return ""
     value, low, high = digits(one.unfiltered)
-    return f"with the INVALID runs counted in {value} times" + (f" ({low} to {high})" if low else "")
+    return f"including INVALID runs: {value} times" + (f" ({low} to {high})" if low else "")
 
 
 def left_out(cell: Cell) -> str:
-    """`1 of 5 runs do not count; with the INVALID ones 990/s (950/s to 1,030/s)`; empty where all count."""
+    """`1 of 5 runs excluded; including INVALID runs: 990/s (950/s to 1,030/s)`; empty where all count."""
     if not cell.excluded:
         return ""
-    counted = f"{len(cell.excluded)} of {len(cell.excluded) + len(cell.values)} runs do not count"
+    counted = f"{len(cell.excluded)} of {len(cell.excluded) + len(cell.values)} runs excluded"
     one = cell.unfiltered
     if one is None or cell.estimate is None:
         return counted
-    span = "" if one.low is None or one.high is None else f" ({with_unit(one.low, one.unit)} to {with_unit(one.high, one.unit)})"
-    return f"{counted}; with the INVALID ones {with_unit(one.value, one.unit)}{span}"
+    value, *ends = (None if end is None else measures.with_unit(end, one.unit) for end in (one.value, one.low, one.high))
+    return f"{counted}; including INVALID runs: {value}" + (f" ({ends[0]} to {ends[1]})" if None not in ends else "")
 
 
 def undecided_for(one: Comparison) -> str:
-    """Why nothing was decided and what could have been seen; empty for a conclusion."""
-    if one.adjusted_p_value is not None and taken_away(one):
-        every = f"all {one.looked_at}" if one.looked_at else "all"
-        tested = f"{one.adjusted_by} p = {one.adjusted_p_value:.2g}"
-        return f"a difference is not established among {every} that were looked at ({tested})"
+    """Say why nothing was decided and which difference would have been seen; empty for a conclusion."""
+    if one.adjusted_p_value is not None and lost_by_adjustment(one):
+        tests = f", {one.tested} tests" if one.tested else ""
+        return f"not significant after {one.adjusted_by.value} correction (p = {one.adjusted_p_value:.2g}{tests})"
     if one.conclusion is not Conclusion.UNDECIDED:
         return ""
-    return missing(one) if one.ratio is None else undecided(one, one.ratio)
-
-
-def undecided(one: Comparison, ratio: Estimate) -> str:
-    """Why a ratio decides nothing."""
-    if ratio.low is None or ratio.high is None:
-        return no_interval(ratio)
-    if differs(one):
-        return f"more than {percent(one.matters_share)} would matter"
-    return unseen(one.detectable_share)
+    if one.ratio is None:
+        return missing(one)
+    if one.ratio.low is None or one.ratio.high is None:
+        return no_interval(one.ratio)
+    return f"smallest relevant difference: {percent(one.matters_share)}" if differs(one) else unseen(one.detectable_share)
 
 
 def no_interval(ratio: Estimate) -> str:
-    """Why a ratio has no interval: too few runs for its kind of interval, or a mean that could be 0."""
-    what = "run of an arm" if ratio.method.startswith("unpaired") else "pair of runs"
+    """Say why a ratio has no interval: too few runs for its kind of interval, or a mean that could be 0."""
+    what, needed = "run per arm" if ratio.method.unpaired else "pair of runs", least(ratio.method)
+    if ratio.n >= needed:
+        return "no interval: the mean of an arm may be 0"
     counted = f"1 {what}" if ratio.n == 1 else f"{ratio.n} {what.replace(' ', 's ', 1)}"
-    least = next((number for kind, number in LEAST_OF.items() if kind in ratio.method), LEAST_PAIRS)
-    if ratio.n >= least:
-        return "no interval, for by their spread the mean of an arm could be 0"
-    return f"{counted}, fewer than {least} give no interval"
+    return f"no interval: {counted}, at least {needed} needed"
 
 
 def unseen(limit: float | None) -> str:
-    """The difference that is seen in 80 of 100 such experiments: a smaller one less often, but not never."""
-    if limit is None or not math.isfinite(limit):
-        return "too few runs"
-    least = percent(limit) if limit < 1 else f"a factor of {1 + limit:.2g}"
-    return f"a difference under {least} may have been missed"
+    """Give the difference that is seen in 80 of 100 such experiments: a smaller one less often, but not never."""
+    smallest = difference(limit)
+    return f"minimum detectable difference: {smallest}" if smallest else "too few runs"
 
 
 def missing(one: Comparison) -> str:
-    """Why there is no ratio."""
+    """Say why there is no ratio."""
     if one.excluded:
         runs = "1 run excluded" if len(one.excluded) == 1 else f"{len(one.excluded)} runs excluded"
-        return f"no ratio, for no runs of both count ({runs})"
-    return "no ratio, for no runs of both count or a value is 0"
+        return f"no ratio: one side has no valid runs ({runs})"
+    return "no ratio: one side has no valid runs, or a value is 0"
 
 
-def scale_up(one: Comparison) -> str:
-    """`scale-up 85 % of 2 clients over 1 (95 % interval 83 % to 87 %); a lower bound: ...`; empty where nothing is counted."""
-    share, counted = one.scale_up, counts(one)
+def dip(experiment: Experiment, one: Dip) -> str:
+    """Put a dip in one sentence: measure, conditions, the level and how its figure compares with its neighbours."""
+    others = levels(experiment, {path: value for path, value in one.levels.items() if path != one.factor})
+    where = ", ".join(part for part in (names.measure(measure_of(experiment, one.measure)), others) if part)
+    value, low, high = digits(one.depth)
+    here, below, above = (level(experiment, one.factor, each) for each in (one.levels[one.factor], *one.neighbours))
+    better = "" if one.depth.value < 1 else "; lower is better"
+    span = f"{percent(one.depth.confidence)} interval {low} to {high}"
+    return f"{where}: {one.factor} = {here} gives {value} times ({span}) the figure of its neighbours {below} and {above}{better}"
+
+
+# ------------------------------------------------------------------------------------------- parallel efficiency
+
+
+def efficiency(one: Comparison) -> str:
+    """`parallel efficiency 85 %, 2 clients against 1 (95 % interval 83 % to 87 %; ...)`; empty where nothing is counted."""
+    share, counted = one.parallel_efficiency, counts(one)
     if share is None or not counted:
         return ""
-    bound = "a lower bound" if is_more(one) else "an upper bound"
-    notes = (
+    known = (
         "" if share.low is None else f"{percent(share.confidence)} interval {spanned(share)}",
-        f"{bound}: {one.scale_up_limit}" if one.scale_up_limit else "",
+        f"{'lower' if is_more(one) else 'upper'} bound, {limited(one)}" if one.limiter else "",
     )
-    note = "; ".join(filter(None, notes))
-    return f"scale-up {round_percent(share.value)} of {counted}" + (f" ({note})" if note else "")
+    notes = "; ".join(filter(None, known))
+    return f"parallel efficiency {round_percent(share.value)}, {counted}" + (f" ({notes})" if notes else "")
+
+
+def limited(one: Comparison) -> str:
+    """Name what the larger load reached; `limited by 4 CPUs for 8 clients`."""
+    if one.limiter is None:
+        return ""
+    most = max(level for level in (one.candidate, one.baseline) if isinstance(level, int))
+    wanted = "" if one.limiter.name else f" for {most:,} {one.factor.rpartition('.')[2]}"
+    return methods.limiter(one.limiter) + wanted
 
 
 def counts(one: Comparison) -> str:
-    """`2 clients over 1`, `depth 8 over 1`; empty where the levels are no counts."""
+    """`2 clients against 1`, `depth 8 against 1`; empty where the levels are no counts."""
     if not isinstance(one.candidate, int) or not isinstance(one.baseline, int):
         return ""
     noun = one.factor.rpartition(".")[2]
     many = noun if one.candidate != 1 else noun.removesuffix("s")
-    return (
-        f"{one.candidate:,} {many} over {one.baseline:,}"
-        if noun.endswith("s")
-        else f"{noun} {one.candidate:,} over {one.baseline:,}"
-    )
+    first = f"{one.candidate:,} {many}" if noun.endswith("s") else f"{noun} {one.candidate:,}"
+    return f"{first} against {one.baseline:,}"
 
 
 def is_more(one: Comparison) -> bool:
-    """Whether the candidate is the larger count."""
+    """Tell whether the candidate is the larger count."""
     return isinstance(one.candidate, int) and isinstance(one.baseline, int) and one.candidate > one.baseline
 
 
@@ -234,37 +237,3 @@ def spanned(share: Estimate) -> str:
 def round_percent(share: float) -> str:
     """`85 %`: without decimals from 10 % on."""
     return f"{100 * share:.0f} %" if share >= 0.1 else percent(share)
-
-
-def digits(ratio: Estimate) -> tuple[str, str, str]:
-    """Ratio, low and high with as many decimals as the interval bears: two, three where it is narrow.
-
-    Where the ends are so far apart that one of them needs more decimals than the other has digits, two digits of each.
-    """
-    ends = [end for end in (ratio.value, ratio.low, ratio.high) if end is not None]
-    if ratio.low is not None and ratio.high is not None and ratio.high > WIDE * ratio.low > 0:
-        value, low, high = (two_digits(end) for end in (ratio.value, ratio.low, ratio.high))
-        return value, low, high
-    places = decimals(min(ends), max(ends) - min(ends) if ratio.low is not None else 1.0)
-    value, low, high = (decimal(end, places) for end in (ratio.value, ratio.low, ratio.high))
-    return value, low, high
-
-
-def two_digits(value: float) -> str:
-    """`0.052`, `1.6`, `30`, `1,200`."""
-    places = max(0, 1 - math.floor(math.log10(value))) if value > 0 else 0
-    return f"{value:,.{places}f}" if value < 100 else f"{float(f'{value:.2g}'):,.0f}"
-
-
-def decimal(value: float | None, places: int) -> str:
-    """The number with so many decimals, two at most from 2 on; empty where there is none."""
-    return "" if value is None else f"{value:,.{min(places, 2) if value >= 2 else places}f}"
-
-
-def decimals(smallest: float, width: float) -> int:
-    """Digits behind the point: two significant ones of the smallest end at least."""
-    if smallest >= 10:
-        return 1 if smallest < 100 else 0
-    if 0 < smallest < 0.1:
-        return min(6, 1 - math.floor(math.log10(smallest)))
-    return 3 if width < 0.03 else 2

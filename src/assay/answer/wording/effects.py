@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from assay import measures
-from assay.answer.wording import names
-from assay.answer.wording.comparison import LEVEL, unseen
-from assay.records import Cell, Conclusion, DesignKind, Estimate, FactorEffect, Measure
+from assay.analysis.counting import measure_of
+from assay.answer.wording.comparison import unseen
+from assay.measures.levels import level, levels
+from assay.records import Conclusion, DesignKind, Estimate, Experiment, FactorEffect, Sensitivity
+from assay.statistics.paired_power import LEVEL
 
 TIMES = 2.0
 """From this ratio on an effect is told as so many times, below it in percent."""
@@ -16,37 +18,41 @@ NARROW_INTERVAL = 0.04
 KINDS = {
     Conclusion.MATTERS: "matters",
     Conclusion.IMMATERIAL: "too little to matter",
-    Conclusion.EQUIVALENT: "no effect that would matter",
+    Conclusion.EQUIVALENT: "no relevant effect",
     Conclusion.UNDECIDED: "undecided",
 }
 LEADS = (Conclusion.MATTERS, Conclusion.UNDECIDED, Conclusion.IMMATERIAL, Conclusion.EQUIVALENT)
 """Of the steps of one factor the one with the first of these conclusions stands for it."""
 
 
-def answer(measure: Measure, kind: DesignKind, effects: Sequence[FactorEffect], matters_share: float, empty: Cell | None) -> str:
-    """The answer: what matters most, what matters too, what only matters together, and what does not or is not known."""
-    if all(one.ratio is None for one in effects):
-        why = "a value is 0" if empty is None else f"no run counts at {names.levels(empty.levels)}"
-        return f"{measure.name}: no effect can be told: {why}."
-    own = foremost([one for one in effects if len(one.steps) == 1])
-    pairs = foremost([one for one in effects if len(one.steps) > 1])
-    strong = [one for one in own if one.conclusion is Conclusion.MATTERS]
-    together = [one for one in pairs if one.conclusion is Conclusion.MATTERS]
-    entangled = {step.factor for one in together for steps in (one.steps, *one.mixed_with) for step in steps}
-    others = (f"{one.steps[0].factor} too: {told(one)}{average(one, entangled)}" for one in strong[1:])
-    first = [leading(own, strong, matters_share) + (average(strong[0], entangled) if strong else ""), *others]
-    figure = measures.figure_kind(measure.figure)
-    sentences = (
-        f"{measure.name}: {'; '.join(first)}",
-        f"together: {'; '.join(map(bare, together))}" if together else "",
-        *rest(own, entangled),
-        open_pairs([one for one in pairs if one.conclusion is Conclusion.UNDECIDED]),
-        "" if empty is None else f"no run counts at {names.levels(empty.levels)}",
-        suspicion(kind, own),
+def statement(experiment: Experiment, one: Sensitivity) -> str:
+    """Put the answer of a design in sentences, its measure by its name in the file."""
+    first, *rest = sentences(experiment, one)
+    return f"{'. '.join((f'{one.measure}: {first}', *rest))}."
+
+
+def sentences(experiment: Experiment, one: Sensitivity) -> list[str]:
+    """Give the sentences: what matters most and what matters too; what only matters together; what does not or is not known."""
+    empty = "" if one.empty is None else f"no valid run at {levels(experiment, one.empty)}"
+    if all(each.ratio is None for each in one.effects):
+        return [f"no effect can be estimated: {empty or 'a value is 0'}"]
+    own = foremost([each for each in one.effects if len(each.steps) == 1])
+    pairs = foremost([each for each in one.effects if len(each.steps) > 1])
+    strong = [each for each in own if each.conclusion is Conclusion.MATTERS]
+    together = [each for each in pairs if each.conclusion is Conclusion.MATTERS]
+    entangled = {step.factor for each in together for steps in (each.steps, *each.mixed_with) for step in steps}
+    too = (f"{each.steps[0].factor} too: {change_of(experiment, each)}{average(each, entangled)}" for each in strong[1:])
+    first = leading(experiment, own, strong, one.matters_share) + (average(strong[0], entangled) if strong else "")
+    figure = measures.figure_kind(measure_of(experiment, one.measure).figure)
+    found = (
+        f"together: {'; '.join(bare(experiment, each) for each in together)}" if together else "",
+        *rest(experiment, own, entangled),
+        open_pairs(experiment, [each for each in pairs if each.conclusion is Conclusion.UNDECIDED]),
+        empty,
+        suspicion(one.design, own),
         "lower is better" if figure is not None and figure.better is measures.Better.LOWER else "",
     )
-    begun = [f"{one[0].upper()}{one[1:]}" if place else one for place, one in enumerate(filter(None, sentences))]
-    return f"{'. '.join(begun)}."
+    return ["; ".join((first, *too)), *(f"{each[0].upper()}{each[1:]}" for each in found if each)]
 
 
 def foremost(effects: Sequence[FactorEffect]) -> list[FactorEffect]:
@@ -62,66 +68,64 @@ def average(one: FactorEffect, entangled: Collection[str]) -> str:
     return " on average" if one.steps[0].factor in entangled else ""
 
 
-def leading(own: Sequence[FactorEffect], strong: Sequence[FactorEffect], matters_share: float) -> str:
-    """The beginning: the largest effect that matters, or that none is shown to."""
+def leading(experiment: Experiment, own: Sequence[FactorEffect], strong: Sequence[FactorEffect], matters_share: float) -> str:
+    """Begin with the largest effect that matters, or that none is shown to."""
     if strong:
-        return f"{strong[0].steps[0].factor} matters most: {told(strong[0])}"
-    shown = "" if all(one.conclusion is not Conclusion.UNDECIDED for one in own) else "is shown to "
-    return f"nothing that was varied {shown}matter{'' if shown else 's'} by itself ({measures.percent(matters_share)} would)"
+        return f"{strong[0].steps[0].factor} matters most: {change_of(experiment, strong[0])}"
+    shown = "matters" if all(one.conclusion is not Conclusion.UNDECIDED for one in own) else "is shown to matter"
+    return f"no factor {shown} by itself (limit {measures.percent(matters_share)})"
 
 
-def rest(own: Sequence[FactorEffect], entangled: Collection[str]) -> list[str]:
-    """The factors that do not matter, and those of which it is not known, each with its figure.
+def rest(experiment: Experiment, own: Sequence[FactorEffect], entangled: Collection[str]) -> list[str]:
+    """Name the factors that do not matter, and those of which it is not known, each with its figure.
 
     Of one whose effect depends on another that is the average: it may matter at one level of the other and not at the next.
     """
     found = []
     for conclusion, word in KINDS.items():
-        some = [f"{one.steps[0].factor} {told(one)}{average(one, entangled)}" for one in own if one.conclusion is conclusion]
-        if some and conclusion is not Conclusion.MATTERS:
-            found.append(f"{word}: {'; '.join(some)}")
+        same = [one for one in own if one.conclusion is conclusion]
+        texts = [f"{one.steps[0].factor} {change_of(experiment, one)}{average(one, entangled)}" for one in same]
+        if texts and conclusion is not Conclusion.MATTERS:
+            found.append(f"{word}: {'; '.join(texts)}")
     return found
 
 
-def open_pairs(undecided: Sequence[FactorEffect]) -> str:
-    """That it is not known of some pairs what they do together; empty where it is of all."""
+def open_pairs(experiment: Experiment, undecided: Sequence[FactorEffect]) -> str:
+    """Name the interactions that are not decided; empty where all are."""
     known = [one for one in undecided if one.ratio is not None]
     if not known:
         return ""
-    pairs, largest = ("1 pair does", "") if len(known) == 1 else (f"{len(known)} pairs do", "the largest: ")
-    return f"what {pairs} together is undecided: {largest}{bare(known[0])}"
+    pairs = "interaction" if len(known) == 1 else f"{len(known)} interactions, the largest"
+    return f"undecided {pairs}: {bare(experiment, known[0])}"
 
 
 def suspicion(kind: DesignKind, own: Sequence[FactorEffect]) -> str:
-    """What to think of effects that pairs of other factors may have made, all or in part; what was not looked at."""
+    """Say which effects pairs of other factors may have made, all or in part; which were not tested."""
     if kind is DesignKind.ONE_AT_A_TIME:
-        return "what two factors do together was not looked at"
+        return "interactions were not tested"
     mixed = kind is DesignKind.SCREENING or any(one.mixed_with for one in own)
-    return "each of these may be what two other factors do together: vary the largest again in a full design" if mixed else ""
+    return "each effect may be an interaction of two other factors: vary the largest again in a full design" if mixed else ""
 
 
-def effect(one: FactorEffect) -> str:
-    """One effect in a sentence, with what it cannot be told from."""
+def effect(experiment: Experiment, one: FactorEffect) -> str:
+    """Put one effect in a sentence, with what it cannot be told from."""
     if one.ratio is None:
-        return f"{' with '.join(step.factor for step in one.steps)}: no effect can be told"
-    said = f"{bare(one)}: {conclusion(one)}"
-    mixed = f"; it may be that of {pairs_of(one)}" if len(one.steps) == 1 and one.mixed_with else ""
-    return said + mixed
+        return f"{' with '.join(step.factor for step in one.steps)}: no effect can be estimated"
+    mixed = f"; aliased with {pairs_of(one)}" if len(one.steps) == 1 and one.mixed_with else ""
+    return f"{bare(experiment, one)}: {conclusion(one)}{mixed}"
 
 
-def bare(one: FactorEffect) -> str:
-    """The effect without what follows from it."""
+def bare(experiment: Experiment, one: FactorEffect) -> str:
+    """Give the effect without what follows from it."""
     first, second = one.steps[0], one.steps[-1]
     if one.ratio is None or first is second:
-        return f"{first.factor} {told(one)}"
+        return f"{first.factor} {change_of(experiment, one)}"
     size = f"the ratio of one is {factor(one.ratio)} as large with the other"
     if one.mixed_with:
-        return f"{first.factor} with {second.factor}, or {pairs_of(one)} (not told apart here): {size}"
+        return f"{first.factor} with {second.factor}, or {pairs_of(one)} (aliased): {size}"
     ends = f": {percent(one.within[0])} becomes {percent(one.within[1])}" if one.within else ""
-    return (
-        f"the ratio of {first.factor} = {names.level(first.level)} is {factor(one.ratio)} as large with "
-        f"{second.factor} = {names.level(second.level)}{ends}"
-    )
+    arms = [f"{step.factor} = {level(experiment, step.factor, step.level)}" for step in (first, second)]
+    return f"the ratio of {arms[0]} is {factor(one.ratio)} as large with {arms[1]}{ends}"
 
 
 def pairs_of(one: FactorEffect) -> str:
@@ -130,22 +134,22 @@ def pairs_of(one: FactorEffect) -> str:
 
 
 def conclusion(one: FactorEffect) -> str:
-    """What follows, and where nothing does, why not."""
+    """Say what follows, and where nothing does, why not."""
     word = KINDS[one.conclusion]
     if one.conclusion is not Conclusion.UNDECIDED:
         return word
     if one.adjusted_p_value is not None and one.p_value is not None and one.p_value <= LEVEL < one.adjusted_p_value:
-        return f"{word}, not established among all that were looked at (Holm p = {one.adjusted_p_value:.2g})"
+        return f"{word}, not significant after Holm correction (p = {one.adjusted_p_value:.2g})"
     if one.adjusted_p_value is not None and one.adjusted_p_value <= LEVEL:
         return f"{word}, there is an effect, but whether it matters is open"
     return f"{word}, {unseen(one.detectable_share)}"
 
 
-def told(one: FactorEffect) -> str:
+def change_of(experiment: Experiment, one: FactorEffect) -> str:
     """`-38 % (-41 to -35) with external instead of internal`."""
-    size = "not known" if one.ratio is None else change(one.ratio)
-    step = one.steps[0]
-    return f"{size} with {names.level(step.level)} instead of {names.level(step.baseline)}"
+    size, step = "not known" if one.ratio is None else change(one.ratio), one.steps[0]
+    there, here = (level(experiment, step.factor, each) for each in (step.level, step.baseline))
+    return f"{size} with {there} instead of {here}"
 
 
 def change(ratio: Estimate) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from assay import catalogue, measures
-from assay.answer.reasons import short
+from assay.answer.reasons import cause
+from assay.answer.wording.headlines import short
 from assay.records import Finding, Label, Nature, Outcome, State, Verdict, VerdictState
 from assay.units import Unit
 
@@ -25,7 +26,7 @@ def parts(verdict: Verdict) -> tuple[str, ...]:
     one = verdict.label
     found = [head(verdict), *after_head(verdict)]
     disturbed = finding(verdict, one.disturbed_by)
-    return (*found, f"but {short(disturbed)}") if disturbed else tuple(found)
+    return (*found, f"but {short(cause(disturbed))}") if disturbed else tuple(found)
 
 
 def after_head(verdict: Verdict) -> list[str]:

@@ -1,4 +1,4 @@
-"""What the load itself used, a line for each phase, in words."""
+"""Cost of the load, a line for each phase, in words."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from assay import measures
 from assay.records import Phase
 from assay.units import Unit
 
-UNCOUNTED = "instructions and cycles not known, for the machine has no counters of them"
+UNCOUNTED = "instructions and cycles unknown: no hardware counters"
 
 
 def own_cost(phases: Iterable[Phase]) -> str:
     """A line for each phase; empty where there is none."""
     lines = [f"    {phase.name}: {line(phase)}" for phase in phases]
-    return "\n".join(["what the load itself used:", *lines]) if lines else ""
+    return "\n".join(["cost of the load:", *lines]) if lines else ""
 
 
 def line(phase: Phase) -> str:
-    """Processor time and what hardware counted per operation, then switches and faults of the phase."""
+    """Give CPU time and hardware counts per operation, then switches and faults of the phase."""
     cost = measures.costs(phase)
-    processor = cost["cpu_ns_per_op"]
-    if processor is None:
-        return "not known"
-    time = f"{measures.with_unit(processor, Unit.NANOSECONDS)} of processor time an operation"
+    cpu = cost["cpu_ns_per_op"]
+    if cpu is None:
+        return "unknown"
+    time = f"{measures.with_unit(cpu, Unit.NANOSECONDS)} of CPU time per operation"
     sums = ", ".join(
         f"{measures.with_unit(cost[name] or 0.0, Unit.COUNT)} {words}"
         for name, words in (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from assay.records import Measure, Value
+from assay.records import Measure
 
 _FIGURES: Mapping[str, str] = {
     "ops_per_s": "operations per second",
@@ -16,9 +16,9 @@ _FIGURES: Mapping[str, str] = {
     "latency_max_ns": "longest latency",
     "latency_p50_ns": "median latency",
     "elapsed_ns": "elapsed time",
-    "cpu_share": "processor share",
-    "cpu_ns_per_op": "processor time per operation",
-    "cpu_s_per_million_ops": "seconds of processor time per million operations",
+    "cpu_share": "CPU share",
+    "cpu_ns_per_op": "CPU time per operation",
+    "cpu_s_per_million_ops": "seconds of CPU time per million operations",
     "user_instructions_per_op": "instructions per operation in user mode",
     "kernel_instructions_per_op": "instructions per operation in the kernel",
     "user_cycles_per_op": "cycles per operation in user mode",
@@ -59,20 +59,3 @@ def operation(workload: str, name: str) -> str:
     """`spool create`; the workload once where the operation begins with its name (`random`, `random_read`)."""
     plain, own = name.replace("_", " "), workload.replace("_", " ")
     return plain if f"{plain} ".startswith(f"{own} ") else f"{workload} {plain}"
-
-
-def level(value: Value) -> str:
-    """One level of a factor."""
-    if value is None:
-        return "none"
-    if isinstance(value, bool):
-        return "on" if value else "off"
-    if isinstance(value, tuple):
-        return ", ".join(level(item) for item in value)
-    return f"{value:,}" if isinstance(value, int) else str(value)
-
-
-def levels(values: Mapping[str, Value]) -> str:
-    """A combination of levels: the bare name of the target first, `factor = level` for the others."""
-    order = sorted(values, key=lambda path: path != "target")
-    return ", ".join(level(values[path]) if path == "target" else f"{path} = {level(values[path])}" for path in order)

@@ -1,27 +1,61 @@
-"""Answers about a curve over a number of clients in words that need no manual: `8 clients together do 1.8 times what 1 does`."""
+"""Answers about a curve over a number of clients in words that need no manual: `8 clients do 1.8 times as much as 1 client`."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from assay import measures
-from assay.answer.wording import names
-from assay.records import Estimate, Value
-from assay.statistics.crossing import Band, Crossing
-from assay.statistics.scaling_law import Law
+from assay.analysis.resources import described
+from assay.analysis.scaling.bounds import OVER
+from assay.analysis.scaling.law import FULL_SHARE
+from assay.measures.levels import level
+from assay.records import Estimate, Experiment, Fit, LawName, Method, Scaling, ScalingKind, Shape, Value
+from assay.units import Unit
 
-FULL_SHARE = 0.9
-"""So much of a resource counts as used up: rule L02 takes the same."""
-STRAIGHT = 0.95
-"""A curve that reaches this share of a straight line at its end is one, for whoever decides by it."""
-OFF = 0.05
-"""A law from which a mean is farther than this share, beyond noise, is no word for the curve."""
 NOUNS: Mapping[str, str] = {"depth": "requests in flight"}
 """What a factor counts, where its name is no plural."""
+LAWS: Mapping[LawName, str] = {
+    LawName.LINEAR: "a straight line",
+    LawName.CLIPPED: "a straight line up to a level",
+    LawName.AMDAHL: "Amdahl's law",
+    LawName.USL: "Gunther's law",
+}
+
+
+def statement(experiment: Experiment, one: Scaling) -> str:
+    """Put an answer in one sentence, its measure by its name in the file."""
+    return f"{one.measure}{predicate(experiment, one)}."
+
+
+def predicate(experiment: Experiment, one: Scaling) -> str:
+    """Say what a curve does, behind the name of its measure: ` at target = ext4 peaks at ...`."""
+    if one.kind is ScalingKind.BREAK_EVEN and one.order is not None:
+        arms = [level(experiment, one.order.compared, each) for each in (one.order.candidate, one.order.baseline)]
+        within = {path: each for path, each in one.within.items() if path != one.order.compared}
+        return f"{where(experiment, within)}, {arms[0]} against {arms[1]}: {order(one, arms[0], arms[1])}"
+    here = where(experiment, one.within)
+    if one.kind is ScalingKind.LAW:
+        return f"{here} {growth(one)}"
+    if one.kind is ScalingKind.OBJECTIVE:
+        return f"{here} {one.requirement} {keeping(one)}"
+    if one.kind is ScalingKind.KNEE:
+        return f"{here}: {knee(one)}"
+    if one.shape is Shape.ON_CREDIT:
+        return f"{here}: {credit(one)}"
+    return f"{here} {fullness(one)}" if one.use and one.use.capacity is None else f"{here}: {resource(one)} {fullness(one)}"
+
+
+def fitted(one: Fit) -> str:
+    """`Gunther's law, contention 5 %, coherency 0.3 %`."""
+    parts = {
+        LawName.AMDAHL: (f"contention {measures.percent(one.contention)}",),
+        LawName.USL: (f"contention {measures.percent(one.contention)}", f"coherency {measures.percent(one.coherency)}"),
+    }
+    return ", ".join((LAWS[one.law], *parts.get(one.law, ())))
 
 
 def counted(path: str) -> str:
-    """What a factor counts: `clients`, `requests in flight`."""
+    """Name what a factor counts: `clients`, `requests in flight`."""
     name = path.rpartition(".")[2]
     return NOUNS.get(name, name)
 
@@ -34,116 +68,144 @@ def so_many(number: float, what: str) -> str:
     return " ".join(("1", first.removesuffix("s"), *rest))
 
 
-def told(at: Estimate) -> str:
+def number(at: Estimate) -> str:
     """`5.2 (4.3 to 6.8)`."""
     return f"{at.value:.3g} ({at.low:.3g} to {at.high:.3g})"
 
 
-def where(levels: Mapping[str, Value]) -> str:
+def where(experiment: Experiment, levels: Mapping[str, Value]) -> str:
     """` at target = ext4`; nothing where no other factor varies."""
-    return f" at {', '.join(f'{path} = {names.level(level)}' for path, level in levels.items())}" if levels else ""
+    return f" at {', '.join(f'{path} = {level(experiment, path, each)}' for path, each in levels.items())}" if levels else ""
 
 
-def growth(of: tuple[Law, float], peak: Estimate | None, spanned: tuple[tuple[float, float], float], what: str) -> str:
-    """How the curve runs from its first to its last number; nothing is said of fewer or more.
-
-    `of`: the law and how far the numbers are off it; `spanned`: first and last number, and the rate at the last over the first.
-    """
-    (law, off), (span, together) = of, spanned
-    times = span[1] / span[0]
-    if peak is not None:
-        alone = ": no law fits all numbers, so this is the one with the most, between those that do less"
-        by_law = off <= OFF and peak.value == law.peak
-        return f"peaks at {told(peak)} {what} and falls beyond{'' if by_law else alone}"
-    if off > OFF:
-        return f"is on no simple curve: {side_by_side(span, together, what)}; a peak is not in the measured range, {ends(span)}"
-    if law.name == "clipped" and together / times < STRAIGHT:
-        bend = max(span[0], law.ceiling / law.one)
-        return (
-            f"grows in proportion up to about {bend:.2g} {what} and is flat from there to {span[1]:g}, the most that was measured"
-        )
-    if law.name == "linear" or together / times >= STRAIGHT:
-        return f"grows in proportion up to {span[1]:g} {what}: what limits it was not reached, and nothing follows for more"
-    if together < 1:
-        return f"falls: {side_by_side(span, together, what)}"
-    waiting = f", as if {measures.percent(law.contention)} of the work were done by one at a time" if law.contention else ""
-    return f"flattens: {side_by_side(span, together, what)}{waiting}; a peak is not in the measured range, {ends(span)}"
+def span(one: Scaling) -> str:
+    """`1 to 8`: the measured range."""
+    return f"{one.lowest:g} to {one.highest:g}"
 
 
-def side_by_side(span: tuple[float, float], together: float, what: str) -> str:
-    """`8 clients together do 1.8 times what 1 client does`."""
-    first = f"{so_many(span[0], what)} {'does' if span[0] == 1 else 'do'}"
-    return f"{span[1]:g} {what} together do {together:.3g} times what {first}"
+def growth(one: Scaling) -> str:
+    """Say how a curve runs over the measured range; nothing follows for fewer or more."""
+    assert one.growth is not None
+    what = counted(one.factor)
+    open_end = f"no peak from {span(one)}"
+    if one.shape is Shape.PEAK and one.at is not None:
+        by_points = "" if one.at.method is Method.SCALING_LAW else ": highest measured rate, since no law fits all numbers"
+        return f"peaks at {number(one.at)} {what} and falls beyond{by_points}"
+    side = side_by_side(one, one.growth.times)
+    contention = one.growth.fit.contention
+    waiting = f", as if {measures.percent(contention)} of the work were serial" if contention else ""
+    texts = {
+        Shape.IRREGULAR: f"fits no scaling law: {side}; {open_end}",
+        Shape.PLATEAU: f"grows in proportion up to about {one.growth.bend or 0:.2g} {what} and is flat up to {one.highest:g}",
+        Shape.PROPORTIONAL: f"grows in proportion up to {one.highest:g} {what}: no limit reached, nothing follows for more",
+        Shape.FALLING: f"falls: {side}",
+    }
+    return texts.get(one.shape, f"flattens: {side}{waiting}; {open_end}")
 
 
-def ends(span: tuple[float, float]) -> str:
-    """`1 to 8`."""
-    return f"{span[0]:g} to {span[1]:g}"
+def side_by_side(one: Scaling, times: float) -> str:
+    """`8 clients do 1.8 times as much as 1 client`."""
+    what = counted(one.factor)
+    return f"{one.highest:g} {what} do {times:.3g} times as much as {so_many(one.lowest, what)}"
 
 
-def is_sure(one: Crossing) -> bool:
-    """Whether the interval of a passage ends anywhere within the measured range; else noise alone may have made it."""
-    return one.low is not None or one.high is not None
+def spot(one: Scaling) -> str:
+    """`5.2 (4.3 to 6.8)`, `5.2 (4.3 to 8 or more)`: a crossing with its interval, as far as that was measured."""
+    assert one.at is not None
+    low = f"{one.lowest:.3g} or fewer" if one.open_low else f"{one.at.low:.3g}"
+    high = f"{one.highest:.3g} or more" if one.open_high else f"{one.at.high:.3g}"
+    return f"{one.at.value:.3g} ({low} to {high})"
 
 
-def spot(bands: Sequence[Band], one: Crossing) -> str:
-    """`5.2 (4.3 to 6.8)`, `5.2 (4.3 to 8 or more)`: a passage with its interval, as far as that was measured."""
-    low = f"{bands[0].at:.3g} or fewer" if one.low is None else f"{one.low:.3g}"
-    high = f"{bands[-1].at:.3g} or more" if one.high is None else f"{one.high:.3g}"
-    return f"{one.at:.3g} ({low} to {high})"
+def resource(one: Scaling) -> str:
+    """`use of the 4 CPUs of the host`."""
+    return f"use of {described(one.use.capacity)}" if one.use and one.use.capacity else ""
 
 
-def fullness(bands: Sequence[Band], one: Crossing | None, what: str) -> str:
-    """Where a share reaches nine tenths."""
-    full = measures.percent(FULL_SHARE)
-    if one is not None and not is_sure(one):
-        return (
-            f"reaches {full} near {one.at:.3g} {what} by the means, which noise alone can do: where it saturates cannot be told"
-        )
-    if one is not None:
-        return f"reaches {full} at {spot(bands, one)} {what}"
-    if bands[0].value >= FULL_SHARE:
-        return f"is {full} or more already with {so_many(bands[0].at, what)}"
-    most, high = max(band.value for band in bands), max(band.high for band in bands)
-    end = so_many(bands[-1].at, what)
-    if high >= FULL_SHARE:
-        return f"is {measures.percent(most)} at most up to {end}: by the interval it may be {full} there"
-    return f"stays below {full} up to {end} ({measures.percent(most)} at most): if it saturates, then beyond"
+def fullness(one: Scaling) -> str:
+    """Say where a share reaches nine tenths."""
+    assert one.use is not None
+    full, most, what = measures.percent(FULL_SHARE), measures.percent(one.use.share), counted(one.factor)
+    end = so_many(one.highest, what)
+    if one.shape is Shape.CROSSES:
+        return f"reaches {full} at {spot(one)} {what}"
+    texts = {
+        Shape.CROSSES_BY_MEANS: f"reaches {full} near {one.near or 0:.3g} {what} by the means; noise alone can do that",
+        Shape.FULL_FROM_START: f"is {full} or more already with {so_many(one.lowest, what)}",
+        Shape.PERHAPS_FULL: f"is {most} at most up to {end}; its interval includes {full}",
+    }
+    return texts.get(one.shape, f"stays below {full} up to {end} (at most {most})")
 
 
-def led(arms: tuple[Value, Value], bands: Sequence[Band], what: str) -> str:
-    """Who leads where the order never changes by the means, and whether noise could be all of it; `arms`: candidate, baseline."""
-    side, span = ("above" if bands[0].value > 0 else "below"), f"from {bands[0].at:g} to {bands[-1].at:g} {what}"
-    unsure = [band.at for band in bands if band.low <= 0 <= band.high]
-    if not unsure:
-        return f"{arms[0]} is {side} {arms[1]} everywhere {span}: no break-even in that range"
-    if len(unsure) == len(bands):
-        return f"the two are not told apart at any number {span}: a break-even is neither shown nor excluded"
-    places = ", ".join(f"{at:g}" for at in unsure)
+def credit(one: Scaling) -> str:
+    """Say that nothing follows from a limit that was not in force."""
+    assert one.use is not None
+    assert one.use.capacity is not None
     return (
-        f"{arms[0]} is {side} {arms[1]} {span} by the means, but not beyond noise at {places}: "
-        "a break-even there is neither shown nor excluded"
+        f"{measures.percent(one.use.share)} of {described(one.use.capacity)} passed while the clock ran, more than the limit"
+        " (burst credit in short trials, or a wrong declaration): no saturation and no knee follow"
     )
 
 
-def passed(arms: tuple[Value, Value], bands: Sequence[Band], one: Crossing, what: str) -> str:
-    """Where the order changes; without an interval that leaves out some of the range there is no answer."""
-    if not is_sure(one):
-        return f"by the means the order changes near {one.at:.3g} {what}, which noise alone can do: no break-even can be told"
-    return f"break-even at {spot(bands, one)} {what}; beyond it {arms[0]} is {'above' if one.rising else 'below'} {arms[1]}"
+def order(one: Scaling, candidate: str, baseline: str) -> str:
+    """Say where the order of two arms changes, or who leads at every number."""
+    assert one.order is not None
+    what, side = counted(one.factor), "above" if one.order.above else "below"
+    places = ", ".join(f"{at:g}" for at in one.order.unsure)
+    if one.shape is Shape.CROSSES:
+        return f"break-even at {spot(one)} {what}; beyond it {candidate} is {side} {baseline}"
+    texts = {
+        Shape.CROSSES_BY_MEANS: f"the means cross near {one.near or 0:.3g} {what}; noise alone can do that: no break-even",
+        Shape.CROSSES_OFTEN: f"the order changes {one.order.crossings} times from {span(one)} {what}: no break-even",
+        Shape.NOT_TOLD_APART: f"no significant difference at any number from {span(one)} {what}: a break-even stays open",
+        Shape.ORDER_KEPT: f"{candidate} is {side} {baseline} everywhere from {span(one)} {what}: no break-even in that range",
+    }
+    unsure = f"{candidate} is {side} {baseline} from {span(one)} {what} by the means, within noise at {places}"
+    return texts.get(one.shape, f"{unsure}: a break-even there stays open")
 
 
-def keeping(table: Sequence[Band], one: Crossing | None, what: str) -> str:
-    """Until where an objective is kept."""
-    first, end = table[0], table[-1]
-    if one is not None and not is_sure(one):
-        return (
-            f"is kept up to about {one.at:.3g} {what} by the means, but noise allows any number from {first.at:g} to {end.at:g}"
-        )
-    if one is not None:
-        return f"is kept up to {spot(table, one)} {what}"
-    if all(band.value <= 0 for band in table):
-        return f"is kept at all numbers from {first.at:g} to {end.at:g} {what}: where it ends is not in the measured range"
-    if all(band.value > 0 for band in table):
-        return f"is kept at none of the numbers from {first.at:g} to {end.at:g} {what}"
-    return f"is kept at some numbers from {first.at:g} to {end.at:g} {what} and not at others: no simple answer"
+def keeping(one: Scaling) -> str:
+    """Say up to which number a requirement is kept."""
+    what = counted(one.factor)
+    if one.shape is Shape.CROSSES:
+        return f"is kept up to {spot(one)} {what}"
+    texts = {
+        Shape.CROSSES_BY_MEANS: f"is kept up to about {one.near or 0:.3g} {what} by the means; noise allows any number "
+        f"from {span(one)}",
+        Shape.KEPT: f"is kept at all numbers from {span(one)} {what}: its end is not in the measured range",
+        Shape.NOT_KEPT: f"is kept at none of the numbers from {span(one)} {what}",
+    }
+    return texts.get(one.shape, f"is kept at some numbers from {span(one)} {what} and not at the rest: no simple answer")
+
+
+def knee(one: Scaling) -> str:
+    """Say where the knee is and what follows, or why there is none."""
+    assert one.knee is not None
+    assert one.use is not None
+    assert one.use.capacity is not None
+    what, name, share = counted(one.factor), described(one.use.capacity), measures.percent(one.use.share)
+    many = so_many(one.knee.number or 0, what)
+    if one.shape is Shape.KNEE:
+        over = "; rates above it did not last: I/O after the clock counts here" if one.use.share > OVER else ""
+        at_most = measures.with_unit(one.knee.bound, Unit(one.knee.unit))
+        return f"knee at {number(one.knee.estimate)} {what}: beyond it the bound is {name}, {at_most}; {share} reached{over}"
+    texts = {
+        Shape.KNEE_BELOW_RANGE: f"{so_many(1, what)} alone uses {share} of {name}: no knee from {span(one)}",
+        Shape.KNEE_BEYOND_RANGE: f"by the rate of {so_many(1, what)} and by {name} ({share} used), the knee would be at "
+        f"{number(one.knee.estimate)} {what}: not in the measured range, {span(one)}",
+        Shape.MORE_THAN_ALONE: f"{many} do more than {one.knee.number} times as much as {so_many(1, what)}: no knee follows. "
+        f"The run of {so_many(1, what)} was disturbed, or the machine went idle between its operations",
+    }
+    return texts.get(one.shape) or held_back(one, many)
+
+
+def held_back(one: Scaling, many: str) -> str:
+    """Say that something holds a curve back that is no resource that is known, so that their knee is not its own."""
+    assert one.knee is not None
+    what = counted(one.factor)
+    done, least = (measures.with_unit(value or 0.0, Unit(one.knee.unit)) for value in (one.knee.rate, one.knee.least))
+    return (
+        f"an unlisted limit (a lock, a journal, a queue) holds it back: {many} do {done}; the rate of {so_many(1, what)} and the "
+        f"listed resources allow {least} or more. The knee of these resources alone would be at "
+        f"{number(one.knee.estimate)} {what}"
+    )

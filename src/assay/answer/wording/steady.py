@@ -2,26 +2,36 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from assay import measures
-from assay.records import ChangePoint, Course, CourseKind, CourseState
+from assay.records import ChangePoint, Course, CourseKind, CourseState, UnknownReason
 from assay.statistics.batch_means import LEAST
+from assay.statistics.change_points import LEAST_VALUES
 from assay.units import Unit
 
 MOST_NAMED = 3
 """So many change points are named by their time."""
 
 
-def unknown(one: Course, why: str) -> Course:
-    """The course of which nothing can be said."""
-    return replace(one, state=CourseState.UNKNOWN, statement=f"{CourseState.UNKNOWN.value}: {why}")
+def statement(one: Course) -> str:
+    """Put a course in one sentence: `steady from 1.20 s on; 14 batches; ...`."""
+    return detail(one) if one.state is CourseState.STEADY else f"{one.state.value}: {detail(one)}"
 
 
-def told(one: Course) -> Course:
-    """The course with its sentence."""
-    said = {CourseState.STEADY: steady, CourseState.NOT_STEADY: not_steady, CourseState.UNKNOWN: hidden}[one.state](one)
-    return replace(one, statement="; ".join(part for part in said if part))
+def detail(one: Course) -> str:
+    """Put a course in one sentence for where its state stands before it."""
+    if one.unknown not in (None, UnknownReason.NOISE):
+        return missing(one)
+    parts = {CourseState.STEADY: steady, CourseState.NOT_STEADY: not_steady, CourseState.UNKNOWN: hidden}[one.state](one)
+    return "; ".join(part for part in parts if part)
+
+
+def missing(one: Course) -> str:
+    """Say why nothing is known of a figure over time."""
+    if one.unknown is UnknownReason.NOT_COUNTED:
+        return "no samples within the phase"
+    if one.unknown is UnknownReason.NEVER_TOGETHER:
+        return f"at no moment all {one.clients} clients ran"
+    return f"{one.points} {'sample' if one.points == 1 else 'samples'}, {LEAST_VALUES} needed"
 
 
 def steady(one: Course) -> tuple[str, ...]:
@@ -39,7 +49,7 @@ def hidden(one: Course) -> tuple[str, ...]:
     """No change was found, but none would have shown."""
     assert one.detectable_share is not None
     share = measures.percent(one.detectable_share)
-    return (f"{CourseState.UNKNOWN.value}: its noise hides changes of level by less than {share}", batches(one), mean(one))
+    return (f"noise hides level changes below {share}", batches(one), mean(one))
 
 
 def since(one: Course) -> str:
@@ -66,29 +76,29 @@ def mean(one: Course) -> str:
     value = f"{what} {measures.with_unit(known.value, known.unit)}"
     if known.low is None or known.high is None:
         so_long = measures.with_unit(one.memory_ns or 0, Unit.NANOSECONDS)
-        return f"{value} without an interval: it remembers itself for {so_long}, so fewer than {LEAST} batches are independent"
+        return f"{value}, no confidence interval: autocorrelation time {so_long} leaves fewer than {LEAST} independent batches"
     half = (known.high - known.low) / 2
     return f"{value} ± {measures.percent(half / known.value) if known.value else measures.with_unit(half, known.unit)}"
 
 
 def not_steady(one: Course) -> tuple[str, ...]:
     """What is against it, the worst first; where it changes, and between which levels."""
-    return (f"{CourseState.NOT_STEADY.value}: {against(one)}", places(one), levels(one))
+    return (against(one), places(one), levels(one))
 
 
 def against(one: Course) -> str:
     """The strongest reason."""
     if one.rounds is not None and not one.rounds.alike:
         each = measures.with_unit(one.rounds.each_ns, Unit.NANOSECONDS)
-        return f"in {one.rounds.number} rounds of {each} no five in a row were alike"
+        return f"no five consecutive rounds alike in {one.rounds.number} rounds of {each}"
     if one.drift_share is not None:
         way = "rises" if one.drift_share > 0 else "falls"
-        return f"{way} all the time, by {measures.percent(abs(one.drift_share))} of its mean from its beginning to its end"
+        return f"{way} throughout, by {measures.percent(abs(one.drift_share))} of its mean from beginning to end"
     if one.changes:
         return change(one, max(one.changes, key=lambda point: abs(point.after - point.before)))
     assert one.before is not None
     assert one.mean is not None
-    return f"its beginning is unlike the rest (MSER-5), {compared(one.before, one.mean.value)}"
+    return f"beginning differs from the rest (MSER-5), {compared(one.before, one.mean.value)}"
 
 
 def compared(value: float, other: float) -> str:

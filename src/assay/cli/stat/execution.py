@@ -21,7 +21,7 @@ BAD = frozenset({VerdictState.TAINTED, VerdictState.INVALID})
 
 
 @dataclass(frozen=True, kw_only=True)
-class Told:
+class Execution:
     """One execution that is over: what was seen, what it amounts to, what the audit says."""
 
     watched: Watched
@@ -36,7 +36,7 @@ class Told:
         return worst(verdict.state for verdict in self.verdicts) if self.verdicts else VerdictState.UNVERIFIED
 
 
-def keep(lab: Path, runs: Sequence[Told]) -> None:
+def keep(lab: Path, runs: Sequence[Execution]) -> None:
     """Keep runs in a notebook and say where. Raises AssayError: the command did run, 126 and 127 would say that it did not."""
     from assay.cli.stat import saved
 
@@ -46,11 +46,10 @@ def keep(lab: Path, runs: Sequence[Told]) -> None:
         raise AssayError(str(error)) from error
 
 
-def once(request: Request, argv: tuple[str, ...]) -> Told:
+def once(request: Request, argv: tuple[str, ...]) -> Execution:
     """Run and judge a command. Raises MissingError where there is none, RefusedError where it cannot be executed."""
     from assay.hosts.local import KeptOpen
-    from assay.watch import as_run as told
-    from assay.watch import command, files, reports
+    from assay.watch import as_run, command, files, reports
 
     own = request.knobs is not None
     ask = command.Ask(
@@ -66,9 +65,9 @@ def once(request: Request, argv: tuple[str, ...]) -> Told:
     from assay.audit import judge  # only now: nothing of it is needed while the command runs
 
     found, unread = reports.reported(watched, how(request, watched))
-    external = told.external(watched, found, request.claim, files.late_extents(host, watched), fed=fed())
+    external = as_run.external(watched, found, request.claim, files.late_extents(host, watched), fed=fed())
     verdicts = judge.judge_run(external.experiment, external.run, external.observations)
-    return Told(watched=watched, external=external, verdicts=verdicts, unread=unread)
+    return Execution(watched=watched, external=external, verdicts=verdicts, unread=unread)
 
 
 def how(request: Request, watched: Watched) -> Mapping[str, Value] | None:
@@ -88,9 +87,9 @@ def fed() -> bool:
     return False
 
 
-def status(told: Told, gate: Gate) -> int:
+def status(execution: Execution, gate: Gate) -> int:
     """The command's own status; a gate replaces only 0."""
-    watched = told.watched
+    watched = execution.watched
     own = SIGNALLED + watched.signal if watched.signal is not None else (watched.status or 0)
     bad = BAD | ({VerdictState.UNVERIFIED} if gate is Gate.STRICT else set())
-    return BAD_VERDICT if own == 0 and gate is not Gate.OFF and told.state in bad else own
+    return BAD_VERDICT if own == 0 and gate is not Gate.OFF and execution.state in bad else own

@@ -8,7 +8,7 @@ from typing import Any
 
 from assay import plain as plainly
 from assay.answer.wording import labels
-from assay.cli.stat.execution import Told
+from assay.cli.stat.execution import Execution
 from assay.cli.stat.shown import NOTHING, dirty_bytes, operation_of
 from assay.evidence import rungs
 from assay.records import Direction, Verdict, VerdictState
@@ -23,11 +23,11 @@ def write(path: str, found: Mapping[str, Any]) -> None:
     output.write(path, json.dumps(found, indent=2))
 
 
-def plain(told: Told) -> dict[str, Any]:
+def plain(execution: Execution) -> dict[str, Any]:
     """One execution as plain values."""
-    watched, account = told.watched, told.watched.account
-    by_operation = {operation_of(verdict): verdict for verdict in told.verdicts}
-    worst_first = sorted(told.verdicts, key=lambda verdict: list(VerdictState).index(verdict.state))
+    watched, account = execution.watched, execution.watched.account
+    by_operation = {operation_of(verdict): verdict for verdict in execution.verdicts}
+    worst_first = sorted(execution.verdicts, key=lambda verdict: list(VerdictState).index(verdict.state))
     corrected = {
         f"{name}_bytes_per_s": by_operation[name].corrected if name in by_operation and in_bytes(by_operation[name]) else None
         for name in SIDES
@@ -41,11 +41,11 @@ def plain(told: Told) -> dict[str, Any]:
         "cpu_s": None if account is None else (account.cpu_user_ns + account.cpu_system_ns) / 1e9,
         "own_cpu_s": watched.own_cpu_ns / 1e9,
         "claim": claim_of(worst_first),
-        "reported": reported(told),
-        "ladder": ladder(told),
+        "reported": reported(execution),
+        "ladder": ladder(execution),
         "corrected": corrected,
         "measures": {name: measure(verdict) for name, verdict in by_operation.items()},
-        "verdict": str(told.state),
+        "verdict": str(execution.state),
         "label": labels.label(worst_first[0]) if worst_first else NOTHING,
         "findings": [finding for verdict in worst_first for finding in findings(verdict)],
     }
@@ -61,9 +61,9 @@ def claim_of(verdicts: list[Verdict]) -> object:
     return plainly.to_plain(verdicts[0].claim) if verdicts else {"tier": None, "durability": None}
 
 
-def reported(told: Told) -> dict[str, Any] | None:
+def reported(execution: Execution) -> dict[str, Any] | None:
     """What the tool says of itself; null where it says nothing that is understood."""
-    found = told.external.reported
+    found = execution.external.reported
     if found is None:
         return None
     sums = [value for name, value in found.values.items() if name.endswith(".ops_per_s")]
@@ -82,21 +82,21 @@ def reported(told: Told) -> dict[str, Any] | None:
     }
 
 
-def ladder(told: Told) -> dict[str, Any]:
+def ladder(execution: Execution) -> dict[str, Any]:
     """The bytes at each rung."""
-    (phase,), seen, watched = told.external.run.phases, told.external.observations, told.watched
+    (phase,), seen, watched = execution.external.run.phases, execution.external.observations, execution.watched
     sides = {name: rungs.rungs(phase, seen, direction) for name, direction in SIDES.items()}
     return {
         "application": {
             "read_bytes": sides["read"].application,
             "write_bytes": sides["write"].application,
-            "source": "tool" if told.external.reported else "observed",
+            "source": "tool" if execution.external.reported else "observed",
         },
         "calls": {f"{name}_bytes": side.calls for name, side in sides.items()},
         "storage": {"read_bytes": sides["read"].storage, "dirtied_bytes": sides["write"].storage},
         "page_cache": {
             "read_hit_share": sides["read"].hit_share,
-            "dirty_at_exit_bytes": dirty_bytes(told),
+            "dirty_at_exit_bytes": dirty_bytes(execution),
             "drain_s": None if watched.drain_ns is None else watched.drain_ns / 1e9,
         },
         "devices": [plainly.to_plain(one) for one in rungs.devices(phase, seen)],

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from assay.errors import InputErrors, Mistake
 from assay.laboratory.gate import Gate
-from assay.records import Claim, Server, Value
+from assay.records import Claim, Server, ServerNode, Value
 
 HELP = """\
 Usage: assay stat [OPTIONS] -- COMMAND...
@@ -196,7 +196,8 @@ def server(typed: _Words) -> Server | None:
     if not found.get("pid_file") and not found.get("cgroup"):
         typed.wrong("--server without processes", "pid_file=FILE or cgroup=GROUP")
     data = tuple(str(Path(value).absolute()) for name, value in pairs if name == "data" and value)
-    return Server(pid_file=found.get("pid_file"), cgroup=found.get("cgroup"), data=data, address=found.get("address"))
+    node = ServerNode(pid_file=found.get("pid_file"), cgroup=found.get("cgroup"), data=data, address=found.get("address"))
+    return Server(nodes=(node,))
 
 
 def json_file(typed: _Words) -> str | None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from assay import measures
 from assay.cli.stat import json_output, shown
-from assay.cli.stat.execution import Told, keep, once, status
+from assay.cli.stat.execution import Execution, keep, once, status
 from assay.cli.stat.options import Request
 from assay.records import Conclusion, Experiment, VerdictState, worst
 from assay.statistics.contrast import interval
@@ -47,14 +47,14 @@ class Ratio:
 
 def repeated(request: Request) -> int:
     """Run, show each run in a line, then the last block, the intervals and the comparison; the status of the last run."""
-    runs: list[Told] = []
-    others: list[Told] = []
-    made: list[Told] = []
+    runs: list[Execution] = []
+    others: list[Execution] = []
+    made: list[Execution] = []
     for number in range(request.repeat):
-        for told, mine in pair(request, number):
-            made.append(told)
-            (runs if mine else others).append(told)
-            say(one_line(told, number + 1, request.repeat), sys.stderr)
+        for execution, mine in pair(request, number):
+            made.append(execution)
+            (runs if mine else others).append(execution)
+            say(one_line(execution, number + 1, request.repeat), sys.stderr)
     lines = shown.block(runs[-1])
     lines += [line for which in (runs, others) for line in interval_lines(which)]
     ratios = tuple(compared(runs, others)) if others else ()
@@ -64,11 +64,11 @@ def repeated(request: Request) -> int:
         json_output.write(request.json_to, {**json_output.plain(runs[-1]), **plain(runs, others, ratios)})
     if request.lab is not None:
         keep(request.lab, made)
-    worst_run = max(made, key=lambda told: -list(VerdictState).index(told.state))
+    worst_run = max(made, key=lambda execution: -list(VerdictState).index(execution.state))
     return status(runs[-1], request.gate) or status(worst_run, request.gate)
 
 
-def pair(request: Request, number: int) -> Iterator[tuple[Told, bool]]:
+def pair(request: Request, number: int) -> Iterator[tuple[Execution, bool]]:
     """One run, or one of each, with whether it is the first command's; who is first changes from pair to pair.
 
     Both may be the same words: a command against itself says what a difference of nothing looks like.
@@ -78,31 +78,32 @@ def pair(request: Request, number: int) -> Iterator[tuple[Told, bool]]:
         yield once(request, argv), mine
 
 
-def one_line(told: Told, number: int, whole: int) -> str:
+def one_line(execution: Execution, number: int, whole: int) -> str:
     """One run in a line."""
-    figures = [shown.figure(told, verdict) for verdict in told.verdicts] or ["no figure"]
-    return f"assay: run {number} of {whole}: {'; '.join(figures)} {told.state} ({told.watched.argv[0]})"
+    figures = [shown.figure(execution, verdict) for verdict in execution.verdicts] or ["no figure"]
+    return f"assay: run {number} of {whole}: {'; '.join(figures)} {execution.state} ({execution.watched.argv[0]})"
 
 
-def figures_of(runs: Sequence[Told]) -> dict[str, list[float]]:
+def figures_of(runs: Sequence[Execution]) -> dict[str, list[float]]:
     """The values of every figure that all runs have, drain charged where the claim asks for it; the elapsed time."""
     each = [
-        {shown.operation_of(verdict): verdict.value for verdict in told.verdicts if verdict.value is not None} for told in runs
+        {shown.operation_of(verdict): verdict.value for verdict in execution.verdicts if verdict.value is not None}
+        for execution in runs
     ]
     shared = [name for name in each[0] if all((found.get(name) or 0) > 0 for found in each)] if each else []
     return {
         **{name: [found[name] for found in each] for name in shared},
-        ELAPSED: [float(told.watched.elapsed_ns) for told in runs],
+        ELAPSED: [float(execution.watched.elapsed_ns) for execution in runs],
     }
 
 
-def unit_of(runs: Sequence[Told], name: str) -> str:
+def unit_of(runs: Sequence[Execution], name: str) -> str:
     """The unit of a figure."""
     units = [verdict.unit for verdict in runs[-1].verdicts if shown.operation_of(verdict) == name]
     return units[0] if units else Unit.NANOSECONDS
 
 
-def interval_lines(runs: Sequence[Told]) -> Iterator[str]:
+def interval_lines(runs: Sequence[Execution]) -> Iterator[str]:
     """The mean of each figure with its interval."""
     for name, values in figures_of(runs).items() if runs else ():
         mean = geometric_mean(values)
@@ -118,11 +119,11 @@ def edges(mean: Mean, unit: str) -> str:
     return f", 95 % between {measures.with_unit(mean.low, unit)} and {measures.with_unit(mean.high, unit)}"
 
 
-def compared(runs: Sequence[Told], others: Sequence[Told]) -> Iterator[Ratio]:
+def compared(runs: Sequence[Execution], others: Sequence[Execution]) -> Iterator[Ratio]:
     """Each figure that both have; the elapsed time where they have none."""
     mine, theirs = figures_of(runs), figures_of(others)
     shared = [name for name in mine if name in theirs and name != ELAPSED] or [ELAPSED]
-    state = worst(told.state for told in (*runs, *others))
+    state = worst(execution.state for execution in (*runs, *others))
     for name in shared:
         contrast = paired_ratio(mine[name], theirs[name])
         value = math.exp(contrast.difference)
@@ -143,9 +144,9 @@ def compared(runs: Sequence[Told], others: Sequence[Told]) -> Iterator[Ratio]:
         )
 
 
-def digits_share(runs: Sequence[Told], name: str) -> float:
+def digits_share(runs: Sequence[Execution], name: str) -> float:
     """The most that the last printed digit of a figure leaves open in any run, as a share of the figure."""
-    every = ((told, verdict) for told in runs for verdict in told.verdicts if shown.operation_of(verdict) == name)
+    every = ((execution, verdict) for execution in runs for verdict in execution.verdicts if shown.operation_of(verdict) == name)
     return max((shown.digits_share(*one) for one in every), default=0.0)
 
 
@@ -160,7 +161,7 @@ def ratio_line(ratio: Ratio) -> str:
     return shown.line("vs", f"{said}: {ratio.conclusion} ({margin} matters){rests}")
 
 
-def plain(runs: Sequence[Told], others: Sequence[Told], ratios: Sequence[Ratio]) -> dict[str, Any]:
+def plain(runs: Sequence[Execution], others: Sequence[Execution], ratios: Sequence[Ratio]) -> dict[str, Any]:
     """What the repeats add to the JSON of the last run."""
     found: dict[str, Any] = {"repeats": each(runs)}
     if others:
@@ -183,11 +184,11 @@ def plain(runs: Sequence[Told], others: Sequence[Told], ratios: Sequence[Ratio])
     return found
 
 
-def each(runs: Sequence[Told]) -> dict[str, Any]:
+def each(runs: Sequence[Execution]) -> dict[str, Any]:
     """The values of every run with their mean, and its interval where there is one."""
     return {
         "n": len(runs),
-        "verdicts": [str(told.state) for told in runs],
+        "verdicts": [str(execution.state) for execution in runs],
         "measures": {
             name: {"values": values, "mean": (mean := geometric_mean(values)).value, "low": mean.low, "high": mean.high}
             for name, values in figures_of(runs).items()

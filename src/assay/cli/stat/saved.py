@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from assay.audit import judge
-from assay.cli.stat.execution import Told
+from assay.cli.stat.execution import Execution
 from assay.errors import AssayError, BusyError
 from assay.laboratory.results import conclude
 from assay.notebook import layout
@@ -29,36 +29,36 @@ PATIENCE_S = 30.0
 """How long it is waited for others that keep a run: a run that took hours is not thrown away for that."""
 
 
-def save(lab: Path, runs: tuple[Told, ...]) -> str:
+def save(lab: Path, runs: tuple[Execution, ...]) -> str:
     """Keep these runs in the order in which they were made; where they are. Raises RefusedError, BusyError, DamagedError."""
     kept: list[str] = []
-    for told in runs:
-        wanted = asked(told)
+    for execution in runs:
+        wanted = experiment_of(execution)
         with opened(lab, wanted) as store:
-            trial = next_trial(store.plan, told.watched.argv)
-            experiment = grown(store.experiment, told.watched.argv)
+            trial = next_trial(store.plan, execution.watched.argv)
+            experiment = grown(store.experiment, execution.watched.argv)
             plan = replace(store.plan, trials=(*store.plan.trials, trial), blocks=blocks(store.plan, trial))
             store.extend(experiment, replace(plan, drawn_blocks=plan.blocks))
-            run = replace(told.external.run, trial=trial)
-            name = store.add(run, told.external.observations)
+            run = replace(execution.external.run, trial=trial)
+            name = store.add(run, execution.external.observations)
             if run.outcome is Outcome.FINISHED:
-                store.judge(judge.ruleset(), judge.judge_run(experiment, run, told.external.observations))
-            if told is runs[-1]:
+                store.judge(judge.ruleset(), judge.judge_run(experiment, run, execution.external.observations))
+            if execution is runs[-1]:
                 conclude(store)
             kept.append(f"{name} of {store.folder}")
     return f"kept as run {kept[-1]}" if len(kept) == 1 else f"kept {len(kept)} runs, the last as {kept[-1]}"
 
 
-def asked(told: Told) -> Experiment:
+def experiment_of(execution: Execution) -> Experiment:
     """The experiment of one command by itself."""
-    experiment, argv = told.external.experiment, told.watched.argv
+    experiment, argv = execution.external.experiment, execution.watched.argv
     (load,), (target,) = experiment.workloads, experiment.targets
     knobs = {name: value for name, value in load.knobs.items() if name != "argv"}
     return replace(
         experiment,
         title=shlex.join(argv),
         question=QUESTION,
-        targets=(replace(target, knobs={"path": told.watched.directory}),),
+        targets=(replace(target, knobs={"path": execution.watched.directory}),),
         workloads=(replace(load, knobs=knobs),),
         factors=(Factor(path=FACTOR, levels=(argv,)),),
         compare=FACTOR,

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from assay import measures
 from assay.answer.wording import labels
 from assay.audit.verdicts import failures, unverified
-from assay.cli.stat.execution import Told
+from assay.cli.stat.execution import Execution
 from assay.evidence import rungs
 from assay.records import Direction, Finding, State, Verdict, VerdictState
 from assay.rulekit.soundness import required_rules
@@ -27,10 +27,16 @@ OBSERVED_BY = re.compile(r"assay stat --observe \w+")
 """In the advice of a finding: how to get what is missing (evidence/sources.py)."""
 
 
-def block(told: Told) -> list[str]:
+def block(execution: Execution) -> list[str]:
     """Verdict and label, what was reported, the corrected rate, the ladder, the drain, the time, the rules that failed."""
-    head = [*verdict_lines(told), *reported_lines(told), *corrected_lines(told), *ladder_lines(told), *end_lines(told)]
-    return [*head, *rule_lines(told)][:MOST_LINES]
+    head = [
+        *verdict_lines(execution),
+        *reported_lines(execution),
+        *corrected_lines(execution),
+        *ladder_lines(execution),
+        *end_lines(execution),
+    ]
+    return [*head, *rule_lines(execution)][:MOST_LINES]
 
 
 def line(name: str, text: str) -> str:
@@ -38,12 +44,12 @@ def line(name: str, text: str) -> str:
     return f"  {name:<{INDENT}}{text}"
 
 
-def verdict_lines(told: Told) -> Iterator[str]:
+def verdict_lines(execution: Execution) -> Iterator[str]:
     """The worst verdict with its label, then the others, worst first."""
     order = list(VerdictState)
-    worst_first = sorted(told.verdicts, key=lambda verdict: order.index(verdict.state))
+    worst_first = sorted(execution.verdicts, key=lambda verdict: order.index(verdict.state))
     if not worst_first:
-        yield f"assay: {told.state}: {NOTHING}"
+        yield f"assay: {execution.state}: {NOTHING}"
         return
     first, *others = worst_first
     yield f"assay: {first.state}: {labels.label(first)}{as_claimed(first)}"
@@ -64,25 +70,25 @@ def operation_of(verdict: Verdict) -> str:
     return verdict.measure.split(".")[1]
 
 
-def reported_lines(told: Told) -> Iterator[str]:
+def reported_lines(execution: Execution) -> Iterator[str]:
     """What the tool says, with what its digits leave open; else what was seen."""
-    reported, values = told.external.reported, told.external.values
-    figures = [figure(told, verdict) for verdict in told.verdicts]
-    if told.unread:
-        yield line("unread", f"the tool's own figures: {told.unread}")
+    reported, values = execution.external.reported, execution.external.values
+    figures = [figure(execution, verdict) for verdict in execution.verdicts]
+    if execution.unread:
+        yield line("unread", f"the tool's own figures: {execution.unread}")
     if not figures:
         return
     if reported is None:
         yield line("observed", f"{'; '.join(figures)} of the whole command; the tool said nothing")
         return
-    summed = several_calls(told) if reported.parts else ""
+    summed = several_calls(execution) if reported.parts else ""
     moved = ", ".join(measures.with_unit(values[name], Unit.BYTES) for name in list(values)[:1] if name.endswith(".bytes"))
     yield line("reported", f"{'; '.join(figures)}{f' ({moved})' if moved else ''} says {reported.tool}{summed}")
 
 
-def several_calls(told: Told) -> str:
+def several_calls(execution: Execution) -> str:
     """How the figures of several calls of one tool were put together."""
-    reported = told.external.reported
+    reported = execution.external.reported
     assert reported is not None
     calls = f"; {len(reported.parts)} calls of it"
     if not reported.met:
@@ -97,9 +103,9 @@ def several_calls(told: Told) -> str:
     return f"{calls}, counted while all ran, {measures.percent(share)} of their time"
 
 
-def figure(told: Told, verdict: Verdict) -> str:
+def figure(execution: Execution, verdict: Verdict) -> str:
     """`read 5.10 GB/s +-1 %`: as the tool printed it."""
-    value, share = told.external.values[figure_of(verdict)], digits_share(told, verdict)
+    value, share = execution.external.values[figure_of(verdict)], digits_share(execution, verdict)
     digits = f" to within {measures.percent(share)}, its last digit" if share >= WORTH_SAYING else ""
     return f"{operation_of(verdict)} {measures.with_unit(value, verdict.unit)}{digits}"
 
@@ -109,10 +115,13 @@ def figure_of(verdict: Verdict) -> str:
     return verdict.measure.split(".", 1)[1]
 
 
-def digits_share(told: Told, verdict: Verdict) -> float:
+def digits_share(execution: Execution, verdict: Verdict) -> float:
     """What the figure's last printed digit leaves open, as a share of it."""
     name = figure_of(verdict)
-    value, half = told.external.values[name], told.external.reported.resolution.get(name, 0.0) if told.external.reported else 0.0
+    value, half = (
+        execution.external.values[name],
+        execution.external.reported.resolution.get(name, 0.0) if execution.external.reported else 0.0,
+    )
     return half / value if value else 0.0
 
 
@@ -120,10 +129,10 @@ WORTH_SAYING = 0.001
 """Digits that leave less open than this share are not spoken of."""
 
 
-def corrected_lines(told: Told) -> Iterator[str]:
+def corrected_lines(execution: Execution) -> Iterator[str]:
     """The figures with the drain charged or what a cache answered taken out, or the bounds where that is all that is known."""
     said = []
-    for verdict in told.verdicts:
+    for verdict in execution.verdicts:
         bound = verdict.bound
         if verdict.corrected is not None:
             most = "at most " if bound is not None and bound.low is None and bound.high is not None else ""
@@ -136,13 +145,13 @@ def corrected_lines(told: Told) -> Iterator[str]:
         yield line("corrected", "; ".join(said))
 
 
-def ladder_lines(told: Told) -> Iterator[str]:
+def ladder_lines(execution: Execution) -> Iterator[str]:
     """For each direction in which something moved: application > calls > storage > devices."""
-    (phase,), seen = told.external.run.phases, told.external.observations
+    (phase,), seen = execution.external.run.phases, execution.external.observations
     known = rungs.devices(phase, seen)
     for name, direction in (("read", Direction.READ), ("write", Direction.WRITE)):
         found = rungs.rungs(phase, seen, direction)
-        below = [*device_steps(known, direction), *network_steps(told, direction)]
+        below = [*device_steps(known, direction), *network_steps(execution, direction)]
         judged = direction in phase.directions.values()
         if max(found.storage or 0, (found.application or 0) if judged else 0) < LEAST_BYTES:
             continue  # what goes to a pipe or to nowhere is on no ladder
@@ -174,25 +183,25 @@ def device_steps(known: tuple[rungs.Device, ...], direction: Direction) -> Itera
         yield f"{device.name} {counted(device.write_bytes)}{drained}, {flushes:,} flushes"
 
 
-def network_steps(told: Told, direction: Direction) -> Iterator[str]:
+def network_steps(execution: Execution, direction: Direction) -> Iterator[str]:
     """What passed the network, where it was more than a chat."""
-    (phase,) = told.external.run.phases
-    for one in rungs.networks(phase, told.external.observations):
+    (phase,) = execution.external.run.phases
+    for one in rungs.networks(phase, execution.external.observations):
         moved = one.read_bytes if direction is Direction.READ else one.write_bytes
         if moved >= LEAST_NETWORK_BYTES:
             yield f"{one.name} {counted(moved)}"
 
 
-def dirty_bytes(told: Told) -> int | None:
+def dirty_bytes(execution: Execution) -> int | None:
     """What was dirty at exit; None where no written file is known."""
-    known = [one.dirty_bytes for one in told.watched.files if one.written and one.dirty_bytes is not None]
+    known = [one.dirty_bytes for one in execution.watched.files if one.written and one.dirty_bytes is not None]
     return sum(known) if known else None
 
 
-def end_lines(told: Told) -> Iterator[str]:
+def end_lines(execution: Execution) -> Iterator[str]:
     """What was dirty at exit and how long it took to drain; the time, and whose processor time it was."""
-    watched, account = told.watched, told.watched.account
-    dirty = dirty_bytes(told)
+    watched, account = execution.watched, execution.watched.account
+    dirty = dirty_bytes(execution)
     if dirty is not None:
         drained = "" if watched.drain_ns is None else f", drained in {measures.with_unit(watched.drain_ns, Unit.NANOSECONDS)}"
         yield line("at exit", f"{counted(dirty)} dirty{drained}")
@@ -205,10 +214,10 @@ def end_lines(told: Told) -> Iterator[str]:
     yield line("time", f"{watched.elapsed_ns / 1e9:.3f} s, {used}{f'; {end}' if end else ''}")
 
 
-def rule_lines(told: Told) -> Iterator[str]:
+def rule_lines(execution: Execution) -> Iterator[str]:
     """The rules that failed, with what to do; then those that the claim needs and of which nothing is known."""
     said: set[str] = set()
-    for finding in (one for verdict in told.verdicts for one in (*failures(verdict.findings), *unknown(told, verdict))):
+    for finding in (one for verdict in execution.verdicts for one in (*failures(verdict.findings), *unknown(execution, verdict))):
         if finding.rule in said:
             continue
         said.add(finding.rule)
@@ -217,14 +226,14 @@ def rule_lines(told: Told) -> Iterator[str]:
 
 
 def asked_how(finding: Finding) -> str:
-    """The call that would have told, where a rule is unverified for want of it."""
+    """The call that would have execution, where a rule is unverified for want of it."""
     call = OBSERVED_BY.search(finding.advice or "") if finding.state is State.UNVERIFIED else None
     return f" To know: {call[0]}" if call else ""
 
 
-def unknown(told: Told, verdict: Verdict) -> Iterator[Finding]:
+def unknown(execution: Execution, verdict: Verdict) -> Iterator[Finding]:
     """Rules that the claim needs and that are unverified."""
-    (phase,) = told.external.run.phases
+    (phase,) = execution.external.run.phases
     rules = required_rules(verdict.claim, phase.directions.get(operation_of(verdict)))
     wanted = unverified(verdict.findings, rules)
     yield from (finding for finding in verdict.findings if finding.rule in wanted)

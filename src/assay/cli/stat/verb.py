@@ -19,7 +19,7 @@ FAILED, NOT_EXECUTABLE, NOT_FOUND = 125, 126, 127
 
 
 def stat(words: Sequence[str]) -> int:
-    """Do what the words say; the exit status. Every known error is told in words."""
+    """Do what the words say; the exit status. Every known error is execution in words."""
     try:
         request = options.read(words)
         if request.help:
@@ -54,12 +54,12 @@ def conducted(request: Request) -> int:
         return repeated(request)
     from assay.cli.stat import shown
 
-    told = once(request, request.argv)
-    say("\n".join(shown.block(told)), sys.stderr)
+    execution = once(request, request.argv)
+    say("\n".join(shown.block(execution)), sys.stderr)
     if request.json_to is not None:
         from assay.cli.stat import json_output
 
-        json_output.write(request.json_to, json_output.plain(told))
+        json_output.write(request.json_to, json_output.plain(execution))
     if request.lab is not None:
-        keep(request.lab, (told,))
-    return status(told, request.gate)
+        keep(request.lab, (execution,))
+    return status(execution, request.gate)

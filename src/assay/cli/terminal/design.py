@@ -1,14 +1,13 @@
-"""A design on the terminal: how many combinations, what generates them, and which effects it cannot tell apart."""
+"""A design on the terminal: how many combinations, what generates them, and which effects are aliased."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from assay.analysis.quantities import telling
-from assay.answer.wording import names
 from assay.experiment.consistency import NUMERALS
 from assay.experiment.design import Structure, varying
 from assay.measures import percent
+from assay.measures.levels import level as level_text
 from assay.records import DesignKind, Experiment
 
 WIDTH = 96
@@ -25,9 +24,9 @@ def lines(experiment: Experiment, designed: Structure | None) -> Iterator[str]:
         f"  design      {designed.kind.value}{resolution}: {designed.combinations} of {designed.of:,} combinations of "
         f"{len(several)} factors in every block"
     )
-    letters, told = {path: f"{letter} " for letter, path in designed.letters.items()}, telling(experiment)
+    letters = {path: f"{letter} " for letter, path in designed.letters.items()}
     for factor in several:
-        baseline, *others = (names.level(told(factor.path, level)) for level in factor.levels)
+        baseline, *others = (level_text(experiment, factor.path, level) for level in factor.levels)
         yield f"  factor      {letters.get(factor.path, '')}{factor.path}: {baseline} (baseline), {', '.join(others)}"
     for one in designed.generators:
         yield f"  generator   {one}"
@@ -38,14 +37,14 @@ def lines(experiment: Experiment, designed: Structure | None) -> Iterator[str]:
 def said(designed: Structure) -> Iterator[str]:
     """What follows for the reader who does not know the letters' language."""
     if designed.kind is DesignKind.ONE_AT_A_TIME:
-        yield '  cannot tell whether the effect of one factor depends on another: design = "full" or "fractional" can'
+        yield '  Interactions are not estimated. Use design = "full" or "fractional" to estimate them.'
     elif designed.kind is DesignKind.SCREENING:
         much = f" (up to {percent(designed.partly_mixed)} of each)" if designed.partly_mixed else ""
-        yield f"  cannot tell a factor's own effect from those of pairs of the others{much}: for a first sorting"
+        yield f"  Main effects are aliased with interactions of other factors{much}. Use this design for screening only."
     elif designed.resolution == 3:
-        yield "  cannot tell a factor's own effect from that of the pairs beside it above"
+        yield "  Main effects are aliased with the interactions above."
     elif designed.resolution == 4:
-        yield "  cannot tell the pairs that stand beside each other above; each factor's own effect is free of them"
+        yield "  Aliased interactions (above) cannot be separated; main effects are clear of them."
 
 
 def wrapped(head: str, parts: tuple[str, ...]) -> Iterator[str]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from assay.answer.wording import names
+from assay.answer.wording import effects as words
 from assay.cli.terminal.tables import ratio_text
-from assay.records import FactorEffect, Results, Sensitivity
+from assay.measures.levels import level
+from assay.records import Experiment, FactorEffect, Results, Sensitivity
 from assay.terminal.table import Row, table
 
 HEADER = ("effect of", "level", "ratio", "95 % interval", "conclusion")
@@ -12,30 +13,33 @@ HEADER = ("effect of", "level", "ratio", "95 % interval", "conclusion")
 
 def answers(results: Results) -> str:
     """A sentence a measure, with the verdict of what it stands on; empty where the experiment has no design."""
-    return "\n".join(f"{one.verdict.value} {one.statement}" for one in results.sensitivity)
+    return "\n".join(f"{one.verdict.value} {words.statement(results.experiment, one)}" for one in results.sensitivity)
 
 
 def effects(results: Results) -> str:
-    """The effects, a table for each measure, and how many were held together; empty where there are none."""
-    found = [f"{one.measure}\n{table(HEADER, [row(each) for each in one.effects], (2, 3))}" for one in results.sensitivity]
+    """The effects, a table for each measure, and how many were tested together; empty where there are none."""
+    rows = ((one.measure, [row(results.experiment, each) for each in one.effects]) for one in results.sensitivity)
+    found = [f"{measure}\n{table(HEADER, lines, (2, 3))}" for measure, lines in rows]
     return "\n\n".join([*found, *map(together, results.sensitivity[:1])])
 
 
 def together(one: Sensitivity) -> str:
-    """How many effects were looked at."""
-    return f"{one.looked_at} effects were looked at: one counts where it holds among all of them (Holm)"
+    """How many effects were tested."""
+    return f"{one.tested} effects tested; p-values are Holm-adjusted."
 
 
-def row(one: FactorEffect) -> Row:
+def row(experiment: Experiment, one: FactorEffect) -> Row:
     """One line: the factor or the two, their levels against the baselines, the ratio."""
     return Row(
         cells=(
             " with ".join(step.factor for step in one.steps),
-            ", ".join(f"{names.level(step.level)} / {names.level(step.baseline)}" for step in one.steps),
+            ", ".join(
+                " / ".join(level(experiment, step.factor, each) for each in (step.level, step.baseline)) for step in one.steps
+            ),
             *ratio_text(one.ratio),
             one.conclusion.value,
         ),
-        note=f"or of {mixed(one)}: not told apart" if one.mixed_with else "",
+        note=f"aliased with {mixed(one)}" if one.mixed_with else "",
     )
 
 

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from assay.answer.wording.labels import usual
 from assay.cli.terminal import tables
-from assay.records import Cell, Judged, Results, Value, VerdictState, worst
+from assay.measures.levels import word
+from assay.records import Cell, Experiment, Judged, Results, Value, VerdictState, worst
 from assay.terminal.table import Row, table
 
 LEAST_CELLS = 9
@@ -33,12 +34,12 @@ def gridded(results: Results) -> tuple[str, ...]:
 def grids(results: Results) -> str:
     """Every measure of many cells; what the letters mean stands below. Empty where there is none."""
     by_id = {judged.id: judged for judged in results.runs}
-    found = [grid for name in gridded(results) for grid in of_measure(name, _cells(results, name), by_id)]
+    found = [grid for name in gridded(results) for grid in of_measure(results.experiment, name, _cells(results, name), by_id)]
     legend = ", ".join(f"{mark.strip()} {state.value}" for state, mark in MARKS.items() if mark)
     return "\n\n".join((*found, f"Unmarked figures are SOUND; {legend}. Intervals are in the report.")) if found else ""
 
 
-def of_measure(name: str, cells: Sequence[Cell], runs: Mapping[str, Judged]) -> Iterator[str]:
+def of_measure(experiment: Experiment, name: str, cells: Sequence[Cell], runs: Mapping[str, Judged]) -> Iterator[str]:
     """A grid for each combination of the factors beyond the last two."""
     *others, down, across = varying(cells)
     apart = list(dict.fromkeys(tuple((other, cell.levels[other]) for other in others) for cell in cells))
@@ -48,12 +49,12 @@ def of_measure(name: str, cells: Sequence[Cell], runs: Mapping[str, Judged]) -> 
         columns = list(dict.fromkeys(second for _, second in here))
         told = [
             Row(
-                cells=(tables.named(row), *(marked(here.get((row, column)), runs) for column in columns)),
+                cells=(word(experiment, down, row), *(marked(here.get((row, column)), runs) for column in columns)),
             )
             for row in rows
         ]
-        header = (f"{down} \\ {across}", *(tables.named(column) for column in columns))
-        where = f" at {tables.levels_text(dict(fixed))}" if fixed else ""
+        header = (f"{down} \\ {across}", *(word(experiment, across, column) for column in columns))
+        where = f" at {tables.levels_text(experiment, dict(fixed))}" if fixed else ""
         yield "\n".join((f"{name}{where}", table(header, told, range(1, len(header))), *label(here.values(), runs)))
 
 

@@ -19,7 +19,7 @@ from assay.units import Unit
 
 HEADER = ("operation", "ops/s", "bytes/s", "p50", "p90", "p99", "p99.9", "max", "errors")
 COUNTERS = {"instructions": ("user_instructions", "kernel_instructions"), "cycles": ("user_cycles", "kernel_cycles")}
-UNCOUNTED = "instructions and cycles per operation unknown: no hardware counters that we may read"
+UNCOUNTED = "instructions and cycles per operation unknown: no accessible hardware counters"
 WIDTH = 120
 SHORT_LIST = 6
 """So many words are told with the key that takes them."""
@@ -36,7 +36,7 @@ EXAMPLES = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Told:
+class LoadResult:
     """A load that is over: what was asked, what happened, what it amounts to, what the audit says."""
 
     experiment: Experiment
@@ -48,24 +48,24 @@ class Told:
 # --------------------------------------------------------------------------------------------------- for people
 
 
-def text(told: Told) -> str:
+def text(result: LoadResult) -> str:
     """Figures, own cost, and last what the number really is; the worst verdict at the very end."""
-    rows = [Row(cells=(name, *cells(found))) for name, found in told.whole.operations.items()]
+    rows = [Row(cells=(name, *cells(found))) for name, found in result.whole.operations.items()]
     figures = table(HEADER, rows, range(1, len(HEADER)), width=WIDTH)
     order = list(VerdictState)
-    worst_first = sorted(told.verdicts, key=lambda verdict: order.index(verdict.state))
-    return "\n".join([figures, *about_load(told.whole), *about_cost(told.whole), *reversed(audited(worst_first))])
+    worst_first = sorted(result.verdicts, key=lambda verdict: order.index(verdict.state))
+    return "\n".join([figures, *about_load(result.whole), *about_cost(result.whole), *reversed(audited(worst_first))])
 
 
 def cells(found: Sum) -> Iterator[str]:
     """One operation's figures in the columns of the table."""
-    yield told_as(found.ops_per_s, Unit.COUNT)
-    yield told_as(found.bytes_per_s, Unit.BYTES_PER_S) if found.bytes else "-"
-    yield from (told_as(found.latency_ns[name], Unit.NANOSECONDS) for name in SHARES)
+    yield figure_text(found.ops_per_s, Unit.COUNT)
+    yield figure_text(found.bytes_per_s, Unit.BYTES_PER_S) if found.bytes else "-"
+    yield from (figure_text(found.latency_ns[name], Unit.NANOSECONDS) for name in SHARES)
     yield f"{found.errors:,}"
 
 
-def told_as(value: float | None, unit: Unit) -> str:
+def figure_text(value: float | None, unit: Unit) -> str:
     """A figure with its unit; `-` where there is none."""
     return "-" if value is None else measures.with_unit(value, unit)
 
@@ -78,7 +78,7 @@ def about_load(whole: Whole) -> Iterator[str]:
     if whole.queue is not None:
         how = "registered" if whole.queue.registered else "not registered"
         threads = whole.queue.punted_threads
-        punted = f", done by {threads} thread{'' if threads == 1 else 's'} of the kernel" if whole.queue.punted else ""
+        punted = f", done by {threads} kernel worker thread{'' if threads == 1 else 's'}" if whole.queue.punted else ""
         yield f"queue      depth {whole.queue.depth}, {how}, {whole.queue.submissions:,} submissions{punted}"
 
 
@@ -96,7 +96,7 @@ def about_cost(whole: Whole) -> Iterator[str]:
     )
     if processor is not None:
         yield (
-            f"           {told_as(processor, Unit.NONE)} s of CPU per million operations, "
+            f"           {figure_text(processor, Unit.NONE)} s of CPU per million operations, "
             f"{voluntary or 0:,.0f} voluntary and {involuntary or 0:,.0f} involuntary switches, {faults or 0:,.0f} page faults"
         )
 
@@ -119,13 +119,13 @@ def audited(verdicts: Sequence[Verdict]) -> list[str]:
 # ------------------------------------------------------------------------------------------------- for programs
 
 
-def as_plain(told: Told) -> dict[str, object]:
+def as_plain(result: LoadResult) -> dict[str, object]:
     """Everything as one object; numbers in base units, null where nothing is known."""
-    whole, run = told.whole, told.run
+    whole, run = result.whole, result.run
     each = {name: summed(found) for name, found in whole.operations.items()}
     return {
-        "kind": told.experiment.workloads[0].kind,
-        "settings": settings(told.experiment),
+        "kind": result.experiment.workloads[0].kind,
+        "settings": settings(result.experiment),
         "outcome": str(run.outcome),
         "error": run.error,
         "operations": each,
@@ -133,7 +133,7 @@ def as_plain(told: Told) -> dict[str, object]:
         **{name: int(found) if found is not None and name in IN_ALL else found for name, found in whole.cost.items()},
         "load": plain.to_plain(whole.load),
         "queue": plain.to_plain(whole.queue),
-        "verdicts": [judged(verdict) for verdict in told.verdicts],
+        "verdicts": [judged(verdict) for verdict in result.verdicts],
         "versions": dict(run.versions),
     }
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from assay.answer.first_line import lead
+from assay.answer.answer import answer
+from assay.answer.wording import first_line, scaling
 from assay.cli.terminal import effects, grids, tables
 from assay.records import Results
 
@@ -10,16 +11,17 @@ from assay.records import Results
 def summary(results: Results) -> str:
     """The first line of the answer and what belongs to it; then verdict counts, every table, and why what is doubtful is so."""
     verdicts = [one for judged in results.runs for one in judged.verdicts.values()]
-    first = lead(results)
+    found = answer(results)
+    opening = f"{first_line.opening(found)} [{found.leads[0].state.value}]" if found.leads else ""
     parts = [
-        "\n".join((first.text, *first.more)) if first else "",
+        "\n".join((opening, *first_line.following(found))) if opening else "",
         f"{results.experiment.title}: {tables.counted(tables.verdict_counts(results.runs)) or 'no verdicts'}",
         results.experiment.question,
         tables.comparison_table(results),
         effects.effects(results),
         tables.requirement_table(results),
-        tables.trough_lines(results),
-        "\n".join(one.statement for one in results.scaling),
+        tables.dip_lines(results),
+        "\n".join(scaling.statement(results.experiment, one) for one in results.scaling),
         tables.cell_table(results, grids.gridded(results)),
         grids.grids(results),
         tables.reasons([*verdicts, *results.comparison_verdicts.values()]),

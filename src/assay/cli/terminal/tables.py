@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from assay import measures
-from assay.answer.instead import instead
 from assay.answer.reasons import why
 from assay.answer.wording import comparison as sentence
+from assay.answer.wording.headlines import reason
+from assay.answer.wording.instead import instead
 from assay.answer.wording.labels import of_several
-from assay.audit import arms
+from assay.measures.levels import word
 from assay.records import (
     Cell,
     Comparison,
     Direction,
     Estimate,
+    Experiment,
     Finding,
     Judged,
     Outcome,
@@ -45,7 +47,7 @@ def failures(runs: Sequence[Judged]) -> str:
     """What was not measured and why, each different reason once with the runs that it ended."""
     why: dict[str, list[str]] = {}
     for judged in failed(runs):
-        why.setdefault(f"{judged.run.outcome.value}: {judged.run.error or 'no reason is known'}", []).append(judged.id)
+        why.setdefault(f"{judged.run.outcome.value}: {judged.run.error or 'no reason recorded'}", []).append(judged.id)
     return "\n".join(
         f"{', '.join(names[:MOST_REASONS])}{' and more' if len(names) > MOST_REASONS else ''} {reason}"
         for reason, names in why.items()
@@ -65,50 +67,49 @@ def counted(counts: Mapping[str, int]) -> str:
 
 def comparison_table(results: Results) -> str:
     """The comparisons with interval and conclusion; empty where nothing was compared."""
+    experiment = results.experiment
     rows = [
         Row(
             cells=(
                 comparison_state(results, one),
                 one.measure,
-                f"{one.factor}={named(one.candidate)} / {named(one.baseline)}",
-                levels_text(one.within),
+                f"{one.factor}={word(experiment, one.factor, one.candidate)} / {word(experiment, one.factor, one.baseline)}",
+                levels_text(experiment, one.within),
                 *ratio_text(one.ratio),
                 one.conclusion.value,
             ),
-            note="; ".join(part for part in (sentence.note(one), sentence.scale_up(one), *doubts(results, one)) if part),
+            note="; ".join(part for part in (sentence.note(one), sentence.efficiency(one), *doubts(results, one)) if part),
         )
         for one in results.comparisons
     ]
     header = ("verdict", "comparison", "of", "at", "ratio", "95 % interval", "conclusion")
-    return "\n".join(filter(None, (table(header, rows, (4, 5)), looked_at(results.comparisons)))) if rows else ""
+    return "\n".join(filter(None, (table(header, rows, (4, 5)), tested(results.comparisons)))) if rows else ""
 
 
-def looked_at(comparisons: Sequence[Comparison]) -> str:
-    """How many contrasts were tested, where it is more than one; empty else."""
+def tested(comparisons: Sequence[Comparison]) -> str:
+    """How many comparisons were tested, where it is more than one; empty else."""
     first = next(iter(comparisons), None)
-    if first is None or (first.looked_at or 0) < 2:
+    if first is None or (first.tested or 0) < 2:
         return ""
-    return (
-        f"{first.looked_at} contrasts were looked at: a difference counts where it holds among all of them ({first.adjusted_by})"
-    )
+    return f"{first.tested} comparisons tested; p-values are {first.adjusted_by.value}-adjusted."
 
 
 def comparison_state(results: Results, comparison: Comparison) -> str:
     """The verdict on a comparison; `-` where it was not judged."""
-    verdict = results.comparison_verdicts.get(arms.subject(comparison))
+    verdict = results.comparison_verdicts.get(comparison.id)
     return verdict.state.value if verdict else "-"
 
 
 def doubts(results: Results, comparison: Comparison) -> tuple[str, ...]:
     """Why the comparison is not SOUND, in a few words each."""
-    return why(results, comparison, results.comparison_verdicts.get(arms.subject(comparison)))
+    return tuple(map(reason, why(results, comparison, results.comparison_verdicts.get(comparison.id))))
 
 
 def ratio_text(ratio: Estimate | None) -> tuple[str, str]:
     """A ratio and its interval."""
     if ratio is None:
         return "-", "n = 0"
-    value, low, high = sentence.digits(ratio)
+    value, low, high = measures.digits(ratio)
     return value, f"{low} to {high}" if low else f"n = {ratio.n}"
 
 
@@ -118,7 +119,7 @@ def requirement_table(results: Results) -> str:
     rows = [
         Row(
             cells=(
-                *(one.verdict.value, one.state.value, one.measure, one.text, levels_text(one.levels)),
+                *(one.verdict.value, one.state.value, one.measure, one.text, levels_text(results.experiment, one.levels)),
                 *required_estimate(one.estimate),
             )
         )
@@ -138,19 +139,21 @@ def required_estimate(estimate: Estimate | None) -> tuple[str, str]:
     return f"{value} times", interval if estimate.low is None else f"{interval}, n = {estimate.n}"
 
 
-def trough_lines(results: Results) -> str:
-    """The troughs, a line each; empty where there are none."""
-    return "\n".join(f"TROUGH {one.statement} (p = {one.adjusted_p_value:.2g} among all looked at)" for one in results.troughs)
+def dip_lines(results: Results) -> str:
+    """The dips, a line each; empty where there are none."""
+    return "\n".join(
+        f"DIP {sentence.dip(results.experiment, one)} (Holm-adjusted p = {one.adjusted_p_value:.2g})" for one in results.dips
+    )
 
 
 def cell_table(results: Results, without: Collection[str] = ()) -> str:
     """Every measure at every combination of levels, but those that are told otherwise."""
     by_id = {judged.id: judged for judged in results.runs}
-    rows = [cell_row(cell, by_id) for cell in results.cells if cell.measure not in without]
+    rows = [cell_row(results.experiment, cell, by_id) for cell in results.cells if cell.measure not in without]
     return table(("verdict", "measure", "at", "value", "95 % interval or n", "tier"), rows, (3,)) if rows else ""
 
 
-def cell_row(cell: Cell, runs: Mapping[str, Judged]) -> Row:
+def cell_row(experiment: Experiment, cell: Cell, runs: Mapping[str, Judged]) -> Row:
     """One cell: the worst verdict of the runs it stands on; of those excluded where none counts."""
     names = list(cell.values) or list(cell.excluded)
     verdicts = [verdict for run in names if run in runs and (verdict := runs[run].verdicts.get(cell.measure))]
@@ -160,7 +163,7 @@ def cell_row(cell: Cell, runs: Mapping[str, Judged]) -> Row:
         cells=(
             state.value,
             cell.measure,
-            levels_text(cell.levels),
+            levels_text(experiment, cell.levels),
             value_text(cell),
             estimate_text(cell.estimate),
             tier(verdicts),
@@ -232,11 +235,6 @@ def damage(damaged: Mapping[str, str]) -> str:
     return "\n".join(f"DAMAGED {folder}: {why}" for folder, why in damaged.items())
 
 
-def levels_text(levels: Mapping[str, Value], separator: str = " ") -> str:
+def levels_text(experiment: Experiment, levels: Mapping[str, Value]) -> str:
     """`target=ext4 clients=2`."""
-    return separator.join(f"{name}={named(level)}" for name, level in levels.items())
-
-
-def named(level: Value) -> str:
-    """A level in words."""
-    return "+".join(named(item) for item in level) if isinstance(level, tuple) else str(level)
+    return " ".join(f"{name}={word(experiment, name, level)}" for name, level in levels.items())

@@ -12,7 +12,8 @@ from datetime import datetime
 
 from assay.answer import marks
 from assay.answer.scales import DASH, Scale, scale_for, show
-from assay.records import Judged, Results, VerdictState, worst
+from assay.answer.wording.methods import exclusion
+from assay.records import Experiment, Judged, Results, VerdictState, worst
 from assay.report.charts.dots import EXCLUDED, named, shapes
 from assay.report.charts.figure import Figure, Panel, Table
 from assay.report.charts.roles import Roles, roles
@@ -63,7 +64,7 @@ def figure(results: Results) -> Figure | None:
         title="Schedule",
         caption=_caption(results, bars),
         panels=(panel,),
-        table=Table(head=HEAD, rows=tuple(_cells(bar) for bar in bars)),
+        table=Table(head=HEAD, rows=tuple(_cells(results.experiment, bar) for bar in bars)),
         wide=True,
     )
 
@@ -110,12 +111,13 @@ def _spec(drawing: _Drawing, bars: Sequence[Bar], names: Mapping[str, float]) ->
 def _row(drawing: _Drawing, bar: Bar) -> Row:
     parts, divisor = drawing.roles, drawing.scale.divisor / 1e9
     trial = bar.judged.run.trial
-    label = marks.levels({path: level for path, level in trial.levels.items() if len(trial.levels) == 1 or path != _path(parts)})
-    short = ", ".join(marks.level(level) for path, level in trial.levels.items() if path != _path(parts))
+    rest = {path: level for path, level in trial.levels.items() if path != _path(parts)}
+    label = marks.levels(parts.experiment, trial.levels if len(trial.levels) == 1 else rest)
+    short = ", ".join(marks.level(parts.experiment, path, level) for path, level in rest.items())
     why = "; ".join(dict.fromkeys(bar.excluded.values())) or bar.judged.run.error or ""
     verdict = bar.judged.verdicts.get(drawing.measure)
     state = EXCLUDED if verdict is None or bar.is_hollow or drawing.measure in bar.excluded else verdict.state.value
-    said = f"run {bar.judged.id} · {marks.levels(trial.levels) or 'all the same'} · block {trial.block + 1} · "
+    said = f"run {bar.judged.id} · {marks.levels(parts.experiment, trial.levels) or 'all the same'} · block {trial.block + 1} · "
     found = f" · {verdict.state.value}" if verdict else ""
     return {
         "x": round(bar.start / divisor, 4),
@@ -212,7 +214,7 @@ def _caption(results: Results, bars: Sequence[Bar]) -> str:
 HEAD = ("run", "levels", "block", "started (UTC)", "took", "outcome", "worst verdict", "not counted")
 
 
-def _cells(bar: Bar) -> tuple[str, ...]:
+def _cells(experiment: Experiment, bar: Bar) -> tuple[str, ...]:
     run = bar.judged.run
     whys: dict[str, list[str]] = {}
     for measure, why in bar.excluded.items():
@@ -221,7 +223,7 @@ def _cells(bar: Bar) -> tuple[str, ...]:
     said = [f"{why}" + ("" if len(names) >= every else f" ({', '.join(names)})") for why, names in whys.items()]
     return (
         bar.judged.id,
-        marks.levels(run.trial.levels) or "all the same",
+        marks.levels(experiment, run.trial.levels) or "all the same",
         str(run.trial.block + 1),
         run.started_utc[:19].replace("T", " "),
         show(took(bar.judged) * 1e9, "ns"),
@@ -306,7 +308,7 @@ def _excluded(results: Results) -> dict[str, dict[str, str]]:
     found: dict[str, dict[str, str]] = {}
     for cell in results.cells:
         for run, why in cell.excluded.items():
-            found.setdefault(run, {})[cell.measure] = why
+            found.setdefault(run, {})[cell.measure] = exclusion(why)
     return found
 
 

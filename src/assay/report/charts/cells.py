@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 from assay.answer import marks
 from assay.answer.scales import NARROW, Scale, after, axis_title, in_scale, scale_for, show, show_range
-from assay.records import Cell, Estimate, Measure, Requirement, RequirementKind, Results, Value, VerdictState
+from assay.answer.wording.methods import exclusion
+from assay.answer.wording.methods import method as words
+from assay.records import Cell, Estimate, Experiment, Measure, Requirement, RequirementKind, Results, Value, VerdictState
 from assay.report.charts import dots, heatmap
 from assay.report.charts.figure import Figure, Panel, Table, end_labels
 from assay.report.charts.roles import Roles, heading, in_order, laid, nearest, positions, roles
@@ -38,7 +40,8 @@ def runs_of(results: Results, cell: Cell) -> tuple[Dot, ...]:
         if verdict is None or any(judged.run.trial.levels.get(path) != level for path, level in cell.levels.items()):
             continue
         value = cell.values.get(judged.id, verdict.value)
-        excluded = cell.excluded.get(judged.id) or (None if judged.id in cell.values else "does not count")
+        why = cell.excluded.get(judged.id)
+        excluded = exclusion(why) if why else None if judged.id in cell.values else "does not count"
         if value is not None:
             found.append(Dot(run=judged.id, value=value, state=verdict.state, excluded=excluded))
     return tuple(found)
@@ -54,12 +57,14 @@ def figure(results: Results, measure: Measure) -> Figure | None:
     axis = _axis(results, measure, cells, values)
     grid = heatmap.grid(results.experiment)
     panels = _panels(axis, shown) if grid is None else heatmap.panels(results, cells, grid, axis.scale)
-    troughs = [one for one in results.troughs if one.measure == measure.name]
+    dips = [one for one in results.dips if one.measure == measure.name]
     seen = "" if grid is None else f"In {axis.scale.label or 'numbers'}. {heatmap.SEEN}"
     return Figure(
         name=f"measure-{measure.name}",
         title=marks.measure(measure),
-        caption=" ".join(part for part in (_caption(measure, cells, grid), seen, heatmap.named(troughs)) if part),
+        caption=" ".join(
+            part for part in (_caption(measure, cells, grid), seen, heatmap.named(results.experiment, dips)) if part
+        ),
         panels=panels if len(values) > 1 else (),
         table=_table(shown, axis.scale, axis.roles),
         wide=grid is not None,
@@ -82,7 +87,7 @@ def _panels(axis: _Axis, shown: Group) -> tuple[Panel, ...]:
     for cell, here in shown:
         groups.setdefault(axis.roles.panel_levels(cell.levels), []).append((cell, here))
     draw = _upright if axis.roles.along else _lying
-    return tuple(draw(axis, groups[key], heading(key)) for key in in_order(axis.roles, groups))
+    return tuple(draw(axis, groups[key], heading(axis.roles.experiment, key)) for key in in_order(axis.roles, groups))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,12 +127,12 @@ def _caption(measure: Measure, cells: Sequence[Cell], grid: heatmap.Grid | None)
         return better
     ends = " Thin line: smallest to largest run." if grid is None else ""
     if all(cell.estimate is None or cell.estimate.low is None for cell in cells):
-        return f"{better} {'Tick' if grid is None else 'Cell'}: {method.method}; too few runs for an interval.{ends}"
+        return f"{better} {'Tick' if grid is None else 'Cell'}: {words(method.method)}; too few runs for an interval.{ends}"
     bar = "Bar:" if grid is None else "±: half the"
     largest = max((cell.high or 0.0 for cell in cells), default=0.0)
     wide = any(cell.estimate and (cell.estimate.high or 0.0) > BEYOND * largest > 0 for cell in cells)
     ends += " An interval that reaches the edge goes on beyond it." if wide and grid is None else ""
-    return f"{better} {bar} {100 * method.confidence:g}{NARROW}% interval, {method.method}.{ends}"
+    return f"{better} {bar} {100 * method.confidence:g}{NARROW}% interval, {words(method.method)}.{ends}"
 
 
 def _rows(axis: _Axis, group: Group, place: Mapping[int, float], gap: float) -> tuple[list[Row], list[Row]]:
@@ -150,14 +155,16 @@ def _dot_row(axis: _Axis, cell: Cell, dot: Dot, place: Row) -> Row:
         **place,
         "v": axis.figure(dot.value),
         "d": dot.state.value if dot.excluded is None else dots.EXCLUDED,
-        "t": f"{dot.run} · {marks.levels(cell.levels)} · {axis.shown(dot.value)} · {dot.state.value}{why}",
+        "t": f"{dot.run} · {marks.levels(axis.roles.experiment, cell.levels)} · {axis.shown(dot.value)} · {dot.state.value}{why}",
     }
 
 
 def _mean_row(axis: _Axis, cell: Cell, one: Estimate, place: Row) -> Row:
     low, high = (one.low, one.high) if one.low is not None and one.high is not None else (one.value, one.value)
     interval = show_range(one.low, one.high, one.unit)
-    said = f"{marks.levels(cell.levels)}: {show(one.value, one.unit)}" + (f" ({interval})" if interval else "")
+    said = f"{marks.levels(axis.roles.experiment, cell.levels)}: {show(one.value, one.unit)}" + (
+        f" ({interval})" if interval else ""
+    )
     return {
         **place,
         "v": axis.figure(one.value),
@@ -181,9 +188,9 @@ def _upright(axis: _Axis, group: Group, title: str) -> Panel:
         for index, (cell, _) in enumerate(group)
     }
     means, runs = _rows(axis, group, place, gap)
-    names = {marks.level(level): round(value, 4) for level, value in at.items()}
+    names = {marks.level(axis.roles.experiment, along.path, level): round(value, 4) for level, value in at.items()}
     spec = dots.upright(axis.plot(means, runs), along.path, names, _labels(axis, group, means))
-    return Panel(heading=title, spec=spec, height=dots.HEIGHT, description=_described(group))
+    return Panel(heading=title, spec=spec, height=dots.HEIGHT, description=_described(axis.roles.experiment, group))
 
 
 def _labels(axis: _Axis, group: Group, means: Sequence[Row]) -> list[Row]:
@@ -219,7 +226,7 @@ def _lying(axis: _Axis, group: Group, title: str) -> Panel:
     means, runs = _rows(axis, group, {index: float(index) for index in range(len(group))}, 0.5)
     names = [_row_name(axis.roles, cell) for cell, _ in group]
     spec, height = dots.lying(axis.plot(means, runs), names)
-    return Panel(heading=title, spec=spec, height=height, description=_described(group))
+    return Panel(heading=title, spec=spec, height=height, description=_described(axis.roles.experiment, group))
 
 
 def _row_name(parts: Roles, cell: Cell) -> str:
@@ -228,13 +235,15 @@ def _row_name(parts: Roles, cell: Cell) -> str:
         return ""
     level = parts.series_level(cell.levels)
     named = isinstance(level, int | float) and not isinstance(level, bool)
-    return (f"{parts.series.path.rpartition('.')[2]} = " if named else "") + marks.level(level)
+    return (f"{parts.series.path.rpartition('.')[2]} = " if named else "") + marks.level(
+        parts.experiment, parts.series.path, level
+    )
 
 
-def _described(group: Group) -> str:
+def _described(experiment: Experiment, group: Group) -> str:
     """The picture in a sentence, for readers who do not see it."""
     said = [
-        f"{marks.levels(cell.levels) or 'all runs'}: {show(cell.estimate.value, cell.estimate.unit)}"
+        f"{marks.levels(experiment, cell.levels) or 'all runs'}: {show(cell.estimate.value, cell.estimate.unit)}"
         for cell, _ in group
         if cell.estimate is not None
     ]
@@ -259,14 +268,14 @@ def _table(shown: Sequence[tuple[Cell, tuple[Dot, ...]]], scale: Scale, parts: R
         runs = ", ".join(_said(dot, scale) for dot in here if dot.excluded is None)
         rows.append(
             (
-                *(marks.level(cell.levels.get(path)) for path in factors),
+                *(marks.level(parts.experiment, path, cell.levels.get(path)) for path in factors),
                 in_scale(one.value if one else None, scale),
                 f"{in_scale(one.low, scale)} to {in_scale(one.high, scale)}" if one and one.low is not None else "too few runs",
                 str(one.n) if one else "0",
                 in_scale(cell.low, scale),
                 in_scale(cell.high, scale),
                 runs,
-                "; ".join(f"{run}: {why}" for run, why in cell.excluded.items()),
+                "; ".join(f"{run}: {exclusion(why)}" for run, why in cell.excluded.items()),
             )
         )
     return Table(head=head, rows=tuple(rows))

@@ -84,7 +84,7 @@ def _pair(drawing: _Drawing, key: Group, curves: Sequence[Curve]) -> tuple[Panel
         "scale": {"domain": [0, last], "nice": False},
         "axis": {"title": None, "labels": False, "format": ",d", "tickCount": 4},
     }
-    where = heading(key)
+    where = heading(drawing.roles.experiment, key)
     said = f"Time per operation over objects, {marks.count(len(curves), 'run')}. {where}"
     above = _times(drawing, curves, x)
     if drawing.most == 1:
@@ -191,7 +191,7 @@ def _table(drawing: _Drawing, curves: Sequence[Curve]) -> Table:
         rows.append(
             (
                 curve.run,
-                marks.levels(drawing.levels[curve.run]),
+                marks.levels(drawing.roles.experiment, drawing.levels[curve.run]),
                 "  ".join(
                     f"{objects:,.0f}: {in_scale(time, drawing.scale)}{'' if active >= curve.clients else f' ({active} active)'}"
                     for objects, time, active in points

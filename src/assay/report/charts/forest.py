@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 
 from assay.answer import marks
-from assay.answer.headlines import subject
 from assay.answer.reasons import why
 from assay.answer.scales import NARROW
 from assay.answer.wording import comparison as sentence
-from assay.records import Comparison, Conclusion, Results, Value, VerdictState
+from assay.answer.wording.headlines import reason
+from assay.measures import digits
+from assay.records import Comparison, Conclusion, Experiment, Results, Value, VerdictState
 from assay.report.charts.figure import Drawn, Figure, Table
 from assay.report.charts.matrix import PLAIN, QUIET, Style, text
 
@@ -43,7 +43,7 @@ def figure(results: Results) -> Figure | None:
             inside="".join(_parts(scale, groups)),
             description=said,
         ),
-        table=_table(groups),
+        table=_table(results.experiment, groups),
         wide=True,
     )
 
@@ -93,11 +93,11 @@ def _x(percent: float) -> float:
     return NAMES + GAP + TRACK * percent / 100
 
 
-def _table(groups: Sequence[Ratios]) -> Table:
+def _table(experiment: Experiment, groups: Sequence[Ratios]) -> Table:
     rows = (
         (
             group.title,
-            ", ".join(filter(None, (marks.levels({row.comparison.factor: row.comparison.candidate}), _where(row)))),
+            f"{marks.levels(experiment, {row.comparison.factor: row.comparison.candidate})}, {_where(experiment, row)}",
             row.text,
             row.interval,
             row.comparison.conclusion.value,
@@ -110,10 +110,10 @@ def _table(groups: Sequence[Ratios]) -> Table:
     return Table(head=("measure", "compared", "ratio", "interval", "conclusion", "verdict", "why"), rows=tuple(rows))
 
 
-def _where(row: Ratio) -> str:
+def _where(experiment: Experiment, row: Ratio) -> str:
     """Against which level, under which conditions."""
-    conditions = f" at {marks.levels(row.comparison.within)}" if row.comparison.within else ""
-    return f"against {marks.level(row.comparison.baseline)}{conditions}"
+    conditions = f" at {marks.levels(experiment, row.comparison.within)}" if row.comparison.within else ""
+    return f"against {marks.level(experiment, row.comparison.factor, row.comparison.baseline)}{conditions}"
 
 
 REACH = 8.0
@@ -241,12 +241,12 @@ def ratios(results: Results) -> tuple[Ratios, ...]:
 def _ratio(results: Results, span: Axis, one: Comparison) -> Ratio:
     assert one.ratio is not None
     low, high = one.ratio.low or one.ratio.value, one.ratio.high or one.ratio.value
-    verdict = results.comparison_verdicts.get(subject(one))
+    verdict = results.comparison_verdicts.get(one.id)
     causes = why(results, one, verdict)
-    text, *ends = sentence.digits(one.ratio)
+    text, *ends = digits(one.ratio)
     return Ratio(
         comparison=one,
-        condition=", ".join(_named(one)),
+        condition=", ".join(_named(results.experiment, one)),
         text=text,
         interval=f"{ends[0]} to {ends[1]}" if one.ratio.low is not None else "no interval",
         left=span.place(low),
@@ -256,8 +256,8 @@ def _ratio(results: Results, span: Axis, one: Comparison) -> Ratio:
         after=high > span.high,
         outside=not span.low <= one.ratio.value <= span.high,
         state=verdict.state if verdict else VerdictState.UNVERIFIED,
-        why="; ".join(causes),
-        rules=" ".join(dict.fromkeys(re.findall(r"\((\w+)\)", " ".join(causes)))),
+        why="; ".join(map(reason, causes)),
+        rules=" ".join(dict.fromkeys(each.cause.rule for each in causes if each.cause)),
     )
 
 
@@ -265,8 +265,9 @@ def _is_number(level: Value) -> bool:
     return isinstance(level, int | float) and not isinstance(level, bool)
 
 
-def _named(one: Comparison) -> Iterable[str]:
+def _named(experiment: Experiment, one: Comparison) -> Iterable[str]:
     """Which arms, and under which conditions."""
-    yield f"{sentence.candidate_of(one)} {'against' if _is_number(one.candidate) else 'to'} {marks.level(one.baseline)}"
+    baseline = marks.level(experiment, one.factor, one.baseline)
+    yield f"{sentence.candidate_of(experiment, one)} {'against' if _is_number(one.candidate) else 'to'} {baseline}"
     if one.within:
-        yield marks.levels(one.within)
+        yield marks.levels(experiment, one.within)

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 from assay.answer import marks
 from assay.answer.scales import Scale, after, in_scale, show, show_range
-from assay.answer.wording import comparison
-from assay.records import Cell, Estimate, Experiment, Factor, Results, Trough, Value, VerdictState, worst
+from assay.measures import digits
+from assay.records import Cell, Dip, Estimate, Experiment, Factor, Results, Value, VerdictState, worst
 from assay.report.charts.figure import Panel
 from assay.report.charts.roles import Roles, heading, in_order, numeric
 from assay.report.charts.theme import Row, Spec, frame, rows_of
@@ -30,7 +30,7 @@ SPAN = 2.0
 """The ramp spans this factor at least."""
 CELL = 50
 """Pixels of a row."""
-SEEN = "The stronger the colour, the higher the figure; troughs are outlined, a cell of which no run counts is hollow."
+SEEN = "The stronger the colour, the higher the figure; dips are outlined, a cell of which no run counts is hollow."
 CELL_WIDTH = "bandwidth('x')"
 ROOMY, TIGHT = 74, 52
 """Pixels of a cell in which the figure stands with its unit, and in which it stands at all at the usual size."""
@@ -43,6 +43,7 @@ class Grid:
     x: Factor
     y: Factor
     panels: tuple[Factor, ...]
+    experiment: Experiment
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,7 +69,7 @@ def grid(experiment: Experiment) -> Grid | None:
     x, y = fit[:2]
     if len(x.levels) == len(y.levels) and largest(x) > largest(y):
         x, y = y, x
-    return Grid(x=x, y=y, panels=tuple(one for one in varying if one not in (x, y)))
+    return Grid(x=x, y=y, panels=tuple(one for one in varying if one not in (x, y)), experiment=experiment)
 
 
 def largest(factor: Factor) -> float:
@@ -82,8 +83,8 @@ def panels(results: Results, cells: Sequence[Cell], parts: Grid, scale: Scale) -
     groups: dict[tuple[tuple[str, Value], ...], list[Cell]] = {}
     for cell in cells:
         groups.setdefault(tuple((factor.path, cell.levels.get(factor.path)) for factor in parts.panels), []).append(cell)
-    keys = in_order(Roles(series=None, along=None, panels=parts.panels), groups)
-    return tuple(_panel(results, parts, groups[key], (ramp, scale), heading(key)) for key in keys)
+    keys = in_order(Roles(series=None, along=None, panels=parts.panels, experiment=results.experiment), groups)
+    return tuple(_panel(results, parts, groups[key], (ramp, scale), heading(results.experiment, key)) for key in keys)
 
 
 def ramp_of(values: Sequence[float]) -> Ramp:
@@ -94,14 +95,15 @@ def ramp_of(values: Sequence[float]) -> Ramp:
     return Ramp(low=low / widen, high=high * widen)
 
 
-def named(troughs: Sequence[Trough]) -> str:
-    """The troughs in few words, each cell once: `Trough at a = 1, b = 2: 0.73 times a = 0 and 2`."""
+def named(experiment: Experiment, dips: Sequence[Dip]) -> str:
+    """The dips in few words, each cell once: `Dip at a = 1, b = 2: 0.73 times the figure at a = 0 and 2`."""
     places: dict[str, list[str]] = {}
-    for one in troughs:
-        times = comparison.digits(one.depth)[0]
-        around = " and ".join(marks.level(level) for level in one.neighbours)
-        places.setdefault(marks.levels(one.levels), []).append(f"{times} times what {one.factor} = {around} give")
-    return " ".join(f"Trough at {where}: {', '.join(said)}." for where, said in places.items())
+    for one in dips:
+        times = digits(one.depth)[0]
+        around = " and ".join(marks.level(experiment, one.factor, level) for level in one.neighbours)
+        where = marks.levels(experiment, one.levels)
+        places.setdefault(where, []).append(f"{times} times the figure at {one.factor} = {around}")
+    return " ".join(f"Dip at {where}: {', '.join(said)}." for where, said in places.items())
 
 
 def _panel(results: Results, parts: Grid, cells: Sequence[Cell], look: tuple[Ramp, Scale], title: str) -> Panel:
@@ -111,7 +113,7 @@ def _panel(results: Results, parts: Grid, cells: Sequence[Cell], look: tuple[Ram
         heading=title,
         spec=_spec(parts, rows, height),
         height=height,
-        description="; ".join(f"{marks.levels(cell.levels)}: {_said(cell, look[1])}" for cell in cells),
+        description="; ".join(f"{marks.levels(results.experiment, cell.levels)}: {_said(cell, look[1])}" for cell in cells),
     )
 
 
@@ -124,18 +126,18 @@ def _row(results: Results, parts: Grid, cell: Cell, look: tuple[Ramp, Scale]) ->
     state = state_of(results, cell)
     number = in_scale(one.value, scale)
     brackets = ("", "") if cell.estimate else ("(", ")")
-    trough = [found for found in results.troughs if found.measure == cell.measure and dict(found.levels) == dict(cell.levels)]
+    dip = [found for found in results.dips if found.measure == cell.measure and dict(found.levels) == dict(cell.levels)]
     return {
-        "x": marks.level(cell.levels[parts.x.path]),
-        "y": marks.level(cell.levels[parts.y.path]),
+        "x": marks.level(results.experiment, parts.x.path, cell.levels[parts.x.path]),
+        "y": marks.level(results.experiment, parts.y.path, cell.levels[parts.y.path]),
         "c": f"var(--h{step})" if step >= 0 else HOLLOW,
         "i": letters(step),
         "n": brackets[0] + number + brackets[1],
         "u": brackets[0] + number + after(scale.label) + brackets[1],
         "h": half(one),
         "d": state.value if state else VerdictState.SOUND.value,
-        "o": 1.0 if trough else 0.0,
-        "t": f"{marks.levels(cell.levels)}: {_said(cell, scale)}" + (" · trough" if trough else ""),
+        "o": 1.0 if dip else 0.0,
+        "t": f"{marks.levels(results.experiment, cell.levels)}: {_said(cell, scale)}" + (" · dip" if dip else ""),
     }
 
 
@@ -164,18 +166,22 @@ def _said(cell: Cell, scale: Scale) -> str:
     return f"{show(one.value, one.unit)}" + (f" ({interval}, n = {one.n})" if interval else f" (n = {one.n})")
 
 
-def ordered(factor: Factor) -> list[str]:
+def ordered(experiment: Experiment, factor: Factor) -> list[str]:
     """The names of the levels by size."""
     return [
-        marks.level(level) for level in sorted(factor.levels, key=lambda level: level if isinstance(level, int | float) else 0)
+        marks.level(experiment, factor.path, level)
+        for level in sorted(factor.levels, key=lambda level: level if isinstance(level, int | float) else 0)
     ]
 
 
 def _spec(parts: Grid, rows: Sequence[Row], height: int) -> Spec:
-    """The map: cells, outlines of troughs, figures, half intervals, marks of verdicts that are not SOUND."""
+    """The map: cells, outlines of dips, figures, half intervals, marks of verdicts that are not SOUND."""
     encoding: Spec = {
-        "x": {**_axis(parts.x, "x"), "axis": {"title": parts.x.path, "labelAngle": 0, "domain": False, "ticks": False}},
-        "y": {**_axis(parts.y, "y"), "axis": {"title": parts.y.path, "grid": False, "labelFontSize": 11}},
+        "x": {
+            **_axis(parts.experiment, parts.x, "x"),
+            "axis": {"title": parts.x.path, "labelAngle": 0, "domain": False, "ticks": False},
+        },
+        "y": {**_axis(parts.experiment, parts.y, "y"), "axis": {"title": parts.y.path, "grid": False, "labelFontSize": 11}},
     }
     strong: Spec = {"fontSize": {"expr": f"{CELL_WIDTH} < {TIGHT} ? 9 : 11.5"}, "fontWeight": 600}
     weak: Spec = {"fontSize": {"expr": f"{CELL_WIDTH} < {TIGHT} ? 8 : 10"}}
@@ -184,8 +190,8 @@ def _spec(parts: Grid, rows: Sequence[Row], height: int) -> Spec:
     return {**frame(height, layers), "data": rows_of(rows), "encoding": encoding}
 
 
-def _axis(factor: Factor, field: str) -> Spec:
-    scale: Spec = {"domain": ordered(factor), "paddingInner": 0.05, "paddingOuter": 0.03}
+def _axis(experiment: Experiment, factor: Factor, field: str) -> Spec:
+    scale: Spec = {"domain": ordered(experiment, factor), "paddingInner": 0.05, "paddingOuter": 0.03}
     return {"field": field, "type": "nominal", "sort": None, "scale": scale}
 
 

@@ -104,8 +104,8 @@ def _figure(parts: Roles, key: Key, lines: Sequence[Line]) -> Figure:
         name=f"latency-{phase}-{operation}",
         title=words.operation(phase.partition(".")[0], operation),
         caption=f"Histograms of {words.count(sum(line.runs for line in lines), 'run')}{_doubted(lines)}.{more}",
-        panels=tuple(_panel(parts, drawn[where], heading(where), span) for where in in_order(parts, drawn)),
-        table=_table(lines),
+        panels=tuple(_panel(parts, drawn[where], heading(parts.experiment, where), span) for where in in_order(parts, drawn)),
+        table=_table(parts, lines),
     )
 
 
@@ -145,7 +145,7 @@ def _panel(parts: Roles, lines: Sequence[Line], title: str, span: _Span) -> Pane
             "x": round(-math.log10(1 - share), 3),
             "y": value,
             "s": _colour(parts, lines, line),
-            "l": words.levels(line.levels),
+            "l": words.levels(parts.experiment, line.levels),
         }
         for line in lines
         for share, value in line.points
@@ -173,7 +173,9 @@ def _panel(parts: Roles, lines: Sequence[Line], title: str, span: _Span) -> Pane
         "encoding": {"x": x, "y": {**y, "field": "y"}, "color": series_colours(), "detail": {"field": "l", "type": "nominal"}},
     }
     spec = frame(HEIGHT, [line, end_text(_labels(parts, lines, span), y), room(span.longest)])
-    said = "; ".join(f"{words.levels(one.levels) or 'all runs'}: half within {show(_at(one, 0.5), 'ns')}" for one in lines)
+    said = "; ".join(
+        f"{words.levels(parts.experiment, one.levels) or 'all runs'}: half within {show(_at(one, 0.5), 'ns')}" for one in lines
+    )
     return Panel(heading=title, spec={**spec, "data": rows_of(rows)}, height=HEIGHT, description=said)
 
 
@@ -200,11 +202,11 @@ def _at(line: Line, share: float) -> float | None:
     return next((value for place, value in line.points if place >= share), None)
 
 
-def _table(lines: Sequence[Line]) -> Table:
+def _table(parts: Roles, lines: Sequence[Line]) -> Table:
     head = ("levels", "runs", "operations", *(f"{mark * 100:g} %" for mark in MARKS))
     rows = tuple(
         (
-            words.levels(line.levels) or "all",
+            words.levels(parts.experiment, line.levels) or "all",
             str(line.runs),
             f"{line.count:,}",
             *(show(_at(line, mark), "ns") for mark in MARKS),

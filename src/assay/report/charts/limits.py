@@ -9,7 +9,7 @@ from assay.analysis.bottlenecks import NEAR, Chain, Link, chains
 from assay.answer import marks
 from assay.answer.scales import share
 from assay.answer.wording.bottlenecks import name, sentence, use
-from assay.records import Judged, Observations
+from assay.records import Experiment, Judged, Observations
 from assay.report.charts.figure import Drawn, Figure, Table
 from assay.report.charts.matrix import Style, text
 
@@ -24,31 +24,31 @@ INK, RIGHT = Style(fill="--ink"), Style(anchor="end", fill="--ink", weight=600)
 BOLD = Style(fill="--ink", weight=600)
 
 
-def figures(observed: Sequence[tuple[Judged, Observations]]) -> tuple[Figure, ...]:
+def figures(experiment: Experiment, observed: Sequence[tuple[Judged, Observations]]) -> tuple[Figure, ...]:
     """One figure for each phase, with a chain for each run that is looked at."""
     found: dict[str, list[Chain]] = {}
     for chain in chains(observed):
         found.setdefault(chain.phase, []).append(chain)
-    return tuple(_figure(phase, here) for phase, here in found.items())
+    return tuple(_figure(experiment, phase, here) for phase, here in found.items())
 
 
-def _figure(phase: str, here: Sequence[Chain]) -> Figure:
+def _figure(experiment: Experiment, phase: str, here: Sequence[Chain]) -> Figure:
     return Figure(
         name=f"limits-{phase}",
         title=phase,
         alone="How far the load used each part that its data passed.",
-        caption=_said(here),
+        caption=_said(experiment, here),
         panels=(),
         drawn=Drawn(
             width=WIDE + 2 * LEFT,
-            height=sum(LINE * len(_head(chain)) + ROW * len(chain.links) + GAP for chain in here),
-            inside="".join(_chains(here)),
-            description=" ".join(sentence(chain) for chain in here),
+            height=sum(LINE * len(_head(experiment, chain)) + ROW * len(chain.links) + GAP for chain in here),
+            inside="".join(_chains(experiment, here)),
+            description=" ".join(sentence(experiment, chain) for chain in here),
         ),
         table=Table(
             head=("run", "levels", "part", "what", "used"),
             rows=tuple(
-                (chain.run, marks.levels(chain.levels) or "all the same", name(link), use(link), share(link.used))
+                (chain.run, marks.levels(experiment, chain.levels) or "all the same", name(link), use(link), share(link.used))
                 for chain in here
                 for link in chain.links
             ),
@@ -56,21 +56,21 @@ def _figure(phase: str, here: Sequence[Chain]) -> Figure:
     )
 
 
-def _said(here: Sequence[Chain]) -> str:
+def _said(experiment: Experiment, here: Sequence[Chain]) -> str:
     """`Nearest to its limit: vda`, once where it is the same in all runs."""
     names = [name(chain.nearest) if chain.nearest.used >= NEAR else "none" for chain in here]
     if set(names) == {"none"}:
         return "No part was near its limit."
     if len(set(names)) == 1:
         return f"Nearest to its limit: {names[0]}."
-    said = (f"{one} ({marks.levels(chain.levels) or chain.run})" for one, chain in zip(names, here, strict=True))
+    said = (f"{one} ({marks.levels(experiment, chain.levels) or chain.run})" for one, chain in zip(names, here, strict=True))
     return f"Nearest to its limit: {', '.join(said)}."
 
 
-def _chains(here: Sequence[Chain]) -> Iterator[str]:
+def _chains(experiment: Experiment, here: Sequence[Chain]) -> Iterator[str]:
     y = 0
     for chain in here:
-        for line in _head(chain):
+        for line in _head(experiment, chain):
             yield text(LEFT, y + 14, line, BOLD)
             y += LINE
         foot = y + ROW * len(chain.links)
@@ -81,9 +81,11 @@ def _chains(here: Sequence[Chain]) -> Iterator[str]:
         y = foot + GAP
 
 
-def _head(chain: Chain) -> list[str]:
+def _head(experiment: Experiment, chain: Chain) -> list[str]:
     """Levels and run, in lines."""
-    return textwrap.wrap(" · ".join(part for part in (marks.levels(chain.levels), f"run {chain.run}") if part), LETTERS)
+    return textwrap.wrap(
+        " · ".join(part for part in (marks.levels(experiment, chain.levels), f"run {chain.run}") if part), LETTERS
+    )
 
 
 def _link(link: Link, y: int, *, is_nearest: bool) -> Iterator[str]:

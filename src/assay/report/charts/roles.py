@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from assay.answer import marks
 from assay.records import Experiment, Factor, Value
@@ -23,6 +23,7 @@ class Roles:
     along: Factor | None
     """A factor with numbers as levels, drawn along the axis of x."""
     panels: tuple[Factor, ...]
+    experiment: Experiment
 
     def series_level(self, levels: Mapping[str, Value]) -> Value:
         """The level that decides the colour."""
@@ -43,7 +44,7 @@ class Roles:
         """The series in words; empty where there is only one."""
         if self.series is None:
             return ""
-        text = marks.level(levels.get(self.series.path))
+        text = marks.level(self.experiment, self.series.path, levels.get(self.series.path))
         return text if self.series.path in ("target", "workload") or not numeric(self.series) else f"{self.series.path} {text}"
 
 
@@ -56,14 +57,14 @@ def roles(experiment: Experiment) -> Roles:
     others = [factor for factor in others if factor is not along]
     if series is None and others:
         series = others.pop(0)
-    return Roles(series=series, along=along, panels=tuple(others))
+    return Roles(series=series, along=along, panels=tuple(others), experiment=experiment)
 
 
 def laid(parts: Roles) -> Roles:
     """Compared numbers lie along x where nothing else does: three or more of them are a curve, not so many colours."""
     if parts.along is not None or parts.series is None or len(parts.series.levels) < CURVE or not numeric(parts.series):
         return parts
-    return Roles(series=None, along=parts.series, panels=parts.panels)
+    return replace(parts, series=None, along=parts.series)
 
 
 def positions(levels: Sequence[Value]) -> dict[Value, float]:
@@ -100,9 +101,9 @@ def in_order(parts: Roles, keys: Iterable[tuple[tuple[str, Value], ...]]) -> lis
     return sorted(keys, key=order)
 
 
-def heading(key: tuple[tuple[str, Value], ...]) -> str:
+def heading(experiment: Experiment, key: tuple[tuple[str, Value], ...]) -> str:
     """The levels of a small multiple in words."""
-    return ", ".join(f"{path} = {marks.level(level)}" for path, level in key)
+    return ", ".join(f"{path} = {marks.level(experiment, path, level)}" for path, level in key)
 
 
 def numeric(factor: Factor) -> bool:

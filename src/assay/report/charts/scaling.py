@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from assay.analysis.resources import described
 from assay.answer import marks
 from assay.answer.scales import DASH, NARROW, Scale, axis_title, in_scale, scale_for, share
+from assay.answer.wording.scaling import fitted, statement
 from assay.records import Cell, Results, Scaled, Scaling, ScalingKind, Value
 from assay.report.charts.figure import Figure, Panel, Table, end_labels
 from assay.report.charts.roles import Roles, heading, roles
@@ -62,9 +64,9 @@ def _figure(results: Results, curves: tuple[Scaled, ...]) -> Figure:
 
 
 def _caption(curves: Sequence[Scaled], top: float) -> str:
-    laws = dict.fromkeys(curve.law for curve in curves if curve.law)
+    laws = dict.fromkeys(fitted(curve.fit) for curve in curves if curve.fit)
     said = [f"Fitted: {'; '.join(laws)}."] if laws else ["Too few numbers for a law: four, three times each, are the least."]
-    far = {one.said for curve in curves for one in curve.ceilings[:1] if one.rate > REACH * top}
+    far = {described(one.capacity) for curve in curves for one in curve.ceilings[:1] if one.rate > REACH * top}
     if far:
         said.append(f"Farther up than is drawn: the bound by {', '.join(sorted(far))}.")
     if not any(curve.ceilings for curve in curves):
@@ -73,8 +75,9 @@ def _caption(curves: Sequence[Scaled], top: float) -> str:
 
 
 def _panel(drawing: Drawing, key: tuple[tuple[str, Value], ...]) -> Panel:
-    said = "; ".join(one.statement for curve in drawing.curves for one in answers(drawing.results, curve))
-    return Panel(heading=heading(key), spec=frame(HEIGHT, layers(drawing)), height=HEIGHT, description=said)
+    experiment = drawing.results.experiment
+    said = "; ".join(statement(experiment, one) for curve in drawing.curves for one in answers(drawing.results, curve))
+    return Panel(heading=heading(experiment, key), spec=frame(HEIGHT, layers(drawing)), height=HEIGHT, description=said)
 
 
 def _table(results: Results, curves: Sequence[Scaled], scale: Scale) -> Table:
@@ -93,10 +96,10 @@ def _rows(results: Results, curve: Scaled, scale: Scale) -> list[tuple[str, ...]
         assert one is not None
         interval = DASH if one.low is None else f"{in_scale(one.low, scale)} to {in_scale(one.high, scale)}"
         most, because = limit(curve, number)
-        used = "; ".join(f"{share(value)} of {said}" for said, value in curve.used.get(number, {}).items())
+        used = "; ".join(f"{share(value)} of {described(capacity)}" for capacity, value in curve.used.get(number, ()))
         rows.append(
             (
-                marks.levels(curve.within),
+                marks.levels(results.experiment, curve.within),
                 str(number),
                 in_scale(one.value, scale),
                 interval,
@@ -111,7 +114,7 @@ def _rows(results: Results, curve: Scaled, scale: Scale) -> list[tuple[str, ...]
 
 def limit(curve: Scaled, number: int) -> tuple[float | None, str]:
     """The asymptotic bound at one number, and what it is due to."""
-    both = [(one.rate, one.said) for one in curve.ceilings[:1]]
+    both = [(one.rate, described(one.capacity)) for one in curve.ceilings[:1]]
     if curve.alone is not None:
         both.append((curve.alone * number, f"{number} times one alone"))
     return min(both, default=(None, DASH), key=lambda one: one[0] or 0.0)
@@ -231,7 +234,8 @@ def _points(drawing: Drawing) -> list[Spec]:
         for number, cell in points(drawing.results, curve):
             one = cell.estimate
             assert one is not None
-            said = f"{marks.levels(cell.levels)}: {in_scale(one.value, drawing.scale)} {drawing.scale.label}, n = {one.n}"
+            where = marks.levels(drawing.results.experiment, cell.levels)
+            said = f"{where}: {in_scale(one.value, drawing.scale)} {drawing.scale.label}, n = {one.n}"
             low, value, high = (drawing.figure(end if end is not None else one.value) for end in (one.low, one.value, one.high))
             rows.append({"x": number, "l": low, "v": value, "h": high, "s": _series(drawing, curve), "t": said})
     x: Spec = {**drawing.x, "field": "x"}
@@ -323,8 +327,9 @@ def marked(drawing: Drawing) -> list[Row]:
 
 def called(one: Scaling) -> str:
     """What is marked, in a few words: `knee`, `90 % of 16 MB/s read from loop1 used`, `<= 5 ms kept`."""
-    about = {ScalingKind.SATURATION: f"90 % of {one.about} used", ScalingKind.OBJECTIVE: f"{one.about} kept up to"}
-    return about.get(one.kind, MARKS[one.kind]) if one.about else MARKS[one.kind]
+    if one.kind is ScalingKind.SATURATION and one.use and one.use.capacity:
+        return f"90 % of {described(one.use.capacity).removeprefix('the ')} used"
+    return f"{one.requirement} kept up to" if one.requirement else MARKS[one.kind]
 
 
 def _mark(drawing: Drawing, curve: Scaled, one: Scaling) -> Row:
@@ -336,7 +341,7 @@ def _mark(drawing: Drawing, curve: Scaled, one: Scaling) -> Row:
         "h": float(f"{min(high, drawing.most):.5g}"),
         "n": f"{called(one)} {one.at.value:.3g}",
         "s": _series(drawing, curve),
-        "t": one.statement,
+        "t": statement(drawing.results.experiment, one),
         "r": int(one.at.value > 0.6 * drawing.most),
     }
 

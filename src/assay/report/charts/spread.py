@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from assay.answer import marks as words
 from assay.answer.scales import DASH, show
 from assay.measures.timelines import value_at
-from assay.records import Judged, Observations, Phase, Series
+from assay.records import Experiment, Judged, Observations, Phase, Series
 from assay.report.charts.figure import Figure, Panel, Table
 from assay.report.charts.latency import BEYOND, TIME
 from assay.report.charts.theme import Row, Spec, frame, rows_of, ticks
@@ -55,7 +55,7 @@ class Map:
     seconds: float
 
 
-def figures(shown: Sequence[tuple[Judged, Observations]]) -> tuple[Figure, ...]:
+def figures(experiment: Experiment, shown: Sequence[tuple[Judged, Observations]]) -> tuple[Figure, ...]:
     """One figure for each measured operation, with a map for each run that is looked at."""
     found: dict[tuple[str, str], list[Map]] = {}
     for judged, seen in shown:
@@ -63,7 +63,7 @@ def figures(shown: Sequence[tuple[Judged, Observations]]) -> tuple[Figure, ...]:
             for operation in phase.operations if phase.measured else ():
                 if made := map_of(judged, phase, seen, operation):
                     found.setdefault((phase.name, operation), []).append(made)
-    return tuple(_figure(*key, maps) for key, maps in found.items())
+    return tuple(_figure(experiment, *key, maps) for key, maps in found.items())
 
 
 def map_of(judged: Judged, phase: Phase, seen: Observations, operation: str) -> Map | None:
@@ -136,22 +136,22 @@ def quantile(counts: Counts, share: float) -> float | None:
     return max(counts)
 
 
-def _figure(phase: str, operation: str, maps: Sequence[Map]) -> Figure:
+def _figure(experiment: Experiment, phase: str, operation: str, maps: Sequence[Map]) -> Figure:
     uppers = sorted({upper for one in maps for step in one.steps for upper in step})
     return Figure(
         name=f"latency-over-time-{phase}-{operation}",
         title=f"{words.operation(phase.partition('.')[0], operation)}: latency over time",
         alone=LEDE,
         caption=f"Steps of {maps[0].width:.3g} s.",
-        panels=tuple(_panel(one, uppers) for one in maps),
+        panels=tuple(_panel(experiment, one, uppers) for one in maps),
         table=Table(
             head=("run", "levels", "seconds", "operations", "50 % at most", "99 % at most", "longest at most"),
-            rows=tuple(row for one in maps for row in _rows(one)),
+            rows=tuple(row for one in maps for row in _rows(experiment, one)),
         ),
     )
 
 
-def _rows(one: Map) -> Iterator[tuple[str, ...]]:
+def _rows(experiment: Experiment, one: Map) -> Iterator[tuple[str, ...]]:
     """A few equal parts of the time, each with its percentiles."""
     every = math.ceil(len(one.steps) / TABLE_ROWS)
     for first in range(0, len(one.steps), every):
@@ -159,7 +159,7 @@ def _rows(one: Map) -> Iterator[tuple[str, ...]]:
         counts = {upper: sum(step.get(upper, 0.0) for step in part) for upper in {upper for step in part for upper in step}}
         yield (
             one.judged.id,
-            words.levels(one.judged.run.trial.levels) or "all the same",
+            words.levels(experiment, one.judged.run.trial.levels) or "all the same",
             f"{first * one.width:.3g} to {one.seconds if first + every >= len(one.steps) else (first + every) * one.width:.3g}",
             f"{sum(counts.values()):,.0f}",
             *(show(quantile(counts, share), "ns") for share in (0.5, 0.99)),
@@ -167,7 +167,7 @@ def _rows(one: Map) -> Iterator[tuple[str, ...]]:
         )
 
 
-def _panel(one: Map, uppers: Sequence[float]) -> Panel:
+def _panel(experiment: Experiment, one: Map, uppers: Sequence[float]) -> Panel:
     cells: list[Row] = [
         {"c": column, "b": uppers.index(upper), "k": sum(count / total >= share for share in SHARES)}
         for column, step in enumerate(one.steps)
@@ -175,7 +175,7 @@ def _panel(one: Map, uppers: Sequence[float]) -> Panel:
         for upper, count in step.items()
     ]
     halves = [found for step in one.steps if (found := quantile(step, 0.5))]
-    levels = words.levels(one.judged.run.trial.levels)
+    levels = words.levels(experiment, one.judged.run.trial.levels)
     median = f"half of the operations within {show(min(halves), 'ns')} to {show(max(halves), 'ns')}" if halves else "nothing done"
     return Panel(
         heading=" · ".join(part for part in (levels, f"run {one.judged.id}") if part),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from assay.answer import marks
 from assay.answer.scales import NARROW, Scale, in_scale, scale_for
 from assay.measures.timelines import Strip, strips
-from assay.records import Judged, Observations, Phase
+from assay.records import Experiment, Judged, Observations, Phase
 from assay.report.charts.figure import Figure, Panel, Table, end_labels
 from assay.report.charts.theme import TINTS, Row, Spec, end_text, frame, room, rows_of, tints
 
@@ -48,7 +48,7 @@ class _Shared:
     bottom: bool
 
 
-def figures(runs: Sequence[tuple[Judged, Observations]]) -> tuple[Figure, ...]:
+def figures(experiment: Experiment, runs: Sequence[tuple[Judged, Observations]]) -> tuple[Figure, ...]:
     """One figure for each measured phase, with a column for each run; the columns share their scales."""
     columns: dict[str, list[_Column]] = {}
     for judged, seen in runs:
@@ -58,7 +58,7 @@ def figures(runs: Sequence[tuple[Judged, Observations]]) -> tuple[Figure, ...]:
                 length = (phase.end_ns - phase.start_ns) / 1e9
                 one = _Column(judged=judged, strips=here, seconds=length, changes=changes(judged, phase))
                 columns.setdefault(phase.name, []).append(one)
-    return tuple(_figure(name, found) for name, found in columns.items())
+    return tuple(_figure(experiment, name, found) for name, found in columns.items())
 
 
 def changes(judged: Judged, phase: Phase) -> tuple[float, ...]:
@@ -68,7 +68,7 @@ def changes(judged: Judged, phase: Phase) -> tuple[float, ...]:
     return tuple(sorted({round((one.at_ns - course.start_ns) / 1e9, 3) for course in found for one in course.changes}))
 
 
-def _figure(name: str, columns: Sequence[_Column]) -> Figure:
+def _figure(experiment: Experiment, name: str, columns: Sequence[_Column]) -> Figure:
     drained = any(column.drains for column in columns)
     return Figure(
         name=f"timeline-{name}",
@@ -76,7 +76,7 @@ def _figure(name: str, columns: Sequence[_Column]) -> Figure:
         caption="Means over equal steps of time."
         + (" At the dashed line the clock stopped; what follows is the drain." if drained else "")
         + (" At a dotted line the level of a measure changes." if any(column.changes for column in columns) else ""),
-        panels=tuple(panel for column in columns for panel in _column(column, _shared(columns, column))),
+        panels=tuple(panel for column in columns for panel in _column(experiment, column, _shared(columns, column))),
         table=_table(columns),
         stacked=True,
     )
@@ -95,8 +95,8 @@ def _shared(columns: Sequence[_Column], column: _Column) -> Mapping[str, _Shared
     return made
 
 
-def _column(column: _Column, shared: Mapping[str, _Shared]) -> tuple[Panel, ...]:
-    said = f"{marks.levels(column.judged.run.trial.levels)} · run {column.judged.id}".removeprefix(" · ")
+def _column(experiment: Experiment, column: _Column, shared: Mapping[str, _Shared]) -> tuple[Panel, ...]:
+    said = f"{marks.levels(experiment, column.judged.run.trial.levels)} · run {column.judged.id}".removeprefix(" · ")
     return tuple(
         _panel(column, strip, shared[strip.title], said if index == 0 else "") for index, strip in enumerate(column.strips)
     )

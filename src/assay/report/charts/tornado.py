@@ -8,8 +8,10 @@ from dataclasses import dataclass
 
 from assay.answer import marks as words
 from assay.answer.scales import NARROW
-from assay.answer.wording import comparison
-from assay.records import Conclusion, DesignKind, FactorEffect, Results, Sensitivity
+from assay.answer.wording.effects import effect
+from assay.answer.wording.methods import DESIGNS
+from assay.measures import digits
+from assay.records import Conclusion, DesignKind, Experiment, FactorEffect, Results, Sensitivity
 from assay.report.charts.dots import named
 from assay.report.charts.figure import Figure, Panel, Table
 from assay.report.charts.theme import Row, Spec, frame, name_ticks, rows_of, ticks
@@ -70,14 +72,13 @@ def _figure(results: Results, one: Sensitivity, count: int) -> Figure | None:
     measure = words.measure(next(each for each in results.experiment.measures if each.name == one.measure))
     estimate = next(each.ratio for each in shown if each.ratio is not None)
     axis = _axis(effects, one.matters_share)
-    method = estimate.method.partition(";")[0].rpartition(": ")[2]
     said = CAPTION.format(_percent(estimate.confidence), _percent(one.matters_share))
     return Figure(
         name=f"{NAME}{one.measure}{PAIRS if count > 1 else ''}",
         title=f"{measure}: {'which factors change the effect of others' if count > 1 else 'which factors matter'}",
-        caption=f"{TOGETHER if count > 1 else OWN} {said} Bars: {method}.{_doubt(one, shown)}",
-        panels=(_panel(axis, shown),),
-        table=_table(shown),
+        caption=f"{TOGETHER if count > 1 else OWN} {said} Bars: {DESIGNS[one.design]}.{_doubt(one, shown)}",
+        panels=(_panel(results.experiment, axis, shown),),
+        table=_table(results.experiment, shown),
         wide=True,
     )
 
@@ -99,16 +100,16 @@ def _axis(shown: Sequence[FactorEffect], matters: float) -> _Axis:
     return _Axis(reach=math.exp(min(far * ROOM, math.log(REACH))), matters=matters)
 
 
-def _panel(axis: _Axis, effects: Sequence[FactorEffect]) -> Panel:
+def _panel(experiment: Experiment, axis: _Axis, effects: Sequence[FactorEffect]) -> Panel:
     """The bars, two lines before each."""
-    rows = [_row(axis, place, one) for place, one in enumerate(effects)]
-    names = [_lines(one) for one in effects]
+    rows = [_row(experiment, axis, place, one) for place, one in enumerate(effects)]
+    names = [_lines(experiment, one) for one in effects]
     height = len(rows) * ROW + 40
-    said = "; ".join(one.statement for one in effects)
+    said = "; ".join(effect(experiment, one) for one in effects)
     return Panel(heading="", spec=_spec(axis, rows, names, height), height=height, description=said)
 
 
-def _row(axis: _Axis, place: int, one: FactorEffect) -> Row:
+def _row(experiment: Experiment, axis: _Axis, place: int, one: FactorEffect) -> Row:
     """A bar: its end, its interval, and what stands on the other side of no effect, where there is room."""
     assert one.ratio is not None
     ratio = one.ratio
@@ -123,16 +124,22 @@ def _row(axis: _Axis, place: int, one: FactorEffect) -> Row:
         "r": int(rises),
         "k": one.conclusion.value,
         "n": _change(ratio.value) + ("*" if one.mixed_with else ""),
-        "t": one.statement,
+        "t": effect(experiment, one),
     }
 
 
-def _lines(one: FactorEffect) -> tuple[str, str]:
+def _lines(experiment: Experiment, one: FactorEffect) -> tuple[str, str]:
     """The two lines before a bar: `store.flush`, `none → each`; of a pair both factors with their levels."""
     first, second = one.steps[0], one.steps[-1]
     if first is second:
-        return first.factor, f"{words.level(first.baseline)} → {words.level(first.level)}"
-    return f"{first.factor} = {words.level(first.level)}", f"with {second.factor} = {words.level(second.level)}"
+        return (
+            first.factor,
+            f"{words.level(experiment, first.factor, first.baseline)} → {words.level(experiment, first.factor, first.level)}",
+        )
+    return (
+        f"{first.factor} = {words.level(experiment, first.factor, first.level)}",
+        f"with {second.factor} = {words.level(experiment, second.factor, second.level)}",
+    )
 
 
 def _others(one: FactorEffect) -> str:
@@ -241,17 +248,17 @@ def _tick(ratio: float) -> str:
     return f"{ratio:g} times" if ratio >= 2 else f"{100 * (ratio - 1):+.0f}{NARROW}%"
 
 
-def _table(effects: Sequence[FactorEffect]) -> Table:
+def _table(experiment: Experiment, effects: Sequence[FactorEffect]) -> Table:
     head = ("effect of", "level", "against", "change", "ratio", "95 % interval", "conclusion", "n", "may be that of")
-    return Table(head=head, rows=tuple(_numbers(one) for one in effects))
+    return Table(head=head, rows=tuple(_numbers(experiment, one) for one in effects))
 
 
-def _numbers(one: FactorEffect) -> tuple[str, ...]:
-    value, low, high = comparison.digits(one.ratio) if one.ratio is not None else ("not known", "", "")
+def _numbers(experiment: Experiment, one: FactorEffect) -> tuple[str, ...]:
+    value, low, high = digits(one.ratio) if one.ratio is not None else ("not known", "", "")
     return (
         " with ".join(step.factor for step in one.steps),
-        ", ".join(words.level(step.level) for step in one.steps),
-        ", ".join(words.level(step.baseline) for step in one.steps),
+        ", ".join(words.level(experiment, step.factor, step.level) for step in one.steps),
+        ", ".join(words.level(experiment, step.factor, step.baseline) for step in one.steps),
         "" if one.ratio is None else _change(one.ratio.value),
         value,
         f"{low} to {high}" if low else "no interval",

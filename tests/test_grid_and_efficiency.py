@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from assay.answer.levels import readable
 from assay.answer.wording import comparison
 from assay.experiment import read
 from assay.hosts.local import Local
 from assay.machine import throttle
+from assay.records import LimiterKind
 from assay.report.charts import cells, heatmap
 from assay.selftest.control import measured
 
@@ -64,7 +64,7 @@ def test_a_grid_is_run_looked_at_and_drawn(tmp_path):
     asked = replace(read.parse(text, "grid.toml"), observers=())
     results = measured(asked, text, tmp_path / "lab")
     (measure,) = results.experiment.measures
-    figure = cells.figure(readable(results), measure)
+    figure = cells.figure(results, measure)
     grid = heatmap.grid(results.experiment)
     assert (grid.x.path, grid.y.path) == ("file.record_size", "file.size")
     assert figure.wide
@@ -72,7 +72,7 @@ def test_a_grid_is_run_looked_at_and_drawn(tmp_path):
     assert panel.spec["data"]["values"].count("\n") == 1 + 9
     assert panel.description.count("/s (n = 1)") == 9
     assert len(results.cells) == 9
-    assert results.troughs == ()
+    assert results.dips == ()
     assert all(cell.estimate.n == 1 for cell in results.cells)
 
 
@@ -85,7 +85,7 @@ def test_two_clients_on_a_throttled_disk_scale_to_one_half(tmp_path):
     results = measured(read.parse(HALVES, "halves.toml"), HALVES, tmp_path / "lab")
     (one,) = results.comparisons
     assert one.measure == "dump.write.bytes_per_s"
-    assert 0.4 < one.scale_up.value < 0.6
-    assert one.scale_up_limit.startswith("limited by the declared 50 MB/s of loop")
-    assert "; a lower bound: limited by the declared 50 MB/s of loop" in comparison.scale_up(one)
-    assert "of 2 clients over 1" in one.statement
+    assert 0.4 < one.parallel_efficiency.value < 0.6
+    assert (one.limiter.kind, one.limiter.declared, one.limiter.amount) == (LimiterKind.RATE, True, 50e6)
+    assert "; lower bound, limited by the declared 50 MB/s of loop" in comparison.efficiency(one)
+    assert "2 clients against 1" in comparison.statement(results.experiment, one)

@@ -1,0 +1,118 @@
+"""What notebooks of schema 1 hold, in the form of today: all that they kept without a host was of `local`.
+
+Schema 1 is recognised by its fields and words, value by value: a notebook may hold runs of both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from assay import plain
+from assay.errors import DamagedError
+
+HOST = "local"
+OF_A_HOST = ("cache_proved", "cached_share_before", "quiesce_ns", "quiet", "drain_ns")
+"""Fields of a phase that are kept by host today."""
+KNOBS = {"io_path": "ioengine", "chill": "drop_caches"}
+WORDS = {"as-left": "unchanged"}
+LAYERS = {"foreign": "other_processes"}
+Values = dict[str, Any]
+T = TypeVar("T")
+
+
+def read(kind: type[T], today: Callable[[Values], Values], values: Values) -> T:
+    """A record from values of any schema. Raises DamagedError."""
+    try:
+        return plain.from_plain(kind, today(values))
+    except (KeyError, TypeError, AttributeError) as error:
+        raise DamagedError(f"found a value that is no {kind.__name__} ({error}); expected what this version writes") from error
+
+
+def run(values: Values) -> Values:
+    """A run. Raises KeyError, TypeError or AttributeError where it is none."""
+    phases, places = [_phase(one) for one in values["phases"]], [_place(one) for one in values["places"]]
+    return {**values, "trial": _trial(values["trial"]), "phases": phases, "places": places}
+
+
+def facts(values: Values) -> Values:
+    """Facts, missing evidence and gaps of a run. Raises KeyError or AttributeError where they are none."""
+    missing, gaps = values["missing"], values["gaps"]
+    if isinstance(missing, Mapping):
+        missing = [{"host": HOST, "phase": _cold(key), "key": _key(key), "reason": why} for key, why in missing.items()]
+    if isinstance(gaps, Mapping):
+        gaps = [{"host": HOST, "phase": None, "observer": name, "thousandths": gap} for name, gap in gaps.items()]
+    return {**values, "missing": missing, "gaps": gaps}
+
+
+def experiment(values: Values) -> Values:
+    """An experiment. Raises KeyError, TypeError or AttributeError where it is none."""
+    workloads = [{**_knobs(one), "events": [*map(_event, one.get("events", ()))]} for one in values["workloads"]]
+    factors = [{**one, "path": _path(one["path"]), "levels": [*map(_word, one["levels"])]} for one in values["factors"]]
+    targets, compare = [*map(_knobs, values["targets"])], values.get("compare")
+    return {**values, "targets": targets, "workloads": workloads, "factors": factors, "compare": compare and _path(compare)}
+
+
+def plan(values: Values) -> Values:
+    """A plan. Raises KeyError, TypeError or AttributeError where it is none."""
+    return {**values, "trials": [*map(_trial, values["trials"])]}
+
+
+def series(values: Values) -> Values:
+    """A series."""
+    layer, metric = LAYERS.get(values["layer"], values["layer"]), values["metric"].replace(".band_", ".bucket_")
+    return {**values, "layer": layer, "metric": metric}
+
+
+def _trial(values: Values) -> Values:
+    return {**values, "levels": {_path(path): _word(level) for path, level in values["levels"].items()}}
+
+
+def _knobs(values: Values) -> Values:
+    return {**values, "knobs": {KNOBS.get(name, name): _word(value) for name, value in values["knobs"].items()}}
+
+
+def _path(path: str) -> str:
+    """The path of a knob: TARGET or WORKLOAD, and the knob."""
+    owner, dot, knob = path.partition(".")
+    return f"{owner}{dot}{KNOBS.get(knob, knob)}"
+
+
+def _word(value: object) -> object:
+    return WORDS.get(value, value) if isinstance(value, str) else value
+
+
+def _cold(key: str) -> str | None:
+    """The phase that a key of missing evidence named behind a colon."""
+    return key.partition(":")[2] or None
+
+
+def _key(key: str) -> str:
+    """The key without the phase."""
+    layer, dot, metric = key.partition(":")[0].partition(".")
+    return f"{LAYERS.get(layer, layer)}{dot}{metric}"
+
+
+def _phase(values: Values) -> Values:
+    kept = {name: _word(item) for name, item in values.items() if name not in OF_A_HOST}
+    if "hosts" not in kept:
+        kept["hosts"] = [{"host": HOST, **{name: values[name] for name in OF_A_HOST if name in values}}]
+    return {**kept, "clients": [{**one, "errors": [*map(_error, one.get("errors", ()))]} for one in values["clients"]]}
+
+
+def _error(values: Values) -> Values:
+    return {("code" if name == "errno" else name): item for name, item in values.items()}
+
+
+def _place(values: Values) -> Values:
+    server = values.get("server")
+    if not server or "nodes" in server:
+        return values
+    return {**values, "server": {"nodes": [{"host": values["host"], **server}]}}
+
+
+def _event(values: Values) -> Values:
+    if "run" not in values:
+        return values
+    kept = {name: item for name, item in values.items() if name not in ("run", "host")}
+    return {**kept, "on": values.get("host", HOST), "argv": values["run"]}

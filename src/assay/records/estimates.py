@@ -1,0 +1,225 @@
+"""What the analysis makes of runs: estimates, cells, comparisons, dips, requirement results. Values and ids, no sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+from assay.frozen import dataclass, field
+from assay.records.experiment import RequirementKind, Value
+from assay.records.judgement import Limiter, VerdictState
+from assay.records.run import Outcome
+
+
+class Method(StrEnum):
+    """How a figure and its interval are computed."""
+
+    MEAN = "mean"
+    """With a t interval."""
+    GEOMETRIC_MEAN = "geometric mean"
+    """With a t interval on logarithms."""
+    MEDIAN = "median"
+    """With an order-statistic interval."""
+    BATCH_MEANS = "batch means"
+    """The mean of a time series, with the t interval of its batch means."""
+    PAIRED_GEOMETRIC = "paired geometric means"
+    """The ratio of two arms, pair by pair of one block, with a t interval on logarithms."""
+    UNPAIRED_GEOMETRIC = "unpaired geometric means"
+    """The same of arms that were measured apart, with Welch's t interval."""
+    PAIRED_TOTALS = "paired totals"
+    """The ratio of the arithmetic means, with Fieller's interval."""
+    UNPAIRED_TOTALS = "unpaired totals"
+    PAIRED_MEDIANS = "paired medians"
+    """The median of the ratios, with an order-statistic interval."""
+    UNPAIRED_MEDIANS = "unpaired medians"
+    """The ratio of the medians, with a bootstrap (BCa) of runs."""
+    NEIGHBOURS = "neighbours"
+    """The ratio to the neighbours, interpolated by logarithm, pair by pair, with a t interval on logarithms."""
+    EFFECT = "effect"
+    """A contrast of a design with its blocks taken out, with a Welch-Satterthwaite t interval on logarithms."""
+    SCALING_LAW = "scaling law"
+    """The peak of Gunther's law, with the interval of resampled residuals."""
+    HIGHEST_POINT = "highest point"
+    """The number with the highest rate, between its neighbours that are below it beyond noise."""
+    CROSSING_OF_RATIOS = "crossing of ratios"
+    """Where ratios that are paired by block and joined by lines pass 1."""
+    CROSSING_OF_MEANS = "crossing of means"
+    """Where means that are joined by lines pass a level."""
+    UTILISATION_LAW = "utilisation law"
+    """Rate over used share, geometric mean with a t interval."""
+    ASYMPTOTIC_BOUNDS = "asymptotic bounds"
+    """Where two bounds meet, with Welch's t interval on logarithms."""
+    SERVICE_DEMAND = "service demand"
+    """Non-negative least squares of use over rates, with the interval of trials drawn again."""
+
+    @property
+    def paired(self) -> bool:
+        """Whether two arms are compared pair by pair."""
+        return self in (Method.PAIRED_GEOMETRIC, Method.PAIRED_TOTALS, Method.PAIRED_MEDIANS)
+
+    @property
+    def unpaired(self) -> bool:
+        """Whether two arms are compared that were measured apart."""
+        return self in (Method.UNPAIRED_GEOMETRIC, Method.UNPAIRED_TOTALS, Method.UNPAIRED_MEDIANS)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Estimate:
+    """A figure with its interval; low and high are None where n is too small for one."""
+
+    value: float
+    low: float | None
+    high: float | None
+    confidence: float
+    unit: str
+    n: int
+    method: Method
+
+
+class ExclusionReason(StrEnum):
+    """Why a run does not count."""
+
+    OUTCOME = "outcome"
+    """It did not finish."""
+    REPEATED = "repeated"
+    """A later attempt counts."""
+    NO_FIGURE = "no figure"
+    UNREADABLE = "unreadable"
+    """Its evidence cannot be read."""
+    NOT_POSITIVE = "not positive"
+    """A rate or a time that is not above 0: no rule is needed to find it INVALID."""
+    INVALID = "invalid"
+    """Rules found it INVALID."""
+    NO_PARTNER = "no partner"
+    """The run of the other arm in its block does not count."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exclusion:
+    """Why one run does not count, with what belongs to the reason."""
+
+    reason: ExclusionReason
+    outcome: Outcome | None = None
+    error: str = ""
+    """What ended the run, or what is wrong with its evidence, in the words of whoever refused it."""
+    attempt: int | None = None
+    """That counts instead."""
+    value: float | None = None
+    rules: Mapping[str, str] = field(default_factory=dict)
+    """Id -> name of the rules that found it INVALID."""
+
+    @property
+    def invalid(self) -> bool:
+        """Whether the run was measured and its figure cannot be believed."""
+        return self.reason in (ExclusionReason.INVALID, ExclusionReason.NOT_POSITIVE)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cell:
+    """One measure at one combination of levels."""
+
+    measure: str
+    levels: Mapping[str, Value]
+    estimate: Estimate | None
+    values: Mapping[str, float]
+    """Run (`0007/1`) -> value, of the runs that count."""
+    excluded: Mapping[str, Exclusion] = field(default_factory=dict)
+    """Run -> why it does not count."""
+    low: float | None = None
+    high: float | None = None
+    """Smallest and largest value."""
+    unfiltered: Estimate | None = None
+    """The estimate with the runs that are excluded as INVALID counted in; None where there are none."""
+
+
+class Conclusion(StrEnum):
+    """The four answers of a comparison (STATISTICS 2.5)."""
+
+    MATTERS = "different and matters"
+    IMMATERIAL = "different but immaterial"
+    EQUIVALENT = "equivalent"
+    UNDECIDED = "undecided"
+
+
+class Adjustment(StrEnum):
+    """Whose procedure adjusts the p-values of several comparisons."""
+
+    HOLM = "Holm"
+    DUNNETT = "Dunnett"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """Ratio of candidate to baseline of one measure under fixed conditions."""
+
+    measure: str
+    factor: str
+    baseline: Value
+    candidate: Value
+    within: Mapping[str, Value]
+    ratio: Estimate | None
+    conclusion: Conclusion
+    matters_share: float
+    detectable_share: float | None
+    """Smallest difference that this many pairs with this spread could have seen (80 % power)."""
+    provable_share: float | None
+    """Smallest true difference that could be proved to matter."""
+    interleaved: bool = True
+    baseline_sittings: int = 1
+    """Of arms that were measured apart: so many sittings of the baseline, each of whose intervals the ratio's one holds."""
+    excluded: Mapping[str, Exclusion] = field(default_factory=dict)
+    p_value: float | None = None
+    adjusted_p_value: float | None = None
+    adjusted_by: Adjustment = Adjustment.HOLM
+    tested: int | None = None
+    """Comparisons of the experiment that were tested together; None where an older version did not count them."""
+    unfiltered: Estimate | None = None
+    """The ratio with the runs that are excluded as INVALID counted in; None where there are none."""
+    parallel_efficiency: Estimate | None = None
+    """The ratio of the rates over the ratio of the clients (or workers); None where the factor counts nothing."""
+    limiter: Limiter | None = None
+    """What the larger load reached, so that the efficiency is not that of the software; None where nothing is known to be."""
+
+    @property
+    def id(self) -> str:
+        """`comparison:MEASURE:CANDIDATE[:FACTOR=LEVEL,...]`: the subject of its verdict and findings."""
+        within = ",".join(f"{path}={level}" for path, level in self.within.items())
+        return f"comparison:{self.measure}:{self.candidate}" + (f":{within}" if within else "")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dip:
+    """A level of a numeric factor at which a measure is worse than at the levels on both sides, beyond noise."""
+
+    measure: str
+    levels: Mapping[str, Value]
+    """Of the cell, those of all factors."""
+    factor: str
+    """Along which its neighbours lie."""
+    neighbours: tuple[Value, Value]
+    depth: Estimate
+    """Ratio of the cell to what its neighbours give, interpolated; below 1, or above it where lower is better."""
+    p_value: float
+    adjusted_p_value: float
+
+
+class RequirementState(StrEnum):
+    """Whether a requirement holds."""
+
+    MET = "met"
+    NOT_MET = "not met"
+    UNDECIDED = "undecided"
+
+
+@dataclass(frozen=True, kw_only=True)
+class RequirementResult:
+    """One requirement at one combination of levels."""
+
+    measure: str
+    kind: RequirementKind
+    text: str
+    """As the file has it: `<= 50 ms`."""
+    levels: Mapping[str, Value]
+    estimate: Estimate | None
+    state: RequirementState
+    verdict: VerdictState
