@@ -229,7 +229,7 @@ def has_anywhere(observations: Observations, key: str) -> bool:
 # ---------------------------------------------------------------------------------------------- gauges at an edge
 
 
-def value_at(series: Series, when_ns: int) -> float | None:
+def latest_sample(series: Series, when_ns: int) -> float | None:
     """A gauge's last sample at or before a time, its first one where all are later."""
     found = [value for at, value in zip(series.at_ns, series.value, strict=True) if at <= when_ns]
     return found[-1] if found else (series.value[0] if series.value else None)
@@ -243,13 +243,37 @@ def value_after(series: Series, when_ns: int) -> float | None:
 
 def value_before(series: Series, when_ns: int) -> float | None:
     """A gauge's last sample at or before a time; None where there was nothing to look at yet, such as a file not made yet."""
-    return value_at(series, when_ns) if series.at_ns and series.at_ns[0] <= when_ns else None
+    return latest_sample(series, when_ns) if series.at_ns and series.at_ns[0] <= when_ns else None
 
 
 def rise(series: Series, from_ns: int, to_ns: int) -> float:
     """By how much a cumulative series or a gauge rose between the samples that enclose two times."""
-    before, after = value_at(series, from_ns), value_after(series, to_ns)
+    before, after = latest_sample(series, from_ns), value_after(series, to_ns)
     return 0.0 if before is None or after is None else after - before
+
+
+def rate(series: Series, from_ns: int, to_ns: int) -> float | None:
+    """The mean rise per ns between the samples that enclose two times; None without time between them.
+
+    `rise` covers more than the two times: divided by the time between them it is more than any real rate.
+    """
+    first, last = _enclosing(series, from_ns, to_ns)
+    return rise(series, from_ns, to_ns) / (last - first) if last > first else None
+
+
+def least_share(series: Series, from_ns: int, to_ns: int) -> float | None:
+    """The least share of a time that a counter of ns rose: it may have risen all the time outside; None without time."""
+    if to_ns <= from_ns:
+        return None
+    first, last = _enclosing(series, from_ns, to_ns)
+    outside = max(0, from_ns - first) + max(0, last - to_ns)
+    return max(0.0, rise(series, from_ns, to_ns) - outside) / (to_ns - from_ns)
+
+
+def _enclosing(series: Series, from_ns: int, to_ns: int) -> tuple[int, int]:
+    """The times of the samples between which `rise` counts."""
+    first = max((at for at in series.at_ns if at <= from_ns), default=min(series.at_ns, default=from_ns))
+    return first, min((at for at in series.at_ns if at >= to_ns), default=max(series.at_ns, default=to_ns))
 
 
 def of_host(phase: Phase, observations: Observations, layer: str, metric: str) -> Series | None:
