@@ -65,10 +65,10 @@ def survey(request: Request, now_ns: int) -> int:
 
     Raises UsageError with every mistake of the call, RefusedError where a file or standard output cannot be written.
     """
-    filters, inodes = resolved(request)
+    filters, inodes = filters_of(request)
     progress = Progress(request)
     try:
-        found = walked(request, filters, inodes, now_ns, progress)
+        found = survey_of(request, filters, inodes, now_ns, progress)
         progress.close()
         show(request, found, [*_written(request, found)])
         sys.stdout.flush()
@@ -81,7 +81,7 @@ def survey(request: Request, now_ns: int) -> int:
     return 0
 
 
-def resolved(request: Request) -> tuple[Filters, dict[str, Inode]]:
+def filters_of(request: Request) -> tuple[Filters, dict[str, Inode]]:
     """The filters, and the directories with their inodes. Raises UsageError with every mistake."""
     filters, mistakes = resolve(request.words, _uid_of)
     inodes, wrong = begin(request.directories)
@@ -110,7 +110,7 @@ def _unwritable(request: Request) -> Iterator[str]:
             yield str(error)
 
 
-def walked(request: Request, filters: Filters, inodes: dict[str, Inode], now_ns: int, progress: Progress) -> Survey:
+def survey_of(request: Request, filters: Filters, inodes: dict[str, Inode], now_ns: int, progress: Progress) -> Survey:
     """The walk itself; a list of paths is printed as they come."""
     counting = Counting(request.clock, now_ns, keeper(filters, request.clock, now_ns))
     table = mount_table()
