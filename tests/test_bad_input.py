@@ -139,7 +139,7 @@ def test_two_runs_on_one_notebook(bench):
     first = bench.start("run", small(bench, repeats=40), "--progress", "json")
     while '"finished"' not in first.stderr.readline():
         assert first.poll() is None
-    refused(bench.run("run", "e.toml", "--resume"), 1, f"process {first.pid}", "wait for it")
+    refused(bench.run("run", "e.toml", "--resume"), 1, f"process {first.pid}", "Wait for it")
     refused(bench.run("audit"), 1, f"process {first.pid}")
     assert bench.run("list").returncode == 0
     assert bench.run("report").returncode == 0
@@ -314,7 +314,7 @@ def test_quick_refuses_a_name_that_no_file_can_hold(tmp_path):
         [*(os.fsencode(word) for word in COMMAND), b"quick", path], cwd=tmp_path, capture_output=True, check=False
     )
     assert done.returncode == 2
-    assert b"no UTF-8" in done.stderr
+    assert b"not UTF-8" in done.stderr
 
 
 def test_a_directory_with_an_odd_name_is_measured(bench):

@@ -23,7 +23,7 @@ def from_json(data: bytes, path: Path) -> Any:  # noqa: ANN401 - plain values ar
     try:
         return json.loads(data)
     except (ValueError, RecursionError) as error:
-        raise DamagedError(f"{path}: no valid JSON ({error})") from error
+        raise DamagedError(f"{path}: no valid JSON ({error}). Restore it from a copy.") from error
 
 
 def read_json(path: Path) -> Any:  # noqa: ANN401 - plain values are any value
