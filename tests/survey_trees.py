@@ -7,7 +7,7 @@ from pathlib import Path
 
 from assay.survey.bands import DAY_NS
 from assay.survey.filters import Clock
-from assay.survey.size_distribution import Counting
+from assay.survey.result import Counting
 from assay.survey.walk import Walk, begin, mount_table
 
 NOW_NS = 1_800_000_000 * 10**9

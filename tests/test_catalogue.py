@@ -1,6 +1,7 @@
 """Laws of the catalogues: an entry without its page, its test or (a rule) its control is refused."""
 
 import ast
+import configparser
 import re
 import subprocess
 import sys
@@ -165,3 +166,13 @@ def test_the_audit_of_a_command_needs_no_heavy_library():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(("contract", "door"), [("duckdb", "notebook"), ("scipy", "statistics"), ("shell", "hosts")])
+def test_a_library_has_one_door(contract, door):
+    """A contract of imports names every room but the one that may use the library."""
+    contracts = configparser.ConfigParser()
+    contracts.read(ROOT / ".importlinter")
+    named = {name.removeprefix("assay.") for name in contracts[f"importlinter:contract:{contract}"]["source_modules"].split()}
+    rooms = {path.stem for path in SOURCE.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
+    assert rooms - named == {"__init__", "controls", door}

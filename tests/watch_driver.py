@@ -11,7 +11,7 @@ from pathlib import Path
 
 from assay.errors import MissingError, RefusedError
 from assay.hosts.local import Local
-from assay.watch.command import Ask, watch
+from assay.watch.command import WatchRequest, watch
 
 
 def main(words):
@@ -27,7 +27,7 @@ def main(words):
     if "--result" in options:
         given["result_file"] = options[options.index("--result") + 1]
     try:
-        watched = watch(Local(), Ask(argv=argv, **given))
+        watched = watch(Local(), WatchRequest(argv=argv, **given))
     except MissingError:
         return 127
     except RefusedError:

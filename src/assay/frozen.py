@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 else:
 
     def dataclass(*, frozen: bool, kw_only: bool) -> Callable[[type[T]], type[T]]:
-        """The decorator; it takes the words of the standard library's, of which only True is meant. Raises TypeError."""
+        """Return the decorator; it takes the words of the standard library's, of which only True is meant. Raises TypeError."""
         if not (frozen and kw_only):
             raise TypeError("found a class that is not frozen or takes positions; expected dataclasses.dataclass for it")
         return finished
@@ -41,7 +41,7 @@ def altered(kind: type[T], records: Iterable[T], **changes: object) -> tuple[T, 
 
 
 def finished(kind: type[T]) -> type[T]:
-    """The class with the functions that all share, as far as it has none of its own."""
+    """Return the class with the functions that all share, as far as it has none of its own."""
     made = dataclasses.dataclass(init=False, repr=False, eq=False, kw_only=True)(kind)
     fields = dataclasses.fields(made)  # type: ignore[arg-type]  # a dataclass since the line above
     shared: Mapping[str, Callable[..., Any]] = {

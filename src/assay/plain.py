@@ -30,7 +30,7 @@ class _Array(Generic[T]):
 
 
 def to_plain(value: object) -> Any:
-    """The value as dicts, lists, texts, numbers, booleans and None."""
+    """Return the value as dicts, lists, texts, numbers, booleans and None."""
     kind: type = type(value)
     if kind in _AS_IT_IS:
         return value
@@ -39,7 +39,7 @@ def to_plain(value: object) -> Any:
 
 
 def _other_to_plain(value: object) -> Any:
-    """What is no record."""
+    """Convert what is no record."""
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, Mapping):
@@ -56,7 +56,7 @@ def _names(kind: type) -> tuple[str, ...] | None:
 
 
 def from_plain(kind: type[T], value: Any) -> T:
-    """A record of this type from plain values. Raises DamagedError naming the field that does not fit."""
+    """Return a record of this type from plain values. Raises DamagedError naming the field that does not fit."""
     try:
         result: T = _reader(kind)(value)
     except (TypeError, ValueError, KeyError, AttributeError) as error:
@@ -66,13 +66,13 @@ def from_plain(kind: type[T], value: Any) -> T:
 
 @functools.cache
 def _fields(kind: type) -> dict[str, Read]:
-    """What reads each field; made once a record. Only records are looked up: `int | float` equals `float | int`."""
+    """Return what reads each field; made once a record. Only records are looked up: `int | float` equals `float | int`."""
     hints = typing.get_type_hints(kind, localns={"array": _Array})
     return {field.name: _reader(hints[field.name]) for field in dataclasses.fields(kind)}
 
 
 def _reader(kind: Any) -> Read:
-    """The function that makes a value of this type from a plain one."""
+    """Return the function that makes a value of this type from a plain one."""
     origin = typing.get_origin(kind)
     if origin in (types.UnionType, typing.Union):
         return _union_reader(typing.get_args(kind))
@@ -119,7 +119,7 @@ def _union_reader(options: tuple[Any, ...]) -> Read:
 
 
 def _scalar(options: tuple[type, ...], optional: bool, value: Any) -> Any:  # noqa: FBT001 - bound by the reader's maker
-    """The first of several simple types that fits, without an error for each that does not."""
+    """Return the first of several simple types that fits, without an error for each that does not."""
     if value is None and optional:
         return None
     for option in options:

@@ -95,7 +95,7 @@ _BYTES_OR_BITS = re.compile(r"([kmgt])i?b(ps|/s)?", re.IGNORECASE)
 
 
 def attempt(text: str, unit: Unit) -> int | float | Refusal:
-    """The quantity in the base unit of `unit` (a float for shares, else an integer), or why it is none."""
+    """Return the quantity in the base unit of `unit` (a float for shares, else an integer), or why it is none."""
     match = _NUMBER.fullmatch(text)
     if match is None:
         return Refusal(found=repr(text), expected=f"{EXAMPLES[unit]} (digits, at most one decimal point, then the unit)")
@@ -117,7 +117,7 @@ def attempt(text: str, unit: Unit) -> int | float | Refusal:
 
 
 def parse(text: str, unit: Unit) -> int | float:
-    """The quantity in the base unit of `unit` (a float for shares, else an integer). Raises UsageError."""
+    """Return the quantity in the base unit of `unit` (a float for shares, else an integer). Raises UsageError."""
     result = attempt(text, unit)
     if isinstance(result, Refusal):
         raise UsageError(f"found {result.found}; expected {result.expected}")
@@ -125,7 +125,7 @@ def parse(text: str, unit: Unit) -> int | float:
 
 
 def format(value: float, unit: Unit) -> str:  # noqa: A001  `units.format` is the counterpart of `units.parse`
-    """The shortest text that `parse` reads back as exactly this value; integers, or a share."""
+    """Return the shortest text that `parse` reads back as exactly this value; integers, or a share."""
     if unit is Unit.SHARE:
         return f"{(Decimal(repr(float(value))) * 100).normalize():f} %"
     if value != int(value) or value < 0:
@@ -203,7 +203,7 @@ def _what_to_write(name: str, unit: Unit) -> str:
 
 
 def hint(name: str) -> str | None:
-    """What somebody may have meant who wrote this."""
+    """Return what somebody may have meant who wrote this."""
     if any(name in table for table in UNITS.values()):
         return None
     if name.lower() in _AMBIGUOUS:

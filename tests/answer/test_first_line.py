@@ -193,7 +193,7 @@ def test_one_order_everywhere_is_no_break_even():
     mine = tuple(replace(one, conclusion=Conclusion.MATTERS) for one in results.comparisons if one.measure == RATE)
     found = Scaling(
         kind=ScalingKind.BREAK_EVEN,
-        shape=Shape.NOT_TOLD_APART,
+        shape=Shape.INDISTINCT,
         measure=RATE,
         factor="clients",
         within={},

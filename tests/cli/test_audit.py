@@ -52,7 +52,8 @@ def test_a_damaged_trial_is_named_and_the_rest_is_judged(tmp_path, capsys):
     path.write_bytes(path.read_bytes()[:50])
     assert audit(lab, "a-mail", json_to=None, gate=Gate.OFF) == 0
     text = capsys.readouterr().out
-    assert "DAMAGED trials/0002/attempt-1: found 50 bytes" in text
+    assert "DAMAGED trials/0002/attempt-1: " in text
+    assert "series.parquet: 50 bytes instead of" in text
     assert "9 SOUND" in text
 
 

@@ -24,7 +24,7 @@ def test_the_verdict_leads_and_says_what_was_understood(bench):
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
     assert lines[0].startswith(
-        "INVALID: a memory test, not one of disks: faster than 2 x 2GFC can carry, 413.3 MB/s; 512 MB fits 23"
+        "INVALID: a memory test, not a disk test: faster than 2 x 2GFC can carry, 413.3 MB/s; 512 MB fits 23"
     )
     assert "understood      rate 1 GB/s (read), amount 512 MB, time 0.6 s, memory 12 GB, link 2 x 2GFC" in lines
     assert [line.split()[0] for line in lines if line[:3] in {"L04", "T05", "W01", "E05"}] == ["L04", "T05", "W01", "E05"]
@@ -39,23 +39,23 @@ def test_the_verdict_leads_and_says_what_was_understood(bench):
         ("450 MB/s read over 2 x 2GFC", "INVALID: faster than 2 x 2GFC can carry, 413.3 MB/s"),
         (
             "512 MB at 815 MB/s, 12 GB RAM",
-            "TAINTED: a memory test, not one of disks: 512 MB fits 23 times into 12 GB of memory; lasts only 0.63 s",
+            "TAINTED: a memory test, not a disk test: 512 MB fits 23 times into 12 GB of memory; lasts only 0.63 s",
         ),
         (
             "0.52 against 0.6",
-            "BOUNDED: 0.52 against 0.6 is anything from 4.5 % to 21 % less by the printed digits (13.3 % less from the",
+            "BOUNDED: 0.52 against 0.6 is between 4.5 % and 21 % less by the printed digits (13.3 % less from the",
         ),
-        ("478.16 against 491", "UNVERIFIED: nothing in these figures contradicts the rest; 478.16 against 491 is 2.6 % less"),
-        ("941 Mbit/s over 1GbE", "UNVERIFIED: nothing in these figures contradicts the rest; limited by 1GbE"),
+        ("478.16 against 491", "UNVERIFIED: no contradiction among these figures; 478.16 against 491 is 2.6 % less"),
+        ("941 Mbit/s over 1GbE", "UNVERIFIED: no contradiction among these figures; limited by 1GbE"),
         ("520 Mbit/s", "UNVERIFIED: 520 Mbit/s = 65 MB/s"),
-        ("125 MB/s on a 2 Gb port", "UNVERIFIED: nothing in these figures contradicts the rest; 60.5 % of what 2GFC carries"),
+        ("125 MB/s on a 2 Gb port", "UNVERIFIED: no contradiction among these figures; 60.5 % of what 2GFC carries"),
         ("125 MB/s = 25 % of a 2 Gb port", "TAINTED: 60.5 % of 2GFC one way, not 25 %"),
-        ("101 MB/s over 1GbE", "UNVERIFIED: nothing in these figures contradicts the rest; 85.8 % of what 1GbE carries"),
+        ("101 MB/s over 1GbE", "UNVERIFIED: no contradiction among these figures; 85.8 % of what 1GbE carries"),
         ("146 MB/s over 1GbE", "INVALID: faster than 1GbE can carry, 117.7 MB/s"),
         ("40 TB a week", "UNVERIFIED: 40 TB a week = 66.1 MB/s (65.3 to 67.0 MB/s) sustained"),
         (
             "30:56.62 against 35:04.60",
-            "UNVERIFIED: nothing in these figures contradicts the rest; 30:56.62 against 35:04.60 is 11.8 % less",
+            "UNVERIFIED: no contradiction among these figures; 30:56.62 against 35:04.60 is 11.8 % less",
         ),
         ("93 MB/s inside, under 20 MB/s", "BOUNDED: 93 MB/s against under 20 MB/s is at least 4.62 times as much"),
     ],
@@ -73,8 +73,8 @@ def test_words_without_quotes_are_one_claim(bench):
 
 def test_what_was_not_understood_and_what_was_assumed_are_said(bench):
     done = bench.run("check", "125 MB/s on a 2 Gb port of sda, 4k blocks")
-    assert "assumed         '2 Gb port' is 2GFC (fibre channel); write the name of the link where it is another" in done.stdout
-    assert "not understood  column 28 'sda': no word that this grammar has" in done.stdout
+    assert "assumed         '2 Gb port' is 2GFC (fibre channel); if not, write the name of the link" in done.stdout
+    assert "not understood  column 28 'sda': unknown word" in done.stdout
     assert "not understood  column 33 '4k': for 'k' write kB (1,000 bytes) or KiB (1,024 bytes)" in done.stdout
 
 
@@ -98,7 +98,7 @@ def test_json_owns_its_stream(bench):
     assert (rate["kind"], rate["value"], rate["low"], rate["high"], rate["unit"]) == ("rate", 1e9, 0.5e9, 1.5e9, "bytes/s")
     assert (time["kind"], time["low"], time["high"], time["column"]) == ("time", 0, 20, 14)
     assert told["links"][0]["name"] == "2GFC"
-    assert told["not_understood"] == [{"column": 37, "text": "sda", "reason": "no word that this grammar has"}]
+    assert told["not_understood"] == [{"column": 37, "text": "sda", "reason": "unknown word"}]
     assert {finding["rule"] for finding in told["findings"]} == {"L04"}
     assert len(told["assumed"]) == 1
 

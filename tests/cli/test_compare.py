@@ -82,8 +82,8 @@ def test_how_the_arms_differ_is_said_also_where_they_differ_in_nothing(tmp_path,
 def test_what_an_operation_uses_is_told_in_words_and_in_numbers():
     found = groups(*mix_cases.results())
     text = demand_text(found)
-    assert text.startswith("What one operation uses")
-    assert "What no more can be done of" in text
+    assert text.startswith("Resource use of one operation")
+    assert "Rate limits by resource" in text
     (told,) = json.loads(json.dumps([group_as_plain(one) for one in found]))
     load = next(one for one in told["resources"] if one["resource"] == "load_cpu")
     assert load["operations"]["random_write"]["value"] == pytest.approx(90e-6, rel=0.01)

@@ -38,14 +38,14 @@ def test_a_damaged_plan_is_named(tmp_path, capsys):
     lab = cli_notebook.lab(tmp_path / "lab")
     next(lab.glob("nothing*/plan.json")).write_text("{")
     found = {one["experiment"]: one["damaged"] for one in entries(lab, capsys)}
-    assert "found no JSON" in found["nothing-yet-00000000"]
+    assert "no valid JSON" in found["nothing-yet-00000000"]
     assert found["a-mail-spool-abababab"] is None
     assert list_experiments(lab, json_to=None) == 0
     assert "DAMAGED" in capsys.readouterr().out
 
 
 def test_no_lab_and_an_empty_one(tmp_path, capsys):
-    with pytest.raises(UsageError, match="found no notebook"):
+    with pytest.raises(UsageError, match="no notebook"):
         list_experiments(tmp_path / "none", json_to=None)
     (tmp_path / "lab").mkdir()
     assert list_experiments(tmp_path / "lab", json_to=None) == 0

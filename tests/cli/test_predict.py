@@ -19,7 +19,7 @@ def test_the_change_of_an_operating_system_is_answered_first(bench):
     done = bench.run("predict", SHIPPED / "netware_to_linux.toml")
     assert (done.returncode, done.stderr) == (0, "")
     answer = done.stdout.split("\n\n")[1]
-    assert answer.startswith("Production will keep 70 % of 2 processors busy (56 % to 84 %).")
+    assert answer.startswith("Production will keep 70 % of 2 CPUs busy (56 % to 84 %).")
     assert "takes 1 such machine, 2 at the upper end" in answer
 
 
@@ -31,7 +31,7 @@ def test_the_document_owns_its_stream(bench):
 
 def test_mistakes_are_told_with_their_places(bench, tmp_path):
     wrong = tmp_path / "wrong.toml"
-    wrong.write_text('[production]\nused = "much"\n[new]\nnotebook = "nowhere"\n[machine]\nprocessors = 0\n')
+    wrong.write_text('[production]\nused = "much"\n[new]\nnotebook = "nowhere"\n[machine]\ncpus = 0\n')
     done = bench.run("predict", wrong)
     assert done.returncode == 2
     assert [line.split(".toml:")[1].split(":")[0] for line in done.stderr.splitlines()] == ["1", "2", "2", "4", "6"]

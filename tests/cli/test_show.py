@@ -64,7 +64,7 @@ def test_a_damaged_run_says_what_is_wrong_with_it(tmp_path):
     lab = cli_notebook.lab(tmp_path / "lab", judged=False)
     (kept,) = lab.glob("a-mail*/trials/0003/attempt-1/run.json")
     kept.write_bytes(kept.read_bytes()[:-1])
-    with pytest.raises(DamagedError, match=r"run 0003/1 cannot be shown: found .* bytes in .*run.json.*--resume"):
+    with pytest.raises(DamagedError, match=r"run 0003/1 cannot be shown: .*run.json: .* bytes instead of .*--resume"):
         show(lab, "a-mail", "3/1", json_to=None)
 
 

@@ -13,9 +13,9 @@ from assay_process import Bench
 
 CHAINS = sorted((Path(__file__).parents[2] / "experiments" / "chains").glob("*.toml"))
 ANSWERS = {
-    "backup_over_fibre": "carries 66.1 MB/s read, and 6.25 times that before its first part saturates: paths (16 % used)",
-    "cheap_san": "and 1.06 times that before its first part saturates: switch port (94.2 % used), after it disks (61.2 %).",
-    "directory_import": "the limit is disks (179 % of it is asked), so 55.9 % gets through.",
+    "backup_over_fibre": "carries 66.1 MB/s read, and up to 6.25 times that. First limit: paths (16 % used)",
+    "cheap_san": "and up to 1.06 times that. First limit: switch port (94.2 % used), then disks (61.2 %).",
+    "directory_import": "the limit is disks (179 % of its capacity requested), so 55.9 % of the load gets through.",
 }
 
 
@@ -42,7 +42,7 @@ def test_the_document_owns_its_stream(bench):
     assert told["schema"] == "assay.size/1"
     assert told["first"] == "paths"
     assert told["carries"] == pytest.approx(6.25, rel=0.01)
-    assert any("1.09 times what it can carry" in one for one in told["remarks"])
+    assert any("1.09 times its limit" in one for one in told["remarks"])
 
 
 def test_mistakes_are_told_with_their_places(bench, tmp_path):

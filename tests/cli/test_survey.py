@@ -60,7 +60,9 @@ def test_filters_say_what_a_tier_of_such_files_would_hold(bench, tree):
     done = bench.run("survey", tree, "--older", "month", "--pattern", "*.txt", "--json")
     told = json.loads(done.stdout)
     assert done.stderr == ""
-    assert told["answer"].startswith("A second tier for what `--pattern *.txt --older month` keeps would hold 1 file, 50 kB (5 %")
+    assert told["answer"].startswith(
+        "A second tier for files that match `--pattern *.txt --older month` would hold 1 file, 50 kB (5 %"
+    )
     assert told["distribution"]["kept"]["bytes"] == 50_000
     assert told["distribution"]["tree"]["bytes"] == 1_000_000
     assert len(told["distribution"]["cells"]) == len(told["age_bands"]) == 10
@@ -120,7 +122,7 @@ def test_profile_and_picture_are_written_where_asked(bench, tree):
 def test_no_profile_of_nothing(bench, tree):
     done = bench.run("survey", tree, "--older", "2 years", "--profile", "p.toml")
     assert done.returncode == 1
-    assert "found no file" in done.stderr
+    assert "no file matches" in done.stderr
     assert not (bench.home / "p.toml").exists()
 
 

@@ -8,7 +8,7 @@ from assay.experiment import other_tools
 from assay.experiment.other_tools import counterpart
 from assay.experiment.read import parse
 from assay.experiment.shape import FileShape
-from assay.experiment.single import asked, keys, plug_of
+from assay.experiment.single import keys, load_request, plug_of
 
 BULK, METADATA = (keys(plug_of(kind)) for kind in ("bulk_io", "metadata"))
 FILE = """title = "x"
@@ -92,12 +92,12 @@ def test_the_top_of_a_file_says_so():
 
 
 def test_the_words_of_load_say_so():
-    found = asked("bulk_io", ["operation=read", "path=F", "bs=4k", "--iodepth=8", "-t", "4"]).document.mistakes
+    found = load_request("bulk_io", ["operation=read", "path=F", "bs=4k", "--iodepth=8", "-t", "4"]).document.mistakes
     assert [(one.found, one.expected.partition(" (")[0]) for one in found] == [
         ("unknown key 'bs'", "record_size"),
         ("unknown key '--iodepth'", "depth"),
         ("'-t'", "KEY=VALUE: clients"),
         ("'4'", "KEY=VALUE, such as size=512MiB"),
     ]
-    (other,) = asked("metadata", ["path=.", "-n=5"]).document.mistakes
+    (other,) = load_request("metadata", ["path=.", "-n=5"]).document.mistakes
     assert other.expected.endswith("count (-n in mdtest)")

@@ -135,7 +135,7 @@ def test_a_block_starts_only_if_the_longest_fits_the_rest() -> None:
     assert planning.may_start_block(hour, Standing(blocks_done=0, elapsed_ns=0, longest_block_ns=10**15))
     assert planning.may_start_block(hour, Standing(blocks_done=5, elapsed_ns=3000 * 10**9, longest_block_ns=600 * 10**9))
     reason = planning.reason_to_stop(hour, Standing(blocks_done=5, elapsed_ns=3001 * 10**9, longest_block_ns=600 * 10**9))
-    assert reason == "the longest block took 600 s and 599 s are left of the budget"
+    assert reason == "the longest block took 600 s, 599 s of the budget are left"
 
 
 def test_sittings_share_a_budget() -> None:

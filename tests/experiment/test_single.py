@@ -24,7 +24,7 @@ WRITES = ("write", "rewrite", "random_write", "record_rewrite")
 
 
 def made(found, *words, kind="bulk_io", keep=False, claim=None):
-    return single.experiment(replace(single.asked(kind, ["path=/d/F", *words]), keep=keep, claim=claim), found)
+    return single.experiment(replace(single.load_request(kind, ["path=/d/F", *words]), keep=keep, claim=claim), found)
 
 
 def refused(found, *words, **more):
@@ -59,16 +59,16 @@ def test_an_existing_tree_is_only_read_and_one_that_is_laid_out_is_in_a_director
 
 
 def test_null_needs_no_path_and_takes_none():
-    asked = single.experiment(single.asked("null", ["ops=10"]), None)
+    asked = single.experiment(single.load_request("null", ["ops=10"]), None)
     assert (asked.targets[0].kind, asked.workloads[0].knobs["quiesce"]) == ("existing", 0)
     with pytest.raises(InputErrors, match="unknown key 'path'"):
-        single.experiment(single.asked("null", ["ops=10", "path=/d"]), None)
+        single.experiment(single.load_request("null", ["ops=10", "path=/d"]), None)
 
 
 @pytest.mark.parametrize("kind", ["nul", "command", "", "../rules"])
 def test_a_strange_kind_is_told_those_that_there_are(kind):
     with pytest.raises(UsageError, match=r"expected one of .*bulk_io.*metadata.*null"):
-        single.asked(kind, [])
+        single.load_request(kind, [])
 
 
 @pytest.mark.parametrize("operation", READS)
@@ -163,7 +163,7 @@ def test_every_mistake_is_told_at_once():
 
 def test_a_path_is_needed():
     with pytest.raises(InputErrors, match="no 'path'"):
-        single.experiment(single.asked("bulk_io", ["operation=read"]), None)
+        single.experiment(single.load_request("bulk_io", ["operation=read"]), None)
 
 
 def claims(*words, kind="bulk_io", found=FREE, **more):

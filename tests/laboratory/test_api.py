@@ -87,9 +87,9 @@ def test_answers_are_those_of_the_notebook(folder, lab):
         (lambda lab: lab.series("0001/1", "nonsense"), "found no series 'nonsense' in run 0001/1; expected one of: create.count"),
         (lambda lab: lab.series("0001/1", "create.count", subject="client:9"), "client:9"),
         (lambda lab: lab.histogram("0001/1", "read"), "expected one of: create in fill"),
-        (lambda lab: lab.evidence("0099/1"), "found no run 0099/1"),
+        (lambda lab: lab.evidence("0099/1"), "no run 0099/1"),
         (lambda lab: assay.open(lab.folder.parent, "no-such"), "expected one of: a-mail"),
-        (lambda lab: assay.open(lab.folder.parent / "no-such"), "found no notebook"),
+        (lambda lab: assay.open(lab.folder.parent / "no-such"), "no notebook"),
     ],
 )
 def test_wrong_names_are_told_with_what_there_is(lab, ask, told):

@@ -108,17 +108,17 @@ def test_stray_files_and_folders_are_passed_over(copy):
 def test_a_run_in_another_runs_place_is_damaged(copy):
     shutil.rmtree(copy / "trials/0001/attempt-1")
     shutil.copytree(copy / "trials/0002/attempt-1", copy / "trials/0001/attempt-1")
-    assert "expected the one it is named for" in read.scan(copy).damaged["trials/0001/attempt-1"]
+    assert "not the run in its name" in read.scan(copy).damaged["trials/0001/attempt-1"]
 
 
 def test_a_later_form_is_named_and_left_out(copy):
     manifest = copy / "trials/0001/attempt-1/manifest.json"
     manifest.write_text(manifest.read_text().replace(f'"schema":{layout.SCHEMA}', f'"schema":{layout.SCHEMA + 1}'))
-    assert "a later version of Assay wrote it" in read.scan(copy).damaged["trials/0001/attempt-1"]
+    assert "written by a later version of Assay" in read.scan(copy).damaged["trials/0001/attempt-1"]
 
 
 def test_a_lab_that_is_not_there_is_named(tmp_path):
-    with pytest.raises(UsageError, match="found no notebook"):
+    with pytest.raises(UsageError, match="no notebook"):
         read.folders(tmp_path / "none")
 
 
@@ -135,7 +135,7 @@ def test_an_experiment_is_chosen_by_name_or_digest_and_the_newest_by_default(cop
 
 
 def test_a_run_that_is_not_there_or_no_run_at_all(copy):
-    with pytest.raises(UsageError, match="found no run 0009/1"):
+    with pytest.raises(UsageError, match="no run 0009/1"):
         read.observations(copy, "0009/1")
     with pytest.raises(UsageError, match="expected trial and attempt"):
         read.observations(copy, "../../etc")

@@ -59,7 +59,7 @@ def test_an_experiment_that_varies_a_mix_is_told_what_each_operation_uses():
     rows = groups_of.rows([group])
     assert ("all", "CPUs, of the load itself", "random_read") in [row[:3] for row in rows]
     assert any(row[3].startswith("20") for row in rows), rows
-    assert any("no background told apart" in row[-1] for row in rows if row[1] == RESOURCES["cpu"].said)
+    assert any("background not separable" in row[-1] for row in rows if row[1] == RESOURCES["cpu"].said)
     assert {row[-1] for row in groups_of.bound_rows([group])} == {"the 4 CPUs of the host"}
     for bound in group.bounds:
         assert bound.measured < bound.at_most.value

@@ -21,12 +21,12 @@ FILE = """
 [production]
 {production}
 [machine]
-processors = 2
+cpus = 2
 [new]
 notebook = "new"
 {new}
 """
-SHARE = 'used = "8 % to 12 %"\nprocessors = 2'
+SHARE = 'used = "8 % to 12 %"\ncpus = 2'
 RATES = 'operations = { read = "800 /s", write = "900 /s" }'
 
 
@@ -96,7 +96,7 @@ holdout = {{ mix.read_share = "67 %" }}
 
 
 def test_every_resource_with_a_capacity_is_predicted_and_the_fullest_named():
-    machine = 'processors = 4\ndevice_read = "50 MB/s"\ndevice_write = "25 MB/s"\ndevice_busy = 1\nnetwork_in = "1GbE"'
+    machine = 'cpus = 4\ndevice_read = "50 MB/s"\ndevice_write = "25 MB/s"\ndevice_busy = 1\nnetwork_in = "1GbE"'
     found = asked(MACHINE.format(machine=machine), new=with_devices(samples(NEW, spread=0.01)))
     middle = {use.capacity.resource: use.utilisation[1] for use in found.uses}
     assert middle["cpu"] == pytest.approx((800 * 100e-6 + 900 * 540e-6) / 4, rel=0.02)
@@ -111,8 +111,8 @@ def test_every_resource_with_a_capacity_is_predicted_and_the_fullest_named():
     assert found.is_validated
     said = wording.answer(found)
     assert said.startswith("Production will use 73.7 % of 25 MB/s written to the device (90 % interval ")
-    assert "That saturates first at 1.36 times this load; the others: 14." in said
-    assert "one takes 3.8" in said
+    assert "This resource saturates first at 1.36 times this load. Further resources: 14." in said
+    assert "each takes 3.8" in said
     assert len(wording.use_rows(found)) == 5
     assert {row[1] for row in wording.holdout_rows(found)} == {row[0] for row in wording.use_rows(found)}
 
@@ -146,10 +146,10 @@ def test_a_capacity_that_was_measured_brings_its_interval():
 
 
 def test_intervals_that_meet_leave_open_which_is_first():
-    machine = 'processors = 1\ndevice_read = "11.6 MB/s"'
+    machine = 'cpus = 1\ndevice_read = "11.6 MB/s"'
     found = asked(MACHINE.format(machine=machine), new=with_devices(samples(NEW)))
     assert len(found.rivals) == 1
-    assert "Which is first is not certain" in wording.answer(found)
+    assert "By the intervals another resource may saturate first" in wording.answer(found)
 
 
 @pytest.mark.parametrize(
@@ -173,16 +173,16 @@ def test_a_mistake_of_the_machine_is_told(machine, said):
 
 
 def test_a_multiplier_of_seven_makes_a_tenth_barely_enough():
-    found = asked('multiplier = 7\n[production]\nused = "8 % to 12 %"\nprocessors = 2\n[machine]\nprocessors = 2')
+    found = asked('multiplier = 7\n[production]\nused = "8 % to 12 %"\ncpus = 2\n[machine]\ncpus = 2')
     assert found.utilisation == pytest.approx((0.56, 0.70, 0.84))
     assert found.servers == (1, 2)
     assert found.slowdown == pytest.approx([1 / (1 - one**2) for one in (0.56, 0.7, 0.84)])  # two servers
     said = wording.answer(found)
-    assert said.startswith("Production will keep 70 % of 2 processors busy (56 % to 84 %). Its upper end is above 70 %")
+    assert said.startswith("Production will keep 70 % of 2 CPUs busy (56 % to 84 %). At the upper end, above 70 %")
 
 
 def test_more_and_quicker_processors_carry_more():
-    text = 'multiplier = [6, 8]\n[production]\nused = "10 %"\nprocessors = 2\n[machine]\nprocessors = 4\nspeed = 2.0'
+    text = 'multiplier = [6, 8]\n[production]\nused = "10 %"\ncpus = 2\n[machine]\ncpus = 4\nspeed = 2.0'
     found = asked(text)
     assert found.utilisation == pytest.approx((0.15, 0.175, 0.2))
     assert any("2 times" in one for one in found.assumptions)
@@ -233,7 +233,7 @@ DAY = "hour,read,write\n09:00,700,200\n10:00,800,900\n11:00,2000,100\n12:00,100,
 
 def test_the_busiest_hour_of_a_day_is_that_of_each_resource():
     production = 'operations = "day.csv"'
-    text = FILE.format(production=production, new="").replace("processors = 2", 'processors = 2\ndevice_read = "100 MB/s"')
+    text = FILE.format(production=production, new="").replace("cpus = 2", 'cpus = 2\ndevice_read = "100 MB/s"')
     new = with_devices(samples(NEW, spread=0.0))
     found = asked(text, new=new, day_csv=DAY)
     processor, device = found.uses
@@ -281,35 +281,35 @@ def test_a_cell_that_is_no_rate_is_told_with_its_line_in_the_table():
 
 @pytest.mark.parametrize("share", ["8 to 12 %", "8-12 %", "8 % - 12 %", "8% to 12%", "8 – 12 %"])
 def test_ranges_as_people_write_them(share):
-    text = f'multiplier = 7\n[production]\nused = "{share}"\nprocessors = 2\n[machine]\nprocessors = 2\n'
+    text = f'multiplier = 7\n[production]\nused = "{share}"\ncpus = 2\n[machine]\ncpus = 2\n'
     assert asked(text).utilisation == pytest.approx((0.56, 0.70, 0.84))
 
 
 @pytest.mark.parametrize(
     ("share", "multiplier", "said"),
     [
-        ("20 %", "7", "More is asked than there is: it is not carried at all."),
+        ("20 %", "7", "The load exceeds the capacity: the machine does not carry it."),
         (
             "20 %",
             "[4, 7]",
-            "so it is not carried; its lower end is at 80 %, where requests wait for each other: one takes 2.78 times",
+            "does not carry it. The lower end is 80 %; requests queue: each takes 2.78 times",
         ),
-        ("20 %", "[2, 9]", "so it is not carried; its lower end is at 40 %."),
+        ("20 %", "[2, 9]", "does not carry it. The lower end is 40 %."),
         (
             "20 %",
             "[3, 6]",
-            "one takes 5.26 times its service time (M/M/m), 1.56 at the lower end. At the upper end it is not carried",
+            "each takes 5.26 times its service time (M/M/m), 1.56 at the lower end. At the upper end the machine does not carry",
         ),
-        ("10 %", "[1, 11]", "busy (10 % to 110 %). At the upper end it is not carried at all. To stay"),
+        ("10 %", "[1, 11]", "busy (10 % to 110 %). At the upper end the machine does not carry the load. Utilisation"),
         (
             "10 %",
             "[4, 8]",
-            "Its upper end is above 70 %, where requests wait for each other: one takes 1.56 (1.19 to 2.78) times",
+            "At the upper end, above 70 %, requests queue: each takes 1.56 (1.19 to 2.78) times",
         ),
     ],
 )
 def test_what_waiting_does_is_told_without_endless_times(share, multiplier, said):
-    text = f'multiplier = {multiplier}\n[production]\nused = "{share}"\nprocessors = 2\n[machine]\nprocessors = 2\n'
+    text = f'multiplier = {multiplier}\n[production]\nused = "{share}"\ncpus = 2\n[machine]\ncpus = 2\n'
     assert said in wording.answer(asked(text))
     assert "endless" not in wording.answer(asked(text))
 
@@ -329,7 +329,7 @@ def test_a_utilisation_alone_is_bounded_by_the_operations_that_grow_least_and_mo
     assert found.utilisation[0] == pytest.approx(0.08 * 5, rel=0.01)
     assert 0.10 * 5 < found.utilisation[1] < 0.10 * 9
     assert found.utilisation[2] == pytest.approx(0.12 * 9, rel=0.01)
-    assert "At the upper end it is not carried at all" in wording.answer(found)
+    assert "At the upper end the machine does not carry the load" in wording.answer(found)
     assert any("Only the utilisation" in one for one in found.assumptions)
     assert len(wording.demand_rows(found)) == 6
 
@@ -347,8 +347,8 @@ def test_a_utilisation_with_the_shares_of_its_operations_has_the_multiplier_of_t
 
 def test_two_mixes_say_what_they_cannot():
     found = asked(FILE.format(production=RATES, new=""), new=samples(NEW, mixes=("90 %", "10 %")))
-    assert any("taken as none" in one for one in found.assumptions)
-    assert any("allows for 5 %" in one for one in found.assumptions)
+    assert any("assumed to be none" in one for one in found.assumptions)
+    assert any("includes 5 % for it" in one for one in found.assumptions)
 
 
 @pytest.mark.parametrize(("utilisation", "count"), [(0.0, 1), (0.7, 1), (0.71, 2), (2.1, 3), (math.inf, None)])
@@ -367,7 +367,7 @@ def test_what_a_machine_uses_without_the_load_is_not_shared(background, count):
 
 def test_machines_are_counted_without_the_background_that_each_has():
     """800 reads and 900 writes are 0.566 processors; each machine of 1 uses 0.4 besides: two have 68 % and not 48 %."""
-    text = FILE.format(production=RATES, new="").replace("processors = 2", "processors = 1")
+    text = FILE.format(production=RATES, new="").replace("cpus = 2", "cpus = 1")
     found = asked(text, new=samples(NEW, spread=0.0, background=0.4))
     assert found.utilisation[1] == pytest.approx(0.4 + 0.566, rel=0.02)
     assert found.servers == (2, 2)
@@ -381,7 +381,7 @@ def test_a_load_beyond_all_that_was_measured_is_said_to_be_that(times, said):
     """The busiest trial had 0.31 processors busy."""
     production = f'operations = {{ read = "{300 * times} /s", write = "{400 * times} /s" }}'
     found = asked(FILE.format(production=production, new=""), new=samples(NEW, spread=0.0))
-    told = [one for one in found.assumptions if "the most that any trial did" in one]
+    told = [one for one in found.assumptions if "the maximum of any trial" in one]
     assert bool(told) is said
     most = max(one.used["cpu"] for one in samples(NEW, spread=0.0))
     assert not told or f"production uses {(300 * 100e-6 + 400 * 540e-6) * times / most:.2g} times" in told[0]
@@ -403,7 +403,7 @@ resource = "gpu"
 fit = 3
 called = ["a"]
 [machine]
-processors = true
+cpus = true
 speed = 0
 """
     assert [line for line, _, _ in mistakes(text)] == [1, 2, 2, 3, 4, 4, 6, 7, 8, 9, 11, 12]
@@ -413,22 +413,26 @@ speed = 0
     ("text", "line", "found"),
     [
         ("", None, "nothing"),
-        ("[production]\n[machine]\nprocessors = 1", 1, "neither operations nor used"),
-        ('[production]\nused = "9 %"\nprocessors = 1\n[machine]\nprocessors = 1', 2, "nothing to carry it over"),
-        ('[production]\noperations = { read = "9 /s" }\n[machine]\nprocessors = 1', 2, "without [new]"),
-        (FILE.format(production='operations = { red = "9 /s" }', new=""), 3, "nobody measured"),
-        (FILE.format(production=RATES, new='fit = { workload = "mix" }\nholdout = { phase = "mix" }'), 9, "fitted, too"),
+        ("[production]\n[machine]\ncpus = 1", 1, "neither operations nor used"),
+        ('[production]\nused = "9 %"\ncpus = 1\n[machine]\ncpus = 1', 2, "without multiplier or notebooks"),
+        ('[production]\noperations = { read = "9 /s" }\n[machine]\ncpus = 1', 2, "without [new]"),
+        (FILE.format(production='operations = { red = "9 /s" }', new=""), 3, "was not measured"),
+        (FILE.format(production=RATES, new='fit = { workload = "mix" }\nholdout = { phase = "mix" }'), 9, "fitted trials"),
         (FILE.format(production=RATES, new='holdout = { mix.read_share = "68 %" }'), 8, "no trial of that kind"),
         (FILE.format(production=RATES, new='where = { target = "zfs" }'), 8, "no trial of that kind"),
         (FILE.format(production=RATES, new='fit = { mix.read_share = "55 %" }'), 8, "no trial of that kind"),
         (FILE.format(production=RATES, new='fit = { mix.read_share = "50 %" }'), 7, "do not tell the operations apart"),
-        ('[production]\nused = "9"\nprocessors = 1\n[machine]\nprocessors = 1', 2, "nothing to carry it over"),
+        ('[production]\nused = "9"\ncpus = 1\n[machine]\ncpus = 1', 2, "without multiplier or notebooks"),
         (FILE.format(production=RATES, new='resource = "server_cpu"'), 7, "nothing was measured of it"),
         ("[production", 1, "the end of the line"),
         (FILE.format(production=f'{SHARE}\nmix = {{ read = "70 %" }}', new=""), 5, "shares of 70 % together"),
         (FILE.format(production=f'{SHARE}\nmix = {{ read = "x", write = "y" }}', new=""), 5, "'x'"),
         (FILE.format(production=RATES + '\nmix = { read = "100 %" }', new=""), 4, "a mix beside operations"),
-        (FILE.format(production=SHARE, new="") + '[old]\nnotebook = "new"\n[machine.device_read]\n', 12, "told as a utilisation"),
+        (
+            FILE.format(production=SHARE, new="") + '[old]\nnotebook = "new"\n[machine.device_read]\n',
+            12,
+            "given as CPU utilisation",
+        ),
     ],
 )
 def test_a_mistake_is_told_where_it_stands(text, line, found):
@@ -439,10 +443,10 @@ def test_a_mistake_is_told_where_it_stands(text, line, found):
 @pytest.mark.parametrize(
     ("text", "lines"),
     [
-        (f'[production]\n{SHARE}\nmix = {{ read = "70 %", write = "20 %" }}\n[machine]\nprocessors = 1', [2, 4]),
+        (f'[production]\n{SHARE}\nmix = {{ read = "70 %", write = "20 %" }}\n[machine]\ncpus = 1', [2, 4]),
         (FILE.format(production=RATES, new='where = { target = "zfs" }').replace("[new]", 'network_in = "1GbE"\n[new]'), [9]),
-        (f'multiplier = 7\n[production]\n{SHARE}\n[machine]\nprocessors = 1\ndevice_read = "1GbE"', [7]),
-        ('[production]\noperations = "day.csv"\nbusiest = 3\n[new]\nnotebook = "new"\n[machine]\nprocessors = 2', [2]),
+        (f'multiplier = 7\n[production]\n{SHARE}\n[machine]\ncpus = 1\ndevice_read = "1GbE"', [7]),
+        ('[production]\noperations = "day.csv"\nbusiest = 3\n[new]\nnotebook = "new"\n[machine]\ncpus = 2', [2]),
     ],
 )
 def test_one_mistake_brings_no_others_with_it(text, lines):

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.published import reading
-from assay.published.vocabulary import BASES, WORDS, Kind, Role
+from assay.published.vocabulary import BASES, WORDS, QuantityKind, Role
 
 SAID = ["1", "0.6", "30:56.62", "2,097,152", "1-2", "512 MB", "1 GB/s", "4k", "100 Mbps", "2 x 2GFC", "1GbE", "2 Gb port", "week"]
 ODD = ["IOPS", "%", "reads/s", "0,6", "5-3", "sda", "µs", "x4", "~", "\u00a0", "\t", "GB", "12 GB", "7 d", "0"]
@@ -17,7 +17,7 @@ PIECES = st.sampled_from([*WORDS, *SAID, *ODD])
 
 
 def parts(text):
-    return [(str(figure.kind), figure.told) for figure in reading.read(text).figures]
+    return [(str(figure.kind), figure.description) for figure in reading.read(text).figures]
 
 
 def accounted(text):
@@ -61,38 +61,38 @@ def test_the_order_is_free():
 @pytest.mark.parametrize(
     ("text", "kind", "value"),
     [
-        ("1 GB/s", Kind.RATE, 10**9),
-        ("100 MB/sec", Kind.RATE, 10**8),
-        ("100 MB per second", Kind.RATE, 10**8),
-        ("830 MB/min", Kind.RATE, Fraction(830 * 10**6, 60)),
-        ("40 TB a week", Kind.RATE, Fraction(40 * 10**12, 604800)),
-        ("941 Mbit/s", Kind.RATE, 117_625_000),
-        ("2 Gb/s", Kind.RATE, 250_000_000),
-        ("1 GiB", Kind.AMOUNT, 2**30),
-        ("1.5 PB", Kind.AMOUNT, 15 * 10**14),
-        ("1 Gbit", Kind.AMOUNT, 125_000_000),
-        ("3 hours", Kind.TIME, 10800),
-        ("2 weeks", Kind.TIME, 1209600),
-        ("250 µs", Kind.TIME, Fraction(250, 10**6)),
-        ("30:56.62", Kind.TIME, Fraction("1856.62")),
-        ("7,410 writes/s", Kind.EVENTS, 7410),
-        ("5 kIOPS", Kind.EVENTS, 5000),
-        ("12 /s", Kind.EVENTS, 12),
-        ("600 requests per minute", Kind.EVENTS, 10),
-        ("13.4 %", Kind.SHARE, Fraction("0.134")),
-        ("25 percent", Kind.SHARE, Fraction(1, 4)),
-        ("2,097,152 writes", Kind.COUNT, 2097152),
-        ("16 GB file", Kind.DATA, 16 * 10**9),
-        ("200 GB volume", Kind.CAPACITY, 200 * 10**9),
-        ("4 KiB random reads", Kind.SIZE, 4096),
-        ("4 KiB reads", Kind.SIZE, 4096),
-        ("record size: 64 KiB", Kind.SIZE, 65536),
-        ("RAM: 12 GB", Kind.MEMORY, 12 * 10**9),
-        ("512 MB page cache", Kind.MEMORY, 512 * 10**6),
-        ("4 GB array cache", Kind.MEMORY, 4 * 10**9),
-        ("4 ms latency", Kind.LATENCY, Fraction(4, 1000)),
-        ("queue depth 32", Kind.IN_FLIGHT, 32),
-        ("32 threads", Kind.IN_FLIGHT, 32),
+        ("1 GB/s", QuantityKind.RATE, 10**9),
+        ("100 MB/sec", QuantityKind.RATE, 10**8),
+        ("100 MB per second", QuantityKind.RATE, 10**8),
+        ("830 MB/min", QuantityKind.RATE, Fraction(830 * 10**6, 60)),
+        ("40 TB a week", QuantityKind.RATE, Fraction(40 * 10**12, 604800)),
+        ("941 Mbit/s", QuantityKind.RATE, 117_625_000),
+        ("2 Gb/s", QuantityKind.RATE, 250_000_000),
+        ("1 GiB", QuantityKind.AMOUNT, 2**30),
+        ("1.5 PB", QuantityKind.AMOUNT, 15 * 10**14),
+        ("1 Gbit", QuantityKind.AMOUNT, 125_000_000),
+        ("3 hours", QuantityKind.TIME, 10800),
+        ("2 weeks", QuantityKind.TIME, 1209600),
+        ("250 µs", QuantityKind.TIME, Fraction(250, 10**6)),
+        ("30:56.62", QuantityKind.TIME, Fraction("1856.62")),
+        ("7,410 writes/s", QuantityKind.EVENTS, 7410),
+        ("5 kIOPS", QuantityKind.EVENTS, 5000),
+        ("12 /s", QuantityKind.EVENTS, 12),
+        ("600 requests per minute", QuantityKind.EVENTS, 10),
+        ("13.4 %", QuantityKind.SHARE, Fraction("0.134")),
+        ("25 percent", QuantityKind.SHARE, Fraction(1, 4)),
+        ("2,097,152 writes", QuantityKind.COUNT, 2097152),
+        ("16 GB file", QuantityKind.DATA, 16 * 10**9),
+        ("200 GB volume", QuantityKind.CAPACITY, 200 * 10**9),
+        ("4 KiB random reads", QuantityKind.SIZE, 4096),
+        ("4 KiB reads", QuantityKind.SIZE, 4096),
+        ("record size: 64 KiB", QuantityKind.SIZE, 65536),
+        ("RAM: 12 GB", QuantityKind.MEMORY, 12 * 10**9),
+        ("512 MB page cache", QuantityKind.MEMORY, 512 * 10**6),
+        ("4 GB array cache", QuantityKind.MEMORY, 4 * 10**9),
+        ("4 ms latency", QuantityKind.LATENCY, Fraction(4, 1000)),
+        ("queue depth 32", QuantityKind.IN_FLIGHT, 32),
+        ("32 threads", QuantityKind.IN_FLIGHT, 32),
     ],
 )
 def test_quantities(text, kind, value):
@@ -111,12 +111,12 @@ def test_quantities(text, kind, value):
         ("in 0,6 s", 4, "0,6", "decimal point"),
         ("5-3 MB/s", 1, "5-3", "lower end"),
         ("6 disks", 1, "6", "without a unit"),
-        ("1 GB/s from sda", 13, "sda", "no word"),
-        ("100 MB/s against nothing", 10, "against", "both sides"),
-        ("-5 MB/s", 1, "-", "joins"),
+        ("1 GB/s from sda", 13, "sda", "unknown word"),
+        ("100 MB/s against nothing", 10, "against", "two comparable figures"),
+        ("-5 MB/s", 1, "-", "of one kind"),
         ("512 MB each", 8, "each", "no time"),
-        ("10foo", 1, "10foo", "no unit"),
-        ("1e9 B/s", 1, "1e9", "no unit"),
+        ("10foo", 1, "10foo", "unknown unit"),
+        ("1e9 B/s", 1, "1e9", "unknown unit"),
         ("9" * 31 + " MB", 1, "9" * 31, "30 digits"),
     ],
 )

@@ -11,7 +11,7 @@ def test_what_an_operation_uses_stands_in_the_answer_and_is_text():
     listed = tuple(Listed(title=title, head=head, rows=rows) for title, head, rows in tables(groups(results, load)))
     bad = Listed(title="<b>", head=("a<",), rows=(("<script>",),))
     text = page.render(results, load, Pictures(tables=(*listed, bad)))
-    assert text.index("What one operation uses") < text.index("What no more can be done of") < text.index("&lt;script&gt;")
+    assert text.index("Resource use of one operation") < text.index("Rate limits by resource") < text.index("&lt;script&gt;")
     assert "CPUs, of the load itself" in text
     assert "<td><script>" not in text
-    assert "What one operation uses" not in page.render(results, load, Pictures())
+    assert "Resource use of one operation" not in page.render(results, load, Pictures())

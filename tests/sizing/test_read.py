@@ -82,18 +82,18 @@ def test_an_upgrade_keeps_what_it_does_not_tell():
 def test_an_upgrade_that_the_layout_does_not_fit_is_a_mistake():
     with pytest.raises(InputErrors, match=r"toml:11:1: found raid10 of 5; expected 2 disks or more, an even"):
         read.parse(disks('upgrade = "5 x SATA 7200"\n'), "chain.toml", nowhere)
-    with pytest.raises(InputErrors, match="raid5 of 2; expected 3 disks or more besides 1 that stand by"):
+    with pytest.raises(InputErrors, match="raid5 of 2; expected 3 disks or more besides 1 on standby"):
         read.parse(PORT.replace('"2GFC"', '"3 x SATA 7200"\nlayout = "raid5"\nstandby = 1'), "chain.toml", nowhere)
 
 
 def test_what_a_reader_must_know_of_the_figures_is_said():
     told = " ".join(wording.remarks(sized(disks('measured = { read = "260 MB/s" }\nupgrade = "12 x SATA 7200"\n'))))
-    assert "disks counts as it was measured, its upgrades by their nominal speed" in told
+    assert "disks counts as measured, its upgrades by nominal speed" in told
     assert "operation_size" not in told
     random = PORT.replace('read = "125 MB/s"', 'random_reads = "900 /s"').replace("2GFC", "2 x 2GFC") + disks("")[len(PORT) :]
     told = " ".join(wording.remarks(sized(random)))
-    assert "Random operations have no size here (operation_size), so they take nothing of port." in told
-    assert "only several streams get the sum of them (port)" in told
+    assert "Random operations have no size here (operation_size), so they use nothing of port." in told
+    assert "only several streams reach the sum (port)" in told
 
 
 @pytest.mark.parametrize(("price", "amount"), [("1200 EUR", 1200), ("1,200.50 EUR", 1200.5), ("12,000 EUR", 12000)])
@@ -167,11 +167,11 @@ measured = { notebook = "lab", write = "no.such" }
         "2x Foo",
         "without a name",
         "raid5 of 2",
-        "units that only stand by",
+        "units on standby",
         "'12'",
         "'fast'",
         "two parts named 'disks'",
-        "raid0 of what are no disks",
+        "raid0 of a part that is no disk",
         "EUR and USD",
         "'no.such' in lab",
         "the directory of a notebook",

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.sizing.chain import Chain, Layout, Load, Measured, Part, Speed, Upgrade, random_ops_per_s, speed_of
+from assay.sizing.chain import ChainLoad, ChainPart, Layout, MeasuredLimit, PartChain, Speed, Upgrade, random_ops_per_s, speed_of
 from assay.sizing.sized import LEAST_DISKS, limit, nominal, size, survives
 
 TEXTS = (
@@ -25,7 +25,7 @@ TEXTS = (
 def part(text, name="part", **more):
     found = speed_of(text)
     assert isinstance(found, Speed)
-    return Part(name=name, speed=found, **more)
+    return ChainPart(name=name, speed=found, **more)
 
 
 @pytest.mark.parametrize(
@@ -92,30 +92,30 @@ def test_one_that_stood_by_takes_the_place():
 
 
 def test_a_bus_adds_both_directions_and_a_wire_does_not():
-    load = Load(read_bytes_per_s=50e6, write_bytes_per_s=50e6)
+    load = ChainLoad(read_bytes_per_s=50e6, write_bytes_per_s=50e6)
     assert nominal(part("PCI-32/33")).used(load) == pytest.approx(100 / 133.3, rel=0.001)
     assert nominal(part("1GbE")).used(load) == pytest.approx(50 / 117.7, rel=0.001)
 
 
 def test_a_measured_limit_counts_unless_it_cannot_be():
-    assert limit(part("1GbE", measured=Measured(read_bytes_per_s=95e6))).read_bytes_per_s == pytest.approx(95e6)
-    paths = part("2 x 2GFC", measured=Measured(read_bytes_per_s=450e6))
+    assert limit(part("1GbE", measured=MeasuredLimit(read_bytes_per_s=95e6))).read_bytes_per_s == pytest.approx(95e6)
+    paths = part("2 x 2GFC", measured=MeasuredLimit(read_bytes_per_s=450e6))
     assert limit(paths).read_bytes_per_s == pytest.approx(413.26e6, rel=0.001)
-    stage = size(Chain(title="", question="", load=Load(read_bytes_per_s=1e6), parts=(paths,))).stages[0]
-    assert "1.09 times what it can carry" in stage.impossible[0]
+    stage = size(PartChain(title="", question="", load=ChainLoad(read_bytes_per_s=1e6), parts=(paths,))).stages[0]
+    assert "1.09 times its limit" in stage.impossible[0]
 
 
 parts = st.builds(
     lambda text, measured: part(
         text,
         layout=Layout.RAID10 if "SATA" in text or "SAS" in text else Layout.NONE,
-        measured=Measured(read_bytes_per_s=measured),
+        measured=MeasuredLimit(read_bytes_per_s=measured),
     ),
     st.sampled_from(TEXTS),
     st.none() | st.floats(1e6, 1e9),
 )
 loads = st.builds(
-    Load,
+    ChainLoad,
     read_bytes_per_s=st.floats(1, 1e9),
     write_bytes_per_s=st.floats(0, 1e9),
     read_ops_per_s=st.floats(0, 1e5),
@@ -131,14 +131,14 @@ def test_a_failure_never_makes_a_part_faster(one, load, failed):
 
 @given(st.lists(parts, min_size=1, max_size=4), loads, st.sampled_from(TEXTS))
 def test_no_unit_more_of_the_same_lowers_the_limit(made, load, text):
-    named = tuple(Part(**{**vars(one), "name": f"{one.name} {at}"}) for at, one in enumerate(made))
+    named = tuple(ChainPart(**{**vars(one), "name": f"{one.name} {at}"}) for at, one in enumerate(made))
     first = named[0]
     doubled = f"{2 * first.speed.count} x {first.speed.text.split(' x ')[-1]}"
     found = speed_of(doubled if " x " in first.speed.text else first.speed.text)
     assert isinstance(found, Speed)
     upgrade = Upgrade(speed=found, layout=first.layout, standby=0, price=None)
-    changed = Part(**{**vars(first), "upgrades": (upgrade,), "measured": Measured()})
-    sized = size(Chain(title="", question="", load=load, parts=(changed, *named[1:])))
+    changed = ChainPart(**{**vars(first), "upgrades": (upgrade,), "measured": MeasuredLimit()})
+    sized = size(PartChain(title="", question="", load=load, parts=(changed, *named[1:])))
     assert sized.upgrades[0].carries >= sized.carries * (1 - 1e-9)
     assert 0 <= sized.carries < math.inf
     assert {stage.part.name for stage in sized.stages} >= {sized.first}

@@ -22,8 +22,8 @@ def test_words_become_filters():
     assert (filters.owners, filters.patterns) == (frozenset({0, 4711}), ("*.c", "*.h"))
     assert (filters.newer_ns, filters.older_ns) == (365 * DAY_NS, 14 * DAY_NS)
     assert (filters.least_bytes, filters.most_bytes) == (1024, 1 << 20)
-    assert filters.said[0] == "--owner root"
-    assert filters.said[-1] == "--most 1 MiB"
+    assert filters.typed[0] == "--owner root"
+    assert filters.typed[-1] == "--most 1 MiB"
 
 
 def test_every_mistake_is_told():

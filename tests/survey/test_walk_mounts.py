@@ -13,7 +13,7 @@ a line that is none
 def test_the_table_of_the_kernel():
     found = walk.parsed_mounts(TABLE)
     assert set(found) == {"/", "/srv/with space", "/proc"}
-    assert found["/srv/with space"] == walk.Mount(filesystem="xfs", options=frozenset({"rw", "nosuid", "noatime"}))
+    assert found["/srv/with space"] == walk.MountEntry(filesystem="xfs", options=frozenset({"rw", "nosuid", "noatime"}))
     assert found["/proc"].filesystem in walk.KERNEL_FILESYSTEMS
 
 

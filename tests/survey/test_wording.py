@@ -15,8 +15,7 @@ from assay.settings import size_distributions
 from assay.survey import result, wording
 from assay.survey.bands import DAY_NS
 from assay.survey.filters import Clock, Filters, keeper
-from assay.survey.result import Survey, Trouble, Walked
-from assay.survey.size_distribution import Counting
+from assay.survey.result import Counting, Survey, Trouble, Walked
 from survey_trees import NOW_NS
 
 MET = Walked(
@@ -55,8 +54,8 @@ def survey(*files, clock=Clock.MODIFIED, filters=None, said=(), **walked):
 @pytest.mark.parametrize(
     ("found", "said"),
     [
-        (survey(), "Found no regular file below /srv."),
-        (survey((0.5, 10), (0, 20)), "Nothing for a second tier: all 2 files (30 B) were modified within the last day."),
+        (survey(), "No regular files below /srv."),
+        (survey((0.5, 10), (0, 20)), "A second tier would hold nothing: all 2 files (30 B) were modified within the last day."),
         (
             survey((1000, 900), (2, 100)),
             f"A second tier for files not modified for a year or more would hold 1 file, 900 B {MOST}",
@@ -67,11 +66,11 @@ def survey(*files, clock=Clock.MODIFIED, filters=None, said=(), **walked):
         ),
         (
             survey((40, 900), (2, 100), filters=Filters(most_bytes=100), said=("--most 100 B",)),
-            "A second tier for what `--most 100 B` keeps would hold 1 file, 100 B (10 % of all bytes, 50 % of all files).",
+            "A second tier for files that match `--most 100 B` would hold 1 file, 100 B (10 % of all bytes, 50 % of all files).",
         ),
         (
             survey((40, 900), filters=Filters(most_bytes=100), said=("--most 100 B",)),
-            "A second tier for what `--most 100 B` keeps would hold none of the 1 file (900 B).",
+            "A second tier for files that match `--most 100 B` would hold none of the 1 file (900 B).",
         ),
     ],
 )
@@ -114,8 +113,8 @@ def test_what_is_missing_stands_first():
     )
     said = wording.remarks(found)
     assert "7 paths (/srv/x: Permission denied; ...)" in said[0]
-    assert "the figures are too low" in said[0]
-    assert "1 directory on other file systems; --cross walks them too (/srv/y)" in said[1]
+    assert "The figures are too low" in said[0]
+    assert "1 directory on other file systems; use --cross to include them (/srv/y)" in said[1]
     assert said[2].startswith("2 names vanished")
     assert "1 directory of other users" in said[3]
     assert "mtime" in said[-1]
@@ -123,8 +122,8 @@ def test_what_is_missing_stands_first():
 
 def test_doubts():
     said = " ".join(wording.remarks(replace(survey((-1, 1)), coarse=("mounted noatime: so",))))
-    assert "doubtful: mounted noatime: so." in said
-    assert "1 file with a time after the start" in said
+    assert "unreliable: mounted noatime: so." in said
+    assert "1 file dated after the start" in said
 
 
 @given(st.lists(st.tuples(st.integers(0, 2000), st.integers(0, 2**40)), min_size=1, max_size=30))
@@ -163,5 +162,5 @@ def test_any_name_can_stand_in_a_profile(name):
 
 
 def test_no_profile_of_nothing():
-    with pytest.raises(RefusedError, match="expected at least one"):
+    with pytest.raises(RefusedError, match="a profile needs at least one"):
         result.toml_profile(survey())

@@ -11,7 +11,7 @@ from assay.errors import RefusedError, TrialError, UsageError
 from assay.hosts.local import Local
 from assay.machine import marks
 from assay.undo.kinds import process_state
-from assay.undo.ledger import Entry, Ledger, default_directory, in_order
+from assay.undo.ledger import Ledger, LedgerEntry, default_directory, in_order
 
 HOST = Local()
 
@@ -221,7 +221,7 @@ def test_a_file_is_removed_only_from_a_marked_directory(tmp_path):
 
 def test_throttle_rules_come_first_then_the_latest():
     kinds = ["directory", "loop", "throttle", "mount", "throttle"]
-    entries = [Entry(n=n, host="local", boot="", kind=kind, details={}) for n, kind in enumerate(kinds)]
+    entries = [LedgerEntry(n=n, host="local", boot="", kind=kind, details={}) for n, kind in enumerate(kinds)]
     assert [entry.n for entry in in_order(entries)] == [4, 2, 3, 1, 0]
 
 

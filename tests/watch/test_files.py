@@ -78,7 +78,7 @@ def test_an_ordinary_user_has_less_evidence_and_no_crash():
     assert (of(one, bench.home / "f")["written"], one["files_missing"]) == (True, None)
     assert one["drain_ns"] > 0
     if (late := of(two, bench.home / "d" / "k")) is None:  # on a busy machine it is open for long enough to be seen
-        assert "not known" in two["files_missing"]
+        assert "are known" in two["files_missing"]
     else:
         assert late["written"] is True
     assert of(three, bench.home / "held")["written"] is True
@@ -148,7 +148,7 @@ def test_a_file_system_that_the_command_mounts_is_one_whose_files_are_not_known(
         assert status == 0
     finally:
         subprocess.run(["umount", room / "mnt"], check=True)
-    assert "mounted meanwhile" in seen["files_missing"]
+    assert "mounted during the command" in seen["files_missing"]
 
 
 @root

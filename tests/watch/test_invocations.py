@@ -10,7 +10,7 @@ from assay.catalogue import find
 from assay.errors import EvidenceError
 from assay.records.watched import Lived
 from assay.watch import invocations as several
-from assay.watch.invocations import Part
+from assay.watch.invocations import CallReport
 from assay.watch.reports import at_once, programs
 from watch_stage import MIB, watched
 
@@ -20,7 +20,7 @@ READ, WRITE = frozenset({"read"}), frozenset({"write"})
 
 def part(moved, from_ms, to_ms, operation="read"):
     values = {f"{operation}.bytes": float(moved), f"{operation}.bytes_per_s": moved * 1e3 / (to_ms - from_ms)}
-    return Part(values=values, from_ns=from_ms * MS, to_ns=to_ms * MS)
+    return CallReport(values=values, from_ns=from_ms * MS, to_ns=to_ms * MS)
 
 
 def said(moved, own_ms):
@@ -69,7 +69,7 @@ def test_who_ran_longer_says_the_longer_time():
 
 def test_figures_that_could_be_either_calls_are_refused_where_it_matters():
     times = [lived(0, 300), lived(0, 310)]
-    with pytest.raises(EvidenceError, match="which figures are whose"):
+    with pytest.raises(EvidenceError, match="cannot be assigned"):
         several.parts([said(100, 300), said(900, 301)], [READ, WRITE], times)
     assert len(several.parts([said(100, 300), said(101, 301)], [READ, WRITE], times)) == 2
     assert len(several.parts([said(100, 300), said(900, 301)], [READ, READ], times)) == 2
@@ -82,8 +82,8 @@ def test_mixed_lines_of_several_dds_are_all_read():
         "8388608 bytes (8.4 MB, 8.0 MiB) copied, 0.2 s, 42 MB/s\n",
     ]
     parser = find("parsers", "dd")
-    assert len(several.said(parser, records + records + "".join(lines))) == 2
-    assert len(several.said(parser, records + lines[0] + records + lines[1])) == 2
+    assert len(several.reports_in(parser, records + records + "".join(lines))) == 2
+    assert len(several.reports_in(parser, records + lines[0] + records + lines[1])) == 2
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,9 @@ def run(followed, place):
     followed.tick()
     assert followed.broken is None
     return {
-        path.removeprefix(f"{place}/"): written for path, written in followed.touched().items() if path.startswith(str(place))
+        path.removeprefix(f"{place}/"): written
+        for path, written in followed.opened_files().items()
+        if path.startswith(str(place))
     }
 
 
@@ -47,23 +49,23 @@ def held(process):
 
 
 def test_every_file_is_known_where_the_kernel_tells(followed, tmp_path):
-    if not followed.told_all():
+    if not followed.hears_all():
         pytest.skip("the kernel does not tell us of files")
     assert run(followed, tmp_path) == {"read": False, "written": True, "held": False}
-    assert followed.told_all()
+    assert followed.hears_all()
 
 
 def test_where_hearing_costs_too_much_what_was_written_and_what_is_held_open_is_known(followed, tmp_path, monkeypatch):
-    if not followed.told_all():
+    if not followed.hears_all():
         pytest.skip("the kernel does not tell us of files")
     monkeypatch.setattr(traces, "HEARING_NS", -(10**12))
     followed.tick()
-    assert not followed.told_all()
+    assert not followed.hears_all()
     assert run(followed, tmp_path) == {"written": True, "held": False}
 
 
 def test_a_tree_that_opens_too_many_files_is_followed_no_further(followed, tmp_path, monkeypatch):
-    if not followed.told_all():
+    if not followed.hears_all():
         pytest.skip("the kernel does not tell us of files")
     monkeypatch.setattr(traces, "MOST_FILES", 2)
     run(followed, tmp_path)
@@ -85,7 +87,7 @@ def test_long_runs_are_counted_as_often_as_short_ones_at_even_times(followed, mo
 
 
 def test_where_there_are_too_many_processes_they_are_read_only_where_that_is_asked_for(monkeypatch):
-    usual, named = command.Ask(argv=("true",)), command.Ask(argv=("true",), more=("processes", "tracepoints"))
+    usual, named = command.WatchRequest(argv=("true",)), command.WatchRequest(argv=("true",), more=("processes", "tracepoints"))
     assert command._too_many(named) == {}
     monkeypatch.setattr(command, "MOST_PROCESSES", 0)
     assert "processes" not in command._names(usual)

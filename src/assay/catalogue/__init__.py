@@ -22,7 +22,7 @@ from assay.catalogue.find import (
     watching,
 )
 from assay.catalogue.host import CacheStat, Completed, Extents, Host, Process, Syscalls
-from assay.catalogue.knobs import PLACEMENT, TIMING, Knob, KnobKind
+from assay.catalogue.knobs import FREE, PLACEMENT, TIMING, Knob, KnobKind, resolved
 from assay.catalogue.plugs import (
     Beside,
     Evidence,
@@ -42,6 +42,7 @@ from assay.units import Unit
 
 __all__ = [
     "CONSTANTS",
+    "FREE",
     "PLACEMENT",
     "TIMING",
     "USUAL",
@@ -78,6 +79,7 @@ __all__ = [
     "help_of",
     "names",
     "noun_of",
+    "resolved",
     "rule_named",
     "rules_of",
     "sources_of",

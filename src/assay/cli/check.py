@@ -13,7 +13,7 @@ from assay.errors import UsageError
 from assay.laboratory.gate import BAD_VERDICT, Gate
 from assay.published import arithmetic, implied, reading
 from assay.published.finding import RULES, Case, label
-from assay.published.statement import Figure, Quoted, Statement
+from assay.published.statement import Leftover, PrintedFigure, Statement
 from assay.records import Experiment, Finding, Severity, State, VerdictState
 from assay.terminal.output import deliver
 
@@ -86,7 +86,7 @@ def outcome_text(finding: Finding) -> str:
 
 def understood(statement: Statement) -> Iterator[str]:
     """Each part with its kind: `rate 1 GB/s (read)`, `link 2 x 2GFC`."""
-    yield from (f"{figure.kind} {figure.told}" for figure in statement.figures)
+    yield from (f"{figure.kind} {figure.description}" for figure in statement.figures)
     yield from (f"link {wire.name}" for wire in statement.wires)
 
 
@@ -130,7 +130,7 @@ def as_plain(statement: Statement, findings: Sequence[Finding], state: VerdictSt
     }
 
 
-def figure_as_plain(figure: Figure) -> dict[str, object]:
+def figure_as_plain(figure: PrintedFigure) -> dict[str, object]:
     """One figure with what it can have been."""
     low, high = figure.interval.low, figure.interval.high
     return {
@@ -145,6 +145,6 @@ def figure_as_plain(figure: Figure) -> dict[str, object]:
     }
 
 
-def quoted_as_plain(one: Quoted) -> dict[str, object]:
+def quoted_as_plain(one: Leftover) -> dict[str, object]:
     """One piece that was not understood."""
     return {"column": one.column, "text": one.text, "reason": one.reason}

@@ -15,7 +15,7 @@ from assay.laboratory.results import current
 from assay.notebook import read as notebook
 from assay.plain import to_plain
 from assay.prediction import demand_groups
-from assay.prediction.demand_groups import Group, groups
+from assay.prediction.demand_groups import DemandGroup, groups
 from assay.prediction.wording import linear
 from assay.records import Results
 from assay.report.facts import arms
@@ -65,7 +65,7 @@ def answer_text(results: Results) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
-def demand_text(found: Sequence[Group]) -> str:
+def demand_text(found: Sequence[DemandGroup]) -> str:
     """What one operation uses, and which rates that bounds; empty where the experiment varies no mix."""
     return "\n\n".join(
         f"{title}\n{table(head, [Row(cells=row) for row in lines], width=10_000)}"
@@ -73,7 +73,7 @@ def demand_text(found: Sequence[Group]) -> str:
     )
 
 
-def group_as_plain(group: Group) -> dict[str, object]:
+def group_as_plain(group: DemandGroup) -> dict[str, object]:
     """One arm's demands as plain values."""
     return {
         "factor": group.factor,

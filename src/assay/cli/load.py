@@ -39,7 +39,7 @@ def load(request: Request) -> int:
     """Do what the words say, once, and tell what came of it. Raises InputErrors with every mistake, before anything is done."""
     host = Local()
     clean_quietly(host)
-    asked = replace(single.asked(request.kind, request.words), keep=request.keep)
+    asked = replace(single.load_request(request.kind, request.words), keep=request.keep)
     if request.claim is not None:
         asked = replace(asked, claim=claimed(asked.document, request.claim))
     check_output(asked, request.json_to)
@@ -54,7 +54,7 @@ def load(request: Request) -> int:
     return conclude(request, experiment, plan, (run, observations))
 
 
-def check_output(asked: single.Asked, json_to: str | None) -> None:
+def check_output(asked: single.LoadRequest, json_to: str | None) -> None:
     """Note where the file for the figures cannot be written."""
     parent = Path(json_to).absolute().parent if json_to not in (None, STANDARD_OUTPUT) else None
     if parent is not None and not parent.is_dir():

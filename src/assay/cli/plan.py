@@ -14,7 +14,7 @@ from assay.cli.terminal import design as design_shown
 from assay.errors import UsageError
 from assay.experiment import plan as planning
 from assay.experiment.design import Structure, structure
-from assay.experiment.outlook import Effect, Outlook
+from assay.experiment.outlook import Outlook, PlannedEffect
 from assay.experiment.read import read
 from assay.hosts.local import Local
 from assay.laboratory.history import history
@@ -186,7 +186,7 @@ def _comparison(experiment: Experiment, outlook: Outlook) -> list[str]:
     ]
 
 
-def _spread(effect: Effect, *, precise: bool) -> str:
+def _spread(effect: PlannedEffect, *, precise: bool) -> str:
     """`CV 3 %`, with the measure that had it before, and with the blocks that it takes to a precision."""
     seen = f" ({effect.measure}, seen before)" if effect.measure else ""
     return f"CV {human(effect.cv_share, Unit.SHARE)}{seen}" + (f", {effect.blocks:,} blocks" if precise else "")

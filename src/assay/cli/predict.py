@@ -15,7 +15,7 @@ from assay.plain import to_plain
 from assay.prediction import demand, wording
 from assay.prediction import file as predict_file
 from assay.prediction.platform import matches_words
-from assay.prediction.predict import Prediction, Use, predict
+from assay.prediction.predict import Prediction, ResourceUse, predict
 from assay.prediction.question import Holdout, Platform
 from assay.prediction.values import Selection
 from assay.records import Estimate
@@ -85,10 +85,10 @@ def text(found: Prediction) -> str:
     question = found.question
     blocks = [f"{question.title}. {question.question}".strip(), wording.answer(found)]
     tables = (
-        ("What is used of each resource", wording.USE_HEAD, wording.use_rows(found)),
-        ("What one operation takes", wording.DEMAND_HEAD, wording.demand_rows(found)),
+        ("Use of each resource", wording.USE_HEAD, wording.use_rows(found)),
+        ("Resource use of one operation", wording.DEMAND_HEAD, wording.demand_rows(found)),
         (
-            "What was predicted of mixes that took no part in the fit",
+            "Held-out mixes: predicted and observed",
             wording.HOLDOUT_HEAD,
             wording.holdout_rows(found),
         ),
@@ -117,11 +117,11 @@ def document(found: Prediction) -> dict[str, object]:
     return {key: finite(value) for key, value in told.items()}
 
 
-def of_use(use: Use) -> dict[str, object]:
+def of_use(use: ResourceUse) -> dict[str, object]:
     """What is used of one resource, and what that stands on."""
     return {
         "capacity": interval(use.capacity.amount),
-        "there_is": use.capacity.said,
+        "there_is": use.capacity.text,
         "utilisation": interval(use.utilisation),
         "slowdown": interval(use.slowdown),
         "servers": {"likely": use.servers[0], "at_upper_end": use.servers[1]},
@@ -151,4 +151,4 @@ def of_platform(platform: Platform) -> dict[str, object]:
 
 def of_holdout(one: Holdout) -> dict[str, object]:
     """A mix that was held out, in units/s."""
-    return {**asdict(one), "predicted": interval(one.predicted), "met": one.is_met}
+    return {**asdict(one), "predicted": interval(one.predicted), "met": one.is_covered}

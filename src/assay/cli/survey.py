@@ -19,8 +19,7 @@ from assay.report.charts.figure import Table
 from assay.report.charts.matrix import Matrix, Share
 from assay.survey import result, wording
 from assay.survey.filters import Clock, Filters, Words, keeper, printable, resolve
-from assay.survey.result import Group, Survey
-from assay.survey.size_distribution import Counting, reaching
+from assay.survey.result import Counting, FileSum, Survey, reaching
 from assay.survey.walk import Inode, See, Walk, begin, coarse_access_times, mount_of, mount_table
 from assay.terminal.output import STANDARD_OUTPUT, deliver
 from assay.terminal.progress import SECOND_NS, ProgressLine, ProgressMode
@@ -125,7 +124,7 @@ def walked(request: Request, filters: Filters, inodes: dict[str, Inode], now_ns:
         directories=tuple(printable(path) for path in inodes),
         started_utc=datetime.fromtimestamp(now_ns / SECOND_NS, UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         clock=request.clock,
-        filters=filters.said,
+        filters=filters.typed,
         crossed=request.cross,
         coarse=coarse_access_times(held) if request.clock is Clock.ACCESSED else (),
         distribution=counting.distribution(),
@@ -182,7 +181,7 @@ def matrix(found: Survey) -> Matrix:
     kept = f" that `{' '.join(found.filters)}` keeps," if found.filters else ""
     ages, sizes = ([band.label for band in bands] for bands in (found.age_bands, found.size_bands))
 
-    def share(group: Group, *labels: str) -> Share:
+    def share(group: FileSum, *labels: str) -> Share:
         parts = (group.bytes / (counts.kept.bytes or 1), group.files / (counts.kept.files or 1))
         return Share(bytes=parts[0], files=parts[1], said=f"{', '.join(labels)}: {wording.held(group)}")
 

@@ -229,7 +229,7 @@ def has_anywhere(observations: Observations, key: str) -> bool:
 # ---------------------------------------------------------------------------------------------- gauges at an edge
 
 
-def value_at(series: Series, when_ns: int) -> float | None:
+def latest_sample(series: Series, when_ns: int) -> float | None:
     """A gauge's last sample at or before a time, its first one where all are later."""
     found = [value for at, value in zip(series.at_ns, series.value, strict=True) if at <= when_ns]
     return found[-1] if found else (series.value[0] if series.value else None)
@@ -243,12 +243,12 @@ def value_after(series: Series, when_ns: int) -> float | None:
 
 def value_before(series: Series, when_ns: int) -> float | None:
     """A gauge's last sample at or before a time; None where there was nothing to look at yet, such as a file not made yet."""
-    return value_at(series, when_ns) if series.at_ns and series.at_ns[0] <= when_ns else None
+    return latest_sample(series, when_ns) if series.at_ns and series.at_ns[0] <= when_ns else None
 
 
 def rise(series: Series, from_ns: int, to_ns: int) -> float:
     """By how much a cumulative series or a gauge rose between the samples that enclose two times."""
-    before, after = value_at(series, from_ns), value_after(series, to_ns)
+    before, after = latest_sample(series, from_ns), value_after(series, to_ns)
     return 0.0 if before is None or after is None else after - before
 
 

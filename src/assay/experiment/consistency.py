@@ -10,14 +10,14 @@ from assay import units
 from assay.catalogue import Order, Target, Workload
 from assay.experiment import design, two_level
 from assay.experiment.factors import MOST_CHECKED, variants
-from assay.experiment.parts import Part
+from assay.experiment.parts import PartSpec
 from assay.experiment.shape import FileShape
 from assay.records import Change, DesignKind, Endpoint, Experiment, Factor, Value
 from assay.toml_document import Document, Path, Point, one_of
 from assay.units import Unit
 
 
-def events_fit(document: Document, workloads: Mapping[str, Part], factors: tuple[Factor, ...]) -> None:
+def events_fit(document: Document, workloads: Mapping[str, PartSpec], factors: tuple[Factor, ...]) -> None:
     """Each event is of a phase that its workload has with every level: else it never happens, or in some arms only."""
     for part in workloads.values():
         events = tuple(_events(document, part.name))
@@ -35,7 +35,7 @@ def events_fit(document: Document, workloads: Mapping[str, Part], factors: tuple
 
 
 def _events(document: Document, workload: str) -> Iterator[tuple[int, str]]:
-    """The phase of each event as written, with its index."""
+    """Yield the phase of each event as written, with its index."""
     tables = document.values.get("workloads")
     table = tables.get(workload) if isinstance(tables, dict) else None
     events = table.get("events") if isinstance(table, dict) else None
@@ -45,12 +45,14 @@ def _events(document: Document, workload: str) -> Iterator[tuple[int, str]]:
 
 
 def _phases(name: str, plug: Workload, knobs: Mapping[str, Value]) -> tuple[str, ...]:
-    """The names of the phases that one client would go through; nothing is done."""
+    """Return the names of the phases that one client would go through; nothing is done."""
     order = Order(workload=name, knobs=knobs, endpoints=(Endpoint(kind=plug.accepts[0], address="/"),), seed=0)
     return tuple(plan.name for plan in plug.phases(order))
 
 
-def writes_fit(document: Document, systems: Mapping[str, Part], loads: Mapping[str, Part], factors: tuple[Factor, ...]) -> None:
+def writes_fit(
+    document: Document, systems: Mapping[str, PartSpec], loads: Mapping[str, PartSpec], factors: tuple[Factor, ...]
+) -> None:
     """On a target that is only read no workload writes, with no level."""
     kept = [part.name for part in systems.values() if isinstance(part.plug, Target) and part.plug.read_only]
     for load in loads.values() if kept else ():
@@ -61,7 +63,7 @@ def writes_fit(document: Document, systems: Mapping[str, Part], loads: Mapping[s
             document.wrong((*load.at, "kind"), found, "a workload that only reads there, or another target")
 
 
-def memory_fits(document: Document, workloads: Mapping[str, Part], factors: tuple[Factor, ...]) -> None:
+def memory_fits(document: Document, workloads: Mapping[str, PartSpec], factors: tuple[Factor, ...]) -> None:
     """Workloads that run in one trial share one control group, so they have one limit, whatever the levels."""
     if any(factor.path == "workload" for factor in factors) or not all(part.settings.complete for part in workloads.values()):
         return
@@ -79,8 +81,8 @@ def memory_fits(document: Document, workloads: Mapping[str, Part], factors: tupl
             return
 
 
-def _where(document: Document, workloads: Mapping[str, Part], own: list[Factor]) -> tuple[str | int, ...]:
-    """The factor that sets the limit, else the last place where one is written."""
+def _where(document: Document, workloads: Mapping[str, PartSpec], own: list[Factor]) -> tuple[str | int, ...]:
+    """Return the factor that sets the limit, else the last place where one is written."""
     if own:
         return ("factors", own[-1].path)
     return [at for part in workloads.values() if (at := (*part.at, "memory")) in document.places][-1]
@@ -129,7 +131,7 @@ def fits(document: Document, shape: FileShape, factors: Sequence[Factor]) -> Des
 
 
 def against(shape: FileShape, kind: DesignKind, factors: Sequence[Factor]) -> Iterator[Reason]:
-    """What speaks against single factors, and against keys beside the design."""
+    """Yield what speaks against single factors, and against keys beside the design."""
     if shape.compare is not None and kind is not DesignKind.FULL:
         wanted = 'no compare, or design = "full": in no other design two levels meet under all conditions'
         yield ("compare",), f'compare = {shape.compare!r} with design = "{kind.value}"', wanted, Point.VALUE
@@ -149,7 +151,7 @@ def against(shape: FileShape, kind: DesignKind, factors: Sequence[Factor]) -> It
 
 
 def too_few_or_many(shape: FileShape, kind: DesignKind, several: Sequence[Factor]) -> Iterator[Reason]:
-    """What speaks against the number of factors that vary."""
+    """Yield what speaks against the number of factors that vary."""
     count, at = len(several), ("design",)
     found = f'{count} {"factor" if count == 1 else "factors"} with two levels or more for design = "{kind.value}"'
     full = f'; design = "full" has {2**count} combinations' if 1 < count < two_level.FEWEST + 2 else ""

@@ -42,12 +42,12 @@ class Structure:
 
 
 def varying(factors: Sequence[Factor]) -> tuple[Factor, ...]:
-    """The factors that have something to vary."""
+    """Return the factors that have something to vary."""
     return tuple(factor for factor in factors if len(factor.levels) > 1)
 
 
 def combinations(experiment: Experiment, factors: Sequence[Factor]) -> tuple[Combination, ...]:
-    """The combinations of the levels of these factors that a block of the experiment holds."""
+    """Return the combinations of the levels of these factors that a block of the experiment holds."""
     if experiment.design in (None, DesignKind.FULL):
         crossed = itertools.product(*(factor.levels for factor in factors))
         return tuple({one.path: level for one, level in zip(factors, levels, strict=True)} for levels in crossed)
@@ -60,7 +60,7 @@ def combinations(experiment: Experiment, factors: Sequence[Factor]) -> tuple[Com
 
 
 def rows(experiment: Experiment, several: Sequence[Factor]) -> tuple[tuple[int, ...], ...]:
-    """The same as places among the levels of each factor that varies: 0 is its baseline."""
+    """Return the same as places among the levels of each factor that varies: 0 is its baseline."""
     if experiment.design is DesignKind.ONE_AT_A_TIME:
         return one_at_a_time([len(factor.levels) for factor in several])
     if experiment.design is DesignKind.SCREENING:
@@ -71,7 +71,7 @@ def rows(experiment: Experiment, several: Sequence[Factor]) -> tuple[tuple[int, 
 
 
 def one_at_a_time(levels: Sequence[int]) -> tuple[tuple[int, ...], ...]:
-    """The baseline of all, then each other level of each factor alone."""
+    """Return the baseline of all, then each other level of each factor alone."""
     alone = (
         tuple(place if other == which else 0 for other in range(len(levels)))
         for which, count in enumerate(levels)
@@ -81,7 +81,7 @@ def one_at_a_time(levels: Sequence[int]) -> tuple[tuple[int, ...], ...]:
 
 
 def fraction_of(experiment: Experiment, factors: int) -> Fraction:
-    """The smallest fraction with the resolution that the experiment asks for. Raises ValueError where there is none."""
+    """Return the smallest fraction with the resolution that the experiment asks for. Raises ValueError where there is none."""
     found = two_level.smallest(factors, experiment.resolution or DEFAULT_RESOLUTION)
     if found is None:
         raise ValueError(f"found {factors} factors; expected a number of which there is a fraction of that resolution")
@@ -89,7 +89,7 @@ def fraction_of(experiment: Experiment, factors: int) -> Fraction:
 
 
 def structure(experiment: Experiment) -> Structure | None:
-    """What the design of an experiment can tell; None where the file names none."""
+    """Return what the design of an experiment can tell; None where the file names none."""
     if experiment.design is None:
         return None
     several = varying(experiment.factors)
@@ -109,7 +109,7 @@ def structure(experiment: Experiment) -> Structure | None:
 
 
 def generators(fraction: Fraction) -> tuple[str, ...]:
-    """Which factors set each generated one, in letters with the sign of their product."""
+    """Return which factors set each generated one, in letters with the sign of their product."""
     return tuple(
         f"{LETTERS[fraction.crossed + place]} = {'' if len(own) % 2 else '-'}{own}"
         for place, own in enumerate(fraction.generators)
@@ -117,7 +117,7 @@ def generators(fraction: Fraction) -> tuple[str, ...]:
 
 
 def aliases(lines: Sequence[Sequence[int]]) -> tuple[str, ...]:
-    """The groups of factors and pairs that have one column, in letters."""
+    """Return the groups of factors and pairs that have one column, in letters."""
     return tuple(
         " = ".join(("-" if sign < 0 else "") + "".join(LETTERS[place] for place in term) for term, sign in group)
         for group in aliasing.groups(lines)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from assay.catalogue import Workload
 from assay.experiment.knobs import lookup, resolve
-from assay.experiment.parts import RESERVED, Part, unreached
+from assay.experiment.parts import RESERVED, PartSpec, unreached
 from assay.experiment.shape import FactorShape, check
 from assay.records import Change, Factor, HostSpec, Value
 from assay.toml_document import Document, Path, Point, one_of, shown
@@ -22,8 +22,8 @@ MOST_CHECKED = 1000
 class Scene:
     """What factors can be about."""
 
-    targets: Mapping[str, Part]
-    workloads: Mapping[str, Part]
+    targets: Mapping[str, PartSpec]
+    workloads: Mapping[str, PartSpec]
     hosts: tuple[HostSpec, ...]
 
 
@@ -31,12 +31,12 @@ Resolver = Callable[[object], Value | Refusal]
 
 
 def varied(paths: Mapping[str, object], part: str) -> frozenset[str]:
-    """The knobs of a part that factors set, by the paths of the factors."""
+    """Return the knobs of a part that factors set, by the paths of the factors."""
     return frozenset(path[len(part) + 1 :] for path in paths if path.startswith(f"{part}."))
 
 
 def factors(document: Document, raw: Mapping[str, object], scene: Scene) -> tuple[Factor, ...]:
-    """Every factor of the file, and the implied one: several targets are compared where the file does not say so."""
+    """Return every factor of the file, and the implied one: several targets are compared where the file does not say so."""
     found = [factor for path, value in raw.items() if (factor := _factor(document, path, value, scene)) is not None]
     if "target" not in raw and len(scene.targets) > 1:
         found.insert(0, Factor(path="target", levels=tuple(scene.targets)))
@@ -52,7 +52,7 @@ def factors(document: Document, raw: Mapping[str, object], scene: Scene) -> tupl
 
 
 def compared(document: Document, named: str | None, found: tuple[Factor, ...]) -> str | None:
-    """The factor whose levels are compared: the named one, else the only one with more than one level."""
+    """Return the factor whose levels are compared: the named one, else the only one with more than one level."""
     several = [factor.path for factor in found if len(factor.levels) > 1]
     if named is None:
         return several[0] if len(several) == 1 else None
@@ -104,14 +104,14 @@ def _levels(document: Document, at: Path, raw: list[object], resolver: Resolver)
         if isinstance(value, Refusal):
             document.wrong((*at, index), value.found, value.expected)
         elif any(value == other and type(value) is type(other) for other in levels):
-            document.wrong((*at, index), f"the level {shown(item)} twice", "each level once; repeats are told by `repeats`")
+            document.wrong((*at, index), f"the level {shown(item)} twice", "each level once; `repeats` sets the repeats")
         else:
             levels.append(value)
     return tuple(levels)
 
 
 def _from_baseline(document: Document, at: Path, levels: tuple[Value, ...], named: Value | Refusal) -> tuple[Value, ...]:
-    """The levels with the named one in front: the first level is the baseline."""
+    """Return the levels with the named one in front: the first level is the baseline."""
     if isinstance(named, Refusal):
         document.wrong(at, named.found, named.expected)
     elif named not in levels:
@@ -122,7 +122,7 @@ def _from_baseline(document: Document, at: Path, levels: tuple[Value, ...], name
 
 
 def _resolver(path: str, change: Change, scene: Scene) -> Resolver | Refusal:
-    """How the levels of a factor are read, or why there is no such factor."""
+    """Return how the levels of a factor are read, or why there is no such factor."""
     reserved: dict[str, Resolver] = {
         "target": _name_of(tuple(scene.targets)),
         "workload": _name_of(tuple(scene.workloads)),
@@ -176,18 +176,18 @@ def _hosts_of(known: tuple[HostSpec, ...]) -> Resolver:
 def _scalar(raw: object) -> Value | Refusal:
     if isinstance(raw, str | int | float):
         return raw
-    return Refusal(found=shown(raw), expected="a text or a number: the name of what a person sets by hand")
+    return Refusal(found=shown(raw), expected="a text or a number: the name of a state set by hand")
 
 
-def variants(part: Part, found: tuple[Factor, ...]) -> Iterator[Mapping[str, Value]]:
-    """The knobs of a part for every combination of the levels that vary them."""
+def variants(part: PartSpec, found: tuple[Factor, ...]) -> Iterator[Mapping[str, Value]]:
+    """Yield the knobs of a part for every combination of the levels that vary them."""
     own = [factor for factor in found if factor.path.startswith(f"{part.name}.") and factor.levels]
     names = [factor.path[len(part.name) + 1 :] for factor in own]
     for levels in itertools.islice(itertools.product(*(factor.levels for factor in own)), MOST_CHECKED):
         yield {**part.settings.values, **dict(zip(names, levels, strict=True))}
 
 
-def knobs_fit(document: Document, workloads: Mapping[str, Part], found: tuple[Factor, ...]) -> None:
+def knobs_fit(document: Document, workloads: Mapping[str, PartSpec], found: tuple[Factor, ...]) -> None:
     """What each workload itself finds wrong between its knobs, for every combination of levels."""
     for part in workloads.values():
         if not part.settings.complete or not isinstance(part.plug, Workload):
@@ -199,7 +199,7 @@ def knobs_fit(document: Document, workloads: Mapping[str, Part], found: tuple[Fa
 
 
 def chosen(document: Document, at: Path, raw: Mapping[str, object], scene: Scene) -> dict[str, Value]:
-    """One level for each path, as a control names them."""
+    """Return one level for each path, as a control names them."""
     levels: dict[str, Value] = {}
     for path, item in raw.items():
         resolver = _resolver(path, Change.AUTOMATIC, scene)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from assay.catalogue import Workload
 from assay.experiment.factors import variants
-from assay.experiment.parts import Part, unreached
+from assay.experiment.parts import PartSpec, unreached
 from assay.experiment.shape import FileShape
 from assay.measures.figures import FIGURES, OBSERVED, figure_kind
 from assay.records import Claim, Factor, HostSpec, Measure, Requirement, RequirementKind
@@ -33,8 +33,8 @@ class Known:
     hosts: tuple[HostSpec, ...]
 
 
-def known(workloads: Mapping[str, Part], factors: tuple[Factor, ...], hosts: tuple[HostSpec, ...]) -> Known:
-    """The operations that each workload reports for at least one combination of its levels."""
+def known(workloads: Mapping[str, PartSpec], factors: tuple[Factor, ...], hosts: tuple[HostSpec, ...]) -> Known:
+    """Return the operations that each workload reports for at least one combination of its levels."""
     operations: dict[str, Mapping[str, str]] = {}
     for name, part in workloads.items():
         if part.settings.complete and isinstance(part.plug, Workload):
@@ -46,13 +46,13 @@ def known(workloads: Mapping[str, Part], factors: tuple[Factor, ...], hosts: tup
 
 
 def unit_of(figure: str) -> Unit:
-    """The unit of a figure; of an external tool's own the one that its name ends with. Counts have none."""
+    """Return the unit of a figure; of an external tool's own the one that its name ends with. Counts have none."""
     kind = figure_kind(figure)
     return kind.unit if kind else next((unit for end, unit in _UNITS if figure.endswith(end)), Unit.COUNT)
 
 
 def measures(document: Document, shape: FileShape, scene: Known) -> tuple[Measure, ...]:
-    """The named measures, or each operation's default figure where none is named; then those that only `require` names."""
+    """Return the named measures, or each operation's default figure where none is named; then those that only `require` names."""
     found: dict[str, Measure] = {}
     for name, told in shape.measures.items():
         measure = _measure(document, ("measures", name), name, scene)
@@ -95,13 +95,13 @@ def _measure(document: Document, at: Path, name: str, scene: Known) -> Measure |
 
 
 def document_workloads(document: Document) -> tuple[str, ...]:
-    """Names of the workloads as written, right or wrong."""
+    """Return names of the workloads as written, right or wrong."""
     tables = document.values.get("workloads", {})
     return tuple(tables) if isinstance(tables, dict) else ()
 
 
 def _figure_exists(document: Document, at: Path, figure: str, scene: Known, own: str) -> bool:
-    """An observed figure names its host; the others are those that `measures` computes, or the workload's own."""
+    """Return whether the figure exists: observed on a host, computed by `measures`, or the workload's own."""
     if figure.startswith("@"):
         refusal = _observed(figure, scene.hosts)
     elif figure in FIGURES or figure == own:
@@ -114,7 +114,7 @@ def _figure_exists(document: Document, at: Path, figure: str, scene: Known, own:
 
 
 def _observed(figure: str, hosts: tuple[HostSpec, ...]) -> Refusal | None:
-    """What is wrong with `@HOST.FIGURE`."""
+    """Return what is wrong with `@HOST.FIGURE`."""
     host, _, name = figure[1:].rpartition(".")
     names = tuple(spec.name for spec in hosts)
     if host not in names:
@@ -125,7 +125,7 @@ def _observed(figure: str, hosts: tuple[HostSpec, ...]) -> Refusal | None:
 
 
 def requirements(document: Document, shape: FileShape, found: tuple[Measure, ...]) -> tuple[Requirement, ...]:
-    """Every requirement whose measure exists and whose bound has the measure's unit."""
+    """Return every requirement whose measure exists and whose bound has the measure's unit."""
     by_name = {measure.name: measure for measure in found}
     result = []
     for name, texts in shape.require.items():

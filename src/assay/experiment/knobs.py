@@ -8,14 +8,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from assay import units
-from assay.catalogue import Knob, KnobKind
+from assay.catalogue import FREE, Knob, KnobKind, resolved
 from assay.experiment.other_tools import counterpart
 from assay.records import Value
 from assay.toml_document import Document, Path, Point, one_of, shown
 from assay.units import EXAMPLES, Refusal, Unit, attempt
-
-FREE = ".*"
-"""A knob whose name ends so stands for any name the author chooses (`variables.*`)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,12 +24,12 @@ class Settings:
 
 
 def declared(knobs: tuple[Knob, ...]) -> dict[str, Knob]:
-    """The knobs by name."""
+    """Return the knobs by name."""
     return {knob.name: knob for knob in knobs}
 
 
 def lookup(knobs: Mapping[str, Knob], name: str) -> Knob | None:
-    """The knob of this name, a free one where its table allows any name."""
+    """Return the knob of this name, a free one where its table allows any name."""
     if name in knobs and not name.endswith(FREE):
         return knobs[name]
     free = (knob for known, knob in knobs.items() if known.endswith(FREE) and name.startswith(known[:-1]) and name != known)
@@ -43,7 +40,7 @@ def settings(
     document: Document, at: Path, knobs: Mapping[str, Knob], table: Mapping[str, object], varied: frozenset[str]
 ) -> Settings:
     """Resolve every knob of a table and note each mistake; `varied` are the knobs that a factor sets."""
-    values: dict[str, Value] = {name: knob.default for name, knob in knobs.items() if not name.endswith(FREE)}
+    values = resolved(knobs.values(), {})
     complete = True
     for name, path, raw in flat(table, at):
         knob = lookup(knobs, name)
@@ -69,7 +66,7 @@ def known_as(name: str, knobs: Mapping[str, Knob]) -> str:
 
 
 def flat(table: Mapping[str, object], at: Path, prefix: str = "") -> Iterator[tuple[str, Path, object]]:
-    """The leaves of nested tables with their names joined by dots."""
+    """Yield the leaves of nested tables with their names joined by dots."""
     for key, value in table.items():
         if isinstance(value, dict):
             yield from flat(value, (*at, key), f"{prefix}{key}.")
@@ -78,12 +75,12 @@ def flat(table: Mapping[str, object], at: Path, prefix: str = "") -> Iterator[tu
 
 
 def resolve(knob: Knob, raw: object) -> Value | Refusal:
-    """The value that a knob takes, in base units, or why it does not take it."""
+    """Return the value that a knob takes, in base units, or why it does not take it."""
     return _RESOLVERS[knob.kind](knob, raw)
 
 
 def expected(knob: Knob) -> str:
-    """What a knob takes, in words."""
+    """Return what a knob takes, in words."""
     if knob.kind is KnobKind.QUANTITY:
         return EXAMPLES[knob.unit]
     if knob.choices:
@@ -228,7 +225,7 @@ def settle(document: Document, words: Iterable[str], knobs: Mapping[str, Knob]) 
 
 
 def raw(knob: Knob, text: str) -> object:
-    """The text as the value that a TOML file would hold for this knob; what does not look like one stays a text."""
+    """Return the text as the value that a TOML file would hold for this knob; what does not look like one stays a text."""
     counts = knob.kind is KnobKind.QUANTITY and knob.unit in (Unit.NONE, Unit.COUNT)
     if (knob.kind is KnobKind.INTEGER or counts) and _WHOLE.fullmatch(text):
         return int(text)
@@ -256,7 +253,7 @@ def _instead(word: str, knobs: Mapping[str, Knob]) -> str:
 
 
 def _example(knobs: Mapping[str, Knob], word: str) -> str:
-    """A word that would do, for somebody who left the key out."""
+    """Return a word that would do, for somebody who left the key out."""
     fitting = (knob for knob in knobs.values() if word in knob.choices)
     knob = next(fitting, None)
     return f"{knob.name}={word}" if knob else "size=512MiB"

@@ -31,7 +31,7 @@ class History:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Effect:
+class PlannedEffect:
     """What can be shown of a measure with this spread; None where the blocks are too few."""
 
     measure: str | None
@@ -59,13 +59,13 @@ class Outlook:
     contrasts: int
     """Candidates times conditions: how often each measure is compared; with a design the effects that it estimates."""
     design: Design
-    effects: tuple[Effect, ...]
+    effects: tuple[PlannedEffect, ...]
     looked_at: int = 1
     """Contrasts of all measures, which are held together: a difference must stand among them."""
 
 
 def outlook(experiment: Experiment, plan: Plan, history: History | None = None) -> Outlook:
-    """What the plan will take and can show. With an unknown spread, effects are given for CV 1, 3 and 10 %."""
+    """Return what the plan will take and can show. With an unknown spread, effects are given for CV 1, 3 and 10 %."""
     told = history or History()
     per_block = len(combinations(experiment))
     block_ns = _block_ns(experiment, told)
@@ -81,7 +81,7 @@ def outlook(experiment: Experiment, plan: Plan, history: History | None = None) 
         contrasts=_contrasts(experiment),
         design=_design(experiment),
         effects=_effects(experiment, blocks, told),
-        looked_at=_looked_at(experiment),
+        looked_at=_family_size(experiment),
     )
 
 
@@ -99,7 +99,7 @@ def _fewest(experiment: Experiment, blocks: int) -> int:
 
 
 def _block_ns(experiment: Experiment, told: History) -> int:
-    """How long one block takes."""
+    """Return how long one block takes."""
     every = combinations(experiment)
     if told.trial_ns is not None:
         return told.trial_ns * len(every)
@@ -107,7 +107,7 @@ def _block_ns(experiment: Experiment, told: History) -> int:
 
 
 def _seconds(experiment: Experiment, levels: Mapping[str, Value]) -> float:
-    """What the workloads of a trial guess, with the knobs that its levels set."""
+    """Return what the workloads of a trial guess, with the knobs that its levels set."""
     total = 0.0
     for spec in experiment.workloads:
         if levels.get("workload", spec.name) != spec.name:
@@ -128,8 +128,8 @@ def _contrasts(experiment: Experiment) -> int:
     return number
 
 
-def _looked_at(experiment: Experiment) -> int:
-    """A measure has contrasts with its own workload only."""
+def _family_size(experiment: Experiment) -> int:
+    """Count the contrasts; a measure has contrasts with its own workload only."""
     workloads = next((len(factor.levels) for factor in experiment.factors if factor.path == "workload"), 1)
     return max(1, _contrasts(experiment) // workloads * len(experiment.measures))
 
@@ -139,7 +139,7 @@ def _design(experiment: Experiment) -> Design:
     return Design.INDEPENDENT if experiment.compare in by_hand else Design.PAIRED
 
 
-def _effects(experiment: Experiment, blocks: int, told: History) -> tuple[Effect, ...]:
+def _effects(experiment: Experiment, blocks: int, told: History) -> tuple[PlannedEffect, ...]:
     if experiment.compare is None and experiment.design is None:
         return ()
     names = [measure.name for measure in experiment.measures]
@@ -148,8 +148,8 @@ def _effects(experiment: Experiment, blocks: int, told: History) -> tuple[Effect
     return tuple(_effect(experiment, blocks, name, cv) for name, cv in (*known, *unknown))
 
 
-def _effect(experiment: Experiment, blocks: int, measure: str | None, cv: float) -> Effect:
-    """What can be shown with this spread: of the compared levels, else of the factor that the design tells least of.
+def _effect(experiment: Experiment, blocks: int, measure: str | None, cv: float) -> PlannedEffect:
+    """Return what can be shown with this spread: of the compared levels, else of the factor that the design tells least of.
 
     Of several contrasts a difference is shown by the strictest of Holm's levels, where no other one differs; that it matters
     is shown by the interval of its own.
@@ -159,12 +159,12 @@ def _effect(experiment: Experiment, blocks: int, measure: str | None, cv: float)
         among = alone = log_effect(experiment, blocks, cv)
     else:
         arms = _design(experiment)
-        among = paired_power.log_effect(blocks, cv, arms, level=LEVEL / _looked_at(experiment))
+        among = paired_power.log_effect(blocks, cv, arms, level=LEVEL / _family_size(experiment))
         alone = paired_power.log_effect(blocks, cv, arms)
     if among is None or alone is None:
-        return Effect(measure=measure, cv_share=cv, detectable_share=None, provable_share=None, blocks=blocks)
+        return PlannedEffect(measure=measure, cv_share=cv, detectable_share=None, provable_share=None, blocks=blocks)
     proved = math.expm1(max(among, math.log1p(experiment.matters_share) + alone))
-    return Effect(measure=measure, cv_share=cv, detectable_share=math.expm1(among), provable_share=proved, blocks=blocks)
+    return PlannedEffect(measure=measure, cv_share=cv, detectable_share=math.expm1(among), provable_share=proved, blocks=blocks)
 
 
 def _precise(experiment: Experiment, cv: float) -> int:
@@ -177,7 +177,7 @@ def _precise(experiment: Experiment, cv: float) -> int:
 
 
 def estimated(experiment: Experiment) -> tuple[effect_weights.Effect, ...]:
-    """The effects that the design of an experiment estimates; interactions only where they can be told."""
+    """Return the effects that the design of an experiment estimates; interactions only where they can be told."""
     rows = design.rows(experiment, design.varying(experiment.factors))
     if experiment.design is DesignKind.ONE_AT_A_TIME:
         return effect_weights.alone(rows)
@@ -194,7 +194,7 @@ def expected_freedom(combinations: int, blocks: int) -> float:
 
 
 def log_effect(experiment: Experiment, blocks: int, cv: float) -> float | None:
-    """The difference of logarithms that a design detects of any factor (80 % power); None with fewer than two blocks."""
+    """Return the difference of logarithms that a design detects of any factor (80 % power); None with fewer than two blocks."""
     own = [one.weights for one in estimated(experiment) if len(one.steps) == 1]
     if blocks < 2 or not own:
         return None

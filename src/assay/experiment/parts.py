@@ -21,7 +21,7 @@ _NAME = re.compile(r"[^\s:,=/@{}\"']+")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Part:
+class PartSpec:
     """A target or workload of the file, with what the catalogue declares of it."""
 
     name: str
@@ -37,7 +37,7 @@ Varied = Callable[[str], frozenset[str]]
 
 
 def hosts(document: Document, shapes: Mapping[str, HostShape]) -> tuple[HostSpec, ...]:
-    """The machines that take part; `local` is always the first."""
+    """Return the machines that take part; `local` is always the first."""
     specs = [HostSpec(name="local")]
     for name, shape in shapes.items():
         at = ("hosts", name)
@@ -53,9 +53,9 @@ def hosts(document: Document, shapes: Mapping[str, HostShape]) -> tuple[HostSpec
     return tuple(specs)
 
 
-def targets(document: Document, shape: FileShape, known: tuple[HostSpec, ...], varied: Varied) -> dict[str, Part]:
-    """Every target of the file whose kind exists."""
-    parts: dict[str, Part] = {}
+def targets(document: Document, shape: FileShape, known: tuple[HostSpec, ...], varied: Varied) -> dict[str, PartSpec]:
+    """Return every target of the file whose kind exists."""
+    parts: dict[str, PartSpec] = {}
     for name, table in shape.targets.items():
         at = ("targets", name)
         _check_name(document, at, name)
@@ -65,13 +65,13 @@ def targets(document: Document, shape: FileShape, known: tuple[HostSpec, ...], v
             knobs = declared(plug.knobs)
             chosen = settings(document, at, knobs, _without(table, "kind", "host"), varied(name))
             spec = TargetSpec(name=name, kind=plug.name, knobs=chosen.values, host=host)
-            parts[name] = Part(name=name, at=at, knobs=knobs, settings=chosen, spec=spec, plug=plug)
+            parts[name] = PartSpec(name=name, at=at, knobs=knobs, settings=chosen, spec=spec, plug=plug)
     return parts
 
 
-def workloads(document: Document, shape: FileShape, known: tuple[HostSpec, ...], varied: Varied) -> dict[str, Part]:
-    """Every workload of the file whose kind exists."""
-    parts: dict[str, Part] = {}
+def workloads(document: Document, shape: FileShape, known: tuple[HostSpec, ...], varied: Varied) -> dict[str, PartSpec]:
+    """Return every workload of the file whose kind exists."""
+    parts: dict[str, PartSpec] = {}
     for name, table in shape.workloads.items():
         at = ("workloads", name)
         _check_name(document, at, name)
@@ -88,11 +88,11 @@ def workloads(document: Document, shape: FileShape, known: tuple[HostSpec, ...],
             knobs = declared((*PLACEMENT, *plug.knobs, *TIMING))
             chosen = settings(document, at, knobs, _without(table, "kind", "hosts", "events"), varied(name))
             spec = WorkloadSpec(name=name, kind=plug.name, knobs=chosen.values, hosts=roles, events=events)
-            parts[name] = Part(name=name, at=at, knobs=knobs, settings=chosen, spec=spec, plug=plug)
+            parts[name] = PartSpec(name=name, at=at, knobs=knobs, settings=chosen, spec=spec, plug=plug)
     return parts
 
 
-def endpoints_fit(document: Document, systems: Mapping[str, Part], loads: Mapping[str, Part]) -> None:
+def endpoints_fit(document: Document, systems: Mapping[str, PartSpec], loads: Mapping[str, PartSpec]) -> None:
     """Every workload must accept what every target offers."""
     for load in loads.values():
         for system in systems.values():
@@ -152,7 +152,7 @@ def _host(document: Document, at: Path, found: object, known: tuple[HostSpec, ..
 
 
 def unreached(name: str, known: tuple[HostSpec, ...]) -> Refusal | None:
-    """Why nothing can be done or seen on a host yet: all that runs, runs here. None for `local`.
+    """Return why nothing can be done or seen on a host yet: all that runs, runs here. None for `local`.
 
     Work that is meant for another machine and is done on this one gives a figure of the wrong machine.
     """

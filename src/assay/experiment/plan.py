@@ -48,7 +48,7 @@ def plan(experiment: Experiment, *, history: History | None = None) -> Plan:
 
 
 def reason_to_stop(experiment: Experiment, standing: Standing) -> str | None:
-    """Why no further block of this sitting may start, or None where one may.
+    """Return why no further block of this sitting may start, or None where one may.
 
     A budget is shared evenly by the sittings; a block starts only if the longest so far fits what is left of it. With a
     precision, blocks go on until every contrast has it with the last block and without, at least six and no more than were
@@ -62,17 +62,17 @@ def reason_to_stop(experiment: Experiment, standing: Standing) -> str | None:
         wanted, widths = experiment.repeats.half_width_share, (standing.half_width_share, standing.half_width_before_share)
         reached = [width for width in widths if width is not None and width <= wanted]
         if len(reached) == len(widths):
-            return f"{_precise(experiment)} is known to ±{percent(reached[0])} (asked: ±{percent(wanted)})"
+            return f"{_precise(experiment)} is known to ±{percent(reached[0])} (goal ±{percent(wanted)})"
     if experiment.budget_ns is not None and standing.blocks_done > 0:
         left = experiment.budget_ns // len(sittings(experiment)) - standing.elapsed_ns
         if standing.longest_block_ns > left:
             longest, rest = standing.longest_block_ns / 1e9, max(left, 0) / 1e9
-            return f"the longest block took {longest:.0f} s and {rest:.0f} s are left of the budget"
+            return f"the longest block took {longest:.0f} s, {rest:.0f} s of the budget are left"
     return None
 
 
 def _precise(experiment: Experiment) -> str:
-    """What has the precision that was asked for."""
+    """Return what has the precision that was asked for."""
     by_hand = manual(experiment)
     if by_hand is not None and by_hand.path == experiment.compare:
         return "a contrast of two sittings like this one"
@@ -80,7 +80,7 @@ def _precise(experiment: Experiment) -> str:
 
 
 def may_start_block(experiment: Experiment, standing: Standing) -> bool:
-    """Whether one more block of this sitting may start; the first always may."""
+    """Return whether one more block of this sitting may start; the first always may."""
     return reason_to_stop(experiment, standing) is None
 
 
@@ -93,7 +93,7 @@ def _open_ended(experiment: Experiment, trials_per_block: int) -> int:
 
 
 def _notes(experiment: Experiment, history: History | None, drawn: int) -> tuple[PlanNote, ...]:
-    """What limits what can be shown, said before anything is run."""
+    """Return what limits what can be shown, said before anything is run."""
     by_hand = manual(experiment)
     several = [factor for factor in experiment.factors if len(factor.levels) > 1]
     precise = isinstance(experiment.repeats, Precision)
@@ -107,18 +107,18 @@ def _notes(experiment: Experiment, history: History | None, drawn: int) -> tuple
         (
             experiment.compare is None and experiment.design is None and len(several) > 1,
             "compare",
-            "several factors vary and none is compared: name one",
+            "several factors vary, none is compared: set `compare`",
         ),
-        (experiment.compare is not None and drawn < 2, "repeats", "one block has no spread: no comparison can come of it"),
+        (experiment.compare is not None and drawn < 2, "repeats", "one block has no spread: no comparison possible"),
         (
             experiment.design is not None and drawn < LEAST_BLOCKS,
             "repeats",
-            f"fewer than {LEAST_BLOCKS} blocks give no interval: no effect can be said to matter",
+            f"fewer than {LEAST_BLOCKS} blocks give no interval: no effect can be proved",
         ),
         (
             experiment.compare is None and precise,
             "repeats",
-            "nothing is compared: the precision asked for is that of every figure",
+            "nothing is compared: the precision applies to every figure",
         ),
         (experiment.budget_ns is not None and history is None, "budget", "the number of blocks is a guess: no trial was timed"),
     )

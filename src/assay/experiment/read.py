@@ -49,12 +49,12 @@ class Control:
 
 
 def read(path: Path) -> Experiment:
-    """The experiment of a file. Raises UsageError where it cannot be read, InputErrors with every mistake in it."""
+    """Return the experiment of a file. Raises UsageError where it cannot be read, InputErrors with every mistake in it."""
     return parse(_text(path), str(path))
 
 
 def parse(text: str, file: str) -> Experiment:
-    """The experiment of a text; `file` is its name in messages. Raises InputErrors with every mistake."""
+    """Return the experiment of a text; `file` is its name in messages. Raises InputErrors with every mistake."""
     document = load(text, file)
     shape = check(document, FileShape, document.values)
     if not isinstance(shape, FileShape):
@@ -65,7 +65,7 @@ def parse(text: str, file: str) -> Experiment:
 
 
 def control(path: Path) -> Control | None:
-    """The `[control]` table of a file, None where there is none. Raises InputErrors, UsageError."""
+    """Return the `[control]` table of a file, None where there is none. Raises InputErrors, UsageError."""
     document = load(_text(path), str(path))
     shape = check(document, FileShape, document.values)
     document.refuse_if_wrong()
@@ -98,7 +98,7 @@ def _text(path: Path) -> str:
 
 
 def _valid_part(document: Document) -> FileShape:
-    """The shape of what is valid, so that the rest of the file is checked too: wrong tables and keys are left out."""
+    """Return the shape of what is valid, so that the rest of the file is checked too: wrong tables and keys are left out."""
     valid = dict(_LEAST)
     for key, value in document.values.items():
         if _fits(key, value):
@@ -165,7 +165,7 @@ def _assemble(document: Document, shape: FileShape) -> Experiment:
 
 
 def _repeats(document: Document, shape: FileShape) -> int | Precision | None:
-    """A number of blocks, a precision, or None where the budget alone decides."""
+    """Return a number of blocks, a precision, or None where the budget alone decides."""
     raw = shape.repeats
     if raw is None:
         return None if shape.budget else DEFAULT_REPEATS
@@ -224,7 +224,7 @@ def _budget(document: Document, text: str | None) -> int | None:
 
 
 def _limits(document: Document, limits: Mapping[str, str], hosts: tuple[HostSpec, ...]) -> Mapping[str, str]:
-    """What is known of links and devices: HOST.NAME is a link or a rate that can be held against a figure."""
+    """Return what is known of links and devices: HOST.NAME is a link or a rate that can be held against a figure."""
     names = tuple(spec.name for spec in hosts)
     for name, text in limits.items():
         host = next((one for one in names if name.startswith(f"{one}.")), None)
@@ -238,7 +238,7 @@ def _limits(document: Document, limits: Mapping[str, str], hosts: tuple[HostSpec
 
 
 def _implied(document: Document, keys: list[str]) -> tuple[str, ...]:
-    """The facts that are said to follow from the factor: what would stand for every fact declares nothing."""
+    """Return the facts that are said to follow from the factor: what would stand for every fact declares nothing."""
     for index, key in enumerate(keys):
         if not _FACT.fullmatch(key):
             wanted = 'the key of a fact, or how keys begin and a `*`: "sysctl.vm.dirty_ratio", "network.*"'

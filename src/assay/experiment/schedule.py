@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 
 def shuffled(items: Sequence[T], key: str) -> list[T]:
-    """The items in an order that follows from the key alone (Fisher-Yates)."""
+    """Return the items in an order that follows from the key alone (Fisher-Yates)."""
     order, source = list(items), random.Random(key)  # noqa: S311  an order, no secret
     for last in range(len(order) - 1, 0, -1):
         other = int(source.random() * (last + 1))
@@ -53,7 +53,7 @@ def pairs_of_cycle(arms: int) -> int:
 
 
 def williams(arms: int, row: int) -> list[int]:
-    """A row of the square, as numbers of arms: 0, 1, -1, 2, -2, ... shifted by the row."""
+    """Return a row of the square, as numbers of arms: 0, 1, -1, 2, -2, ... shifted by the row."""
     steps = ((place + 1) // 2 * (1 if place % 2 else -1) for place in range(arms))
     return [(step + row) % arms for step in steps]
 
@@ -63,28 +63,28 @@ _SEED_BITS = 48
 
 
 def manual(experiment: Experiment) -> Factor | None:
-    """The factor that a person changes, if there is one."""
+    """Return the factor that a person changes, if there is one."""
     return next((factor for factor in experiment.factors if factor.change is Change.MANUAL), None)
 
 
 def sittings(experiment: Experiment) -> tuple[Value, ...]:
-    """The level of each sitting in order; the first level comes back `returns` times at the end."""
+    """Return the level of each sitting in order; the first level comes back `returns` times at the end."""
     factor = manual(experiment)
     return (None,) if factor is None else (*factor.levels, *factor.levels[:1] * factor.returns)
 
 
 def combinations(experiment: Experiment) -> tuple[Mapping[str, Value], ...]:
-    """The combinations of a block: of the levels that change by themselves every one, or those of the design."""
+    """Return the combinations of a block: of the levels that change by themselves every one, or those of the design."""
     return design.combinations(experiment, [factor for factor in experiment.factors if factor.change is Change.AUTOMATIC])
 
 
 def trial_seed(seed: int, block: int) -> int:
-    """The seed of a trial's data and offsets: the same within a block, so that the arms it pairs do the same work."""
+    """Return the seed of a trial's data and offsets: the same within a block, so that the arms it pairs do the same work."""
     return int.from_bytes(hashlib.sha256(f"{seed}:{block}".encode()).digest()[:8], "big") >> (64 - _SEED_BITS)
 
 
 def trials(experiment: Experiment, blocks: int) -> Iterator[Trial]:
-    """Every trial in order. Blocks count from 0 within each sitting; `replicate` counts a combination over all sittings."""
+    """Yield every trial in order. Blocks count from 0 within each sitting; `replicate` counts a combination over all sittings."""
     position = itertools.count()
     by_hand, every = manual(experiment), combinations(experiment)
     visits: dict[Value, int] = {}

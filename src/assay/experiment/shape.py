@@ -108,7 +108,7 @@ _WORDS = {
 
 
 def check(document: Document, model: type[BaseModel], value: object, at: Path = ()) -> BaseModel | None:
-    """The value as this model, or None after its mistakes were noted in the document."""
+    """Return the value as this model, or None after its mistakes were noted in the document."""
     try:
         return model.model_validate(value)
     except ValidationError as error:
@@ -121,7 +121,7 @@ def check(document: Document, model: type[BaseModel], value: object, at: Path = 
 
 
 def _words(model: type[BaseModel], detail: dict[str, Any], path: Path) -> tuple[str, str]:
-    """What was found and expected, in the words of the file."""
+    """Return what was found and expected, in the words of the file."""
     kind, value, name = detail["type"], detail["input"], path[-1] if path else "the file"
     context = detail.get("ctx", {})
     if kind == "extra_forbidden":
@@ -153,7 +153,7 @@ def _needed(name: str) -> str:
 
 
 def _keys(model: type[BaseModel], loc: tuple[str | int, ...]) -> tuple[str, ...]:
-    """The keys of the model that stands at this place."""
+    """Return the keys of the model that stands at this place."""
     here: object = model
     for part in loc:
         if isinstance(here, type) and issubclass(here, BaseModel):
@@ -165,7 +165,7 @@ def _keys(model: type[BaseModel], loc: tuple[str | int, ...]) -> tuple[str, ...]
 
 
 def _inside(annotation: object) -> object:
-    """The model within dict[str, X], list[X] or X | None."""
+    """Return the model within dict[str, X], list[X] or X | None."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
     models = [part for part in getattr(annotation, "__args__", ()) if isinstance(part, type) and issubclass(part, BaseModel)]

@@ -54,7 +54,7 @@ AS_IS = ("null", "metadata")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
+class LoadRequest:
     """A kind of load and the words that came with it, with the mistakes found so far."""
 
     kind: str
@@ -86,12 +86,12 @@ class _Way:
 
 
 def kinds() -> tuple[str, ...]:
-    """The workloads that have an engine: an external command needs none of this."""
+    """Return the workloads that have an engine: an external command needs none of this."""
     return tuple(name for name in catalogue.names("workloads") if catalogue.find("workloads", name).engine not in EXTERNAL)
 
 
 def plug_of(kind: str) -> Workload:
-    """The workload of this kind, imported alone. Raises UsageError naming the kinds that there are."""
+    """Return the workload of this kind, imported alone. Raises UsageError naming the kinds that there are."""
     found = catalogue.find("workloads", kind) if kind in catalogue.names("workloads") else None
     if found is None or found.engine in EXTERNAL:
         raise UsageError(f"found load {kind!r}; expected {one_of(kinds(), kind)}")
@@ -99,7 +99,7 @@ def plug_of(kind: str) -> Workload:
 
 
 def keys(plug: Workload) -> dict[str, Knob]:
-    """Every key that this kind takes: its knobs, where it is done, how many do it, and short forms."""
+    """Return every key that this kind takes: its knobs, where it is done, how many do it, and short forms."""
     every = declared((*plug.knobs, *PLACEMENT, *TIMING))
     own = {name: knob for name, knob in every.items() if name not in (OF_OTHERS, TREE)}
     where = PATH if EndpointKind.FILE in plug.accepts else replace(PATH, help="an existing directory")
@@ -118,7 +118,7 @@ def _short(own: Mapping[str, Knob]) -> dict[str, Knob]:
     return found
 
 
-def asked(kind: str, given: Sequence[str]) -> Asked:
+def load_request(kind: str, given: Sequence[str]) -> LoadRequest:
     """Understand the words. Raises UsageError for a strange kind; what else is wrong is in the document."""
     plug = plug_of(kind)
     known = keys(plug)
@@ -134,10 +134,10 @@ def asked(kind: str, given: Sequence[str]) -> Asked:
         elif short in values:
             value = values.pop(short)
             values[many] = (value,) if short == "operation" else value
-    return Asked(kind=kind, plug=plug, settled=replace(settled, values=values), document=document)
+    return LoadRequest(kind=kind, plug=plug, settled=replace(settled, values=values), document=document)
 
 
-def experiment(what: Asked, found: PathState | None) -> Experiment:
+def experiment(what: LoadRequest, found: PathState | None) -> Experiment:
     """The experiment, where nothing is wrong. Raises InputErrors with every mistake of the words and of what is at the path."""
     document, plug = what.document, what.plug
     own = {name: value for name, value in what.settled.values.items() if name not in (PATH.name, CLIENTS.name)}
@@ -162,15 +162,15 @@ def experiment(what: Asked, found: PathState | None) -> Experiment:
 
 
 def plan(made: Experiment) -> Plan:
-    """One trial, once."""
+    """Return one trial, once."""
     levels = {factor.path: factor.levels[0] for factor in made.factors}
     seed = trial_seed(made.seed, 0)
     trial = Trial(id=1, experiment=made.digest, levels=levels, replicate=0, block=0, sitting=0, position=0, seed=seed)
     return Plan(experiment=made.digest, seed=made.seed, trials=(trial,), blocks=1, drawn_blocks=1, sittings=(None,))
 
 
-def _way(what: Asked, found: PathState | None, knobs: Mapping[str, Value]) -> _Way:
-    """The target that fits what is at the path; mistakes are noted."""
+def _way(what: LoadRequest, found: PathState | None, knobs: Mapping[str, Value]) -> _Way:
+    """Return the target that fits what is at the path; mistakes are noted."""
     if what.keep and (found is None or found.kind == DIRECTORY or EndpointKind.FILE not in what.plug.accepts):
         what.document.wrong((), "--keep", "none: only a file that is made under the name of 'path' can be kept")
     if found is None:
@@ -195,8 +195,8 @@ def _way(what: Asked, found: PathState | None, knobs: Mapping[str, Value]) -> _W
     return _to_a_file(what, found, knobs, existing)
 
 
-def _to_a_file(what: Asked, found: PathState, knobs: Mapping[str, Value], existing: TargetSpec) -> _Way:
-    """A file of others is only read; one of ours is read where it is whole, else made or written."""
+def _to_a_file(what: LoadRequest, found: PathState, knobs: Mapping[str, Value], existing: TargetSpec) -> _Way:
+    """Choose the way to a file: one of others is only read; one of ours is read if whole, else made or written."""
     own = declared(what.plug.knobs)
     writes = sorted(name for name, way in _directions(what, knobs).items() if way is not Direction.READ)
     if OF_OTHERS not in own:
@@ -220,7 +220,7 @@ def _to_a_file(what: Asked, found: PathState, knobs: Mapping[str, Value], existi
     return _Way(target=target, knobs={"sharing": "one-file"} if "sharing" in own else {})
 
 
-def _only_read(what: Asked, found: PathState, writes: Sequence[str]) -> None:
+def _only_read(what: LoadRequest, found: PathState, writes: Sequence[str]) -> None:
     """Note what would write to a file of others or to a device."""
     if not writes and not what.keep:
         return
@@ -231,7 +231,7 @@ def _only_read(what: Asked, found: PathState, writes: Sequence[str]) -> None:
     what.document.wrong((), f"{asked_for} on {found.path}, {owner}", f"{', '.join(wanted)}: it is never written")
 
 
-def _within(what: Asked, found: PathState, knobs: Mapping[str, Value]) -> None:
+def _within(what: LoadRequest, found: PathState, knobs: Mapping[str, Value]) -> None:
     """What is read must be in the file; how large a device is, the engine asks it."""
     for name in ("size", "record_size") if found.kind == FILE else ():
         wanted = knobs.get(name)
@@ -240,7 +240,7 @@ def _within(what: Asked, found: PathState, knobs: Mapping[str, Value]) -> None:
             what.document.wrong((), f"{name} {units.format(wanted, Unit.BYTES)} on a file of {least}", f"at most {least}")
 
 
-def _no_room_for_direct(what: Asked, found: PathState, knobs: Mapping[str, Value]) -> None:
+def _no_room_for_direct(what: LoadRequest, found: PathState, knobs: Mapping[str, Value]) -> None:
     """Direct I/O is in whole logical blocks of the device."""
     record = knobs.get("record_size")
     if knobs.get("direct") and isinstance(record, int) and record % found.unit:
@@ -251,11 +251,11 @@ def _no_room_for_direct(what: Asked, found: PathState, knobs: Mapping[str, Value
 
 
 def _name(found: PathState) -> str:
-    """What the target is called: the last part of its path."""
+    """Return what the target is called: the last part of its path."""
     return found.path.rstrip("/").rpartition("/")[2] or "root"
 
 
-def _directions(what: Asked, knobs: Mapping[str, Value]) -> dict[str, Direction]:
+def _directions(what: LoadRequest, knobs: Mapping[str, Value]) -> dict[str, Direction]:
     """Operation -> which way its bytes go; nothing where the knobs are not right yet."""
     if what.settled.given & {"operation", "operations"} and "operations" not in what.settled.values:
         return {}
@@ -267,8 +267,8 @@ def _directions(what: Asked, knobs: Mapping[str, Value]) -> dict[str, Direction]
     return {name: way for one in plans if one.measured for name, way in one.directions.items()}
 
 
-def _measures(what: Asked, knobs: Mapping[str, Value]) -> tuple[Measure, ...]:
-    """A measure for each operation, with what is claimed of it."""
+def _measures(what: LoadRequest, knobs: Mapping[str, Value]) -> tuple[Measure, ...]:
+    """Return a measure for each operation, with what is claimed of it."""
     directions = _directions(what, knobs)
     return tuple(
         Measure(workload=what.kind, operation=name, figure=figure, claim=what.claim or claim(what.plug, directions.get(name)))
@@ -277,7 +277,7 @@ def _measures(what: Asked, knobs: Mapping[str, Value]) -> tuple[Measure, ...]:
 
 
 def claim(plug: Workload, direction: Direction | None) -> Claim:
-    """What a figure is held to be where nothing is said: reads come from the device, writes reach stable media."""
+    """Return what a figure is held to be where nothing is said: reads come from the device, writes reach stable media."""
     if plug.engine in AS_IS:
         return Claim()
     if direction is Direction.READ:

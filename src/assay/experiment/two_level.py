@@ -81,7 +81,7 @@ class Fraction:
         return min(word.bit_count() for word in self.words())
 
     def words(self) -> Iterator[int]:
-        """The words of the defining relation, a bit for each factor: all products of the generators."""
+        """Yield the words of the defining relation, a bit for each factor: all products of the generators."""
         own = [1 << (self.crossed + place) | mask for place, mask in enumerate(self.masks[self.crossed :])]
         for count in range(1, len(own) + 1):
             for chosen in itertools.combinations(own, count):
@@ -91,13 +91,13 @@ class Fraction:
                 yield word
 
     def rows(self) -> tuple[tuple[int, ...], ...]:
-        """The combinations: 0 where a factor is at its baseline, 1 where it is not. The first is the baseline of all."""
+        """Return the combinations: 0 where a factor is at its baseline, 1 where it is not. The first is the baseline of all."""
         masks = self.masks
         return tuple(tuple((run & mask).bit_count() % 2 for mask in masks) for run in range(self.combinations))
 
 
 def fractions_of(factors: int) -> tuple[Fraction, ...]:
-    """The fractions of so many factors, the smallest first; none where the table has none."""
+    """Return the fractions of so many factors, the smallest first; none where the table has none."""
     return tuple(Fraction(factors=factors, generators=one) for one in TABLE.get(factors, ()))
 
 

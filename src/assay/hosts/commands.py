@@ -66,8 +66,8 @@ def started(argv: Sequence[str], *, env: Mapping[str, str] | None = None, cwd: s
 
 
 def failure(done: Completed) -> str:
-    """What a command that failed said."""
-    said = (done.stderr.strip() or done.stdout.strip() or "it said nothing")[-STDERR_SHOWN:]
+    """Return the error text of a failed command."""
+    said = (done.stderr.strip() or done.stdout.strip() or "no output")[-STDERR_SHOWN:]
     return f"{' '.join(done.argv)}: exit status {done.status}: {said}"
 
 
@@ -100,7 +100,7 @@ class LineProcess:
             self._raise_ended(error)
 
     def receive(self, timeout_s: float) -> str | None:
-        """The next line without its end; None when the output has ended. Raises TimeoutError."""
+        """Return the next line without its end; None when the output has ended. Raises TimeoutError."""
         deadline = time.monotonic() + timeout_s
         while b"\n" not in self._rest and not self._ended:
             self._fill(max(0.0, deadline - time.monotonic()), timeout_s)
@@ -131,7 +131,7 @@ class LineProcess:
         return status
 
     def complaint(self) -> str:
-        """The end of its standard error."""
+        """Return the end of its standard error."""
         if self._stderr.closed:
             return ""
         size = os.fstat(self._stderr.fileno()).st_size
@@ -142,14 +142,14 @@ class LineProcess:
         with selectors.DefaultSelector() as selector:
             selector.register(self._process.stdout, selectors.EVENT_READ)
             if not selector.select(wait_s):
-                raise TimeoutError(f"{self._name} said nothing for {timeout_s} s")
+                raise TimeoutError(f"{self._name} gave no output for {timeout_s} s")
         chunk = os.read(self._process.stdout.fileno(), 1 << 16)
         self._rest += chunk
         self._ended = not chunk
 
     def _raise_ended(self, error: Exception) -> NoReturn:
         status = self._process.poll()
-        raise TrialError(f"{self._name} has ended (status {status}): {self.complaint().strip() or 'it said nothing'}") from error
+        raise TrialError(f"{self._name} has ended (status {status}): {self.complaint().strip() or 'no output'}") from error
 
     def _close(self) -> None:
         for pipe in (self._process.stdin, self._process.stdout, self._stderr):
@@ -171,7 +171,7 @@ def _executable(name: str, environment: Mapping[str, str], cwd: str | None) -> s
         return name
     found = shutil.which(name, path=environment["PATH"])
     if found is None:
-        raise MissingError(f"found no command {name!r} on this machine; expected it on $PATH: install the package that has it")
+        raise MissingError(f"{name}: command not found. Install its package.")
     return found
 
 
@@ -188,5 +188,5 @@ def _outputs(
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         if isinstance(error, subprocess.TimeoutExpired):
-            raise TrialError(f"{' '.join(argv)}: still running after {timeout_s} s, so it was ended") from error
+            raise TrialError(f"{' '.join(argv)}: stopped after {timeout_s} s (time limit)") from error
         raise

@@ -138,7 +138,7 @@ class Exits:
 
 
 def listen() -> tuple[Exits | None, str | None]:
-    """The exits of this machine, or the reason why they cannot be heard."""
+    """Return the exits of this machine, or the reason why they cannot be heard."""
     try:
         return Exits(), None
     except OSError as error:
@@ -173,7 +173,7 @@ def _bounds(raw: bytes, at: int, end: int) -> Iterator[tuple[int, int, int]]:
 
 
 def _place(message: bytes) -> int | None:
-    """Where the record of the ended task begins; None where the message has none that is whole."""
+    """Return where the record of the ended task begins; None where the message has none that is whole."""
     for kind, start, end in _bounds(message, HEADERS_BYTES, len(message)):
         for name, first, last in _bounds(message, start, end) if kind == OF_TASK else ():
             if name == STATS and last - first >= RECORD_BYTES:

@@ -1,17 +1,19 @@
-"""The semantics of a directory's file system, found by trying: names, access times, attributes, rights, holes.
+"""The semantics of a directory's file system, found by trying: names, times, attributes, rights, holes; and a file's extents.
 
-Reading a configuration tells what was meant; a probe tells what is done. Each takes a few calls on files of some bytes in a
-directory of its own, which is removed again.
+A configuration states an intention; a probe shows the behaviour. Each probe takes a few calls on files of some bytes in a
+directory of its own, which is removed again. Extents are asked by FS_IOC_FIEMAP, without the flag that flushes first.
 """
 
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import stat
 import struct
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 DAY_NS = 86_400 * 10**9
@@ -23,7 +25,7 @@ ACCESS_LIST = struct.pack(
 
 
 def probe(directory: str) -> dict[str, str]:
-    """What was found of each. Raises OSError where nothing can be made in the directory."""
+    """Return what was found of each. Raises OSError where nothing can be made in the directory."""
     with tempfile.TemporaryDirectory(prefix=".assay-semantics-", dir=directory) as made:
         file = Path(made) / "lower"
         file.write_bytes(b"content")
@@ -31,7 +33,7 @@ def probe(directory: str) -> dict[str, str]:
 
 
 def names(file: Path) -> str:
-    """Whether a name in other letters is the same file."""
+    """Return whether a name in other letters is the same file."""
     return "upper and lower case are one" if file.with_name("LOWER").exists() else "upper and lower case differ"
 
 
@@ -46,7 +48,7 @@ def access_time(file: Path) -> str:
 
 
 def renewed(file: Path, shift_ns: int) -> bool:
-    """Whether a read renews an access time that lies so far from now."""
+    """Return whether a read renews an access time that lies so far from now."""
     now = file.stat().st_mtime_ns
     os.utime(file, ns=(now + shift_ns, now))
     before = file.stat().st_atime_ns
@@ -55,26 +57,26 @@ def renewed(file: Path, shift_ns: int) -> bool:
 
 
 def works(call: Callable[[Path], object]) -> Callable[[Path], str]:
-    """A probe that says whether a call is allowed."""
+    """Return a probe that says whether a call is allowed."""
 
-    def told(file: Path) -> str:
+    def answer(file: Path) -> str:
         with contextlib.suppress(OSError):
             call(file)
             return "yes"
         return "no"
 
-    return told
+    return answer
 
 
 def modes(file: Path) -> str:
-    """Whether rights are kept as they are set."""
+    """Return whether rights are kept as they are set."""
     with contextlib.suppress(OSError):
         file.chmod(0o640)
     return "kept" if stat.S_IMODE(file.stat().st_mode) == 0o640 else "not kept"
 
 
 def holes(file: Path) -> str:
-    """Whether what was never written takes no space."""
+    """Return whether what was never written takes no space."""
     with file.with_name("hole").open("wb") as hole:
         hole.truncate(HOLE_BYTES)
         return "kept" if os.fstat(hole.fileno()).st_blocks * 512 < HOLE_BYTES else "filled"
@@ -106,3 +108,58 @@ PROBES: dict[str, Callable[[Path], str]] = {
     "attributes": works(_attribute),
     "access_lists": works(_access_list),
 }
+
+
+REQUEST = 0xC020660B
+"""`_IOWR('f', 11, struct fiemap)` in the common encoding of ioctl numbers."""
+HEADER = struct.Struct("=QQIIII")
+"""start, length, flags, mapped extents, room for extents, reserved."""
+EXTENT = struct.Struct("=QQQ2QI3I")
+"""logical, physical, length, 2 reserved, flags, 3 reserved."""
+BATCH = 128
+"""Extents asked for at once."""
+LAST_EXTENT, PLACELESS = 0x1, 0x2 | 0x4 | 0x200
+"""FIEMAP_EXTENT_LAST; UNKNOWN, DELALLOC and DATA_INLINE, which have no place on the device of their own."""
+WHOLE_FILE = (1 << 64) - 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Extent:
+    """One extent as the kernel tells it, in bytes."""
+
+    logical: int
+    physical: int
+    length: int
+    flags: int
+
+
+def placed(path: str) -> tuple[int, int] | None:
+    """Return the lowest and the highest byte of the device that the file's extents lie between; None where none has a place yet.
+
+    Raises OSError (ENOTTY, EOPNOTSUPP) where the file system has no such map.
+    """
+    file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        found = [(one.physical, one.physical + one.length) for one in _extents(file) if not one.flags & PLACELESS]
+    finally:
+        os.close(file)
+    return (min(low for low, _ in found), max(high for _, high in found)) if found else None
+
+
+def _extents(file: int) -> Iterator[Extent]:
+    """Yield every extent of an open file, in order."""
+    start = 0
+    while True:
+        room = bytearray(HEADER.size + BATCH * EXTENT.size)
+        HEADER.pack_into(room, 0, start, WHOLE_FILE - start, 0, 0, BATCH, 0)
+        fcntl.ioctl(file, REQUEST, room)
+        batch = [_extent(room, index) for index in range(HEADER.unpack_from(room)[3])]
+        yield from batch
+        if not batch or batch[-1].flags & LAST_EXTENT:
+            return
+        start = batch[-1].logical + batch[-1].length
+
+
+def _extent(room: bytearray, index: int) -> Extent:
+    logical, physical, length, _, _, flags, *_ = EXTENT.unpack_from(room, HEADER.size + index * EXTENT.size)
+    return Extent(logical=logical, physical=physical, length=length, flags=flags)

@@ -37,7 +37,7 @@ class KernelLog:
             os.close(self._descriptor)
 
     def since(self) -> str:
-        """The records since the former call, each as the device gives it; empty at the first. Raises OSError."""
+        """Return the records since the former call, each as the device gives it; empty at the first. Raises OSError."""
         if self._descriptor is None:
             self._descriptor = os.open(KMSG, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
             os.lseek(self._descriptor, 0, os.SEEK_END)
@@ -109,7 +109,7 @@ class Local:
         Raises MissingError where there is no such command, TrialError where it fails (with check) or takes longer
         than `timeout_s`, RefusedError on a recorded host.
         """
-        self._refuse_if_recorded(f"to run {argv[0]!r}")
+        self._refuse_if_recorded(f"run {argv[0]!r}")
         from assay.hosts import commands
 
         done = commands.completed(argv, input_text=input_text, timeout_s=timeout_s, env=env, cwd=cwd)
@@ -119,13 +119,13 @@ class Local:
 
     def spawn(self, argv: Sequence[str], *, env: Mapping[str, str] | None = None, cwd: str | None = None) -> LineProcess:
         """Start a command in a process group of its own, with line-wise pipes. Raises as `run` does."""
-        self._refuse_if_recorded(f"to start {argv[0]!r}")
+        self._refuse_if_recorded(f"start {argv[0]!r}")
         from assay.hosts import commands
 
         return commands.started(argv, env=env, cwd=cwd)
 
     def read(self, path: str) -> str:
-        """The text of a small file. Raises OSError."""
+        """Return the text of a small file. Raises OSError."""
         file = os.open(self._here(path), os.O_RDONLY | os.O_CLOEXEC)  # four fifths of the cost of FileIO, and very many of them
         try:
             return b"".join(iter(lambda: os.read(file, MOST_AT_ONCE), b"")).decode(errors="replace")
@@ -134,22 +134,22 @@ class Local:
 
     def write(self, path: str, text: str) -> None:
         """Write a small file as a whole. Raises OSError; RefusedError on a recorded host."""
-        self._refuse_if_recorded(f"to write {path}")
+        self._refuse_if_recorded(f"write {path}")
         with Path(path).open("w", encoding="utf-8") as file:
             file.write(text)
 
     def list(self, path: str) -> tuple[str, ...]:
-        """The names in a directory, sorted; empty where there is none or we may not look."""
+        """Return the names in a directory, sorted; empty where there is none or we may not look."""
         with contextlib.suppress(OSError):
             return tuple(sorted(os.listdir(self._here(path))))  # noqa: PTH208 - a fifth of the cost, and many of them
         return ()
 
     def exists(self, path: str) -> bool:
-        """Whether there is something at this path."""
+        """Return whether there is something at this path."""
         return os.path.exists(self._here(path))  # noqa: PTH110 - as above
 
     def real_path(self, path: str) -> str:
-        """The path without symbolic links."""
+        """Return the path without symbolic links."""
         real = os.path.realpath(self._here(path))
         if self.root is None:
             return real
@@ -157,7 +157,7 @@ class Local:
         return "/" + str(within.relative_to(self.root)) if within.is_relative_to(self.root) else path
 
     def is_root(self) -> bool:
-        """Whether commands run as root; never on a recorded host."""
+        """Return whether commands run as root; never on a recorded host."""
         return self.root is None and os.geteuid() == 0
 
     def monotonic_ns(self) -> int:
@@ -169,7 +169,7 @@ class Local:
 
     def _refuse_if_recorded(self, what: str) -> None:
         if self.root is not None:
-            raise RefusedError(f"asked {what} on the recorded host {self.name!r}; a recording can only be read: use a live host")
+            raise RefusedError(f"recorded host {self.name!r} is read-only: cannot {what}. Use a live host.")
 
 
 class KernelCalls:
@@ -185,16 +185,16 @@ class KernelCalls:
         return CacheStat(**_core.cachestat(path))
 
     def fiemap(self, path: str) -> Extents:
-        """Bytes of the file by kind of extent. Raises OSError."""
+        """Return bytes of the file by kind of extent. Raises OSError."""
         from assay import _core
 
         return Extents(**_core.fiemap(path))
 
     def placed(self, path: str) -> tuple[int, int] | None:
         """Between which bytes of the device the file's extents lie; None where they have no place yet. Raises OSError."""
-        from assay.hosts import fiemap
+        from assay.hosts import filesystem_semantics
 
-        return fiemap.placed(path)
+        return filesystem_semantics.placed(path)
 
     def drop_file(self, path: str) -> None:
         """Flush the file, then give its pages back. Raises OSError."""
@@ -203,7 +203,7 @@ class KernelCalls:
         _core.drop_file(path)
 
     def spin(self) -> tuple[int, ...]:
-        """How long each of some equal pieces of integer work took, in ns of this thread's own time."""
+        """Return how long each of some equal pieces of integer work took, in ns of this thread's own time."""
         return timed_pieces()
 
     def booted_ns(self) -> int:
@@ -211,7 +211,7 @@ class KernelCalls:
         return min(_booted() for _ in range(BOOTED_TRIES))[1]
 
     def kernel_log(self) -> str:
-        """What came into the kernel's log since the former call; nothing at the first. Raises OSError."""
+        """Return what came into the kernel's log since the former call; nothing at the first. Raises OSError."""
         return self._log.since()
 
     def syncfs(self, path: str) -> int:
@@ -222,20 +222,20 @@ class KernelCalls:
         return took
 
     def space(self, path: str) -> tuple[float, float]:
-        """The shares of space and inodes that an ordinary user may still take. Raises OSError."""
+        """Return the shares of space and inodes that an ordinary user may still take. Raises OSError."""
         told = os.statvfs(path)
         free = told.f_bavail / told.f_blocks if told.f_blocks else 1.0
         return free, told.f_favail / told.f_files if told.f_files else 1.0
 
     def filesystem_semantics(self, path: str) -> Mapping[str, str]:
-        """The semantics of the file system there, by trying. Raises OSError where nothing can be made in the directory."""
+        """Return the semantics of the file system there, by trying. Raises OSError where nothing can be made in the directory."""
         from assay.hosts import filesystem_semantics
 
         return filesystem_semantics.probe(path)
 
 
 def _booted() -> tuple[int, int]:
-    """How far the two readings of CLOCK_BOOTTIME were apart, and the wall clock less their middle (ns)."""
+    """Return how far the two readings of CLOCK_BOOTTIME were apart, and the wall clock less their middle (ns)."""
     before, wall, after = time.clock_gettime_ns(time.CLOCK_BOOTTIME), time.time_ns(), time.clock_gettime_ns(time.CLOCK_BOOTTIME)
     return after - before, wall - (before + after) // 2
 
@@ -266,7 +266,7 @@ class KeptOpen(Local):
             os.close(self._open.popitem()[1])
 
     def read(self, path: str) -> str:
-        """The text of a small file as it is now. Raises OSError."""
+        """Return the text of a small file as it is now. Raises OSError."""
         known = self._open.get(path)
         if known is None and (path not in self._seen or len(self._open) >= MOST_OPEN):
             if path.startswith(MADE_WHEN_READ) and not path[PROCESS_AT : PROCESS_AT + 1].isdigit():

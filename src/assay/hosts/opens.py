@@ -38,7 +38,7 @@ SILENT = frozenset(
 """File systems without files whose data could be dirty."""
 
 
-class Opened(NamedTuple):
+class FileOpening(NamedTuple):
     """One thing that one process did to one file. A tuple: on a busy machine there are a thousand a second, most of others."""
 
     key: bytes
@@ -65,8 +65,8 @@ class Opens:
         for mount in whole(mounts):
             self._mark(mount)
 
-    def drain(self, inside: Mapping[int, bool]) -> Iterator[Opened]:
-        """All that happened since the last call, without what processes did that are known not to be inside."""
+    def drain(self, inside: Mapping[int, bool]) -> Iterator[FileOpening]:
+        """Yield all that happened since the last call, without what processes did that are known not to be inside."""
         size = BUFFER_BYTES
         while size > BUFFER_BYTES - LARGEST_BYTES:  # else all that waited had room
             try:
@@ -86,7 +86,7 @@ class Opens:
         self._hear_no_more(FAN_OPEN | FAN_CLOSE_WRITE)
 
     def paths(self, keys: Iterable[bytes]) -> Iterator[tuple[bytes, str]]:
-        """Where these files are now; one that was removed is left out."""
+        """Yield where these files are now; one that was removed is left out."""
         roots: dict[bytes, int] = {}
         try:
             for key in keys:
@@ -145,7 +145,7 @@ class Opens:
 
 
 def listen(mounts: Iterable[Mount]) -> tuple[Opens | None, str | None]:
-    """The opened files of these mounts, or the reason why they cannot be heard of."""
+    """Return the opened files of these mounts, or the reason why they cannot be heard of."""
     try:
         return Opens(mounts), None
     except OSError as error:
@@ -153,7 +153,7 @@ def listen(mounts: Iterable[Mount]) -> tuple[Opens | None, str | None]:
 
 
 def whole(mounts: Iterable[Mount]) -> tuple[Mount, ...]:
-    """One mount for each file system that holds data, the one that shows most of it."""
+    """Return one mount for each file system that holds data, the one that shows most of it."""
     found: dict[str, Mount] = {}
     for mount in mounts:
         if mount.filesystem in SILENT:
@@ -164,8 +164,8 @@ def whole(mounts: Iterable[Mount]) -> tuple[Mount, ...]:
     return tuple(found.values())
 
 
-def _events(raw: memoryview, inside: Mapping[int, bool]) -> Iterator[Opened]:
-    """The events of processes that are not known to be outside.
+def _events(raw: memoryview, inside: Mapping[int, bool]) -> Iterator[FileOpening]:
+    """Yield the events of processes that are not known to be outside.
 
     Those of one length in a row, which are nearly all (the handles of one file system), are taken apart in one go.
     """
@@ -180,10 +180,10 @@ def _events(raw: memoryview, inside: Mapping[int, bool]) -> Iterator[Opened]:
                 break
             at += length
             if inside.get(pid, True) and header == EVENT_BYTES and info[:1] == INFO_FID:
-                yield Opened(info[4 : int.from_bytes(info[2:4], sys.byteorder)], pid, bool(mask & FAN_CLOSE_WRITE))
+                yield FileOpening(info[4 : int.from_bytes(info[2:4], sys.byteorder)], pid, bool(mask & FAN_CLOSE_WRITE))
 
 
 @functools.cache
 def _alike(length: int) -> struct.Struct:
-    """An event of so many bytes: length, length of its first part, mask, process, what follows."""
+    """Return an event of so many bytes: length, length of its first part, mask, process, what follows."""
     return struct.Struct(f"=IxxHQ4xi{length - EVENT_BYTES}s")

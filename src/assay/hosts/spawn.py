@@ -100,9 +100,9 @@ def _execute(argv: Sequence[str]) -> NoReturn:
     os.execv("/bin/sh", ["/bin/sh", shutil.which(argv[0]) or argv[0], *argv[1:]])  # noqa: S606 - as above
 
 
-def _failed(said: str) -> MissingError | RefusedError:
-    number, _, name = said.partition(" ")
+def _failed(report: str) -> MissingError | RefusedError:
+    number, _, name = report.partition(" ")
     reason = os.strerror(int(number))
     if int(number) in (errno.ENOENT, errno.ENOTDIR):
-        return MissingError(f"found no command {name!r}: {reason}; expected it on $PATH or at that path")
-    return RefusedError(f"found {name!r}, which cannot be run: {reason}; expected an executable file")
+        return MissingError(f"{name}: command not found ({reason})")
+    return RefusedError(f"{name}: cannot be executed ({reason})")

@@ -5,7 +5,6 @@ Read only, by today's rules, as `assay compare` tells it; docs/python.md shows h
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,8 +26,6 @@ if TYPE_CHECKING:
 
 CHOOSING = ("phase", "source", "layer", "host", "subject")
 """What tells several series of one metric apart."""
-REMEMBERED = 8
-"""The evidence of so many runs is kept in memory."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,6 +76,8 @@ class Lab:
     folder: Path
     experiments: tuple[str, ...]
     results: Results = field(repr=False)
+    load: notebook.Load = field(repr=False, compare=False)
+    """Run -> its evidence, of which the last runs stay in memory."""
 
     @property
     def runs(self) -> tuple[Judged, ...]:
@@ -124,7 +123,7 @@ class Lab:
 
     def evidence(self, run: str) -> Observations:
         """All that was observed of a run (`0007/1`). Raises UsageError, DamagedError."""
-        return _evidence(self.folder.absolute(), run)
+        return self.load(run)
 
     def series(self, run: str, metric: str, **fields: str) -> tuple[Points, ...]:
         """The series of a metric of a run; `phase`, `source`, `layer`, `host`, `subject` choose among several.
@@ -180,12 +179,7 @@ def opened(lab: str | Path, which: str | None = None) -> Lab:
     """
     folder = notebook.choose(Path(lab), which)
     names = tuple(one.name for one in notebook.folders(Path(lab)))
-    return Lab(folder=folder, experiments=names, results=current(folder))
-
-
-@functools.lru_cache(maxsize=REMEMBERED)
-def _evidence(folder: Path, run: str) -> Observations:
-    return notebook.observations(folder, run)
+    return Lab(folder=folder, experiments=names, results=current(folder), load=notebook.remembered(folder.absolute()))
 
 
 def _array(values: Sequence[float], kind: str) -> Any:  # noqa: ANN401 - a numpy array, which is not imported for its type

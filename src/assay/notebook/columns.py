@@ -76,7 +76,7 @@ def write(connection: duckdb.DuckDBPyConnection, records: Sequence[object], colu
 
 
 def column(values: Sequence[Any], kind: str) -> Any:  # noqa: ANN401 - a numpy array, which is not imported for its type
-    """The values as a numpy column of objects; arrays as views of their buffers."""
+    """Return the values as a numpy column of objects; arrays as views of their buffers."""
     import numpy as np
 
     cells = np.empty(len(values), dtype=object)
@@ -89,7 +89,7 @@ def column(values: Sequence[Any], kind: str) -> Any:  # noqa: ANN401 - a numpy a
 
 
 def read_readings(connection: duckdb.DuckDBPyConnection, path: Path) -> tuple[Reading, ...]:
-    """The readings in a file. Raises DamagedError."""
+    """Return the readings in a file. Raises DamagedError."""
     rows = fetch(connection, path, READINGS, lambda result: result.fetchall())
     return tuple(
         Reading(
@@ -105,12 +105,12 @@ def read_readings(connection: duckdb.DuckDBPyConnection, path: Path) -> tuple[Re
 
 
 def read_series(connection: duckdb.DuckDBPyConnection, path: Path) -> tuple[Series, ...]:
-    """The series in a file. Raises DamagedError."""
+    """Return the series in a file. Raises DamagedError."""
     return tuple(Series(**older.series(row)) for row in list_rows(connection, path, SERIES))
 
 
 def read_histograms(connection: duckdb.DuckDBPyConnection, path: Path) -> tuple[Histogram, ...]:
-    """The histograms in a file. Raises DamagedError."""
+    """Return the histograms in a file. Raises DamagedError."""
     return tuple(Histogram(**row) for row in list_rows(connection, path, HISTOGRAMS))
 
 
@@ -126,7 +126,7 @@ def list_rows(connection: duckdb.DuckDBPyConnection, path: Path, columns: Mappin
 
 
 def fetch(connection: duckdb.DuckDBPyConnection, path: Path, columns: Mapping[str, str], take: Callable[[Any], Any]) -> Any:  # noqa: ANN401 - rows or columns, as `take` wants them
-    """The columns of a Parquet file. Raises DamagedError."""
+    """Return the columns of a Parquet file. Raises DamagedError."""
     import duckdb
 
     names = ", ".join(f'"{name}"' for name in columns)
@@ -134,16 +134,16 @@ def fetch(connection: duckdb.DuckDBPyConnection, path: Path, columns: Mapping[st
         return take(connection.execute(f"SELECT {names} FROM read_parquet(?)", [literal(path)]))  # noqa: S608 - our own names
     except duckdb.Error as error:
         first = str(error).splitlines()[0]
-        raise DamagedError(f"found no table in {path} ({first}); expected the columns {', '.join(columns)}") from error
+        raise DamagedError(f"{path}: no table with the columns {', '.join(columns)} ({first})") from error
 
 
 def literal(path: Path) -> str:
-    """A path that DuckDB does not take for a pattern of many."""
+    """Return a path that DuckDB does not take for a pattern of many."""
     return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in str(path))
 
 
 def connect() -> duckdb.DuckDBPyConnection:
-    """A database in memory on one thread: a notebook's files are small, and the machine may be measuring."""
+    """Return a database in memory on one thread: a notebook's files are small, and the machine may be measuring."""
     import duckdb
 
     return duckdb.connect(":memory:", config={"threads": 1})

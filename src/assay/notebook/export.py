@@ -50,7 +50,7 @@ def entry(path: Path) -> dict[str, int]:
 def require_ours(target: Path) -> None:
     """Raises RefusedError where the folder has a file that is not as an export left it."""
     if target.is_symlink() or (target.exists() and not target.is_dir()):
-        raise RefusedError(f"found {target}, which is no folder; expected a new one or an earlier export: {ELSEWHERE}")
+        raise RefusedError(f"{target} is no folder: {ELSEWHERE}")
     if not target.is_dir():
         return
     there = sorted(path.name for path in target.iterdir() if path.name != LIST)
@@ -58,7 +58,7 @@ def require_ours(target: Path) -> None:
     strange = [name for name in there if name not in listed or not unchanged(target / name, listed[name])]
     if strange:
         shown = ", ".join(strange[:5]) + (f" and {len(strange) - 5} more" if len(strange) > 5 else "")
-        raise RefusedError(f"found {shown} in {target}, not as an export wrote it; expected a new folder: {ELSEWHERE}")
+        raise RefusedError(f"{target} holds {shown}, which no export wrote: {ELSEWHERE}")
 
 
 def listed_entries(folder: Path) -> Mapping[str, object]:
@@ -67,11 +67,11 @@ def listed_entries(folder: Path) -> Mapping[str, object]:
         return {}
     with suppress(DamagedError, KeyError, TypeError, ValueError):
         return dict(files.read_json(folder / LIST)["files"])
-    raise RefusedError(f"found no list of exported files in {folder / LIST}; expected what an export wrote: {ELSEWHERE}")
+    raise RefusedError(f"{folder / LIST}: no list of exported files: {ELSEWHERE}")
 
 
 def unchanged(path: Path, listed: object) -> bool:
-    """Whether a file is one of ours and still as it was written."""
+    """Return whether a file is one of ours and still as it was written."""
     return not path.is_symlink() and path.is_file() and entry(path) == listed
 
 
@@ -90,11 +90,9 @@ def put_in_place(made: Path, target: Path) -> None:
 
 
 def cannot_write_to(target: Path, error: Exception) -> RefusedError:
-    """What to tell when an export cannot be written."""
+    """Return what to tell when an export cannot be written."""
     reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error).splitlines()[0]
-    return RefusedError(
-        f"found {target} not writable ({reason}); expected room and permission there: free some or name another --to"
-    )
+    return RefusedError(f"{target}: not writable ({reason}). Free space, check permissions, or name another --to.")
 
 
 SCHEMA = 1
@@ -126,7 +124,7 @@ class Exported:
 
 
 def known_tables(names: Sequence[str]) -> tuple[str, ...]:
-    """The tables that are named, in the order of all; all where none is named. Raises UsageError."""
+    """Return the tables that are named, in the order of all; all where none is named. Raises UsageError."""
     unknown = sorted(set(names) - set(NAMES))
     if unknown:
         raise UsageError(f"found table {', '.join(unknown)}; expected some of: {', '.join(NAMES)}")
@@ -148,7 +146,7 @@ def export(experiments: Sequence[sql.Kept], form: Format, target: Path, names: S
         raise cannot_write_to(target, error) from error
     try:
         counts = written(experiments, form, temporary, chosen)
-        list_files(temporary, told(experiments, form, counts))
+        list_files(temporary, listing(experiments, form, counts))
         temporary.chmod(0o755)
         put_in_place(temporary, target)
     except (OSError, sqlite3.Error) as error:
@@ -158,8 +156,8 @@ def export(experiments: Sequence[sql.Kept], form: Format, target: Path, names: S
     return Exported(folder=target, rows=counts)
 
 
-def told(experiments: Sequence[sql.Kept], form: Format, counts: Mapping[str, int]) -> Mapping[str, object]:
-    """What the list of files says besides them."""
+def listing(experiments: Sequence[sql.Kept], form: Format, counts: Mapping[str, int]) -> Mapping[str, object]:
+    """Return what the list of files says besides them."""
     return {
         "schema": SCHEMA,
         "format": form.value,
@@ -175,7 +173,7 @@ def written(experiments: Sequence[sql.Kept], form: Format, folder: Path, names: 
     connection = columns.connect()
     try:
         list_runs(connection, experiments)
-        return dict(WRITERS[form](connection, folder, [(name, asked_for(connection, name, experiments)) for name in names]))
+        return dict(WRITERS[form](connection, folder, [(name, table_query(connection, name, experiments)) for name in names]))
     except duckdb.Error as error:
         raise cannot_write_to(folder, error) from error
     finally:
@@ -191,8 +189,8 @@ def list_runs(connection: duckdb.DuckDBPyConnection, experiments: Sequence[sql.K
         connection.executemany("INSERT INTO files VALUES (?, ?, ?, ?, ?)", listed)
 
 
-def asked_for(connection: duckdb.DuckDBPyConnection, name: str, experiments: Sequence[sql.Kept]) -> str:
-    """The query whose answer is the table; texts that hold JSON are texts in every format."""
+def table_query(connection: duckdb.DuckDBPyConnection, name: str, experiments: Sequence[sql.Kept]) -> str:
+    """Return the query whose answer is the table; texts that hold JSON are texts in every format."""
     if name in tables.PARQUET:
         return points(connection, name)
     sql.fill_rows(connection, name, experiments)
@@ -202,7 +200,7 @@ def asked_for(connection: duckdb.DuckDBPyConnection, name: str, experiments: Seq
 
 
 def points(connection: duckdb.DuckDBPyConnection, name: str) -> str:
-    """The query over the evidence of all runs, one row a point; it reads the files one after the other."""
+    """Return the query over the evidence of all runs, one row a point; it reads the files one after the other."""
     _, file, kinds = tables.PARQUET[name]
     places = [str(row[0]) for row in connection.execute("SELECT place FROM files").fetchall()]
     head = "SELECT experiment, run, trial, attempt"
@@ -216,12 +214,12 @@ def points(connection: duckdb.DuckDBPyConnection, name: str) -> str:
 
 
 def quoted(text: str) -> str:
-    """A text as SQL has it."""
+    """Return a text as SQL has it."""
     return "'" + text.replace("'", "''") + "'"
 
 
 def as_files(options: str, ending: str) -> Callable[..., Iterator[tuple[str, int]]]:
-    """A writer of one file a table."""
+    """Return a writer of one file a table."""
 
     def write(
         connection: duckdb.DuckDBPyConnection, folder: Path, queries: Sequence[tuple[str, str]]
@@ -237,7 +235,7 @@ def as_files(options: str, ending: str) -> Callable[..., Iterator[tuple[str, int
 def as_sqlite(
     connection: duckdb.DuckDBPyConnection, folder: Path, queries: Sequence[tuple[str, str]]
 ) -> Iterator[tuple[str, int]]:
-    """All tables in one file; its `user_version` is the version of the tables."""
+    """Write all tables into one file; its `user_version` is the version of the tables."""
     with closing(sqlite3.connect(folder / SQLITE, isolation_level=None)) as made:
         made.executescript(f"PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA user_version={SCHEMA}; BEGIN")
         for name, query in queries:

@@ -19,24 +19,24 @@ def to_json(value: object) -> bytes:
 
 
 def from_json(data: bytes, path: Path) -> Any:  # noqa: ANN401 - plain values are any value
-    """The value of a JSON file's bytes. Raises DamagedError."""
+    """Return the value of a JSON file's bytes. Raises DamagedError."""
     try:
         return json.loads(data)
     except (ValueError, RecursionError) as error:
-        raise DamagedError(f"found no JSON in {path} ({error}); expected what this version writes") from error
+        raise DamagedError(f"{path}: no valid JSON ({error})") from error
 
 
 def read_json(path: Path) -> Any:  # noqa: ANN401 - plain values are any value
-    """The value in a JSON file. Raises DamagedError."""
+    """Return the value in a JSON file. Raises DamagedError."""
     return from_json(read_bytes(path), path)
 
 
 def read_bytes(path: Path) -> bytes:
-    """The bytes of a file. Raises DamagedError."""
+    """Return the bytes of a file. Raises DamagedError."""
     try:
         return path.read_bytes()
     except OSError as error:
-        raise DamagedError(f"found no readable file {path} ({error.strerror}); expected it to be there") from error
+        raise DamagedError(f"{path}: unreadable ({error.strerror})") from error
 
 
 def flush(path: Path) -> None:
@@ -63,11 +63,9 @@ def write_whole(path: Path, data: bytes) -> None:
 
 
 def cannot_write(path: Path, error: Exception) -> RefusedError:
-    """What to tell when a notebook cannot be written."""
+    """Return what to tell when a notebook cannot be written."""
     reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-    return RefusedError(
-        f"found {path} not writable ({reason}); expected room and permission there: free some or name another --lab"
-    )
+    return RefusedError(f"{path}: not writable ({reason}). Free space, check permissions, or name another --lab.")
 
 
 def manifest_of(folder: Path) -> Mapping[str, object]:
@@ -88,7 +86,7 @@ def check(folder: Path) -> None:
         data = read_bytes(folder / name)
         require_length(folder / name, len(data), entry)
         if zlib.crc32(data) != entry.get("crc32"):
-            raise DamagedError(f"found other bytes in {folder / name} than were written; expected CRC-32 {entry.get('crc32')}")
+            raise DamagedError(f"{folder / name}: changed since it was written (CRC-32 differs from {entry.get('crc32')})")
 
 
 def check_lengths(folder: Path) -> None:
@@ -97,23 +95,23 @@ def check_lengths(folder: Path) -> None:
         try:
             found = (folder / name).stat().st_size
         except OSError as error:
-            raise DamagedError(f"found no readable file {folder / name} ({error.strerror}); expected it to be there") from error
+            raise DamagedError(f"{folder / name}: unreadable ({error.strerror})") from error
         require_length(folder / name, found, entry)
 
 
 def listed(folder: Path) -> Mapping[str, Mapping[str, object]]:
-    """The entries of a folder's manifest by name of file. Raises DamagedError."""
+    """Return the entries of a folder's manifest by name of file. Raises DamagedError."""
     manifest = read_json(folder / MANIFEST)
     try:
         schema, entries = int(manifest["schema"]), {str(name): dict(entry) for name, entry in manifest["files"].items()}
     except (TypeError, KeyError, ValueError, AttributeError) as error:
-        raise DamagedError(f"found no list of files in {folder / MANIFEST}; expected what this version writes") from error
+        raise DamagedError(f"{folder / MANIFEST}: no list of files") from error
     if schema > SCHEMA:
-        raise DamagedError(f"found form {schema} in {folder}; expected at most {SCHEMA}: a later version of Assay wrote it")
+        raise DamagedError(f"{folder}: format {schema}, written by a later version of Assay (this version reads up to {SCHEMA})")
     return entries
 
 
 def require_length(path: Path, found: int, entry: Mapping[str, object]) -> None:
     """Raises DamagedError where a file is not as long as its manifest has it."""
     if found != entry.get("bytes"):
-        raise DamagedError(f"found {found} bytes in {path}; expected {entry.get('bytes')}: it was cut or changed")
+        raise DamagedError(f"{path}: {found} bytes instead of {entry.get('bytes')}, cut or changed")

@@ -25,7 +25,7 @@ NETWORK_FILESYSTEMS = frozenset(
 
 
 def is_network(folder: Path, mountinfo: str | None = None) -> bool:
-    """Whether the innermost mount that holds the folder is of a network file system; False where that cannot be read."""
+    """Return whether the innermost mount that holds the folder is of a network file system; False where that cannot be read."""
     try:
         text = Path("/proc/self/mountinfo").read_text(encoding="utf-8") if mountinfo is None else mountinfo
     except OSError:
@@ -34,7 +34,7 @@ def is_network(folder: Path, mountinfo: str | None = None) -> bool:
 
 
 def kind_of(folder: Path, mountinfo: str) -> str | None:
-    """The file system of the innermost, last mounted mount point above a folder (proc_pid_mountinfo(5))."""
+    """Return the file system of the innermost, last mounted mount point above a folder (proc_pid_mountinfo(5))."""
     best: tuple[int, str | None] = (-1, None)
     for line in mountinfo.splitlines():
         before, dash, after = line.partition(" - ")
@@ -49,7 +49,7 @@ def kind_of(folder: Path, mountinfo: str) -> str | None:
 
 
 def unescape(text: str) -> str:
-    """A path of mountinfo, in which blanks and backslashes stand as octal numbers."""
+    """Return a path of mountinfo, in which blanks and backslashes stand as octal numbers."""
     for code, letter in (("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")):
         text = text.replace(code, letter)
     return text
@@ -76,7 +76,7 @@ class Overview:
 
 
 def connect(folder: Path) -> sqlite3.Connection:
-    """The index for its one writer, made anew where it cannot be used; never flushed, for it can be rebuilt.
+    """Return the index for its one writer, made anew where it cannot be used; never flushed, for it can be rebuilt.
 
     Raises RefusedError where it cannot be made: then there is no room for a run either.
     """
@@ -107,7 +107,7 @@ def prepare(path: Path, *, network: bool) -> sqlite3.Connection:
 
 
 def known(connection: sqlite3.Connection) -> frozenset[str]:
-    """The runs that the index lists."""
+    """Return the runs that the index lists."""
     return frozenset(row[0] for row in connection.execute("SELECT run FROM runs"))
 
 
@@ -131,7 +131,7 @@ def put_live(connection: sqlite3.Connection, row: Mapping[str, object]) -> None:
 
 
 def overview(folder: Path, ruleset: str) -> Overview | None:
-    """What the index says of runs, and of verdicts by a ruleset (its folder name); None where it cannot be read."""
+    """Return what the index says of runs, and of verdicts by a ruleset (its folder name); None where it cannot be read."""
     path = folder / INDEX
     if not path.is_file():
         return None

@@ -38,13 +38,13 @@ DIGEST_LETTERS = 8
 
 
 def slug(title: str) -> str:
-    """A title as a folder's name: lower-case ASCII letters, digits and single hyphens, at most 40 of them."""
+    """Return a title as a folder's name: lower-case ASCII letters, digits and single hyphens, at most 40 of them."""
     ascii_title = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode().lower()
     return re.sub(r"[^a-z0-9]+", "-", ascii_title).strip("-")[:LONGEST_SLUG].rstrip("-") or "experiment"
 
 
 def digest(experiment: Experiment) -> str:
-    """The experiment's own digest; the SHA-256 of its canonical JSON where it carries none."""
+    """Return the experiment's own digest; the SHA-256 of its canonical JSON where it carries none."""
     if experiment.digest:
         return experiment.digest
     canonical = json.dumps(plain.to_plain(experiment), sort_keys=True, separators=(",", ":"))
@@ -70,7 +70,7 @@ def split_run_id(text: str) -> tuple[int, int]:
 
 
 def attempt_folder(folder: Path, run: str) -> Path:
-    """Where the files of a run are."""
+    """Return where the files of a run are."""
     trial, attempt = split_run_id(run)
     return folder / TRIALS / f"{trial:04d}" / f"attempt-{attempt}"
 
@@ -81,5 +81,5 @@ def split_attempt(path: Path) -> tuple[int, int]:
 
 
 def derived_folder(folder: Path, ruleset: str) -> Path:
-    """Where findings, verdicts and comparisons by a ruleset are; letters that no file name should have are replaced."""
+    """Return where findings, verdicts and comparisons by a ruleset are; letters that no file name should have are replaced."""
     return folder / DERIVED / (re.sub(r"[^A-Za-z0-9._+-]", "_", ruleset) or "none")

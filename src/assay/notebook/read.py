@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import gc
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -55,20 +56,18 @@ class Scan:
 
 
 def read_plan(folder: Path) -> tuple[Experiment, Plan]:
-    """The experiment and its schedule. Raises DamagedError."""
+    """Return the experiment and its schedule. Raises DamagedError."""
     found = files.read_json(folder / layout.PLAN)
     try:
         return older.read(Experiment, older.experiment, found["experiment"]), older.read(Plan, older.plan, found["plan"])
     except (TypeError, KeyError) as error:
-        raise DamagedError(f"found no plan in {folder / layout.PLAN}; expected what this version writes") from error
+        raise DamagedError(f"{folder / layout.PLAN}: no plan") from error
 
 
 def folders(lab: Path) -> tuple[Path, ...]:
-    """The experiments of a lab, the one written to last at the end. Raises UsageError where there is no lab."""
+    """Return the experiments of a lab, the one written to last at the end. Raises UsageError where there is no lab."""
     if not lab.is_dir():
-        raise UsageError(
-            f"found no notebook at {lab}; expected a folder that `assay run` or `assay quick` wrote (--lab, $ASSAY_LAB)"
-        )
+        raise UsageError(f"{lab}: no notebook. Name a folder that `assay run` or `assay quick` wrote (--lab, $ASSAY_LAB).")
     found = [path.parent for path in lab.glob(f"*/{layout.PLAN}") if not path.parent.name.startswith(layout.TEMPORARY)]
     return tuple(sorted(found, key=lambda folder: (newest(folder), folder.name)))
 
@@ -83,13 +82,13 @@ def newest(folder: Path) -> int:
 
 
 def choose(lab: Path, which: str | None) -> Path:
-    """One experiment of a lab: the newest, or the one whose folder name begins with, or whose digest is, `which`.
+    """Return one experiment of a lab: the newest, or the one whose folder name begins with, or whose digest is, `which`.
 
     Raises UsageError naming the experiments that there are.
     """
     found = folders(lab)
     if not found:
-        raise UsageError(f"found no experiment in {lab}; expected one: `assay quick` or `assay run FILE` makes one")
+        raise UsageError(f"{lab}: no experiment. Run `assay quick` or `assay run FILE`.")
     if which is None:
         return found[-1]
     exact = [folder for folder in found if folder.name == which or folder == Path(which)]
@@ -112,13 +111,13 @@ def scan(folder: Path) -> Scan:
 
 
 def read_whole(path: Path) -> Run:
-    """The run in an attempt's folder, of which all files are held against their manifest. Raises DamagedError."""
+    """Return the run in an attempt's folder, of which all files are held against their manifest. Raises DamagedError."""
     files.check(path)
     return read_run(path)
 
 
 def cut(folder: Path) -> Mapping[str, str]:
-    """What is damaged as far as the lengths of files tell, as `Scan.damaged`; no run is read for it."""
+    """Return what is damaged as far as the lengths of files tell, as `Scan.damaged`; no run is read for it."""
     damaged = {}
     for path in attempts(folder):
         try:
@@ -129,7 +128,7 @@ def cut(folder: Path) -> Mapping[str, str]:
 
 
 def attempts(folder: Path) -> tuple[Path, ...]:
-    """The folders of attempts, in order of trial and attempt; what is named otherwise is none of ours."""
+    """Return the folders of attempts, in order of trial and attempt; what is named otherwise is none of ours."""
     found = []
     for path in (folder / layout.TRIALS).glob("*/attempt-*"):
         trial, attempt = path.parent.name, path.name.removeprefix("attempt-")
@@ -139,20 +138,20 @@ def attempts(folder: Path) -> tuple[Path, ...]:
 
 
 def read_run(path: Path) -> Run:
-    """The run in an attempt's folder. Raises DamagedError, also where it belongs to another place."""
+    """Return the run in an attempt's folder. Raises DamagedError, also where it belongs to another place."""
     run = older.read(Run, older.run, files.read_json(path / layout.RUN))
     if (f"{run.trial.id:04d}", f"attempt-{run.attempt}") != (path.parent.name, path.name):
-        raise DamagedError(f"found run {layout.run_id(run.trial.id, run.attempt)} in {path}; expected the one it is named for")
+        raise DamagedError(f"{path} holds run {layout.run_id(run.trial.id, run.attempt)}, not the run in its name")
     return run
 
 
 def runs(folder: Path) -> tuple[Run, ...]:
-    """The runs of an experiment that are whole."""
+    """Return the runs of an experiment that are whole."""
     return scan(folder).runs
 
 
 def observations(folder: Path, run: str) -> Observations:
-    """The evidence of a run (`0007/1`). Raises DamagedError, UsageError."""
+    """Return the evidence of a run (`0007/1`). Raises DamagedError, UsageError."""
     connection = columns.connect()
     try:
         return through(connection, folder, run)
@@ -161,10 +160,10 @@ def observations(folder: Path, run: str) -> Observations:
 
 
 def through(connection: duckdb.DuckDBPyConnection, folder: Path, run: str) -> Observations:
-    """The evidence of a run, read through a connection. Raises DamagedError, UsageError."""
+    """Return the evidence of a run, read through a connection. Raises DamagedError, UsageError."""
     path = layout.attempt_folder(folder, run)
     if not path.is_dir():
-        raise UsageError(f"found no run {run} in {folder}; expected one that it holds: the view `runs` of `assay sql` has them")
+        raise UsageError(f"{folder}: no run {run}. `assay list` shows the runs.")
     files.check(path)
     found = files.read_json(path / layout.FACTS)
     try:
@@ -178,40 +177,46 @@ def through(connection: duckdb.DuckDBPyConnection, folder: Path, run: str) -> Ob
             gaps=tuple(plain.from_plain(Gap, one) for one in rest["gaps"]),
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise DamagedError(f"found evidence in {path} that does not fit ({error}); expected what this version writes") from error
+        raise DamagedError(f"{path}: evidence does not fit this version ({error})") from error
 
 
 def facts(folder: Path, run: str) -> tuple[Fact, ...]:
-    """The facts of a run, without the rest of its evidence. Raises DamagedError."""
+    """Return the facts of a run, without the rest of its evidence. Raises DamagedError."""
     found = files.read_json(layout.attempt_folder(folder, run) / layout.FACTS)
     try:
         return tuple(plain.from_plain(Fact, fact) for fact in found["facts"])
     except (KeyError, TypeError) as error:
-        raise DamagedError(f"found no facts of run {run} in {folder}; expected what this version writes") from error
+        raise DamagedError(f"{folder}: no facts of run {run}") from error
 
 
 def load(folder: Path) -> Load:
-    """A function from run id to evidence, as judge and report want it; all runs are read through one connection.
+    """Return a function from run id to evidence. Each thread reads all runs through one connection of its own.
 
-    To open one takes longer than to read a run. It is closed with the function, and is no other thread's.
+    To open a connection takes longer than to read a run. It is closed with the function.
     """
-    connect = functools.cache(columns.connect)
-    return lambda run: through(connect(), folder, run)
+    own = threading.local()
+
+    def read(run: str) -> Observations:
+        if not hasattr(own, "connection"):
+            own.connection = columns.connect()
+        return through(own.connection, folder, run)
+
+    return read
 
 
 def remembered(folder: Path) -> Load:
-    """As `load`, but the last runs asked for are kept: comparisons and pictures ask for the same ones; all would be too many."""
+    """As `load`, but the last runs asked for are kept: the only cache of evidence, for all stages."""
     return functools.lru_cache(MOST_REMEMBERED)(load(folder))
 
 
 def rulesets(folder: Path) -> tuple[str, ...]:
-    """The rulesets by which something was derived, the newest last (names of folders)."""
+    """Return the rulesets by which something was derived, the newest last (names of folders)."""
     found = [path for path in (folder / layout.DERIVED).glob("*") if path.is_dir()]
     return tuple(path.name for path in sorted(found, key=lambda path: (path.stat().st_mtime_ns, path.name)))
 
 
 def results(folder: Path, ruleset: str | None = None) -> Results:
-    """Everything that is stored of an experiment, by one ruleset (default: the newest). Raises DamagedError.
+    """Return everything that is stored of an experiment, by one ruleset (default: the newest). Raises DamagedError.
 
     Runs that were not judged have no verdicts. Answers (cells, comparisons, requirements) that were derived from other
     runs than are there now are left out: they are to be derived anew.
@@ -244,7 +249,7 @@ def uncollected() -> Iterator[None]:
 
 
 def one_result(folder: Path, run: str, ruleset: str) -> Judged | None:
-    """A run (`0007/1`) with what is stored of it by a ruleset, no other one is read; None where it is not there.
+    """Return a run (`0007/1`) with what is stored of it by a ruleset, no other one is read; None where it is not there.
 
     Raises DamagedError.
     """
@@ -253,7 +258,7 @@ def one_result(folder: Path, run: str, ruleset: str) -> Judged | None:
 
 
 def judgement(derived: Path, run: Run) -> Judged:
-    """A run with its stored verdicts and courses by measure; none where there are none, or where they are damaged.
+    """Return a run with its stored verdicts and courses by measure; none where there are none, or where they are damaged.
 
     Courses that an older version kept otherwise are left out: verdicts can be read without them.
     """
@@ -268,12 +273,12 @@ def judgement(derived: Path, run: Run) -> Judged:
 
 
 def verdicts(derived: Path, run: Run) -> Mapping[str, Verdict]:
-    """The stored verdicts of a run by measure."""
+    """Return the stored verdicts of a run by measure."""
     return judgement(derived, run).verdicts
 
 
 def with_answers(bare: Results, found: Any) -> Results:  # noqa: ANN401 - plain values are any value
-    """The results with stored answers, where they follow from the same runs. Raises DamagedError, KeyError, TypeError."""
+    """Return the results with stored answers, where they follow from the same runs. Raises DamagedError, KeyError, TypeError."""
     if found["runs"] != [judged.id for judged in bare.runs]:
         return bare
     return replace(

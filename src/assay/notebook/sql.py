@@ -46,7 +46,7 @@ def query(lab: Path, text: str) -> QueryResult:
         connection.execute("SET enable_external_access=false; SET lock_configuration=true")
         others = {statement.type.name for statement in connection.extract_statements(text)} - READING
         if others:
-            raise duckdb.PermissionException(f"{', '.join(sorted(others))}: the tables are made anew from files, only ask them")
+            raise duckdb.PermissionException(f"{', '.join(sorted(others))}: the tables are read-only")
         found = connection.execute(text if connection.extract_statements(text) else "an empty query")
         names = tuple(column[0] for column in found.description or ())
         return QueryResult(columns=names, rows=tuple(found.fetchall()))
@@ -58,13 +58,13 @@ def query(lab: Path, text: str) -> QueryResult:
 
 
 def wanted(text: str) -> frozenset[str]:
-    """The tables that a query may mean: all whose names occur as words; all where none does (SHOW TABLES)."""
+    """Return the tables that a query may mean: all whose names occur as words; all where none does (SHOW TABLES)."""
     words = set(re.findall(r"[a-z_]+", text.lower()))
     return frozenset((words & {*COLUMNS, *PARQUET}) or {*COLUMNS, *PARQUET})
 
 
 def kept(lab: Path) -> list[Kept]:
-    """The experiments of a lab whose plan can be read, as they are stored."""
+    """Return the experiments of a lab whose plan can be read, as they are stored."""
     return [(folder, results) for folder in read.folders(lab) if (results := whole(folder)) is not None]
 
 
@@ -88,7 +88,7 @@ def fill_rows(connection: duckdb.DuckDBPyConnection, name: str, experiments: Seq
 
 
 def whole(folder: Path) -> Results | None:
-    """What is stored of an experiment; None where its plan cannot be read."""
+    """Return what is stored of an experiment; None where its plan cannot be read."""
     try:
         return read.results(folder)
     except AssayError:
@@ -121,7 +121,7 @@ def fill_parquet(connection: duckdb.DuckDBPyConnection, table: str, folder: Path
 
 
 def rows(table: str, folder: Path, results: Results) -> Iterator[Row]:
-    """The rows of one table from one experiment, with its name in front."""
+    """Yield the rows of one table from one experiment, with its name in front."""
     if table in FOLDER_ROWS:
         made: Iterable[Row] = FOLDER_ROWS[table](folder, results)
     elif table in RUN_ROWS:

@@ -38,18 +38,16 @@ def acquire_lock(folder: Path) -> IO[str]:
     try:
         handle = (folder / LOCK).open("a+", encoding="utf-8")
     except OSError as error:
-        raise RefusedError(
-            f"found {folder} not writable ({error.strerror}); expected to keep runs there: name another --lab"
-        ) from error
+        raise RefusedError(f"{folder}: not writable ({error.strerror}). Name another --lab.") from error
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
         found = lock_holder(handle)
         handle.close()
-        raise BusyError(f"found {folder} being written by {found}; expected nobody: wait for it, or end it") from error
+        raise BusyError(f"{folder} is being written by {found}. Wait for it, or end it.") from error
     except OSError as error:
         handle.close()
-        raise RefusedError(f"found no locks on the file system of {folder} ({error.strerror}); name a --lab elsewhere") from error
+        raise RefusedError(f"{folder}: no locks on this file system ({error.strerror}). Name a --lab elsewhere.") from error
     handle.seek(0)
     handle.truncate()
     record = {"pid": os.getpid(), "host": socket.gethostname(), "since_utc": datetime.now(UTC).isoformat(timespec="seconds")}
@@ -85,7 +83,7 @@ class Store:
 
     @classmethod
     def create(cls, lab: Path, experiment: Experiment, plan: Plan, text: str, *, fresh: bool = False) -> Self:
-        """The experiment's folder in a lab, made where there is none.
+        """Return the experiment's folder in a lab, made where there is none.
 
         The same experiment finds its folder again, unless `fresh` asks for another (`-2`, `-3`, ...). Raises BusyError,
         RefusedError, DamagedError.
@@ -120,7 +118,7 @@ class Store:
         What is there must stay: experiments grow by levels, plans by trials, and the folder keeps its name.
         """
         if plan.trials[: len(self.plan.trials)] != self.plan.trials or experiment.digest != self.experiment.digest:
-            raise RefusedError(f"found another schedule for {self.folder}; expected the one that is there, with more at its end")
+            raise RefusedError(f"{self.folder} has another schedule: a schedule can only grow at its end")
         files.write_whole(self.folder / layout.PLAN, files.to_json(plan_of(experiment, plan)))
         self.experiment, self.plan = experiment, plan
 
@@ -129,7 +127,7 @@ class Store:
         name = layout.run_id(run.trial.id, run.attempt)
         target = layout.attempt_folder(self.folder, name)
         if target.exists():
-            raise RefusedError(f"found run {name} in {self.folder}; expected a new attempt: raw data is never changed")
+            raise RefusedError(f"{self.folder} already has run {name}: raw data is never changed")
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
             temporary = Path(tempfile.mkdtemp(prefix=layout.TEMPORARY, dir=target.parent))
@@ -243,7 +241,7 @@ def make_folder(folder: Path, experiment: Experiment, plan: Plan, text: str) -> 
 
 
 def plan_of(experiment: Experiment, plan: Plan) -> Mapping[str, object]:
-    """What stands in `plan.json`."""
+    """Return what stands in `plan.json`."""
     return {"schema": layout.SCHEMA, "experiment": plain.to_plain(experiment), "plan": plain.to_plain(plan)}
 
 
@@ -269,7 +267,7 @@ def clear(folder: Path) -> None:
 
 
 def unused(folder: Path) -> Path:
-    """The folder's name, or the first of `-2`, `-3`, ... that is free."""
+    """Return the folder's name, or the first of `-2`, `-3`, ... that is free."""
     number, name = 1, folder
     while name.exists():
         number += 1
@@ -278,7 +276,7 @@ def unused(folder: Path) -> Path:
 
 
 def changed(lab: Path, experiment: Experiment) -> str | None:
-    """What to tell where the lab has experiments of this title from other texts."""
+    """Return what to tell where the lab has experiments of this title from other texts."""
     mine, title = layout.folder_name(experiment), layout.slug(experiment.title)
     others = []
     for path in sorted(lab.glob(f"{title}-*/{layout.PLAN}")):
@@ -287,4 +285,4 @@ def changed(lab: Path, experiment: Experiment) -> str | None:
                 others.append(path.parent.name)
     if not others:
         return None
-    return f"the experiment differs from {', '.join(others)} of the same title: it is kept apart, in {mine}"
+    return f"the experiment differs from {', '.join(others)} of the same title: kept apart, in {mine}"

@@ -79,7 +79,7 @@ def to_text(value: object) -> str:
 
 
 def run_rows(run: Run) -> Iterator[Row]:
-    """One row."""
+    """Yield one row."""
     trial = run.trial
     yield (
         *(layout.run_id(trial.id, run.attempt), run.outcome.value, to_text(trial.levels)),
@@ -89,7 +89,7 @@ def run_rows(run: Run) -> Iterator[Row]:
 
 
 def phase_rows(run: Run) -> Iterator[Row]:
-    """One row a phase."""
+    """Yield one row a phase."""
     for phase in run.phases:
         yield (
             *(layout.run_id(run.trial.id, run.attempt), phase.name, phase.workload, phase.measured, phase.cache_asked.value),
@@ -111,7 +111,7 @@ def phase_host_rows(run: Run) -> Iterator[Row]:
 
 
 def client_rows(run: Run) -> Iterator[Row]:
-    """One row an operation of a client."""
+    """Yield one row an operation of a client."""
     for phase in run.phases:
         for client in phase.clients:
             for total in client.operations:
@@ -123,14 +123,14 @@ def client_rows(run: Run) -> Iterator[Row]:
 
 
 def fact_rows(folder: Path, results: Results) -> Iterator[Row]:
-    """One row a fact."""
+    """Yield one row a fact."""
     for judged in results.runs:
         for fact in read.facts(folder, judged.id):
             yield (judged.id, fact.host, fact.when.value, fact.key, fact.value, fact.fact_class.value)
 
 
 def verdict_rows(results: Results) -> Iterator[Row]:
-    """One row a verdict, of runs and of comparisons (run is NULL)."""
+    """Yield one row a verdict, of runs and of comparisons (run is NULL)."""
     judged = [verdict for run in results.runs for verdict in run.verdicts.values()]
     for verdict in (*judged, *results.comparison_verdicts.values()):
         label, bound = verdict.label, (verdict.bound.low, verdict.bound.high) if verdict.bound else (None, None)
@@ -141,7 +141,7 @@ def verdict_rows(results: Results) -> Iterator[Row]:
 
 
 def finding_rows(results: Results) -> Iterator[Row]:
-    """One row a finding, of runs, of comparisons and of the experiment (run is NULL for the last two)."""
+    """Yield one row a finding, of runs, of comparisons and of the experiment (run is NULL for the last two)."""
     found = [(run.id, verdict.findings) for run in results.runs for verdict in run.verdicts.values()]
     wider = [(None, verdict.findings) for verdict in results.comparison_verdicts.values()]
     for run, findings in (*found, *wider, (None, results.findings)):
@@ -154,7 +154,7 @@ def finding_rows(results: Results) -> Iterator[Row]:
 
 
 def cell_rows(results: Results) -> Iterator[Row]:
-    """One row a cell."""
+    """Yield one row a cell."""
     for cell in results.cells:
         estimate = cell.estimate
         interval = (estimate.value, estimate.low, estimate.high, estimate.unit, estimate.n) if estimate else (None,) * 5
@@ -162,7 +162,7 @@ def cell_rows(results: Results) -> Iterator[Row]:
 
 
 def comparison_rows(results: Results) -> Iterator[Row]:
-    """One row a comparison."""
+    """Yield one row a comparison."""
     for comparison in results.comparisons:
         ratio = comparison.ratio
         interval = (ratio.value, ratio.low, ratio.high, ratio.n) if ratio else (None,) * 4
@@ -180,7 +180,7 @@ def interval(found: Estimate | None) -> Row:
 
 
 def experiment_rows(results: Results) -> Iterator[Row]:
-    """One row."""
+    """Yield one row."""
     asked = results.experiment
     factors = {factor.path: factor.levels for factor in asked.factors}
     yield (
@@ -190,7 +190,7 @@ def experiment_rows(results: Results) -> Iterator[Row]:
 
 
 def measure_rows(results: Results) -> Iterator[Row]:
-    """One row a measure that was asked for, with what is claimed of it (NULL: not claimed)."""
+    """Yield one row a measure that was asked for, with what is claimed of it (NULL: not claimed)."""
     for one in results.experiment.measures:
         kind = measures.figure_kind(one.figure)
         unit, better = (kind.unit.value, kind.better.value) if kind else (None, None)
@@ -203,7 +203,7 @@ def measure_rows(results: Results) -> Iterator[Row]:
 
 
 def course_rows(results: Results) -> Iterator[Row]:
-    """One row a measure of a run: how it went over time."""
+    """Yield one row a measure of a run: how it went over time."""
     for judged in results.runs:
         for one in judged.courses.values():
             *mean, batches = interval(one.mean)
@@ -215,7 +215,7 @@ def course_rows(results: Results) -> Iterator[Row]:
 
 
 def requirement_rows(results: Results) -> Iterator[Row]:
-    """One row a requirement at one combination of levels."""
+    """Yield one row a requirement at one combination of levels."""
     for one in results.requirements:
         *values, n = interval(one.estimate)
         unit = one.estimate.unit if one.estimate else None
@@ -223,14 +223,14 @@ def requirement_rows(results: Results) -> Iterator[Row]:
 
 
 def dip_rows(results: Results) -> Iterator[Row]:
-    """One row a level that is worse than its neighbours."""
+    """Yield one row a level that is worse than its neighbours."""
     for one in results.dips:
         tests = (one.p_value, one.adjusted_p_value)
         yield (one.measure, one.factor, to_text(one.levels), *interval(one.depth), *tests)
 
 
 def scaling_rows(results: Results) -> Iterator[Row]:
-    """One row an answer about a measure over a count."""
+    """Yield one row an answer about a measure over a count."""
     for one in results.scaling:
         yield (
             *(one.measure, one.kind.value, one.factor, to_text(one.within), *interval(one.at)),
@@ -239,7 +239,7 @@ def scaling_rows(results: Results) -> Iterator[Row]:
 
 
 def effect_rows(results: Results) -> Iterator[Row]:
-    """One row a factor's effect on a measure, or what two factors do together."""
+    """Yield one row a factor's effect on a measure, or what two factors do together."""
     for each in results.sensitivity:
         for one in each.effects:
             factors, baselines, levels = zip(*((step.factor, step.baseline, step.level) for step in one.steps), strict=True)
@@ -252,7 +252,7 @@ def effect_rows(results: Results) -> Iterator[Row]:
 
 
 def percentile_rows(folder: Path, results: Results) -> Iterator[Row]:
-    """One row a share of an operation's latencies, all clients merged, with how many operations were slower."""
+    """Yield one row a share of an operation's latencies, all clients merged, with how many operations were slower."""
     connection = columns.connect()
     try:
         for judged in results.runs:

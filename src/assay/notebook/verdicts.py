@@ -30,7 +30,7 @@ NOBODY = '"subject":0'
 
 
 def from_text(text: str) -> tuple[Mapping[str, Verdict], Mapping[str, Any]]:
-    """The verdicts by measure in the text of a file, and the rest of what it holds as plain values.
+    """Return the verdicts by measure in the text of a file, and the rest of what it holds as plain values.
 
     Raises ValueError where it is no JSON; DamagedError, KeyError, TypeError or AttributeError where it holds something else.
     """
@@ -52,7 +52,7 @@ def taken_apart(text: str) -> tuple[Mapping[str, Verdict], Mapping[str, Any]]:
 
 
 def findings(listed: str, subject: str) -> tuple[Finding, ...]:
-    """The findings of a verdict on this subject, from the text between their brackets. Raises ValueError, DamagedError."""
+    """Return the findings of a verdict on this subject, from the text between their brackets. Raises ValueError, DamagedError."""
     if not listed:
         return ()
     if not (listed.startswith(OPEN) and listed.endswith(CLOSE)):
@@ -66,7 +66,7 @@ def findings(listed: str, subject: str) -> tuple[Finding, ...]:
 
 @functools.lru_cache(MOST_TEXTS)
 def finding(text: str) -> Finding:
-    """A finding on nobody, from the text behind its first name. Raises ValueError, DamagedError."""
+    """Return a finding on nobody, from the text behind its first name. Raises ValueError, DamagedError."""
     value = json.loads(f"{OPEN}{text}{CLOSE}")
     if value.pop("subject") != 0:
         raise ValueError("found a subject within a finding")

@@ -81,7 +81,7 @@ class Demand:
 
 
 def samples(results: Results, load: Load) -> tuple[Sample, ...]:
-    """Every measured phase of every run that counts."""
+    """Return every measured phase of every run that counts."""
     last = last_attempts(results.runs)
     counted = (judged for judged in results.runs if why_not_run(judged, last) is None and not is_invalid(judged))
     asked = results.experiment
@@ -89,12 +89,12 @@ def samples(results: Results, load: Load) -> tuple[Sample, ...]:
 
 
 def is_invalid(judged: Judged) -> bool:
-    """Whether no measure of a run holds."""
+    """Return whether no measure of a run holds."""
     return bool(judged.verdicts) and all(why_invalid(verdict) for verdict in judged.verdicts.values())
 
 
 def of_run(experiment: Experiment, judged: Judged, seen: Observations) -> Iterator[Sample]:
-    """The samples of one run of an experiment."""
+    """Yield the samples of one run of an experiment."""
     trial = judged.run.trial.levels
     words = {path: levels.word(experiment, path, level) for path, level in trial.items()}
     looked_at = watched(judged.run, seen)
@@ -118,7 +118,7 @@ def of_run(experiment: Experiment, judged: Judged, seen: Observations) -> Iterat
 
 
 def rates(phase: Phase) -> dict[str, float]:
-    """Operations/s of a phase by operation, without those that are done within another."""
+    """Return operations/s of a phase by operation, without those that are done within another."""
     lasted_s = (phase.end_ns - phase.start_ns) / 1e9
     counts: dict[str, float] = {}
     for total in (total for client in phase.clients for total in client.operations):
@@ -129,7 +129,7 @@ def rates(phase: Phase) -> dict[str, float]:
 
 
 def demand(seen: Sequence[Sample], resource: str, *, seed: int = 1) -> Demand:
-    """What each operation uses of one resource."""
+    """Return what each operation uses of one resource."""
     seen = [sample for sample in seen if resource in sample.used]
     together = joined(seen)
     names = tuple(sorted({name for sample in seen for name in sample.rates} - set(together)))
@@ -147,7 +147,7 @@ def demand(seen: Sequence[Sample], resource: str, *, seed: int = 1) -> Demand:
 
 
 def joined(seen: Sequence[Sample]) -> Mapping[str, str]:
-    """Operations of which every sample has so many for each of another, by that one: no mix tells the two apart."""
+    """Return operations of which every sample has so many for each of another, by that one: no mix tells the two apart."""
     names = sorted({name for sample in seen for name in sample.rates}, key=lambda name: (name.endswith(BESIDE), name))
     found: dict[str, str] = {}
     for place, name in enumerate(names):
@@ -159,7 +159,7 @@ def joined(seen: Sequence[Sample]) -> Mapping[str, str]:
 
 
 def in_step(seen: Sequence[Sample], name: str, other: str) -> bool:
-    """Whether the rates of two operations have one ratio in all samples, of which there are different ones."""
+    """Return whether the rates of two operations have one ratio in all samples, of which there are different ones."""
     pairs = [(one.rates.get(name, 0.0), one.rates.get(other, 0.0)) for one in seen]
     if not all(mine and theirs for mine, theirs in pairs) or len({one.mix for one in seen}) < 2:
         return False

@@ -24,7 +24,7 @@ BOUND_HEAD = ("mix", "measured", "no more than", "90 % interval", "because of")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Bound:
+class RateBound:
     """The rate that a mix cannot exceed on this machine, beside the one that it reached."""
 
     mix: str
@@ -36,7 +36,7 @@ class Bound:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Group:
+class DemandGroup:
     """The demands of one arm; no factor where all samples are one group."""
 
     factor: str | None
@@ -44,11 +44,11 @@ class Group:
     name: str
     """`pause = 2 s`; `all` where all samples are one group."""
     demands: tuple[Demand, ...]
-    bounds: tuple[Bound, ...]
+    bounds: tuple[RateBound, ...]
 
 
-def groups(results: Results, load: Load) -> tuple[Group, ...]:
-    """The demands of an experiment that varies a mix, for each level of what it compares where that is no part of the mix.
+def groups(results: Results, load: Load) -> tuple[DemandGroup, ...]:
+    """Return the demands of an experiment that varies a mix, for each level of what it compares where that is no part of the mix.
 
     A mix is varied by a factor, or by a workload for each.
 
@@ -64,7 +64,7 @@ def groups(results: Results, load: Load) -> tuple[Group, ...]:
     if not arms or any(not mixed([one.rates for one in arm]) for _, _, arm in arms):
         arms = [(None, None, list(seen))]
     return tuple(
-        Group(
+        DemandGroup(
             factor=factor,
             level=level,
             name="all" if factor is None else f"{factor} = {arm[0].word(factor)}",
@@ -76,12 +76,12 @@ def groups(results: Results, load: Load) -> tuple[Group, ...]:
 
 
 def of_all(seen: Sequence[Sample]) -> tuple[Demand, ...]:
-    """The demands of every resource of which something was used."""
+    """Return the demands of every resource of which something was used."""
     every = (demand(seen, name) for name, one in RESOURCES.items() if one.shown)
     return tuple(one for one in every if isinstance(one.found, Demands) or (one.resource in PROCESSORS and one.mixes))
 
 
-def bounds(seen: Sequence[Sample]) -> Iterator[Bound]:
+def bounds(seen: Sequence[Sample]) -> Iterator[RateBound]:
     """For each mix the rate at which the first resource is used up, of those of which is known how much there is."""
     names = dict.fromkeys(name for one in seen for name in one.there_is)
     found = {name: demand(seen, name) for name in names}
@@ -92,8 +92,8 @@ def bounds(seen: Sequence[Sample]) -> Iterator[Bound]:
             yield min(every, key=lambda one: one.at_most.value)
 
 
-def bound(found: Demand, trials: Sequence[Sample]) -> Bound | None:
-    """The bound of one mix by one resource, where its operations use any of it."""
+def bound(found: Demand, trials: Sequence[Sample]) -> RateBound | None:
+    """Return the bound of one mix by one resource, where its operations use any of it."""
     known = [one for one in trials if found.resource in one.used and found.resource in one.there_is]
     if not known:
         return None
@@ -101,11 +101,11 @@ def bound(found: Demand, trials: Sequence[Sample]) -> Bound | None:
     capacity = min((one.there_is[found.resource] for one in known), key=lambda one: one.amount)
     total = sum(means.values())
     most = at_most(found, capacity.amount, {name: rate / total for name, rate in means.items()}) if total else None
-    return None if most is None else Bound(mix=trials[0].mix, measured=total, at_most=most, because=described(capacity))
+    return None if most is None else RateBound(mix=trials[0].mix, measured=total, at_most=most, because=described(capacity))
 
 
 def mixing(results: Results) -> bool:
-    """Whether phases of one name have different mixes of several operations in different runs: a factor varies the mix."""
+    """Return whether phases of one name have different mixes of several operations in different runs: a factor varies the mix."""
     of_phase: dict[str, list[Mapping[str, float]]] = {}
     for judged in results.runs:
         for phase in judged.run.phases:
@@ -126,29 +126,29 @@ def for_each_mix(experiment: Experiment) -> tuple[str, ...]:
 
 
 def mixed(found: Sequence[Mapping[str, float]]) -> bool:
-    """Whether the shares of several operations differ between samples."""
+    """Return whether the shares of several operations differ between samples."""
     shares = [{name: rate / sum(one.values()) for name, rate in one.items()} for one in found]
     several = {name for one in shares for name in one}
     spreads = (max(s.get(name, 0.0) for s in shares) - min(s.get(name, 0.0) for s in shares) for name in several)
     return len(several) > 1 and max(spreads, default=0.0) > MIXED
 
 
-def rows(found: Sequence[Group]) -> tuple[tuple[str, ...], ...]:
-    """What one operation of each kind uses of each resource."""
+def rows(found: Sequence[DemandGroup]) -> tuple[tuple[str, ...], ...]:
+    """Return what one operation of each kind uses of each resource."""
     return tuple(row for group in found for one in group.demands for row in _of_demand(group, one))
 
 
-def _of_demand(group: Group, one: Demand) -> Iterator[tuple[str, ...]]:
-    said = RESOURCES[one.resource].said
+def _of_demand(group: DemandGroup, one: Demand) -> Iterator[tuple[str, ...]]:
+    resource = RESOURCES[one.resource].said
     if not isinstance(one.found, Demands) or (one.found.misfit or 0.0) > NOT_THESE:
-        yield (group.name, said, ", ".join(one.operations), "-", "-", linear(one))
+        yield (group.name, resource, ", ".join(one.operations), "-", "-", linear(one))
         return
     for name, estimate in one.estimates.items():
-        yield (group.name, said, name, each(estimate), interval(estimate), linear(one))
+        yield (group.name, resource, name, each(estimate), interval(estimate), linear(one))
 
 
-def bound_rows(found: Sequence[Group]) -> tuple[tuple[str, ...], ...]:
-    """The rates that cannot be exceeded."""
+def bound_rows(found: Sequence[DemandGroup]) -> tuple[tuple[str, ...], ...]:
+    """Return the rates that cannot be exceeded."""
     return tuple(
         (
             bound.mix,
@@ -162,10 +162,10 @@ def bound_rows(found: Sequence[Group]) -> tuple[tuple[str, ...], ...]:
     )
 
 
-def tables(found: Sequence[Group]) -> tuple[tuple[str, tuple[str, ...], tuple[tuple[str, ...], ...]], ...]:
+def tables(found: Sequence[DemandGroup]) -> tuple[tuple[str, tuple[str, ...], tuple[tuple[str, ...], ...]], ...]:
     """Title, head and rows of what there is to say; none where the experiment varies no mix."""
     every = (
-        ("What one operation uses", HEAD, rows(found)),
-        ("What no more can be done of", BOUND_HEAD, bound_rows(found)),
+        ("Resource use of one operation", HEAD, rows(found)),
+        ("Rate limits by resource", BOUND_HEAD, bound_rows(found)),
     )
     return tuple(one for one in every if one[2])

@@ -16,8 +16,8 @@ from assay.toml_document import Document, Path, Point, load, one_of, shown
 from assay.units import Refusal, Unit, attempt
 
 PRODUCTION = ("production",)
-PRODUCTION_KEYS = ("operations", "busiest", "used", "processors", "mix")
-PRODUCTION_EXPECTED = "[production], what is done there"
+PRODUCTION_KEYS = ("operations", "busiest", "used", "cpus", "mix")
+PRODUCTION_EXPECTED = "[production], the load"
 COLUMNS = "a table with a line of names (hour, then the operations) and a line for each hour"
 Texts = Callable[[str], str | Refusal]
 """The text of a file that the file names, or why it cannot be read."""
@@ -28,25 +28,25 @@ SEPARATORS = ",;\t"
 
 
 def production(document: Document, told: object, text_of: Texts) -> Production:
-    """What is done now."""
+    """Return what is done now."""
     values = values_of.table(document, PRODUCTION, told, PRODUCTION_KEYS, PRODUCTION_EXPECTED)
     if isinstance(told, dict) and ("operations" in values) == ("used" in values):
         found = "both operations and used" if "used" in values else "neither operations nor used"
         document.wrong(PRODUCTION, found, 'one of them: operations = { read = "900 /s" }, or used = "8 % to 12 %"', Point.KEY)
-    counted = "used" in values or "processors" in values
+    counted = "used" in values or "cpus" in values
     hours, operations = done(document, values.get("operations"), text_of) if "operations" in values else ((), {})
     return Production(
         operations=operations,
         hours=hours,
         busiest=busiest(document, values, operations, by_default=1 if hours else None) if operations else None,
         used=values_of.shares(document, (*PRODUCTION, "used"), values["used"]) if "used" in values else None,
-        processors=values_of.count(document, (*PRODUCTION, "processors"), values) if counted else 1,
+        cpus=values_of.count(document, (*PRODUCTION, "cpus"), values) if counted else 1,
         mix=values_of.mix(document, (*PRODUCTION, "mix"), values["mix"]) if "mix" in values else None,
     )
 
 
 def busiest(document: Document, values: Mapping[str, object], operations: Rates, by_default: int | None) -> int | None:
-    """How many of the hours count, those in which most is used; None where all do."""
+    """Return how many of the hours count, those in which most is used; None where all do."""
     told = values.get("busiest", by_default)
     if told is None:
         return None
@@ -58,7 +58,7 @@ def busiest(document: Document, values: Mapping[str, object], operations: Rates,
 
 
 def done(document: Document, told: object, text_of: Texts) -> tuple[tuple[str, ...], Rates]:
-    """The names of the hours where they have some, and operations/s of each hour by operation."""
+    """Return the names of the hours where they have some, and operations/s of each hour by operation."""
     path = (*PRODUCTION, "operations")
     if not isinstance(told, str):
         return (), values_of.rates(document, path, told)
@@ -70,7 +70,7 @@ def done(document: Document, told: object, text_of: Texts) -> tuple[tuple[str, .
 
 
 def lines(text: str) -> Iterator[Line]:
-    """The lines that are not empty, with their numbers; cells are parted by what parts the first line."""
+    """Yield the lines that are not empty, with their numbers; cells are parted by what parts the first line."""
     first = next((line for line in text.splitlines() if line.strip()), "")
     apart = max(SEPARATORS, key=first.count)
     reader = csv.reader(io.StringIO(text.removeprefix("\ufeff")), delimiter=apart)
@@ -80,10 +80,10 @@ def lines(text: str) -> Iterator[Line]:
 
 
 def of_table(document: Document, path: Path, file: str, rows: Sequence[Line]) -> tuple[tuple[str, ...], Rates]:
-    """The same of a table; every cell that is no rate is noted, with its line and which cell of it it is."""
+    """Return the same of a table; every cell that is no rate is noted, with its line and which cell of it it is."""
     names = rows[0][1][1:] if rows else ()
     if len(rows) <= 1 or not names or not all(names) or len(set(names)) < len(names):
-        twice = " (some are empty or there twice)" if names else ""
+        twice = " (some empty or repeated)" if names else ""
         document.wrong(path, f"{file} with {len(rows)} lines and {len(names)} names of operations{twice}", COLUMNS)
         return (), {}
     for line, row in rows[1:]:
@@ -95,7 +95,7 @@ def of_table(document: Document, path: Path, file: str, rows: Sequence[Line]) ->
 
 
 def cells(document: Document, path: Path, line: tuple[str, Sequence[str]], names: Sequence[str]) -> Iterator[float]:
-    """The rates of one hour: numbers of operations a second, or rates with their unit."""
+    """Yield the rates of one hour: numbers of operations a second, or rates with their unit."""
     for place, (name, cell) in enumerate(zip(names, line[1][1:], strict=True), 2):
         found = rate(cell)
         if found is None:
@@ -124,7 +124,7 @@ class Laboratory:
 
 
 def read(path: FilePath, laboratory: Laboratory) -> Question:
-    """The question of a file. Raises UsageError where it cannot be read, InputErrors with every mistake in it."""
+    """Return the question of a file. Raises UsageError where it cannot be read, InputErrors with every mistake in it."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -134,7 +134,7 @@ def read(path: FilePath, laboratory: Laboratory) -> Question:
 
 
 def parse(text: str, file: str, laboratory: Laboratory) -> Question:
-    """The question of a text. Raises InputErrors with every mistake."""
+    """Return the question of a text. Raises InputErrors with every mistake."""
     document = load(text, file)
     values = values_of.known(document, (), document.values, TOP)
     done = production(document, values.get("production"), laboratory.texts)
@@ -147,7 +147,7 @@ def parse(text: str, file: str, laboratory: Laboratory) -> Question:
         title=values_of.text(document, ("title",), values, "A load on another platform"),
         question=values_of.text(document, ("question",), values, ""),
         production=done,
-        old=None if old is None else platform(document, old, old.processors),
+        old=None if old is None else platform(document, old, old.cpus),
         multiplier=values_of.bounds(document, ("multiplier",), values["multiplier"]) if "multiplier" in values else None,
         capacities=there,
         speed=float(speed) if isinstance(speed, int | float) else 1.0,
@@ -172,18 +172,18 @@ def fits_together(document: Document, values: Mapping[str, object], done: Produc
 
 
 def of_a_share(document: Document, values: Mapping[str, object]) -> None:
-    """What a load needs that is told as a utilisation of processors: something to carry it over, and nothing else to carry."""
+    """What a load needs that is told as a utilisation of CPUs: something to carry it over, and nothing else to carry."""
     both = "old" in values and "new" in values
     if both == ("multiplier" in values):
-        found = "both a multiplier and notebooks" if both else "a utilisation with nothing to carry it over"
+        found = "both a multiplier and notebooks" if both else "a utilisation without multiplier or notebooks"
         document.wrong(("production", "used"), found, "[old] and [new], or multiplier = 7")
     machine = values.get("machine")
     for name in machine if isinstance(machine, dict) else ():
-        if name not in ("processors", "speed"):
-            found = "a load that is told as a utilisation of processors"
-            document.wrong(("machine", name), found, "[production] operations, to say what they use of anything else", Point.KEY)
-    if isinstance(machine, dict) and "processors" not in machine:
-        document.wrong(("machine",), "no processors", "processors = 4: the utilisation is one of processors", Point.KEY)
+        if name not in ("cpus", "speed"):
+            found = "a load given as CPU utilisation"
+            document.wrong(("machine", name), found, "[production] operations, for their use of other resources", Point.KEY)
+    if isinstance(machine, dict) and "cpus" not in machine:
+        document.wrong(("machine",), "no CPUs", "cpus = 4: the utilisation is of CPUs", Point.KEY)
 
 
 def all_measured(document: Document, there: tuple[Capacity, ...], done: Production) -> None:
@@ -193,4 +193,4 @@ def all_measured(document: Document, there: tuple[Capacity, ...], done: Producti
         for name in names:
             lacks = next((each for each in known if name not in each), None)
             if lacks is not None:
-                document.wrong(("production", key, name), f"{name!r}, which nobody measured", one_of(lacks, name), Point.KEY)
+                document.wrong(("production", key, name), f"{name!r}, which was not measured", one_of(lacks, name), Point.KEY)

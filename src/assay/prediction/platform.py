@@ -15,7 +15,7 @@ from assay.prediction.values import Selection
 from assay.records import Estimate
 from assay.statistics.service_demand import Unknown
 from assay.toml_document import Document, Path, Point, one_of, shown
-from assay.units import Refusal, Unit, attempt, human
+from assay.units import Refusal, Unit, attempt, counted, human
 
 PLATFORM = ("notebook", "experiment", "resource", "where", "fit", "holdout", "called")
 Lookup = Callable[[str, str | None], Sequence[Sample] | Refusal]
@@ -23,28 +23,28 @@ Lookup = Callable[[str, str | None], Sequence[Sample] | Refusal]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Table:
+class PlatformTable:
     """[old] or [new] as it was read: its keys, and the trials that are fitted and held out."""
 
     path: Path
     values: Mapping[str, object]
     fitted: tuple[Sample, ...]
     held: tuple[Sample, ...]
-    processors: str | None
+    cpus: str | None
     """Whose processor time counts; None where the key is wrong."""
     blamed: Path
     """Where it is told that nothing is known of a resource."""
 
 
-def table(document: Document, path: Path, told: object, lookup: Lookup) -> Table | None:
-    """The trials of one table; None where there are none, which was noted."""
+def table(document: Document, path: Path, told: object, lookup: Lookup) -> PlatformTable | None:
+    """Return the trials of one table; None where there are none, which was noted."""
     values = values_of.table(document, path, told, PLATFORM, 'a table with notebook = "lab"')
     selections = [values_of.selection(document, (*path, key), values.get(key, {})) for key in ("where", "fit", "holdout")]
     called = values_of.names(document, (*path, "called"), values.get("called", {}))
-    processors = values.get("resource", PROCESSORS[0])
-    if processors not in PROCESSORS:
-        document.wrong((*path, "resource"), shown(processors), one_of(PROCESSORS, str(processors)))
-        processors = None
+    cpus = values.get("resource", PROCESSORS[0])
+    if cpus not in PROCESSORS:
+        document.wrong((*path, "resource"), shown(cpus), one_of(PROCESSORS, str(cpus)))
+        cpus = None
     seen = samples(document, path, values, lookup)
     if seen is None:
         return None
@@ -57,21 +57,21 @@ def table(document: Document, path: Path, told: object, lookup: Lookup) -> Table
     held = [one for one in every if holdout and matches(one, holdout)]
     fitted = [one for one in every if matches(one, fit)] if fit else [one for one in every if one not in held]
     if any(one in held for one in fitted):
-        document.wrong((*path, "holdout"), "trials that are fitted, too", "other trials: what was fitted tests no fit (S13)")
+        document.wrong((*path, "holdout"), "fitted trials", "trials outside the fit: fitted trials test nothing (S13)")
     if holdout and not held:
         document.wrong((*path, "holdout"), "no trial of that kind", kinds(every, holdout))
-    return Table(
+    return PlatformTable(
         path=path,
         values=values,
         fitted=tuple(fitted),
         held=tuple(held),
-        processors=None if processors is None else str(processors),
+        cpus=None if cpus is None else str(cpus),
         blamed=(*path, "notebook"),
     )
 
 
 def samples(document: Document, path: Path, values: Mapping[str, object], lookup: Lookup) -> Sequence[Sample] | None:
-    """The samples of the notebook that a table names."""
+    """Return the samples of the notebook that a table names."""
     notebook, experiment = values.get("notebook"), values.get("experiment")
     if not isinstance(notebook, str):
         document.wrong((*path, "notebook"), shown(notebook) if notebook is not None else "no notebook", 'notebook = "lab"')
@@ -88,7 +88,7 @@ def samples(document: Document, path: Path, values: Mapping[str, object], lookup
 
 
 def renamed(sample: Sample, called: Mapping[str, str]) -> Sample:
-    """The sample with its operations as they are called in the others."""
+    """Return the sample with its operations as they are called in the others."""
     rates: dict[str, float] = {}
     for name, rate in sample.rates.items():
         rates[called.get(name, name)] = rates.get(called.get(name, name), 0.0) + rate
@@ -96,17 +96,17 @@ def renamed(sample: Sample, called: Mapping[str, str]) -> Sample:
 
 
 def matches(sample: Sample, selection: Selection) -> bool:
-    """Whether every level is one of those that are asked for."""
+    """Return whether every level is one of those that are asked for."""
     return matches_words({name: sample.word(name) for name in selection}, selection)
 
 
 def matches_words(words: Mapping[str, str], selection: Selection) -> bool:
-    """The same of levels as they are typed."""
+    """Return the same of levels as typed."""
     return all(words.get(name) in asked for name, asked in selection.items())
 
 
 def kinds(every: Sequence[Sample], selection: Selection) -> str:
-    """What could have been selected, in words."""
+    """Return what could have been selected, in words."""
     there = {name: dict.fromkeys(one.word(name) for one in every if name in one.levels) for name in selection}
     names = dict.fromkeys(name for one in every for name in one.levels)
     told = (
@@ -115,8 +115,8 @@ def kinds(every: Sequence[Sample], selection: Selection) -> str:
     return "; ".join(told)
 
 
-def platform(document: Document, table: Table, resource: str | None) -> Platform | None:
-    """What operations use of one resource, and the tests of the fit; None where it cannot be told, which was noted."""
+def platform(document: Document, table: PlatformTable, resource: str | None) -> Platform | None:
+    """Return what operations use of one resource, and the tests of the fit; None where it cannot be told, which was noted."""
     if resource is None:
         return None
     found = demand(table.fitted, resource)
@@ -140,12 +140,12 @@ def platform(document: Document, table: Table, resource: str | None) -> Platform
 
 
 def mixes(held: Sequence[Sample]) -> tuple[str, ...]:
-    """The mixes that were held out, in their order."""
+    """Return the mixes that were held out, in their order."""
     return tuple(dict.fromkeys(one.mix for one in held))
 
 
 def holdout(document: Document, path: Path, found: Demand, trials: Sequence[Sample]) -> Holdout | None:
-    """What the demands say of one mix that was held out."""
+    """Return what the demands say of one mix that was held out."""
     strange = sorted({name for one in trials for name in one.rates} - {*found.operations, *found.together})
     if strange:
         what = f"{', '.join(strange)}, which no fitted trial did"
@@ -158,34 +158,34 @@ def holdout(document: Document, path: Path, found: Demand, trials: Sequence[Samp
 MACHINE = ("machine",)
 MACHINE_EXPECTED = "[machine], the one that is to carry the load"
 OTHERS = tuple(name for name in RESOURCES if name not in PROCESSORS)
-MACHINE_KEYS = ("processors", "speed", *OTHERS)
+MACHINE_KEYS = ("cpus", "speed", *OTHERS)
 MEASURED = ("notebook", "experiment", "measure", "where")
 Capacities = Callable[[str, str | None, str, values_of.Selection], Estimate | Refusal]
 """(notebook, experiment, measure, where) -> what was measured, or why there is nothing."""
 
 
-def capacities(document: Document, told: object, new: Table | None, measured: Capacities) -> tuple[Capacity, ...]:
-    """All that the table tells, processors first, with what operations use of each where that was measured."""
+def capacities(document: Document, told: object, new: PlatformTable | None, measured: Capacities) -> tuple[Capacity, ...]:
+    """Return all that the table tells, CPUs first, with what operations use of each where that was measured."""
     values = values_of.table(document, MACHINE, told, MACHINE_KEYS, MACHINE_EXPECTED)
-    if isinstance(told, dict) and not any(name in values for name in ("processors", *OTHERS)):
-        found = "no capacity: nothing says how much there is"
-        document.wrong(MACHINE, found, f"processors = 4, or one of: {', '.join(OTHERS)}", Point.KEY)
+    if isinstance(told, dict) and not any(name in values for name in ("cpus", *OTHERS)):
+        found = "no capacity"
+        document.wrong(MACHINE, found, f"cpus = 4, or one of: {', '.join(OTHERS)}", Point.KEY)
     return tuple(each_capacity(document, values, new, measured))
 
 
 def each_capacity(
-    document: Document, values: Mapping[str, object], new: Table | None, measured: Capacities
+    document: Document, values: Mapping[str, object], new: PlatformTable | None, measured: Capacities
 ) -> Iterator[Capacity]:
-    """The capacities one by one."""
+    """Yield the capacities one by one."""
     speed = values_of.positive(document, (*MACHINE, "speed"), values.get("speed", 1.0))
-    if "processors" in values:
-        count = values_of.count(document, (*MACHINE, "processors"), values)
-        chosen = None if new is None else platform(document, new, new.processors)
+    if "cpus" in values:
+        count = values_of.count(document, (*MACHINE, "cpus"), values)
+        chosen = None if new is None else platform(document, new, new.cpus)
         resource = chosen.demand.resource if chosen else PROCESSORS[0]
         yield Capacity(
             resource=resource,
             amount=(count * speed,) * 3,
-            said=f"{count} processor{'s' if count > 1 else ''}",
+            amount_text=counted(count, "CPU"),
             servers=count,
             platform=chosen,
         )
@@ -200,37 +200,39 @@ def each_capacity(
 
 
 def is_lacking(document: Document) -> bool:
-    """Whether [new] is what a capacity lacks: not where it is there and wrong, nor beside a load that needs none."""
+    """Return whether [new] is what a capacity lacks: not where it is there and wrong, nor beside a load that needs none."""
     production = document.values.get("production")
     return "new" not in document.values and not (isinstance(production, dict) and "used" in production)
 
 
-def of_other(document: Document, new: Table, name: str) -> Platform | None:
-    """What operations use of a resource that is no processor; what is wrong is noted once, at its capacity."""
+def of_other(document: Document, new: PlatformTable, name: str) -> Platform | None:
+    """Return what operations use of a resource that is no CPU; what is wrong is noted once, at its capacity."""
     return platform(document, replace(new, blamed=(*MACHINE, name)), name)
 
 
 def capacity(document: Document, path: Path, what: tuple[Resource, object], measured: Capacities) -> Capacity | None:
-    """How much there is of one resource."""
+    """Return how much there is of one resource."""
     resource, told = what
     if isinstance(told, dict):
         return of_measure(document, path, (resource, told), measured)
     if resource.rate is None:
-        return counted(document, path, resource, told)
+        return devices(document, path, resource, told)
     amount = in_rate(told, resource.rate)
     if isinstance(amount, Refusal):
         document.wrong(path, amount.found, f"{amount.expected}, or a table with notebook and measure")
         return None
-    return Capacity(resource=resource.name, amount=(amount,) * 3, said=named(resource, amount, told))
+    return Capacity(
+        resource=resource.name, amount=(amount,) * 3, amount_text=amount_text(resource, amount, told), of=resource.said
+    )
 
 
-def counted(document: Document, path: Path, resource: Resource, told: object) -> Capacity | None:
+def devices(document: Document, path: Path, resource: Resource, told: object) -> Capacity | None:
     """Devices that share the load, each of which does one thing at a time."""
     if not isinstance(told, int) or isinstance(told, bool) or told < 1:
         document.wrong(path, shown(told), f"how many devices share the load: {resource.name} = 1")
         return None
-    said = "the device's time" if told == 1 else f"the time of {told} devices"
-    return Capacity(resource=resource.name, amount=(float(told),) * 3, said=said, servers=told)
+    text = "the device's time" if told == 1 else f"the time of {told} devices"
+    return Capacity(resource=resource.name, amount=(float(told),) * 3, amount_text=text, servers=told)
 
 
 def in_rate(told: object, unit: Unit) -> float | Refusal:
@@ -246,7 +248,7 @@ def in_rate(told: object, unit: Unit) -> float | Refusal:
 def of_measure(
     document: Document, path: Path, what: tuple[Resource, Mapping[str, object]], measured: Capacities
 ) -> Capacity | None:
-    """What a measure in a notebook says that there is."""
+    """Return what a measure in a notebook says that there is."""
     resource, values = what[0], values_of.known(document, path, what[1], MEASURED)
     notebook, measure, experiment = (values.get(key) for key in ("notebook", "measure", "experiment"))
     where = values_of.selection(document, (*path, "where"), values.get("where", {}))
@@ -262,12 +264,12 @@ def of_measure(
         document.wrong(path, f"{measure}, which is {unit}", f"a measure in {resource.rate or 'no unit'} above 0")
         return None
     low, high = (found.value if end is None or end <= 0 else end for end in (found.low, found.high))
-    said = f"{named(resource, found.value, None)} ({measure} of {notebook})"
-    return Capacity(resource=resource.name, amount=(low, found.value, high), said=said)
+    text, of = amount_text(resource, found.value, None), f"{resource.said} ({measure} of {notebook})"
+    return Capacity(resource=resource.name, amount=(low, found.value, high), amount_text=text, of=of)
 
 
-def named(resource: Resource, amount: float, told: object) -> str:
-    """`50 MB/s read from the device`; the link as it was told, too."""
+def amount_text(resource: Resource, amount: float, told: object) -> str:
+    """`50 MB/s`, `118 MB/s (1GbE)` where the file names a link."""
     assert resource.rate is not None
     link = f" ({told})" if isinstance(told, str) and links.find(told) is not None else ""
-    return f"{human(amount, resource.rate)}{link} {resource.said}"
+    return f"{human(amount, resource.rate)}{link}"

@@ -2,7 +2,7 @@
 
 U_new = (U_0 + sum over c of rate_c D_c) / capacity for each resource whose capacity is known, drawn jointly over trials, busy
 hours and how far the capacity is known. The one that is fullest saturates first. Where only a utilisation of the old platform is
-known, that of its processors is scaled by the multipliers m_c = D_c,new / D_c,old: the middle assumes the mix of the trials, the
+known, that of its CPUs is scaled by the multipliers m_c = D_c,new / D_c,old: the middle assumes the mix of the trials, the
 ends are those of the class with the smallest and of the one with the largest multiplier, since the mix is not known; where its
 shares are told, it is scaled by the multiplier of that mix.
 """
@@ -18,25 +18,26 @@ from assay.prediction.demand import Demand
 from assay.prediction.question import Capacity, Holdout, Platform, Question, Range
 from assay.statistics.erlang import slowdown
 from assay.statistics.service_demand import Demands, amounts, carried, quantiles, scaled, used_by
+from assay.units import digits
 
 BEYOND = 1.5
 """From so many times the most that was measured on, a prediction says how far it goes beyond that."""
 UNKNOWN_MIX = (
-    "Only the utilisation of production is known: the middle assumes that its mix is that of the trials, the ends are those of"
-    " the operation with the smallest and of the one with the largest multiplier."
+    "Only the utilisation of production is known. The estimate assumes the mix of the trials;"
+    " the ends use the operations with the smallest and the largest multiplier."
 )
-ONE_MULTIPLIER = "One multiplier for all: assumes that production's mix is that of the trials from which the multiplier is."
+ONE_MULTIPLIER = "One multiplier for all operations: assumes that production has the mix of the trials behind the multiplier."
 
 
 def assumptions(question: Question) -> Iterator[str]:
-    """What is taken for granted, in sentences."""
+    """Yield what is taken for granted, in sentences."""
     production = question.production
     if production.used is not None and (question.multiplier is not None or production.mix is None):
         yield ONE_MULTIPLIER if question.multiplier is not None else UNKNOWN_MIX
     yield from of_platforms("new", [capacity.platform for capacity in question.capacities if capacity.platform])
     yield from of_platforms("old", [question.old] if question.old else [])
     if question.speed != 1:
-        yield f"One processor of the machine to be does {question.speed:g} times what one that was measured does."
+        yield f"One CPU of the new machine does {question.speed:g} times the work of a measured CPU."
 
 
 def beyond(uses: Iterable[tuple[Capacity, float]]) -> Iterator[str]:
@@ -47,15 +48,16 @@ def beyond(uses: Iterable[tuple[Capacity, float]]) -> Iterator[str]:
         if platform is not None and used > BEYOND * platform.most_used > 0:
             found[RESOURCES[capacity.resource].said] = used / platform.most_used
     if found:
-        times = " to ".join(dict.fromkeys(f"{end:.2g}" for end in (min(found.values()), max(found.values()))))
+        ends = (min(found.values()), max(found.values()))
+        times = " to ".join(dict.fromkeys(digits(end, 2, trimmed=True) for end in ends))
         yield (
-            f"[new] ({'; '.join(found)}): production uses {times} times the most that any trial did; an operation may take more"
-            " there (caches, locks, interrupts), which these trials cannot show."
+            f"[new] ({'; '.join(found)}): production uses {times} times the maximum of any trial. An operation may cost more"
+            " there (caches, locks, interrupts); these trials cannot show it."
         )
 
 
 def of_platforms(name: str, platforms: Sequence[Platform]) -> Iterator[str]:
-    """What is taken for granted of several resources of one machine; what holds for all of them is said once."""
+    """Yield what is taken for granted of several resources of one machine; what holds for all of them is said once."""
     found: dict[str, list[str]] = {}
     for platform in platforms:
         for text in of_platform(platform):
@@ -66,19 +68,19 @@ def of_platforms(name: str, platforms: Sequence[Platform]) -> Iterator[str]:
 
 
 def of_platform(platform: Platform) -> Iterator[str]:
-    """What is taken for granted of the demands of one platform."""
+    """Yield what is taken for granted of the demands of one platform."""
     found = platform.found
     if platform.demand.together:
         both = ", ".join(f"{name} is part of {other}" for name, other in platform.demand.together.items())
-        yield f"{both}: the two were always done together."
+        yield f"{both}: both always occurred together."
     if RESOURCES[platform.demand.resource].idles and not found.has_background:
-        yield "the mixes do not tell what is used with no operation; taken as none."
+        yield "the mixes do not show the background use; assumed to be none."
     if found.misfit is None:
-        yield "no mix checks that what is used is the sum over operations; the interval allows for 5 %."
+        yield "no mix checks that use is the sum over operations; the interval includes 5 % for it."
     elif not found.is_linear:
         yield (
-            f"what is used is not the sum over operations: one mix is {found.misfit * 100:.2g} % off, for which the interval"
-            " allows; demands depend on the load or on the mix."
+            f"use is not the sum over operations: one mix is {digits(found.misfit * 100, 2, trimmed=True)} % off."
+            " The interval includes it; demands depend on the load or on the mix."
         )
 
 
@@ -87,7 +89,7 @@ BUSY = 0.7
 
 
 @dataclass(frozen=True, kw_only=True)
-class Use:
+class ResourceUse:
     """What the load uses of one resource."""
 
     capacity: Capacity
@@ -114,19 +116,19 @@ class Prediction:
     """The answer."""
 
     question: Question
-    uses: tuple[Use, ...]
+    uses: tuple[ResourceUse, ...]
     """In the order of the capacities."""
     multipliers: Mapping[str, Range]
-    """Operation -> new over old, of the processors; empty where nobody measured both."""
+    """Operation -> new over old, of the CPUs; empty where nobody measured both."""
     assumptions: tuple[str, ...]
 
     @property
-    def first(self) -> Use:
+    def first(self) -> ResourceUse:
         """What saturates first when the load grows."""
         return max(self.uses, key=lambda use: use.utilisation[1])
 
     @property
-    def rivals(self) -> tuple[Use, ...]:
+    def rivals(self) -> tuple[ResourceUse, ...]:
         """What may saturate before it: their intervals reach into its own."""
         first = self.first
         return tuple(use for use in self.uses if use is not first and use.utilisation[2] >= first.utilisation[0])
@@ -151,7 +153,7 @@ class Prediction:
     def is_validated(self) -> bool | None:
         """Whether every mix that was held out was met in every resource; None where none was."""
         held = self.holdouts
-        return all(one.is_met for _, one in held) if held else None
+        return all(one.is_covered for _, one in held) if held else None
 
     @property
     def holdouts(self) -> tuple[tuple[Platform, Holdout], ...]:
@@ -161,7 +163,7 @@ class Prediction:
 
 
 def most_of(counts: Sequence[int | None]) -> int | None:
-    """The largest; None where one has no bound."""
+    """Return the largest; None where one has no bound."""
     known = [count for count in counts if count is not None]
     return max(known) if len(known) == len(counts) else None
 
@@ -177,13 +179,13 @@ def predict(question: Question) -> Prediction:
     )
 
 
-def use(question: Question, capacity: Capacity) -> Use:
-    """What the load uses of one resource."""
+def use(question: Question, capacity: Capacity) -> ResourceUse:
+    """Return what the load uses of one resource."""
     exact = of_rates(question, capacity) if question.production.operations else of_share(question, capacity)
     utilisation = _three([round(one, 9) for one in exact])
     platform = capacity.platform if question.production.operations else None
     background = platform.found.background / capacity.amount[1] if platform else 0.0
-    return Use(
+    return ResourceUse(
         capacity=capacity,
         utilisation=utilisation,
         slowdown=_three([slowdown(capacity.servers, one) for one in utilisation]),
@@ -194,14 +196,14 @@ def use(question: Question, capacity: Capacity) -> Use:
 
 
 def named_hours(question: Question, capacity: Capacity) -> tuple[str, ...]:
-    """The names of the hours that counted."""
+    """Return the names of the hours that counted."""
     if not question.production.hours or capacity.platform is None:
         return ()
     return tuple(question.production.hours[hour] for hour in hours(question, capacity.platform))
 
 
 def servers(utilisation: float, background: float = 0.0) -> int | None:
-    """So many machines keep each of them at BUSY or below: the load is shared, what a machine uses without it is not.
+    """Return how many machines keep each of them at BUSY or below: the load is shared, what a machine uses without it is not.
 
     None where no number does: the utilisation has no bound, or the background alone is more.
     """
@@ -213,14 +215,14 @@ def servers(utilisation: float, background: float = 0.0) -> int | None:
 
 
 def of_rates(question: Question, capacity: Capacity) -> Range:
-    """The utilisation of a resource of the new machine from the operations/s of production."""
+    """Return the utilisation of a resource of the new machine from the operations/s of production."""
     assert capacity.platform is not None
     used = carried(capacity.platform.found, list(hours(question, capacity.platform).values()))
     return quantiles(used / amounts(capacity.amount, len(used)))
 
 
 def hours(question: Question, platform: Platform) -> dict[int, list[float]]:
-    """The hours of production that count, by their place: the rates of all operations that were measured."""
+    """Return the hours of production that count, by their place: the rates of all operations that were measured."""
     production, demand = question.production, platform.demand
     count = max(len(rates) for rates in production.operations.values())
     every = {hour: [_at(production.operations.get(name, (0.0,)), hour) for name in demand.operations] for hour in range(count)}
@@ -237,10 +239,10 @@ def _at(rates: Sequence[float], hour: int) -> float:
 
 
 def of_share(question: Question, capacity: Capacity) -> Range:
-    """The utilisation of the new machine's processors from that of the old one's."""
+    """Return the utilisation of the new machine's CPUs from that of the old one's."""
     production = question.production
     assert production.used is not None
-    low, high = (share * production.processors / capacity.amount[1] for share in production.used)
+    low, high = (share * production.cpus / capacity.amount[1] for share in production.used)
     if question.multiplier is not None:
         least, most = question.multiplier
         return low * least, (low + high) / 2 * (least + most) / 2, high * most
@@ -253,7 +255,7 @@ def of_share(question: Question, capacity: Capacity) -> Range:
 
 
 def of_mix(question: Question, mix: Mapping[str, float]) -> Range:
-    """The multiplier of a mix whose shares are known: what one operation of it takes, new over old."""
+    """Return the multiplier of a mix whose shares are known: what one operation of it takes, new over old."""
     import numpy as np
 
     old, new = question.old, question.new
@@ -268,7 +270,7 @@ def of_mix(question: Question, mix: Mapping[str, float]) -> Range:
 
 
 def of_classes(question: Question) -> Mapping[str, Range]:
-    """The multiplier of each operation that both platforms did."""
+    """Return the multiplier of each operation that both platforms did."""
     if question.old is None or question.new is None:
         return {}
     old, new = question.old, question.new
@@ -280,7 +282,7 @@ def of_classes(question: Question) -> Mapping[str, Range]:
 
 
 def mixed(question: Question) -> float:
-    """The multiplier of the mix of the old platform's trials."""
+    """Return the multiplier of the mix of the old platform's trials."""
     assert question.old is not None
     assert question.new is not None
     rates = dict(zip(question.old.demand.operations, question.old.trial_rates, strict=True))

@@ -24,7 +24,7 @@ class Holdout:
     trials: int
 
     @property
-    def is_met(self) -> bool:
+    def is_covered(self) -> bool:
         """Whether what was seen lies within the interval."""
         return self.predicted[0] <= self.observed <= self.predicted[2]
 
@@ -54,8 +54,8 @@ class Production:
 
     operations: Mapping[str, tuple[float, ...]]
     used: tuple[float, float] | None
-    """Share of all its processors, from and to."""
-    processors: int
+    """Share of all its CPUs, from and to."""
+    cpus: int
     """Of the machine that is so busy."""
     hours: tuple[str, ...] = ()
     """The names of the hours, where a table has them."""
@@ -72,16 +72,23 @@ class Capacity:
     resource: str
     amount: Range
     """Units/s with the interval in which it was measured; where it was told, one number."""
-    said: str
-    """In words: `2 processors`, `50 MB/s that can be read from the device`."""
+    amount_text: str
+    """`2 CPUs`, `50 MB/s`."""
+    of: str = ""
+    """What the amount is of: `read from the device`; empty where the amount says it."""
     servers: int = 1
     """So many work beside each other on one queue."""
     platform: Platform | None = None
     """What operations use of it; None where only a multiplier is known."""
 
     @property
-    def is_processors(self) -> bool:
-        """Whether it counts processors."""
+    def text(self) -> str:
+        """`2 CPUs`, `50 MB/s read from the device`."""
+        return f"{self.amount_text} {self.of}".strip()
+
+    @property
+    def counts_cpus(self) -> bool:
+        """Whether it counts CPUs."""
         return self.resource in PROCESSORS
 
 
@@ -93,7 +100,7 @@ class Question:
     question: str
     production: Production
     old: Platform | None
-    """What operations use of the processors of today's machine."""
+    """What operations use of the CPUs of today's machine."""
     multiplier: tuple[float, float] | None
     capacities: tuple[Capacity, ...]
     """Processors first, where there are any."""

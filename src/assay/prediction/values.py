@@ -18,7 +18,7 @@ _RANGE = re.compile(r"\s*(?P<low>[\d.]+)\s*%?\s*(?:to|-|–)\s*(?P<high>[\d.]+\s
 
 
 def table(document: Document, path: Path, told: object, keys: tuple[str, ...], expected: str) -> Mapping[str, object]:
-    """A table with these keys; empty where it is none."""
+    """Return a table with these keys; empty where it is none."""
     if not isinstance(told, dict):
         document.wrong(path, shown(told) if told is not None else "nothing", expected)
         return {}
@@ -26,7 +26,7 @@ def table(document: Document, path: Path, told: object, keys: tuple[str, ...], e
 
 
 def known(document: Document, path: Path, values: Mapping[str, object], keys: tuple[str, ...]) -> Mapping[str, object]:
-    """The values; keys that there are not are noted."""
+    """Return the values; keys that there are not are noted."""
     for key in values:
         if key not in keys:
             document.wrong((*path, key), f"unknown key {key!r}", one_of(keys, key), Point.KEY)
@@ -34,7 +34,7 @@ def known(document: Document, path: Path, values: Mapping[str, object], keys: tu
 
 
 def text(document: Document, path: Path, values: Mapping[str, object], default: str) -> str:
-    """A text at the end of the path."""
+    """Return a text at the end of the path."""
     told = values.get(str(path[-1]), default)
     if not isinstance(told, str):
         document.wrong(path, shown(told), "a text")
@@ -43,16 +43,16 @@ def text(document: Document, path: Path, values: Mapping[str, object], default: 
 
 
 def count(document: Document, path: Path, values: Mapping[str, object]) -> int:
-    """How many processors, at least 1."""
+    """Return how many CPUs, at least 1."""
     told = values.get(str(path[-1]))
     if not isinstance(told, int) or isinstance(told, bool) or told < 1:
-        document.wrong(path, shown(told) if told is not None else f"no {path[-1]}", "a whole number from 1 on: processors = 4")
+        document.wrong(path, shown(told) if told is not None else f"no {path[-1]}", "a whole number from 1: cpus = 4")
         return 1
     return told
 
 
 def positive(document: Document, path: Path, told: object) -> float:
-    """A number above 0."""
+    """Return a number above 0."""
     if isinstance(told, bool) or not isinstance(told, int | float) or not 0 < told < float("inf"):
         document.wrong(path, shown(told), "a number above 0")
         return 1.0
@@ -60,7 +60,7 @@ def positive(document: Document, path: Path, told: object) -> float:
 
 
 def bounds(document: Document, path: Path, told: object) -> tuple[float, float] | None:
-    """A number, or a range of two."""
+    """Return a number, or a range of two."""
     ends = told if isinstance(told, list) else [told, told]
     numbers = [float(end) for end in ends if isinstance(end, int | float) and not isinstance(end, bool)]
     if len(ends) != 2 or len(numbers) != 2 or not 0 < numbers[0] <= numbers[1] < float("inf"):
@@ -75,7 +75,7 @@ def shares(document: Document, path: Path, told: object) -> tuple[float, float] 
     ends = (f"{match['low']} %", match["high"]) if match else (told, told)
     low, high = (attempt(end, Unit.SHARE) if isinstance(end, str) else None for end in ends)
     if not isinstance(low, float) or not isinstance(high, float) or not 0 < low <= high <= 1:
-        document.wrong(path, shown(told), 'a share of all processors up to 100 %: "8 % to 12 %" or "10 %"')
+        document.wrong(path, shown(told), 'a share of all CPUs up to 100 %: "8 % to 12 %" or "10 %"')
         return None
     return low, high
 
@@ -124,7 +124,7 @@ def mix(document: Document, path: Path, told: object) -> Mapping[str, float] | N
 
 
 def selection(document: Document, path: Path, told: object) -> Selection:
-    """What selects trials; levels are told as everywhere, so their texts are compared."""
+    """Return what selects trials; levels are told as everywhere, so their texts are compared."""
     if not isinstance(told, dict):
         document.wrong(path, shown(told), SELECTION)
         return {}

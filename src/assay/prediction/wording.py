@@ -7,14 +7,14 @@ from collections.abc import Iterator
 
 from assay.analysis.resources import RESOURCES
 from assay.prediction.demand import Demand
-from assay.prediction.predict import BUSY, Prediction, Use
+from assay.prediction.predict import BUSY, Prediction, ResourceUse
 from assay.prediction.question import Holdout, Platform, Range
 from assay.records import Estimate
-from assay.units import Unit, human
+from assay.units import Unit, counted, digits, human
 
-USE_HEAD = ("resource", "there is", "used", "90 % interval", "times the service time", "machines")
-DEMAND_HEAD = ("platform", "resource", "operation", "one uses", "90 % interval", "times the old one")
-HOLDOUT_HEAD = ("platform", "resource", "mix that was held out", "predicted", "90 % interval", "observed", "met")
+USE_HEAD = ("resource", "capacity", "used", "90 % interval", "times the service time", "machines")
+DEMAND_HEAD = ("platform", "resource", "operation", "one uses", "90 % interval", "times the old")
+HOLDOUT_HEAD = ("platform", "resource", "held-out mix", "predicted", "90 % interval", "observed", "within")
 
 NEXT_TO_NOTHING = 0.0005
 """Fewer bytes or requests an operation are none: what is left of a fit."""
@@ -23,7 +23,7 @@ EXACT = 0.0001
 
 
 def answer(found: Prediction) -> str:
-    """The first paragraph: how busy, what saturates first, what that does to response times, how many machines."""
+    """Return the first paragraph: how busy, what saturates first, what that does to response times, how many machines."""
     return " ".join((_busy(found), *_first(found), *_slow(found), _machines(found), *_trusted(found)))
 
 
@@ -32,57 +32,58 @@ def _busy(found: Prediction) -> str:
     low, middle, high = map(percent, use.utilisation)
     kind = "" if found.question.multiplier else "90 % interval "  # of what the file says, all is in the range
     when = f", in its busiest hour{'s' if len(use.hours) > 1 else ''} {', '.join(use.hours)}" if use.hours else ""
-    if use.capacity.is_processors:
-        return f"Production will keep {middle} of {use.capacity.said} busy ({kind}{low} to {high}){when}."
-    return f"Production will use {middle} of {use.capacity.said} ({kind}{low} to {high}){when}."
+    if use.capacity.counts_cpus:
+        return f"Production will keep {middle} of {use.capacity.text} busy ({kind}{low} to {high}){when}."
+    return f"Production will use {middle} of {use.capacity.text} ({kind}{low} to {high}){when}."
 
 
 def percent(share: float) -> str:
     """`56 %`; a share of what there is, three digits."""
-    return f"{round(share * 100, 6):.3g} %"
+    return f"{digits(round(share * 100, 6), trimmed=True)} %"
 
 
 def _first(found: Prediction) -> Iterator[str]:
-    others = [use for use in found.uses if use is not found.first]
-    if not others:
+    further = [use for use in found.uses if use is not found.first]
+    if not further:
         return
     times = found.first.times
-    more = f" at {times:.3g} times this load" if math.isfinite(times) else ""
-    rest = ", ".join(f"{percent(use.utilisation[1])} of {use.capacity.said}" for use in others)
-    yield f"That saturates first{more}; the others: {rest}."
+    more = f" at {digits(times, trimmed=True)} times this load" if math.isfinite(times) else ""
+    rest = ", ".join(f"{percent(use.utilisation[1])} of {use.capacity.text}" for use in further)
+    yield f"This resource saturates first{more}. Further resources: {rest}."
     if found.rivals:
-        yield f"Which is first is not certain: {', '.join(use.capacity.said for use in found.rivals)} may be, by the intervals."
+        rivals = ", ".join(use.capacity.text for use in found.rivals)
+        yield f"By the intervals another resource may saturate first: {rivals}."
 
 
 def _slow(found: Prediction) -> Iterator[str]:
     low, middle, high = found.utilisation
-    wait = "where requests wait for each other: one takes"
+    wait = "requests queue: each takes"
     if low >= 1:
-        yield "More is asked than there is: it is not carried at all."
+        yield "The load exceeds the capacity: the machine does not carry it."
     elif middle >= 1:
-        waits = f", {wait} {found.slowdown[0]:.3g} times its service time (M/M/m)" if low > BUSY else ""
-        yield f"More is asked than there is, so it is not carried; its lower end is at {percent(low)}{waits}."
+        waits = f"; {wait} {digits(found.slowdown[0], trimmed=True)} times its service time (M/M/m)" if low > BUSY else ""
+        yield f"The load exceeds the capacity: the machine does not carry it. The lower end is {percent(low)}{waits}."
     elif high >= 1:
         if middle > BUSY:
-            likely, least = f"{found.slowdown[1]:.3g} times its service time (M/M/m)", f"{found.slowdown[0]:.3g} at the lower end"
-            yield f"Above 70 %, {wait} {likely}, {least}."
-        yield "At the upper end it is not carried at all."
+            likely, least = (digits(one, trimmed=True) for one in (found.slowdown[1], found.slowdown[0]))
+            yield f"Above 70 % {wait} {likely} times its service time (M/M/m), {least} at the lower end."
+        yield "At the upper end the machine does not carry the load."
     elif high > BUSY:
-        which = "Above 70 %" if middle > BUSY else "Its upper end is above 70 %"
-        yield f"{which}, {wait} {_range(found.slowdown)} times its service time (M/M/m)."
+        which = "Above 70 %" if middle > BUSY else "At the upper end, above 70 %,"
+        yield f"{which} {wait} {_range(found.slowdown)} times its service time (M/M/m)."
 
 
 def _range(one: Range) -> str:
-    low, middle, high = (f"{each:.3g}" if math.isfinite(each) else "endless" for each in one)
+    low, middle, high = (digits(each, trimmed=True) if math.isfinite(each) else "unbounded" for each in one)
     return f"{middle} ({low} to {high})"
 
 
 def _machines(found: Prediction) -> str:
     likely, most = found.servers
     if likely is None or most is None:
-        return "No number of machines can be told that keeps below 70 %."
+        return "No number of machines keeps the utilisation below 70 %."
     more = f", {most} at the upper end" if most > likely else ""
-    return f"To stay at 70 % or below takes {likely} such machine{'s' if likely > 1 else ''}{more}."
+    return f"Utilisation of 70 % or less takes {counted(likely, 'such machine')}{more}."
 
 
 def _trusted(found: Prediction) -> Iterator[str]:
@@ -93,25 +94,24 @@ def _trusted(found: Prediction) -> Iterator[str]:
     if not held:
         yield "Not validated: no mix was held out."
     elif found.is_validated:
-        yield f"Validated: {'a mix' if mixes == 1 else f'{mixes} mixes'} held out of the fit used what was predicted."
+        yield f"Validated: {counted(mixes, 'held-out mix')} within the prediction."
     else:
-        missed = sum(not one.is_met for one in held)
-        yield f"NOT validated: {missed} of {len(held)} mixes held out of the fit did not use what was predicted."
+        missed = sum(not one.is_covered for one in held)
+        yield f"NOT validated: {missed} of {len(held)} held-out mixes outside the prediction."
 
 
 def use_rows(found: Prediction) -> tuple[tuple[str, ...], ...]:
-    """Every resource whose capacity is known; none where there is only one."""
+    """Return every resource whose capacity is known; none where there is only one."""
     return tuple(map(_of_use, found.uses)) if len(found.uses) > 1 else ()
 
 
-def _of_use(use: Use) -> tuple[str, ...]:
+def _of_use(use: ResourceUse) -> tuple[str, ...]:
     low, middle, high = map(percent, use.utilisation)
     likely, most = ("-" if count is None else str(count) for count in use.servers)
     machines = likely if likely == most else f"{likely} to {most}"
-    resource = RESOURCES[use.capacity.resource].said
     return (
-        resource,
-        use.capacity.said.removesuffix(resource).strip(),
+        RESOURCES[use.capacity.resource].said,
+        use.capacity.amount_text,
         middle,
         f"{low} to {high}",
         _range(use.slowdown),
@@ -120,33 +120,33 @@ def _of_use(use: Use) -> tuple[str, ...]:
 
 
 def demand_rows(found: Prediction) -> tuple[tuple[str, ...], ...]:
-    """What one operation takes of each resource, on each platform."""
+    """Return what one operation takes of each resource, on each platform."""
     return tuple(row for name, platform in _platforms(found) for row in _of_platform(name, platform, found))
 
 
 def _of_platform(name: str, platform: Platform, found: Prediction) -> Iterator[tuple[str, ...]]:
-    said = RESOURCES[platform.demand.resource].said
+    resource = RESOURCES[platform.demand.resource].said
     against = found.multipliers if name == "new" and platform is found.question.new else {}
     for operation, estimate in platform.demand.estimates.items():
         times = against.get(operation)
-        yield (name, said, operation, each(estimate), interval(estimate), _range(times) if times else "-")
+        yield (name, resource, operation, each(estimate), interval(estimate), _range(times) if times else "-")
     background = platform.demand.background
     if background is not None:
         low, value, high = (
             in_rate(one or 0.0, platform.demand.unit) for one in (background.low, background.value, background.high)
         )
-        yield (name, said, "with no operation", value, f"{low} to {high}", "-")
+        yield (name, resource, "background", value, f"{low} to {high}", "-")
 
 
 def holdout_rows(found: Prediction) -> tuple[tuple[str, ...], ...]:
-    """Every mix that was held out, in what it used a second."""
+    """Return every mix that was held out, in what it used a second."""
     return tuple((name, *_held(platform, one)) for name, platform in _platforms(found) for one in platform.holdouts)
 
 
 def _held(platform: Platform, one: Holdout) -> tuple[str, ...]:
     low, middle, high, observed = (in_rate(value, platform.demand.unit) for value in (*one.predicted, one.observed))
-    said = RESOURCES[platform.demand.resource].said
-    return (said, one.mix, middle, f"{low} to {high}", observed, "yes" if one.is_met else "NO")
+    resource = RESOURCES[platform.demand.resource].said
+    return (resource, one.mix, middle, f"{low} to {high}", observed, "yes" if one.is_covered else "NO")
 
 
 def _platforms(found: Prediction) -> Iterator[tuple[str, Platform]]:
@@ -158,19 +158,19 @@ def _platforms(found: Prediction) -> Iterator[tuple[str, Platform]]:
 
 
 def in_rate(value: float, unit: str) -> str:
-    """What is used a second: busy processors or devices, bytes/s, requests/s."""
+    """Return what is used a second: busy CPUs or devices, bytes/s, requests/s."""
     if unit == "bytes":
         return human(value, Unit.BYTES_PER_S)
-    return f"{value:.3g} busy" if unit.endswith("seconds") else human(value, Unit.PER_S)
+    return f"{digits(value, trimmed=True)} busy" if unit.endswith("seconds") else human(value, Unit.PER_S)
 
 
 def each(one: Estimate) -> str:
-    """What one operation uses, in the unit of its resource."""
+    """Return what one operation uses, in the unit of its resource."""
     return in_unit(one.value, one.unit)
 
 
 def interval(one: Estimate) -> str:
-    """From and to."""
+    """Return both ends of an interval in words."""
     return "-" if one.low is None or one.high is None else f"{in_unit(one.low, one.unit)} to {in_unit(one.high, one.unit)}"
 
 
@@ -180,16 +180,16 @@ def in_unit(value: float, unit: str) -> str:
         return human(value * 1e9, Unit.NANOSECONDS)
     if abs(value) < NEXT_TO_NOTHING:
         return "0"
-    number = f"{value:.3g}"
+    number = digits(value, trimmed=True)
     return human(value, Unit.BYTES) if unit == "bytes" else f"{number} {unit.removesuffix('s') if number == '1' else unit}"
 
 
 def linear(one: Demand) -> str:
-    """Whether use is the sum over operations, in words."""
+    """Return whether use is the sum over operations, in words."""
     if isinstance(one.found, str):
         return one.found.value
-    idle = "; no background told apart" if RESOURCES[one.resource].idles and not one.found.has_background else ""
+    idle = "; background not separable" if RESOURCES[one.resource].idles and not one.found.has_background else ""
     if one.found.misfit is None:
         return f"not checked{idle}"
-    off = f"{one.found.misfit * 100:.2g} % off" if one.found.misfit >= EXACT else "to less than 0.01 %"
+    off = f"{digits(one.found.misfit * 100, 2, trimmed=True)} % off" if one.found.misfit >= EXACT else "less than 0.01 % off"
     return f"{'yes' if one.found.is_linear else 'NO'}, {off}{idle}"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
-from assay import measures
+from assay import units
 from assay.links import Link
 from assay.published import finding, implied, statement
 from assay.published.digits import Interval
@@ -19,21 +19,21 @@ from assay.published.finding import (
     WIDE_INTERVAL,
     WORKING_SET,
     Case,
-    found,
+    claim_finding,
     mistaken_unit,
 )
 from assay.published.implied import Quantity, judged_rates, printed
-from assay.published.statement import Comparison, Wire
-from assay.published.vocabulary import Kind, Role
+from assay.published.statement import ClaimComparison, Wire
+from assay.published.vocabulary import QuantityKind, Role
 from assay.records import Bound, Finding, Severity, State
 from assay.units import Unit
 
-LEAST_TOLD = Fraction(6, 5)
+LEAST_EXCESS = Fraction(6, 5)
 """A rate is seldom right at its limit, so a small excess over it is no trace of a prefix that was mistaken."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Passage:
+class LinkRate:
     """A rate over a link, one way or both ways together."""
 
     rate: Quantity
@@ -50,11 +50,11 @@ class Passage:
     @property
     def full(self) -> str:
         """`413.3 MB/s`; `117.7 MB/s (941.5 Mbit/s)` where the rate is printed in bits."""
-        told = finding.capacity(float(self.capacity))
-        return f"{told} ({finding.capacity(float(self.capacity), bits=True)})" if self.rate.is_in_bits else told
+        in_bytes = finding.capacity(float(self.capacity))
+        return f"{in_bytes} ({finding.capacity(float(self.capacity), bits=True)})" if self.rate.is_in_bits else in_bytes
 
     @property
-    def said(self) -> str:
+    def comparison(self) -> str:
         """`1 GB/s is 2.42 times the 413.3 MB/s that 2 x 2GFC carries one way`."""
         shares = [value / self.capacity for value in (self.rate.value, self.rate.most) if value is not None]
         times = " to ".join(dict.fromkeys(finding.times(share) for share in shares))
@@ -62,14 +62,14 @@ class Passage:
         return f"{self.rate.text} is {times} the {self.full} that {self.wire.name} carries {way}"
 
     @property
-    def bare(self) -> str:
-        """`25 % of its bare bits (500 MB/s)`, which is how monitors often count."""
-        bare = self.wire.nominal_bytes_per_s * self.ways
-        return f"{measures.percent(float(self.rate.value) / bare)} of its bare bits ({finding.capacity(bare)})"
+    def of_nominal(self) -> str:
+        """`25 % of its nominal rate (500 MB/s)`, without coding and framing: as monitors often count."""
+        nominal = self.wire.nominal_bytes_per_s * self.ways
+        return f"{units.percent(float(self.rate.value) / nominal)} of its nominal rate ({finding.capacity(nominal)})"
 
 
 def check_links(case: Case) -> Iterator[Finding]:
-    """Every rate against the narrowest link of the claim, and a claimed share of a link against what it could be of."""
+    """Judge every rate against the narrowest link of the claim, and a claimed share of a link against what it could be of."""
     all_wires = case.statement.wires
     if not all_wires:
         return
@@ -78,18 +78,18 @@ def check_links(case: Case) -> Iterator[Finding]:
     rates = judged_rates(case)
     for rate in rates:
         ways = 2 if _goes_both_ways(rate) and wire.is_duplex else 1
-        yield _against(case, Passage(rate=rate, wire=wire, link=large or wire.link, ways=ways))
-    share = case.statement.only(Kind.SHARE)
+        yield _against(case, LinkRate(rate=rate, wire=wire, link=large or wire.link, ways=ways))
+    share = case.statement.only(QuantityKind.SHARE)
     if share is not None and len(rates) == 1 and not case.statement.comparisons:
         yield _share(case, rates[0], wire)
 
 
 def _goes_both_ways(rate: Quantity) -> bool:
-    """Whether the rate is one of reads and writes together."""
+    """Return whether the rate is one of reads and writes together."""
     return Role.BOTH_WAYS in rate.roles or {Role.READ, Role.WRITE} <= rate.roles
 
 
-def _against(case: Case, one: Passage) -> Finding:
+def _against(case: Case, one: LinkRate) -> Finding:
     """Within what the link carries, certainly above it, or above it unless it was rounded up."""
     allowed = one.capacity * case.limit(ROOFLINE, "above_share")
     if one.rate.value <= allowed or one.rate.is_upper_limit:
@@ -97,10 +97,10 @@ def _against(case: Case, one: Passage) -> Finding:
     if one.rate.interval.low > allowed:
         return _above(case, one, allowed)
     low = one.rate.interval.low
-    return found(
+    return claim_finding(
         ROOFLINE,
         State.FAIL,
-        f"{one.said}, but it may have been rounded up from {finding.quantity(low, Kind.RATE)}.",
+        f"{one.comparison}, but it may have been rounded up from {finding.quantity(low, QuantityKind.RATE)}.",
         severity=Severity.QUALIFIES,
         bound=Bound(low=float(low), high=float(allowed), unit=Unit.BYTES_PER_S),
         relabel=f"at most what {one.wire.name} can carry, {one.full}",
@@ -108,83 +108,85 @@ def _against(case: Case, one: Passage) -> Finding:
     )
 
 
-def _above(case: Case, one: Passage, allowed: Fraction) -> Finding:
+def _above(case: Case, one: LinkRate, allowed: Fraction) -> Finding:
     """More than the link carries, whatever was rounded; over Ethernet larger frames may carry it."""
     least, value = one.rate.interval.low, one.rate.value
     jumbo = statement.with_jumbo(one.wire)
     if jumbo is not None and least * one.capacity <= allowed * Fraction(jumbo.payload_bytes_per_s) * one.ways:
         words = f"possible only in frames of 9000 bytes ({finding.capacity(jumbo.payload_bytes_per_s * one.ways)})"
         advice = "ask for the size of the frames (MTU)"
-        return found(ROOFLINE, State.FAIL, f"{one.said}: {words}.", severity=Severity.QUALIFIES, relabel=words, advice=advice)
+        return claim_finding(
+            ROOFLINE, State.FAIL, f"{one.comparison}: {words}.", severity=Severity.QUALIFIES, relabel=words, advice=advice
+        )
     at_least = finding.times(least / one.capacity).removesuffix(" of")
     even = f" ({at_least} at the least that prints so)" if least < value * Fraction(9, 10) else ""
     mistake = mistaken_unit(value / one.capacity, case.limit(ROOFLINE, "unit_share"), coded=one.wire.is_coded)
-    hint = mistake if value >= LEAST_TOLD * one.capacity else ""
-    return found(
+    hint = mistake if value >= LEAST_EXCESS * one.capacity else ""
+    return claim_finding(
         ROOFLINE,
         State.FAIL,
-        f"{one.said}{even}, {one.bare}: more than it can carry.{hint}",
+        f"{one.comparison}{even}, {one.of_nominal}: more than the link can carry.{hint}",
         observed={"rate": float(value)},
         threshold={"allowed": float(allowed)},
         relabel=f"faster than {one.wire.name} can carry, {one.full}",
     )
 
 
-def _within(case: Case, one: Passage) -> Finding:
-    """What the link carries, with the shares that it is of other ways to count."""
-    value, bare = float(one.rate.value), one.wire.nominal_bytes_per_s
-    share = measures.percent(value / float(one.capacity))
+def _within(case: Case, one: LinkRate) -> Finding:
+    """Return what the link carries, with the shares that it is of other ways to count."""
+    value, nominal = float(one.rate.value), one.wire.nominal_bytes_per_s
+    share = units.percent(value / float(one.capacity))
     limits = value >= float(one.capacity * case.limit(ROOFLINE, "at_limit_share")) and not one.rate.is_upper_limit
-    limiter = ": that is what limits it" if limits else ""
-    both = measures.percent(value / (2 * one.link.payload_bytes_per_s))
-    bare_both = f"{measures.percent(value / (2 * bare))} of those of both ways ({finding.capacity(2 * bare)})"
-    also = f"{both} of both ways; {one.bare}, {bare_both}" if one.ways == 1 and one.wire.is_duplex else one.bare
-    return found(
+    limiter = ": the link is the limit" if limits else ""
+    both = units.percent(value / (2 * one.link.payload_bytes_per_s))
+    nominal_both = f"{units.percent(value / (2 * nominal))} of the nominal rate of both ways ({finding.capacity(2 * nominal)})"
+    also = f"{both} of both ways; {one.of_nominal}, {nominal_both}" if one.ways == 1 and one.wire.is_duplex else one.of_nominal
+    return claim_finding(
         ROOFLINE,
         State.PASS,
-        f"{one.said}{limiter}; {also}.",
+        f"{one.comparison}{limiter}; {also}.",
         relabel=f"limited by {one.wire.name}" if limits else f"{share} of what {one.wire.name} carries",
     )
 
 
 def _share(case: Case, rate: Quantity, wire: Wire) -> Finding:
-    """A claimed share of a link: of what it is that share."""
-    share = case.statement.of(Kind.SHARE)[0]
+    """Judge a claimed share of a link: of which capacity it is that share."""
+    share = case.statement.of(QuantityKind.SHARE)[0]
     tolerance = case.limit(ROOFLINE, "unit_share")
     full = dict(_denominators(wire))
     fitting = [words for words, value in full.items() if rate.interval.scaled(1 / value).meets(share.interval, tolerance)]
     right = next(iter(full))
-    true = measures.percent(float(rate.value / full[right]))
+    true = units.percent(float(rate.value / full[right]))
     if right in fitting:
-        return found(CONTRADICTION, State.PASS, f"{share.text} is {rate.text} over {right}.")
+        return claim_finding(CONTRADICTION, State.PASS, f"{share.text} is {rate.text} over {right}.")
     of = f"fits only {' or '.join(fitting)}" if fitting else f"fits no capacity of {wire.name}"
-    return found(
+    return claim_finding(
         CONTRADICTION,
         State.FAIL,
         f"{share.text} {of}; {rate.text} is {true} of {right}.",
         severity=Severity.QUALIFIES,
         relabel=f"{true} of {wire.name} one way, not {share.text}",
-        advice="ask what the monitor calls full: payload or bare bits, one way or both",
+        advice="ask what the monitor calls 100 %: payload or nominal rate, one way or both",
     )
 
 
 def _denominators(wire: Wire) -> Iterator[tuple[str, Fraction]]:
-    """What a share of a link may be of, the payload of one way first."""
-    payload, bare = Fraction(wire.link.payload_bytes_per_s), Fraction(wire.nominal_bytes_per_s)
-    told = {ways: finding.capacity(float(bare * ways)) for ways in (1, 2)}
-    gbit = f"{float(bare) * 8 / 1e9:g} Gbit/s"
+    """Yield what a share of a link may be of, the payload of one way first."""
+    payload, nominal = Fraction(wire.link.payload_bytes_per_s), Fraction(wire.nominal_bytes_per_s)
+    gbit = f"{float(nominal) * 8 / 1e9:g} Gbit/s"
     yield f"the {finding.capacity(float(payload))} of one way", payload
     yield f"the {finding.capacity(float(payload * 2))} of both ways", payload * 2
-    yield f"the {told[1]} of its bare bits ({gbit} / 8, neither coded nor framed)", bare
-    yield f"the {told[2]} of its bare bits both ways (2 x {gbit} / 8, neither coded nor framed)", bare * 2
+    rate, both = (finding.capacity(float(nominal * ways)) for ways in (1, 2))
+    yield f"its nominal {rate} ({gbit} / 8, without coding and framing)", nominal
+    yield f"its nominal {both} both ways (2 x {gbit} / 8, without coding and framing)", nominal * 2
 
 
 ONE = Fraction(1)
-NO_SPREAD = "one figure of each side tells nothing of the spread"
+NO_SPREAD = "one figure per side gives no run-to-run spread"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ratio:
+class FigureRatio:
     """One figure over its base."""
 
     text: str
@@ -195,26 +197,26 @@ class Ratio:
 
 
 def check_ratios(case: Case) -> Iterator[Finding]:
-    """Every comparison of the claim; and a share, where it says how large the only one is."""
+    """Judge every comparison of the claim; and a share, where it says how large the only one is."""
     for one in case.statement.comparisons:
         ratio = ratio_of(one)
         if ratio is not None:
             yield _width(case, ratio)
-    share = case.statement.only(Kind.SHARE)
+    share = case.statement.only(QuantityKind.SHARE)
     if share is not None and len(case.statement.comparisons) == 1:
         ratio = ratio_of(case.statement.comparisons[0])
         if ratio is not None and share not in (case.statement.comparisons[0].first, case.statement.comparisons[0].second):
             yield _claimed(case, ratio)
 
 
-def ratio_of(one: Comparison) -> Ratio | None:
+def ratio_of(one: ClaimComparison) -> FigureRatio | None:
     """First over second, of a change second over first; None where the base is nothing."""
     figure, base = (one.second, one.first) if one.is_change else (one.first, one.second)
     if not base.value or not figure.value:
         return None
     exact = all(each.limit is None and each.ends is None for each in (figure, base))
     word = "after" if one.is_change else "against"
-    return Ratio(
+    return FigureRatio(
         text=f"{figure.text} {word} {base.text}",
         value=figure.value / base.value if exact else None,
         interval=figure.interval.over(base.interval),
@@ -222,24 +224,24 @@ def ratio_of(one: Comparison) -> Ratio | None:
     )
 
 
-def _width(case: Case, ratio: Ratio) -> Finding:
-    """Whether the printed digits leave the difference open by more than matters."""
+def _width(case: Case, ratio: FigureRatio) -> Finding:
+    """Return whether the printed digits leave the difference open by more than matters."""
     low, high = ratio.interval.low, ratio.interval.high
     allowed = case.limit(WIDE_INTERVAL, "half_width_of_matters") * Fraction(str(case.matters))
     anything = spread(ratio.interval)
     if ratio.value is None:
-        said, rounded = f"{ratio.text} is {anything}", ""
+        statement, rounded = f"{ratio.text} is {anything}", ""
     else:
-        digits = f"; by the printed digits {anything}" if " to " in anything else ""
-        said = f"{ratio.text} is {difference(ratio.value)}{_other_base(ratio.value)}{digits}"
+        digits = f"; by the printed digits {anything}" if is_range(ratio.interval) else ""
+        statement = f"{ratio.text} is {difference(ratio.value)}{_other_base(ratio.value)}{digits}"
         rounded = f" by the printed digits ({difference(ratio.value)} from the rounded figures)"
     if high is not None and (high - low) / 2 <= allowed:
         relabel = f"{ratio.text} is {anything if ratio.value is None else difference(ratio.value)}; {NO_SPREAD}"
-        return found(WIDE_INTERVAL, State.PASS, f"{said}; {NO_SPREAD}.", relabel=relabel)
-    return found(
+        return claim_finding(WIDE_INTERVAL, State.PASS, f"{statement}; {NO_SPREAD}.", relabel=relabel)
+    return claim_finding(
         WIDE_INTERVAL,
         State.FAIL,
-        f"{said}.",
+        f"{statement}.",
         severity=Severity.QUALIFIES,
         bound=Bound(low=float(low), high=None if high is None else float(high), unit=Unit.SHARE),
         relabel=f"{ratio.text} is {anything}{rounded}",
@@ -251,41 +253,48 @@ def difference(ratio: Fraction) -> str:
     if ratio == 1:
         return "the same"
     if ratio >= 2 or ratio <= Fraction(1, 2):
-        return f"{float(ratio):.3g} times as much"
-    return f"{measures.percent(abs(float(ratio - 1)))} {'more' if ratio > 1 else 'less'}"
+        return f"{units.times(float(ratio))} as much"
+    return f"{units.percent(abs(float(ratio - 1)))} {'more' if ratio > 1 else 'less'}"
 
 
 def _other_base(ratio: Fraction) -> str:
-    """The same the other way round, where the base makes a difference to the words."""
+    """Return the same the other way round, where the base makes a difference to the words."""
     return "" if ratio == 1 or not Fraction(1, 2) < ratio < 2 else f" (by the other base {difference(1 / ratio)})"
 
 
 def spread(interval: Interval) -> str:
-    """`anything from 4.5 % to 21 % less`, `at least 4.62 times as much`, `anything from 2 % less to 3 % more`."""
-    low, high = interval.low, interval.high
-    if high is None:
-        return f"at least {float(low):.3g} times as much"
+    """`between 4.5 % and 21 % less`, `at least 4.62 times as much`, `between 2 % less and 3 % more`."""
+    if interval.high is None:
+        return f"at least {units.times(float(interval.low))} as much"
+    low, high, unit = _ends(interval.low, interval.high)
+    return f"between {low} and {high}{unit}" if low != high else f"{low}{unit}"
+
+
+def is_range(interval: Interval) -> bool:
+    """Return whether the ends of a ratio differ as they are printed."""
+    return interval.high is not None and len({*_ends(interval.low, interval.high)[:2]}) == 2
+
+
+def _ends(low: Fraction, high: Fraction) -> tuple[str, str, str]:
+    """Return both ends of a ratio in words, and what follows both."""
     if high >= 2 or low <= Fraction(1, 2):
-        return _from_to(f"{float(low):.3g}", f"{float(high):.3g}") + " times as much"
+        first, last = (units.digits(float(end), trimmed=True) for end in (low, high))
+        return first, last, " times as much"
     if high <= 1:
-        return _from_to(finding.two_digits(1 - high), finding.two_digits(1 - low)) + " less"
+        return finding.two_digits(1 - high), finding.two_digits(1 - low), " less"
     if low >= 1:
-        return _from_to(finding.two_digits(low - 1), finding.two_digits(high - 1)) + " more"
-    return f"anything from {finding.two_digits(1 - low)} less to {finding.two_digits(high - 1)} more"
+        return finding.two_digits(low - 1), finding.two_digits(high - 1), " more"
+    return f"{finding.two_digits(1 - low)} less", f"{finding.two_digits(high - 1)} more", ""
 
 
-def _from_to(low: str, high: str) -> str:
-    return low if low == high else f"anything from {low} to {high}"
-
-
-def _claimed(case: Case, ratio: Ratio) -> Finding:
-    """A claimed share against all that it is usually made of: the difference by either base, the ratio, the scale-up."""
-    share = case.statement.of(Kind.SHARE)[0]
+def _claimed(case: Case, ratio: FigureRatio) -> Finding:
+    """Judge a claimed share against all that it is usually made of: the difference by either base, the ratio, the scale-up."""
+    share = case.statement.of(QuantityKind.SHARE)[0]
     tolerance = case.limit(CONTRADICTION, "disagreement_share")
     fits = [words for words, one in _readings(ratio) if one.meets(share.interval, tolerance)]
     if fits:
-        return found(CONTRADICTION, State.PASS, f"{share.text} is right as {fits[0]}.")
-    return found(
+        return claim_finding(CONTRADICTION, State.PASS, f"{share.text} is {fits[0]}.")
+    return claim_finding(
         CONTRADICTION,
         State.FAIL,
         f"{ratio.text} is {spread(ratio.interval)}, by the other base {spread(ratio.inverse)}: not {share.text}.",
@@ -294,18 +303,18 @@ def _claimed(case: Case, ratio: Ratio) -> Finding:
     )
 
 
-def _readings(ratio: Ratio) -> Iterator[tuple[str, Interval]]:
+def _readings(ratio: FigureRatio) -> Iterator[tuple[str, Interval]]:
     """What a share beside two figures can be, with the words for it; `the first` is the one that is held against the other."""
-    yield "the difference by the base of the second", _size(ratio.interval)
-    yield "the difference by the base of the first", _size(ratio.inverse)
-    yield "the first over the second", ratio.interval
-    yield "the second over the first", ratio.inverse
-    yield "the first over twice the second", ratio.interval.scaled(Fraction(1, 2))
-    yield "the second over twice the first", ratio.inverse.scaled(Fraction(1, 2))
+    yield "the difference relative to the second figure", _size(ratio.interval)
+    yield "the difference relative to the first figure", _size(ratio.inverse)
+    yield "the first figure over the second", ratio.interval
+    yield "the second figure over the first", ratio.inverse
+    yield "the first figure over twice the second", ratio.interval.scaled(Fraction(1, 2))
+    yield "the second figure over twice the first", ratio.inverse.scaled(Fraction(1, 2))
 
 
 def _size(ratio: Interval) -> Interval:
-    """How far from 1 a ratio is."""
+    """Return how far from 1 a ratio is."""
     if ratio.high is None or ratio.high < ratio.low:
         return Interval(low=max(Fraction(0), ratio.low - ONE), high=None)
     ends = sorted((abs(ratio.low - ONE), abs(ratio.high - ONE)))
@@ -313,15 +322,15 @@ def _size(ratio: Interval) -> Interval:
 
 
 def check(case: Case) -> tuple[Finding, ...]:
-    """What every rule says that has something to say; empty where no two figures have to do with each other."""
+    """Return what every rule says that has something to say; empty where no two figures have to do with each other."""
     return tuple(finding for one in CHECKS for finding in one(case))
 
 
 def fits_memory(case: Case) -> Iterator[Finding]:
-    """The data against the memory that could cache it (T05): twice the memory is the least."""
+    """Compare the data with the memory that could cache it (T05): twice the memory is the least."""
     statement = case.statement
-    memories = tuple(printed(figure) for figure in statement.of(Kind.MEMORY))
-    stated = tuple(printed(figure) for figure in statement.of(Kind.DATA))
+    memories = tuple(printed(figure) for figure in statement.of(QuantityKind.MEMORY))
+    stated = tuple(printed(figure) for figure in statement.of(QuantityKind.DATA))
     data = max((*implied.amounts(statement), *stated), key=lambda amount: amount.value, default=None)
     if not memories or data is None or not data.value or Role.CACHED in statement.roles:
         return
@@ -331,19 +340,21 @@ def fits_memory(case: Case) -> Iterator[Finding]:
     if multiple is None:
         return
     if multiple >= least:
-        yield found(WORKING_SET, State.PASS, f"{data.text} is {float(multiple):.3g} times the memory ({text}).")
+        yield claim_finding(WORKING_SET, State.PASS, f"{data.text} is {units.times(float(multiple))} the memory ({text}).")
         return
-    fits = f"fits {_whole(1 / multiple)} into" if multiple <= 1 else f"is {float(multiple):.3g} times"
+    fits = f"fits {_whole(1 / multiple)} into" if multiple <= 1 else f"is {units.times(float(multiple))}"
     room = f"{fits} {text} of memory"
-    least_text = finding.quantity(least * memory, Kind.AMOUNT)
-    said = f"{data.text} {room}; the rule asks for at least {float(least):g} times the memory, {least_text}"
+    least_text = finding.quantity(least * memory, QuantityKind.AMOUNT)
+    words = f"{data.text} {room}; required: at least {float(least):g} times the memory, {least_text}"
     if Role.DIRECT in statement.roles:
-        yield found(WORKING_SET, State.PASS, f"{said}; but direct I/O passes the client's cache by: others in the path are open.")
+        yield claim_finding(
+            WORKING_SET, State.PASS, f"{words}; direct I/O bypasses the client's cache, not the caches behind it."
+        )
         return
-    yield found(
+    yield claim_finding(
         WORKING_SET,
         State.FAIL,
-        f"{said}.",
+        f"{words}.",
         observed={"multiple": float(multiple)},
         threshold={"memory_multiple": float(least)},
         relabel=f"{data.text} {room}",
@@ -356,31 +367,31 @@ def _whole(times: Fraction) -> str:
 
 
 def too_short(case: Case) -> Iterator[Finding]:
-    """How long it lasted (W01): a second is the least of anything, a minute of a rate that is called sustained."""
+    """Judge the duration (W01): a second is the least of anything, a minute of a rate that is called sustained."""
     lasted = implied.duration(case.statement)
-    if lasted is None or lasted.is_upper_limit or case.statement.of(Kind.LATENCY):
+    if lasted is None or lasted.is_upper_limit or case.statement.of(QuantityKind.LATENCY):
         return
     least, steady, never = (case.limit(TOO_SHORT, name) for name in ("published_s", "seconds", "invalid_seconds"))
     time = finding.seconds(float(lasted.value))
-    how = f"it lasts {lasted.text}" if case.statement.of(Kind.TIME) else f"{lasted.text} lasts {time}"
+    how = f"the test lasts {lasted.text}" if case.statement.of(QuantityKind.TIME) else f"{lasted.text} takes {time}"
     relabel = f"lasts only {time}"
     if lasted.value >= steady:
-        yield found(TOO_SHORT, State.PASS, f"{how}.")
+        yield claim_finding(TOO_SHORT, State.PASS, f"{how}.")
     elif Role.STEADY in case.statement.roles:
         severity = Severity.INVALIDATES if lasted.value < never else Severity.QUALIFIES
-        words = f"{how}; what is called sustained needs {float(steady):g} s."
-        yield found(TOO_SHORT, State.FAIL, words, severity=severity, relabel=relabel)
+        words = f"{how}; a sustained rate needs at least {float(steady):g} s."
+        yield claim_finding(TOO_SHORT, State.FAIL, words, severity=severity, relabel=relabel)
     elif lasted.value < least:
-        yield found(TOO_SHORT, State.FAIL, f"{how}: shorter than {float(least):g} s.", relabel=relabel)
+        yield claim_finding(TOO_SHORT, State.FAIL, f"{how} (at least {float(least):g} s).", relabel=relabel)
     else:
-        words = f"{how}: a burst; a steady rate needs {float(steady):g} s."
-        yield found(TOO_SHORT, State.FAIL, words, severity=Severity.NOTES, relabel=relabel)
+        words = f"{how}: a burst; a steady rate needs at least {float(steady):g} s."
+        yield claim_finding(TOO_SHORT, State.FAIL, words, severity=Severity.NOTES, relabel=relabel)
 
 
 def parts_agree(case: Case) -> Iterator[Finding]:
-    """What is printed against what follows from the other parts (E05)."""
+    """Compare what is printed with what follows from the other parts (E05)."""
     statement = case.statement
-    for kind, computed in ((Kind.RATE, implied.rates(statement)), (Kind.EVENTS, implied.events(statement))):
+    for kind, computed in ((QuantityKind.RATE, implied.rates(statement)), (QuantityKind.EVENTS, implied.events(statement))):
         stated = tuple(printed(figure) for figure in statement.of(kind))
         for one, other in implied.pairs(tuple(computed), stated):
             yield _agree(case, one, other)
@@ -389,18 +400,18 @@ def parts_agree(case: Case) -> Iterator[Finding]:
 def _agree(case: Case, computed: Quantity, stated: Quantity) -> Finding:
     tolerance = case.limit(CONTRADICTION, "disagreement_share")
     amounts = finding.quantity(computed.value, computed.kind)
-    said = f"{computed.text} is {amounts}{finding.rounding(computed.interval, computed.kind, ' by the printed digits')}"
+    words = f"{computed.text} is {amounts}{finding.rounding(computed.interval, computed.kind, ' by the printed digits')}"
     if computed.interval.meets(stated.interval, tolerance):
         rounded = finding.rounding(stated.interval, stated.kind)
-        return found(CONTRADICTION, State.PASS, f"{said}, which {stated.text}{rounded} does not contradict.")
+        return claim_finding(CONTRADICTION, State.PASS, f"{words}, consistent with {stated.text}{rounded}.")
     off = stated.value / computed.value if computed.value else None
     hint = mistaken_unit(off, case.limit(ROOFLINE, "unit_share")) if off else ""
     by = f", {finding.times(off)} that" if off is not None and off >= 2 else ""
-    unless = "" if computed.is_joined else " Unless only a part was moved in this time, or some of it more than once."
-    return found(
+    unless = "" if computed.is_joined else " Possible only if a part was moved in this time, or some data more than once."
+    return claim_finding(
         CONTRADICTION,
         State.FAIL,
-        f"{said}, not {stated.text}{by}.{hint}{unless}",
+        f"{words}, not {stated.text}{by}.{hint}{unless}",
         severity=Severity.INVALIDATES if computed.is_joined else Severity.QUALIFIES,
         observed={"computed": float(computed.value), "stated": float(stated.value)},
         relabel=f"{computed.text} is {amounts}, not {stated.text}",
@@ -409,22 +420,24 @@ def _agree(case: Case, computed: Quantity, stated: Quantity) -> Finding:
 
 def in_flight(case: Case) -> Iterator[Finding]:
     """Rate, latency and requests at a time (L07): no more can be on their way than were sent (Little 1961)."""
-    rate, latency, most = (case.statement.only(kind) for kind in (Kind.EVENTS, Kind.LATENCY, Kind.IN_FLIGHT))
+    rate, latency, most = (
+        case.statement.only(kind) for kind in (QuantityKind.EVENTS, QuantityKind.LATENCY, QuantityKind.IN_FLIGHT)
+    )
     if rate is None or latency is None or most is None or not most.value:
         return
-    flying = implied.product(printed(rate), printed(latency), Kind.COUNT, "")
-    said = f"{rate.text} of {latency.text} each keep {float(flying.value):.3g} requests in flight"
+    flying = implied.product(printed(rate), printed(latency), QuantityKind.COUNT, "")
+    words = f"{rate.text} of {latency.text} each keep {units.digits(float(flying.value), trimmed=True)} requests in flight"
     most_allowed = (most.interval.high or most.value) * (1 + case.limit(LITTLE, "gap_share"))
     if flying.interval.low > most_allowed:
         relabel = f"{rate.text} and {latency.text} cannot both be right with {most.text} in flight"
-        yield found(LITTLE, State.FAIL, f"{said}, more than {most.text}.", relabel=relabel)
+        yield claim_finding(LITTLE, State.FAIL, f"{words}, more than {most.text}.", relabel=relabel)
     else:
-        yield found(LITTLE, State.PASS, f"{said}, of {most.text}.")
+        yield claim_finding(LITTLE, State.PASS, f"{words} (limit {most.text}).")
 
 
 def orders(case: Case) -> Iterator[Finding]:
     """Random reads are not faster than sequential ones (L08), unless memory answered or more were in flight."""
-    rates = [printed(figure) for figure in case.statement.of(Kind.RATE)]
+    rates = [printed(figure) for figure in case.statement.of(QuantityKind.RATE)]
     random = [rate for rate in rates if Role.RANDOM in rate.roles and Role.SEQUENTIAL not in rate.roles]
     in_order = [rate for rate in rates if Role.SEQUENTIAL in rate.roles and Role.RANDOM not in rate.roles]
     tolerance = case.limit(CROSS_METRIC, "tolerance_share")
@@ -433,8 +446,9 @@ def orders(case: Case) -> Iterator[Finding]:
             ways = {Role.READ, Role.WRITE}
             if one.roles & ways == other.roles & ways and other.interval.below(one.interval, tolerance):
                 words = f"random {one.text} is more than sequential {other.text}"
-                why = f"{words}: a cache answered, or more was in flight."
-                yield found(CROSS_METRIC, State.FAIL, why, severity=Severity.QUALIFIES, relabel=words)
+                yield claim_finding(
+                    CROSS_METRIC, State.FAIL, f"{words}: a cache answered, or more requests were in flight.", relabel=words
+                )
 
 
 CHECKS: tuple[Callable[[Case], Iterator[Finding]], ...] = (

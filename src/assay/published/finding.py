@@ -11,7 +11,7 @@ from assay import links, units
 from assay.catalogue import Rule, find
 from assay.published.digits import Interval
 from assay.published.statement import Statement
-from assay.published.vocabulary import BASES, Kind
+from assay.published.vocabulary import BASES, QuantityKind
 from assay.records import Bound, Finding, Severity, State
 from assay.units import Unit
 
@@ -25,7 +25,7 @@ UNITS_OF = {
 }
 
 
-def quantity(value: Fraction | float, kind: Kind) -> str:
+def quantity(value: Fraction | float, kind: QuantityKind) -> str:
     """`853 MB/s`, `7,410/s`, `0.63 s`, `13.3 %`."""
     base = BASES[kind]
     if base == "s":
@@ -45,7 +45,7 @@ def capacity(bytes_per_s: float, *, bits: bool = False) -> str:
     return units.human(bytes_per_s, Unit.BYTES_PER_S, 4, bits=bits)
 
 
-def between(interval: Interval, kind: Kind) -> str:
+def between(interval: Interval, kind: QuantityKind) -> str:
     """`787 MB/s to 932 MB/s`."""
     low = quantity(interval.low, kind)
     if interval.high is None:
@@ -55,7 +55,7 @@ def between(interval: Interval, kind: Kind) -> str:
     return f"{number} to {high}" if unit and high.endswith(f" {unit}") else f"{low} to {high}"
 
 
-def rounding(interval: Interval, kind: Kind, words: str = "") -> str:
+def rounding(interval: Interval, kind: QuantityKind, words: str = "") -> str:
     """` (787 to 932 MB/s by the printed digits)`, with its leading space; empty where the ends differ by less than 1 %."""
     if interval.high is not None and interval.high * 100 <= interval.low * 101:
         return ""
@@ -93,11 +93,11 @@ class Case:
     """The smallest share that would change a decision."""
 
     def limit(self, rule: Rule, name: str) -> Fraction:
-        """A threshold, exactly as it is printed."""
+        """Return a threshold, exactly as it is printed."""
         return Fraction(str(self.thresholds[rule.id][name]))
 
 
-class Details(TypedDict, total=False):
+class ClaimDetails(TypedDict, total=False):
     """What a finding may say beyond its statement."""
 
     severity: Severity
@@ -108,8 +108,8 @@ class Details(TypedDict, total=False):
     advice: str
 
 
-def found(rule: Rule, state: State, statement: str, **details: Unpack[Details]) -> Finding:
-    """One finding about the claim; only a failure carries what to do."""
+def claim_finding(rule: Rule, state: State, statement: str, **details: Unpack[ClaimDetails]) -> Finding:
+    """Return one finding about the claim; only a failure carries what to do."""
     return Finding(
         subject=SUBJECT,
         phase=None,
@@ -130,22 +130,22 @@ def found(rule: Rule, state: State, statement: str, **details: Unpack[Details]) 
 
 
 def mistaken_unit(ratio: Fraction | float, tolerance: Fraction, *, coded: bool = True) -> str:
-    """A sentence on the mistake of units that this ratio (or its inverse) tells of; empty where it is none."""
+    """Return a sentence on the mistake of units that this ratio (or its inverse) tells of; empty where it is none."""
     larger = float(ratio if ratio >= 1 else 1 / ratio)
     words = links.unit_mistake(larger, float(tolerance))
     if words is None or (not coded and "8b/10b" in words):
         return ""
-    return f" {larger:.3g} is the ratio of {words}."
+    return f" {units.digits(larger, trimmed=True)} is the ratio of {words}."
 
 
-MEMORY_TEST = "a memory test, not one of disks"
-NOTHING_WRONG = "nothing in these figures contradicts the rest"
-NOTHING_TO_CHECK = "no two of these figures can be held against each other: add amount, time, memory or link, or `against`"
+MEMORY_TEST = "a memory test, not a disk test"
+NOTHING_WRONG = "no contradiction among these figures"
+NOTHING_TO_CHECK = "nothing to check: add an amount, a time, memory, a link, or a second figure after `against`"
 MOST = 3
 
 
 def label(findings: Sequence[Finding], in_other_words: Sequence[str]) -> str:
-    """The worst failures in their own words; else that nothing is wrong, and what the figures come to."""
+    """Return the worst failures in their own words; else that nothing is wrong, and what the figures come to."""
     failed = [one for one in findings if one.state is State.FAIL and one.severity is not Severity.NOTES]
     if not failed:
         compared_first = sorted(findings, key=lambda one: one.rule != WIDE_INTERVAL.id)

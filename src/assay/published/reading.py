@@ -13,9 +13,9 @@ from fractions import Fraction
 
 from assay import units
 from assay.published import digits, statement
-from assay.published.digits import Interval, Printed
-from assay.published.statement import TOLD, Comparison, Figure, Quoted, Statement, Wire
-from assay.published.vocabulary import NOUNS, UNIT_PATTERNS, WORD, WORDS, Kind, Role, unit_size
+from assay.published.digits import Interval, PrintedNumber
+from assay.published.statement import LABEL_ROLES, ClaimComparison, Leftover, PrintedFigure, Statement, Wire
+from assay.published.vocabulary import NOUNS, UNIT_PATTERNS, WORD, WORDS, QuantityKind, Role, unit_size
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,13 +25,13 @@ class Token:
     start: int
     end: int
     text: str
-    figure: Figure | None = None
+    figure: PrintedFigure | None = None
     wire: Wire | None = None
     role: Role | None = None
     reason: str | None = None
 
 
-UNKNOWN = "no word that this grammar has"
+UNKNOWN = "unknown word"
 _NUMBER = re.compile(digits.NUMBER, re.ASCII)
 _RANGE = re.compile(rf"({digits.NUMBER})\s*(?:-|–|—|\.\.|to(?![A-Za-z0-9_]))\s*({digits.NUMBER})", re.ASCII)
 _DECIMAL_COMMA = re.compile(r"[0-9]+(?:[.,][0-9]+){1,99}", re.ASCII)
@@ -41,7 +41,7 @@ _BLANK = re.compile(r"\s+")
 
 
 def scan(text: str) -> tuple[Token, ...]:
-    """The tokens of a claim, in order."""
+    """Return the tokens of a claim, in order."""
     return tuple(_tokens(text))
 
 
@@ -67,11 +67,11 @@ def _clock(text: str, start: int) -> Token | None:
     if match is None or text[match.end() : match.end() + 1].isalnum():
         return None
     printed = digits.clock(match[0])
-    return None if printed is None else _figure(text, (start, match.end()), Kind.TIME, (printed, printed), Fraction(1))
+    return None if printed is None else _figure(text, (start, match.end()), QuantityKind.TIME, (printed, printed), Fraction(1))
 
 
 def _quantity(text: str, start: int) -> Token | None:
-    """A number or a range, with the unit behind it; one whose unit has two meanings is refused, with what to write."""
+    """Return a number or a range, with the unit behind it; one whose unit has two meanings is refused, with what to write."""
     between = _RANGE.match(text, start)
     match = between or _NUMBER.match(text, start)
     if match is None:
@@ -82,13 +82,13 @@ def _quantity(text: str, start: int) -> Token | None:
     printed = tuple(digits.number(part) for part in (match.groups() if between else (match[0], match[0])))
     low, high = printed
     if low is None or high is None:
-        return _refused(text, start, match.end(), f"a number of at most {digits.MOST_DIGITS} digits is expected")
+        return _refused(text, start, match.end(), f"more than {digits.MOST_DIGITS} digits")
     if low.value > high.value:
         return _refused(text, start, match.end(), "the lower end of a range is expected first")
     return _with_unit(text, start, match.end(), (low, high))
 
 
-def _with_unit(text: str, start: int, end: int, ends: tuple[Printed, Printed]) -> Token:
+def _with_unit(text: str, start: int, end: int, ends: tuple[PrintedNumber, PrintedNumber]) -> Token:
     unit_at = end + len(text[end:]) - len(text[end:].lstrip())
     for kind, pattern in UNIT_PATTERNS.items():
         match = pattern.match(text, unit_at)
@@ -106,25 +106,27 @@ def _with_unit(text: str, start: int, end: int, ends: tuple[Printed, Printed]) -
     if letters is not None and meant is not None and letters[1].lower() not in WORDS:
         return _refused(text, start, letters.end(), f"for {letters[1]!r} write {meant}")
     if letters is not None and letters.start(1) == end and letters[1].lower() not in WORDS:
-        return _refused(text, start, _end_of_run(text, end), f"{letters[1]!r} is no unit that this grammar has")
-    return _figure(text, (start, end), Kind.NUMBER, ends, Fraction(1))
+        return _refused(text, start, _end_of_run(text, end), f"{letters[1]!r} is an unknown unit")
+    return _figure(text, (start, end), QuantityKind.NUMBER, ends, Fraction(1))
 
 
 def _end_of_run(text: str, start: int) -> int:
-    """Where a run of letters and digits ends: of `1e9` no part is a figure."""
+    """Return where a run of letters and digits ends: of `1e9` no part is a figure."""
     match = _REST.match(text, start)
     return match.end() if match is not None else start
 
 
 def _splits_a_word(text: str, end: int) -> bool:
-    """Whether a unit would end in the middle of a word: `s` of `sda`."""
+    """Return whether a unit would end in the middle of a word: `s` of `sda`."""
     return text[end - 1].isalnum() and (text[end : end + 1].isalnum() or text[end : end + 1] == "_")
 
 
-def _figure(text: str, span: tuple[int, int], kind: Kind, ends: tuple[Printed, Printed], size: Fraction) -> Token:
+def _figure(
+    text: str, span: tuple[int, int], kind: QuantityKind, ends: tuple[PrintedNumber, PrintedNumber], size: Fraction
+) -> Token:
     low, high = ends
     printed = text[span[0] : span[1]]
-    figure = Figure(
+    figure = PrintedFigure(
         kind=kind,
         text=printed,
         start=span[0],
@@ -163,26 +165,26 @@ class Draft:
     """A claim while it is read: the figures by the place of their token, and which tokens something was done with."""
 
     tokens: tuple[Token, ...]
-    figures: dict[int, Figure] = field(default_factory=dict)
+    figures: dict[int, PrintedFigure] = field(default_factory=dict)
     used: set[int] = field(default_factory=set)
     comparisons: list[tuple[int, int, bool]] = field(default_factory=list)
 
     def role(self, place: int) -> Role | None:
-        """What the word at a place does; None where there is no word."""
+        """Return what the word at a place does; None where there is no word."""
         return self.tokens[place].role if 0 <= place < len(self.tokens) else None
 
     def word(self, place: int) -> str:
-        """The token at a place in small letters; empty beyond the ends."""
+        """Return the token at a place in small letters; empty beyond the ends."""
         return self.tokens[place].text.lower() if 0 <= place < len(self.tokens) else ""
 
     def places(self, *roles: Role) -> Iterator[int]:
-        """Where words with one of these roles stand."""
+        """Return where words with one of these roles stand."""
         return (place for place, token in enumerate(self.tokens) if token.role in roles)
 
 
 def begin(tokens: tuple[Token, ...]) -> Draft:
-    """The draft of these tokens; each figure knows its clause."""
-    figures, clause = dict[int, Figure](), 0
+    """Return the draft of these tokens; each figure knows its clause."""
+    figures, clause = dict[int, PrintedFigure](), 0
     for place, token in enumerate(tokens):
         clause += token.role in (Role.BREAK, Role.AGAINST)
         if token.figure is not None:
@@ -193,8 +195,19 @@ def begin(tokens: tuple[Token, ...]) -> Draft:
 MOST_REQUEST_BYTES = 64 << 20
 """A larger amount beside `reads` is the data, not one request."""
 OF = ("of", "=", ":", "is")
-WAYS = frozenset({*TOLD, Role.BOTH_WAYS})
-COMPARED = frozenset({Kind.RATE, Kind.EVENTS, Kind.TIME, Kind.LATENCY, Kind.AMOUNT, Kind.SHARE, Kind.NUMBER, Kind.COUNT})
+WAYS = frozenset({*LABEL_ROLES, Role.BOTH_WAYS})
+COMPARED = frozenset(
+    {
+        QuantityKind.RATE,
+        QuantityKind.EVENTS,
+        QuantityKind.TIME,
+        QuantityKind.LATENCY,
+        QuantityKind.AMOUNT,
+        QuantityKind.SHARE,
+        QuantityKind.NUMBER,
+        QuantityKind.COUNT,
+    }
+)
 
 
 def _limits(draft: Draft) -> None:
@@ -208,20 +221,20 @@ def _limits(draft: Draft) -> None:
         draft.used.add(place)
 
 
-def _is_over_a_limit(draft: Draft, place: int, figure: Figure) -> bool:
-    """Whether `over` says more than, and not which way or how long."""
+def _is_over_a_limit(draft: Draft, place: int, figure: PrintedFigure) -> bool:
+    """Return whether `over` says more than, and not which way or how long."""
     begins = place == 0 or draft.role(place - 1) in (Role.BREAK, Role.AGAINST)
-    return begins and figure.kind in (Kind.RATE, Kind.EVENTS, Kind.SHARE, Kind.NUMBER)
+    return begins and figure.kind in (QuantityKind.RATE, QuantityKind.EVENTS, QuantityKind.SHARE, QuantityKind.NUMBER)
 
 
-def _limited(figure: Figure, role: Role, word: Token) -> Figure:
+def _limited(figure: PrintedFigure, role: Role, word: Token) -> PrintedFigure:
     text = f"{word.text} {figure.text}" if word.text[-1].isalpha() or word.text[-1] == "." else f"{word.text}{figure.text}"
     where = replace(figure, text=text, start=word.start)
     if role is Role.UNDER:
         return replace(where, limit=Role.UNDER, interval=Interval(low=Fraction(0), high=figure.value))
     if role is Role.ABOUT:
         number = digits.NUMBER_AT.match(figure.text)
-        step = Printed(value=figure.value, interval=figure.interval)
+        step = PrintedNumber(value=figure.value, interval=figure.interval)
         rough = digits.roughly(number[0], step) if number is not None and figure.ends is None else step
         return replace(where, interval=rough.interval)
     return replace(where, limit=Role.ABOVE, interval=Interval(low=figure.value, high=None))
@@ -242,7 +255,10 @@ def _changes_and_ranges(draft: Draft) -> None:
                 text=f"{first.text} {draft.tokens[place].text} {second.text}",
                 end=second.end,
                 interval=Interval(low=first.interval.low, high=second.interval.high),
-                ends=(Printed(value=first.value, interval=first.interval), Printed(value=second.value, interval=second.interval)),
+                ends=(
+                    PrintedNumber(value=first.value, interval=first.interval),
+                    PrintedNumber(value=second.value, interval=second.interval),
+                ),
             )
             del draft.figures[place + 1]
             draft.used.add(place)
@@ -269,8 +285,8 @@ def _changes_in_one_unit(draft: Draft) -> None:
         draft.used.add(place)
 
 
-def _unit(figure: Figure) -> str:
-    """The printed unit of a range: what stands behind its last digit."""
+def _unit(figure: PrintedFigure) -> str:
+    """Return the printed unit of a range: what stands behind its last digit."""
     return figure.text.rpartition(next((c for c in reversed(figure.text) if c.isdigit()), ""))[2].strip()
 
 
@@ -281,20 +297,20 @@ def _memories(draft: Draft) -> None:
         after = place + 2 if draft.word(place + 1) in OF else place + 1
         for other in (before, after):
             figure = draft.figures.get(other)
-            if figure is not None and figure.kind is Kind.AMOUNT:
-                draft.figures[other] = replace(figure, kind=Kind.MEMORY)
+            if figure is not None and figure.kind is QuantityKind.AMOUNT:
+                draft.figures[other] = replace(figure, kind=QuantityKind.MEMORY)
                 draft.used.add(place)
                 break
 
 
 def _data_sets(draft: Draft) -> None:
     """`16 GB file` says how much there is, `512 MB in 0.6 s` how much was moved; `200 GB volume` says neither."""
-    for role, kind in ((Role.DATA, Kind.DATA), (Role.DEVICE, Kind.CAPACITY)):
+    for role, kind in ((Role.DATA, QuantityKind.DATA), (Role.DEVICE, QuantityKind.CAPACITY)):
         for place in draft.places(role):
             of = place + 2 if draft.word(place + 1) in OF else place + 1
             for other in (place - 1, of):
                 figure = draft.figures.get(other)
-                if figure is not None and figure.kind is Kind.AMOUNT:
+                if figure is not None and figure.kind is QuantityKind.AMOUNT:
                     draft.figures[other] = replace(figure, kind=kind)
                     break
 
@@ -304,15 +320,15 @@ def _products(draft: Draft) -> None:
     for place in draft.places(Role.TIMES):
         sides = {place - 1: draft.figures.get(place - 1), place + 1: draft.figures.get(place + 1)}
         kinds = {figure.kind: other for other, figure in sides.items() if figure is not None}
-        count = kinds.get(Kind.NUMBER, kinds.get(Kind.COUNT))
-        if count is not None and Kind.AMOUNT in kinds:
-            size = kinds[Kind.AMOUNT]
-            draft.figures[size] = _exact(draft.figures[size], Kind.SIZE)
-            draft.figures[count] = _exact(draft.figures[count], Kind.COUNT)
+        count = kinds.get(QuantityKind.NUMBER, kinds.get(QuantityKind.COUNT))
+        if count is not None and QuantityKind.AMOUNT in kinds:
+            size = kinds[QuantityKind.AMOUNT]
+            draft.figures[size] = _exact(draft.figures[size], QuantityKind.SIZE)
+            draft.figures[count] = _exact(draft.figures[count], QuantityKind.COUNT)
             draft.used.add(place)
 
 
-def _exact(figure: Figure, kind: Kind) -> Figure:
+def _exact(figure: PrintedFigure, kind: QuantityKind) -> PrintedFigure:
     """Counts and sizes of requests are settings, not results: they are what is printed, where no word limits them."""
     as_printed = Interval(low=figure.value, high=figure.value)
     return replace(figure, kind=kind, interval=figure.interval if figure.limit or figure.ends else as_printed)
@@ -321,26 +337,31 @@ def _exact(figure: Figure, kind: Kind) -> Figure:
 def _sizes(draft: Draft) -> None:
     """`4 KiB records`, `4 KiB random reads`, `record size 4 KiB`, `10,000 IOPS of 4 KiB`."""
     for place, figure in tuple(draft.figures.items()):
-        if figure.kind is not Kind.AMOUNT or figure.value > MOST_REQUEST_BYTES:
+        if figure.kind is not QuantityKind.AMOUNT or figure.value > MOST_REQUEST_BYTES:
             continue
         behind = draft.role(place + 1)
         of = place - 2 if draft.word(place - 1) in OF else place - 1
         plural = behind in (Role.READ, Role.WRITE) and draft.word(place + 1).endswith("s")
         events = draft.figures.get(place - 2 if draft.role(place - 1) in (Role.PLAIN, Role.TIMES) else place - 1)
-        counted = events is not None and events.kind is Kind.EVENTS
+        counted = events is not None and events.kind is QuantityKind.EVENTS
         if counted or plural or behind in (Role.BLOCK, Role.RANDOM, Role.SEQUENTIAL) or draft.role(of) is Role.BLOCK:
-            draft.figures[place] = _exact(figure, Kind.SIZE)
+            draft.figures[place] = _exact(figure, QuantityKind.SIZE)
 
 
 def _latencies_and_depths(draft: Draft) -> None:
     """`4 ms latency`, `32 threads`, `queue depth 32`."""
-    for role, was, becomes in ((Role.LATENCY, Kind.TIME, Kind.LATENCY), (Role.IN_FLIGHT, Kind.NUMBER, Kind.IN_FLIGHT)):
+    for role, was, becomes in (
+        (Role.LATENCY, QuantityKind.TIME, QuantityKind.LATENCY),
+        (Role.IN_FLIGHT, QuantityKind.NUMBER, QuantityKind.IN_FLIGHT),
+    ):
         for place in draft.places(role):
             of = place + 2 if draft.word(place + 1) in OF else place + 1
             for other in (place - 1, of):
                 figure = draft.figures.get(other)
                 if figure is not None and figure.kind is was:
-                    draft.figures[other] = _exact(figure, becomes) if becomes is Kind.IN_FLIGHT else replace(figure, kind=becomes)
+                    draft.figures[other] = (
+                        _exact(figure, becomes) if becomes is QuantityKind.IN_FLIGHT else replace(figure, kind=becomes)
+                    )
                     draft.used.add(place)
                     break
 
@@ -348,7 +369,9 @@ def _latencies_and_depths(draft: Draft) -> None:
 def _against(draft: Draft) -> None:
     """`A against B`, with other words between; a bare number takes the unit of its partner. `0.52/0.6` is one too."""
     for place, token in enumerate(draft.tokens):
-        if token.text == "/" and {draft.figures[p].kind for p in (place - 1, place + 1) if p in draft.figures} != {Kind.NUMBER}:
+        if token.text == "/" and {draft.figures[p].kind for p in (place - 1, place + 1) if p in draft.figures} != {
+            QuantityKind.NUMBER
+        }:
             continue
         if token.text != "/" and token.role is not Role.AGAINST:
             continue
@@ -361,14 +384,14 @@ def _against(draft: Draft) -> None:
             draft.used.add(place)
 
 
-def _comparable(first: Figure, second: Figure) -> bool:
-    return first.kind is second.kind or Kind.NUMBER in (first.kind, second.kind)
+def _comparable(first: PrintedFigure, second: PrintedFigure) -> bool:
+    return first.kind is second.kind or QuantityKind.NUMBER in (first.kind, second.kind)
 
 
 def _share_unit(draft: Draft, first: int, second: int) -> None:
     for one, other in ((first, second), (second, first)):
         bare, model = draft.figures[one], draft.figures[other]
-        if bare.kind is Kind.NUMBER and model.kind is not Kind.NUMBER:
+        if bare.kind is QuantityKind.NUMBER and model.kind is not QuantityKind.NUMBER:
             text = f"{bare.text} {_unit(model)}"
             scaled = bare.interval.scaled(model.unit)
             draft.figures[one] = replace(
@@ -384,13 +407,13 @@ def _roles(draft: Draft) -> None:
         if token.role in WAYS:
             said.setdefault(clause, set()).add(token.role)
     for place, figure in draft.figures.items():
-        if figure.kind in (Kind.RATE, Kind.EVENTS):
+        if figure.kind in (QuantityKind.RATE, QuantityKind.EVENTS):
             draft.figures[place] = replace(figure, roles=figure.roles | said.get(figure.clause, set()))
 
 
 def _inside_and_out(draft: Draft) -> None:
     """Two rates of which one is that inside or outside are held against each other."""
-    rates = [place for place in sorted(draft.figures) if draft.figures[place].kind is Kind.RATE]
+    rates = [place for place in sorted(draft.figures) if draft.figures[place].kind is QuantityKind.RATE]
     sides = {Role.INSIDE, Role.OUTSIDE}
     if len(rates) == 2 and not draft.comparisons and any(draft.figures[place].roles & sides for place in rates):
         draft.comparisons.append((rates[0], rates[1], False))
@@ -412,25 +435,25 @@ PASSES: tuple[Callable[[Draft], None], ...] = (
 
 
 LOOSE: dict[Role, str] = {
-    Role.AGAINST: "nothing stands on both sides that could be compared",
-    Role.UNDER: "no figure stands behind it",
-    Role.ABOVE: "no figure stands behind it",
-    Role.ABOUT: "no figure stands behind it",
-    Role.TIMES: "nothing stands on both sides that could be multiplied",
-    Role.MEMORY: "no amount stands beside it",
-    Role.LATENCY: "no time stands beside it",
+    Role.AGAINST: "no two comparable figures around it",
+    Role.UNDER: "no figure follows it",
+    Role.ABOVE: "no figure follows it",
+    Role.ABOUT: "no figure follows it",
+    Role.TIMES: "no two figures to multiply around it",
+    Role.MEMORY: "no amount next to it",
+    Role.LATENCY: "no time next to it",
 }
 """Words that mean nothing where nothing was done with them, and why."""
 
 
 def read(text: str) -> Statement:
-    """What the claim says. Never fails: what is not understood is in `quoted`."""
+    """Return what the claim says. Never fails: what is not understood is in `quoted`."""
     tokens = scan(text)
     draft = begin(tokens)
     for one in PASSES:
         one(draft)
     compared = tuple(
-        Comparison(first=draft.figures[first], second=draft.figures[second], is_change=changes)
+        ClaimComparison(first=draft.figures[first], second=draft.figures[second], is_change=changes)
         for first, second, changes in draft.comparisons
     )
     quoted = tuple(_quoted(draft))
@@ -448,27 +471,27 @@ def read(text: str) -> Statement:
     )
 
 
-def _kept(figures: Iterable[Figure], comparisons: tuple[Comparison, ...]) -> Iterator[Figure]:
-    """All but bare numbers that are compared with nothing."""
+def _kept(figures: Iterable[PrintedFigure], comparisons: tuple[ClaimComparison, ...]) -> Iterator[PrintedFigure]:
+    """Return all but bare numbers that are compared with nothing."""
     compared = [figure for one in comparisons for figure in (one.first, one.second)]
-    return (figure for figure in figures if figure.kind is not Kind.NUMBER or figure in compared)
+    return (figure for figure in figures if figure.kind is not QuantityKind.NUMBER or figure in compared)
 
 
-def _quoted(draft: Draft) -> Iterator[Quoted]:
-    """What was not understood, in the order of the text."""
+def _quoted(draft: Draft) -> Iterator[Leftover]:
+    """Yield what was not understood, in the order of the text."""
     compared = {place for first, second, _ in draft.comparisons for place in (first, second)}
     for place, token in enumerate(draft.tokens):
         reason = token.reason or (_loose(draft, place) if place not in draft.used else None)
         figure = draft.figures.get(place)
-        if figure is not None and figure.kind is Kind.NUMBER and place not in compared:
+        if figure is not None and figure.kind is QuantityKind.NUMBER and place not in compared:
             reason = "a number without a unit"
         if reason is not None:
-            yield Quoted(text=token.text, column=token.start + 1, reason=reason)
+            yield Leftover(text=token.text, column=token.start + 1, reason=reason)
 
 
 def _loose(draft: Draft, place: int) -> str | None:
-    """Why a word that nothing was done with cannot be passed over; None where it can."""
+    """Return why a word that nothing was done with cannot be passed over; None where it can."""
     role = draft.role(place)
     if role is Role.TO and not draft.word(place).isalpha():
-        return "it joins no two figures of one kind"
+        return "no two figures of one kind around it"
     return LOOSE.get(role) if role is not None else None

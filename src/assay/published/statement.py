@@ -13,8 +13,8 @@ from fractions import Fraction
 
 from assay import links
 from assay.links import Link
-from assay.published.digits import Interval, Printed
-from assay.published.vocabulary import BASES, UNIT_PATTERNS, Kind, Role, unit_size
+from assay.published.digits import Interval, PrintedNumber
+from assay.published.vocabulary import BASES, UNIT_PATTERNS, QuantityKind, Role, unit_size
 
 COUNT_WORDS: Mapping[str, int] = {"one": 1, "two": 2, "three": 3, "four": 4, "six": 6, "eight": 8, "dual": 2, "quad": 4}
 FIBRE_CHANNEL, ETHERNET = "GFC", "GbE"
@@ -63,7 +63,7 @@ class Wire:
 
 
 def _spelled(name: str) -> str:
-    """The ways in which a name is written: `SATA-3`, `SATA 3`, `1 GbE`."""
+    """Return the ways in which a name is written: `SATA-3`, `SATA 3`, `1 GbE`."""
     dashed = re.escape(name).replace(r"\-", "[- ]?")
     return re.sub(r"^(\d+(?:\\\.\d+)?)(?=[A-Za-z])", r"\1 ?", dashed)
 
@@ -86,14 +86,14 @@ _BY_SPEED = re.compile(
     re.IGNORECASE | re.ASCII,
 )
 _BY_RATE = re.compile(
-    rf"(?P<number>\d{{1,9}}(?:\.\d{{1,9}})?)\s*(?:{UNIT_PATTERNS[Kind.RATE].pattern})\s+"
+    rf"(?P<number>\d{{1,9}}(?:\.\d{{1,9}})?)\s*(?:{UNIT_PATTERNS[QuantityKind.RATE].pattern})\s+"
     r"(?:line|circuit|WAN|connection|uplink|links?|paths?|ports?)(?![A-Za-z0-9_])",
     re.ASCII,
 )
-_RATE_BEFORE = re.compile(rf"\d\s*(?P<rate>{UNIT_PATTERNS[Kind.RATE].pattern})(?:\s+[a-z]{{1,12}})?\s+$", re.ASCII)
+_RATE_BEFORE = re.compile(rf"\d\s*(?P<rate>{UNIT_PATTERNS[QuantityKind.RATE].pattern})(?:\s+[a-z]{{1,12}})?\s+$", re.ASCII)
 _CROSSED = re.compile(
     r"(?:over|across|through|via)\s+(?:an?\s+|the\s+)?(?:(?:link|line|path|circuit|connection|uplink|port)\s+of\s+)?"
-    rf"(?P<number>\d{{1,9}}(?:\.\d{{1,9}})?)(?:\s*(?P<rate>{UNIT_PATTERNS[Kind.RATE].pattern})(?![A-Za-z0-9_])|(?=\s*(?:$|[,;])))",
+    rf"(?P<number>\d{{1,9}}(?:\.\d{{1,9}})?)(?:\s*(?P<rate>{UNIT_PATTERNS[QuantityKind.RATE].pattern})(?![A-Za-z0-9_])|(?=\s*(?:$|[,;])))",
     re.ASCII,
 )
 """What a rate goes over, given by its own rate alone, or by a number in the unit of the rate before."""
@@ -101,7 +101,7 @@ _GIGABIT = re.compile(rf"{_COUNT}(?:gigabit\s+(?:Ethernet|LAN)|GigE)(?![A-Za-z0-
 
 
 def wire_at(text: str, start: int) -> Wire | None:
-    """The link whose words begin here; None where none does."""
+    """Return the link whose words begin here; None where none does."""
     named = _NAMED.match(text, start)
     if named is not None:
         base = next(name for place, name in enumerate(_NAMES) if named[f"n{place}"])
@@ -117,10 +117,10 @@ def wire_at(text: str, start: int) -> Wire | None:
 def _by_rate(text: str, start: int) -> Wire | None:
     """`2.5 Gbit/s line`: no standard is named, so nothing is known of coding and framing, and all of it may be payload."""
     match = _BY_RATE.match(text, start)
-    rate = Fraction(match["number"]) * unit_size(Kind.RATE, match) if match is not None else 0
+    rate = Fraction(match["number"]) * unit_size(QuantityKind.RATE, match) if match is not None else 0
     if match is None or not rate:
         return None
-    why = f"{match[0]!r} may carry all of its rate: it names no coding and no framing"
+    why = f"{match[0]!r} names no coding and no framing; its full rate counts as payload"
     link = Link(
         name=match[0], count=1, line_bits_per_s=float(rate * 8), payload_bytes_per_s=float(rate), source="the claim itself"
     )
@@ -133,24 +133,24 @@ def _crossed(text: str, start: int) -> Wire | None:
     before = _RATE_BEFORE.search(text[:start]) if match is not None else None
     if match is None or before is None or wire_at(text, match.start("number")) is not None:
         return None
-    told = match if match["rate"] else before
-    rate = Fraction(match["number"]) * unit_size(Kind.RATE, told)
+    unit = match if match["rate"] else before
+    rate = Fraction(match["number"]) * unit_size(QuantityKind.RATE, unit)
     if not rate:
         return None
-    name = f"{match['number']} {told['rate']} link"
-    why = f"{match[0]!r} is a link of {match['number']} {told['rate']} that may carry all of it; write its name where it has one"
+    name = f"{match['number']} {unit['rate']} link"
+    why = f"{match[0]!r} counts as a link with {match['number']} {unit['rate']} payload; write the name of the link if it has one"
     link = Link(name=name, count=1, line_bits_per_s=float(rate * 8), payload_bytes_per_s=float(rate), source="the claim itself")
     return Wire(link=link, base=name, start=start, end=match.end(), assumed=why)
 
 
 def _assumed(match: re.Match[str]) -> Wire | None:
-    """A port by its speed: which one that is, by custom."""
-    said = next(kind for place, kind in enumerate(_KINDS.values()) if match[f"k{place}"])
-    base = f"{match['speed']}{said or SPEEDS.get(match['speed'])}"
+    """Return a port by its speed: which one that is, by custom."""
+    kind = next(kind for place, kind in enumerate(_KINDS.values()) if match[f"k{place}"])
+    base = f"{match['speed']}{kind or SPEEDS.get(match['speed'])}"
     if base not in links.names():
         return None
     words = "fibre channel" if base.endswith(FIBRE_CHANNEL) else "Ethernet"
-    why = f"{match[0]!r} is {base} ({words}); write the name of the link where it is another" if said is None else None
+    why = f"{match[0]!r} is {base} ({words}); if not, write the name of the link" if kind is None else None
     return _wire(match, base, why)
 
 
@@ -164,15 +164,15 @@ def _wire(match: re.Match[str], base: str, assumed: str | None) -> Wire | None:
 
 
 def with_jumbo(wire: Wire) -> Link | None:
-    """The same link in frames of 9000 bytes; None where it has none."""
+    """Return the same link in frames of 9000 bytes; None where it has none."""
     return links.find(f"{wire.link.count} x {wire.base}{JUMBO}")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Figure:
+class PrintedFigure:
     """One printed quantity in the base unit of its kind, and what it can have been."""
 
-    kind: Kind
+    kind: QuantityKind
     text: str
     """As it is printed."""
     start: int
@@ -185,7 +185,7 @@ class Figure:
     roles: frozenset[Role] = frozenset()
     """What the words beside it say of it: read, write, random, ..."""
     clause: int = 0
-    ends: tuple[Printed, Printed] | None = None
+    ends: tuple[PrintedNumber, PrintedNumber] | None = None
     """Of a range its two ends, in base units."""
     limit: Role | None = None
     """UNDER or ABOVE where the text says so."""
@@ -196,27 +196,27 @@ class Figure:
         return BASES[self.kind]
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         """`1-2 GB/s (read)`, for people."""
-        said = [role.value for role in TOLD if role in self.roles]
-        return f"{self.text} ({', '.join(said)})" if said else self.text
+        roles = [role.value for role in LABEL_ROLES if role in self.roles]
+        return f"{self.text} ({', '.join(roles)})" if roles else self.text
 
 
-TOLD = (Role.RANDOM, Role.SEQUENTIAL, Role.READ, Role.WRITE, Role.STEADY, Role.INSIDE, Role.OUTSIDE)
+LABEL_ROLES = (Role.RANDOM, Role.SEQUENTIAL, Role.READ, Role.WRITE, Role.STEADY, Role.INSIDE, Role.OUTSIDE)
 """Roles of words that are told with a figure."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Comparison:
+class ClaimComparison:
     """Two figures held against each other; the second is the base, except in a change (`from A to B`)."""
 
-    first: Figure
-    second: Figure
+    first: PrintedFigure
+    second: PrintedFigure
     is_change: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
-class Quoted:
+class Leftover:
     """A piece of the claim that was not understood, with the column (from 1) where it begins, and why."""
 
     text: str
@@ -229,21 +229,21 @@ class Statement:
     """A claim that was read."""
 
     text: str
-    figures: tuple[Figure, ...]
+    figures: tuple[PrintedFigure, ...]
     wires: tuple[Wire, ...]
-    comparisons: tuple[Comparison, ...]
+    comparisons: tuple[ClaimComparison, ...]
     roles: frozenset[Role]
     """What all its words do."""
-    quoted: tuple[Quoted, ...]
+    quoted: tuple[Leftover, ...]
     assumed: tuple[str, ...]
     spans: tuple[tuple[int, int], ...] = field(default=())
     """Where in the text the understood parts stand."""
 
-    def of(self, *kinds: Kind) -> tuple[Figure, ...]:
-        """The figures of these kinds, in the order of the text."""
+    def of(self, *kinds: QuantityKind) -> tuple[PrintedFigure, ...]:
+        """Return the figures of these kinds, in the order of the text."""
         return tuple(figure for figure in self.figures if figure.kind in kinds)
 
-    def only(self, kind: Kind) -> Figure | None:
-        """The figure of this kind, where there is exactly one."""
+    def only(self, kind: QuantityKind) -> PrintedFigure | None:
+        """Return the figure of this kind, where there is exactly one."""
         found = self.of(kind)
         return found[0] if len(found) == 1 else None

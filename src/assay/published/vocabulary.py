@@ -14,7 +14,7 @@ from fractions import Fraction
 from assay.units import UNITS, Unit
 
 
-class Kind(StrEnum):
+class QuantityKind(StrEnum):
     """What a figure is of; its base unit is that of `BASES`."""
 
     RATE = "rate"
@@ -32,20 +32,20 @@ class Kind(StrEnum):
     NUMBER = "number"
 
 
-BASES: Mapping[Kind, str] = {
-    Kind.RATE: "bytes/s",
-    Kind.EVENTS: "1/s",
-    Kind.AMOUNT: "bytes",
-    Kind.DATA: "bytes",
-    Kind.CAPACITY: "bytes",
-    Kind.MEMORY: "bytes",
-    Kind.SIZE: "bytes",
-    Kind.TIME: "s",
-    Kind.LATENCY: "s",
-    Kind.COUNT: "count",
-    Kind.IN_FLIGHT: "count",
-    Kind.SHARE: "share",
-    Kind.NUMBER: "",
+BASES: Mapping[QuantityKind, str] = {
+    QuantityKind.RATE: "bytes/s",
+    QuantityKind.EVENTS: "1/s",
+    QuantityKind.AMOUNT: "bytes",
+    QuantityKind.DATA: "bytes",
+    QuantityKind.CAPACITY: "bytes",
+    QuantityKind.MEMORY: "bytes",
+    QuantityKind.SIZE: "bytes",
+    QuantityKind.TIME: "s",
+    QuantityKind.LATENCY: "s",
+    QuantityKind.COUNT: "count",
+    QuantityKind.IN_FLIGHT: "count",
+    QuantityKind.SHARE: "share",
+    QuantityKind.NUMBER: "",
 }
 
 
@@ -187,19 +187,19 @@ def _any(*tables: Mapping[str, object]) -> str:
     return "|".join(re.escape(name) for name in sorted(merged, key=len, reverse=True))
 
 
-UNIT_PATTERNS: Mapping[Kind, re.Pattern[str]] = {
-    Kind.RATE: re.compile(rf"(?P<unit>{_any(BYTES, BITS, RATE_BITS)}){_PER}{_PERIOD}"),
-    Kind.EVENTS: re.compile(rf"(?:(?P<noun>{_any(NOUNS)}){_PER}|{_SLASH}){_PERIOD}|(?P<iops>{pattern(IOPS).pattern})"),
-    Kind.AMOUNT: re.compile(f"(?P<unit>{pattern({**BYTES, **BITS}).pattern})"),
-    Kind.TIME: re.compile(_PERIOD),
-    Kind.SHARE: re.compile(r"%|per\s?cent(?![A-Za-z0-9_])"),
-    Kind.COUNT: re.compile(f"(?P<noun>{pattern(NOUNS).pattern})"),
+UNIT_PATTERNS: Mapping[QuantityKind, re.Pattern[str]] = {
+    QuantityKind.RATE: re.compile(rf"(?P<unit>{_any(BYTES, BITS, RATE_BITS)}){_PER}{_PERIOD}"),
+    QuantityKind.EVENTS: re.compile(rf"(?:(?P<noun>{_any(NOUNS)}){_PER}|{_SLASH}){_PERIOD}|(?P<iops>{pattern(IOPS).pattern})"),
+    QuantityKind.AMOUNT: re.compile(f"(?P<unit>{pattern({**BYTES, **BITS}).pattern})"),
+    QuantityKind.TIME: re.compile(_PERIOD),
+    QuantityKind.SHARE: re.compile(r"%|per\s?cent(?![A-Za-z0-9_])"),
+    QuantityKind.COUNT: re.compile(f"(?P<noun>{pattern(NOUNS).pattern})"),
 }
 """How the units of each kind are written, tried in this order behind a number."""
 
 
-def unit_size(kind: Kind, match: re.Match[str]) -> Fraction:
-    """The size of a matched unit in base units."""
+def unit_size(kind: QuantityKind, match: re.Match[str]) -> Fraction:
+    """Return the size of a matched unit in base units."""
     parts = match.groupdict()
     size = Fraction(1)
     if parts.get("unit"):
@@ -208,5 +208,5 @@ def unit_size(kind: Kind, match: re.Match[str]) -> Fraction:
         size *= IOPS[parts["iops"]]
     if parts.get("period"):
         seconds = SECONDS[parts["period"]]
-        size = seconds if kind is Kind.TIME else size / seconds
-    return Fraction(1, 100) if kind is Kind.SHARE else size
+        size = seconds if kind is QuantityKind.TIME else size / seconds
+    return Fraction(1, 100) if kind is QuantityKind.SHARE else size

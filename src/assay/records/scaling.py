@@ -70,7 +70,7 @@ class Shape(StrEnum):
     ORDER_KEPT = "order kept"
     ORDER_KEPT_BY_MEANS = "order kept by means"
     """Not beyond noise at some numbers."""
-    NOT_TOLD_APART = "not told apart"
+    INDISTINCT = "not distinguishable"
     FULL_FROM_START = "full from start"
     PERHAPS_FULL = "perhaps full"
     """By the interval, not by the mean."""

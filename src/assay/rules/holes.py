@@ -51,7 +51,7 @@ def before(case: TrialCase, metric: str) -> float | None:
     series = list(ladder.gauges(case.phase, case.observations, "extents", metric, "path"))
     if not reads(case):
         return ladder.at_arming(case.phase, series)
-    return ladder.total(ladder.value_at(item, case.phase.start_ns) for item in series)
+    return ladder.total(ladder.latest_sample(item, case.phase.start_ns) for item in series)
 
 
 def known_later(case: TrialCase) -> bool:

@@ -55,7 +55,7 @@ def spent_ns(case: TrialCase) -> dict[str, float]:
     start_ns, end_ns = case.phase.start_ns, case.phase.end_ns
     spent: dict[str, float] = {}
     for series in case.observations.over_time(case.phase.name, LAYER, METRIC):
-        looks = (ladder.value_at(series, end_ns) or 0.0) - (ladder.value_at(series, start_ns) or 0.0)
+        looks = (ladder.latest_sample(series, end_ns) or 0.0) - (ladder.latest_sample(series, start_ns) or 0.0)
         spent[series.subject] = looks if series.subject == ABSOLUTE else ladder.rise(series, start_ns, end_ns)
     return spent
 

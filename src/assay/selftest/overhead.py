@@ -114,7 +114,7 @@ def look(observer: Observer, host: Local, subject: Subject) -> Look:
 
 def null_loop() -> dict[str, float | None]:
     """The engine's loop with clock and histogram and without a system call, per operation. Raises TrialError."""
-    experiment = single.experiment(single.asked("null", [f"ops={NULL_OPS}"]), None)
+    experiment = single.experiment(single.load_request("null", [f"ops={NULL_OPS}"]), None)
     run, _ = conduct(experiment, single.plan(experiment), Local(), ProgressMode.NONE)
     if run.outcome is Outcome.INTERRUPTED:
         raise KeyboardInterrupt

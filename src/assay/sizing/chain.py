@@ -41,12 +41,12 @@ class Speed:
 
 @functools.cache
 def media() -> Mapping[str, Mapping[str, object]]:
-    """The entries of media.toml by name."""
+    """Return the entries of media.toml by name."""
     return tomllib.loads(Path(__file__).with_name("media.toml").read_text(encoding="utf-8"))
 
 
 def speed_of(text: str) -> Speed | Refusal:
-    """What a text says, or why it says nothing."""
+    """Return what a text says, or why it says nothing."""
     link = links.find(text)
     if link is not None:
         return _of_link(text, link)
@@ -85,7 +85,7 @@ def _of_disk(text: str, count: int, medium: str) -> Speed:
     if "rpm" in entry:
         rpm, seek = _number(entry["rpm"]), _number(entry["seek_ms"])
         reads = writes = random_ops_per_s(rpm, seek)
-        steps.append(f"half a turn of {rpm:,.0f}/min and a seek of {seek:g} ms: {reads:.0f} random operations/s")
+        steps.append(f"half a turn at {rpm:,.0f}/min plus {seek:g} ms seek: {reads:.0f} random operations/s")
     return Speed(
         text=text.strip(),
         count=count,
@@ -94,7 +94,7 @@ def _of_disk(text: str, count: int, medium: str) -> Speed:
         is_disk=True,
         read_ops_per_s=_number(reads),
         write_ops_per_s=_number(writes),
-        steps=(f"{f'{count} x ' if count > 1 else ''}{rate / 1e6:g} MB/s in sequence", *steps),
+        steps=(f"{f'{count} x ' if count > 1 else ''}{rate / 1e6:g} MB/s sequential", *steps),
         source=str(entry["source"]),
     )
 
@@ -116,13 +116,13 @@ def _of_rate(text: str, count: int, name: str) -> Speed | Refusal:
         is_disk=False,
         read_ops_per_s=None,
         write_ops_per_s=None,
-        steps=("as the file says, for each direction",),
+        steps=("as in the file, for each direction",),
         source="the file itself",
     )
 
 
 def _meant(name: str) -> str:
-    """What somebody may have meant who wrote this, with what to write instead."""
+    """Return what somebody may have meant who wrote this, with what to write instead."""
     framed = re.fullmatch(r"(.*?)[\s,]+MTU.*", name, re.IGNORECASE)
     link = links.find(framed[1]) if framed else None
     if link is not None:
@@ -137,7 +137,7 @@ def _meant(name: str) -> str:
 
 
 def _plain(name: str) -> tuple[str, ...]:
-    """The words of a medium in any order: `15k SAS`, `SAS 15000 rpm` and `sas-15k` are one."""
+    """Return the words of a medium in any order: `15k SAS`, `SAS 15000 rpm` and `sas-15k` are one."""
     text = re.sub(r"\b(?:disks?|drives?|hdds?)\b|rpm\b", "", name.lower().replace("7.2k", "7200").replace("5.4k", "5400"))
     return tuple(sorted(re.findall(r"[a-z]+|\d+k?", re.sub(r"(?<=\d)000\b", "k", text))))
 
@@ -166,7 +166,7 @@ class Price:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Measured:
+class MeasuredLimit:
     """What somebody measured of the whole part; None where nobody did."""
 
     read_bytes_per_s: float | None = None
@@ -186,7 +186,7 @@ class Upgrade:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Part:
+class ChainPart:
     """One part of the chain."""
 
     name: str
@@ -194,13 +194,13 @@ class Part:
     layout: Layout = Layout.NONE
     standby: int = 0
     """Units that carry only when another one fails."""
-    measured: Measured = Measured()
+    measured: MeasuredLimit = MeasuredLimit()
     price: Price | None = None
     upgrades: tuple[Upgrade, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
-class Load:
+class ChainLoad:
     """What is asked of the chain, a second."""
 
     read_bytes_per_s: float = 0.0
@@ -226,10 +226,10 @@ class Load:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Chain:
+class PartChain:
     """What `assay size` is asked."""
 
     title: str
     question: str
-    load: Load
-    parts: tuple[Part, ...]
+    load: ChainLoad
+    parts: tuple[ChainPart, ...]

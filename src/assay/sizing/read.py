@@ -9,13 +9,13 @@ from fractions import Fraction
 from pathlib import Path as FilePath
 
 from assay.errors import UsageError
-from assay.sizing.chain import Chain, Layout, Load, Measured, Part, Price, Speed, Upgrade, speed_of
+from assay.sizing.chain import ChainLoad, ChainPart, Layout, MeasuredLimit, PartChain, Price, Speed, Upgrade, speed_of
 from assay.sizing.sized import LEAST_DISKS
 from assay.toml_document import Document, Path, Point, load, one_of, shown
 from assay.units import EXAMPLES, Refusal, Unit, attempt
 
 TOP = ("title", "question", "load", "part")
-ASKED = ("read", "write", "random_reads", "random_writes", "operation_size", "ldap")
+LOAD_KEYS = ("read", "write", "random_reads", "random_writes", "operation_size", "ldap")
 LDAP = ("operations", "reads_each", "writes_each")
 PART = ("name", "speed", "layout", "standby", "measured", "price", "upgrade")
 UPGRADE = ("speed", "layout", "standby", "price")
@@ -32,8 +32,8 @@ Lookup = Callable[[str, str, Unit], float | Refusal]
 """(notebook, measure, unit) -> its value in this unit, or why there is none."""
 
 
-def read(path: FilePath, lookup: Lookup) -> Chain:
-    """The chain of a file. Raises UsageError where it cannot be read, InputErrors with every mistake in it."""
+def read(path: FilePath, lookup: Lookup) -> PartChain:
+    """Return the chain of a file. Raises UsageError where it cannot be read, InputErrors with every mistake in it."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -42,8 +42,8 @@ def read(path: FilePath, lookup: Lookup) -> Chain:
     return parse(text, str(path), lookup)
 
 
-def parse(text: str, file: str, lookup: Lookup) -> Chain:
-    """The chain of a text. Raises InputErrors with every mistake."""
+def parse(text: str, file: str, lookup: Lookup) -> PartChain:
+    """Return the chain of a text. Raises InputErrors with every mistake."""
     document = load(text, file)
     reader = Reader(document=document, lookup=lookup)
     chain = reader.chain()
@@ -58,8 +58,8 @@ class Reader:
     document: Document
     lookup: Lookup
 
-    def chain(self) -> Chain:
-        """The whole file."""
+    def chain(self) -> PartChain:
+        """Return the whole file."""
         values = self._known((), self.document.values, TOP)
         parts = values.get("part")
         if not isinstance(parts, list) or not parts:
@@ -70,23 +70,23 @@ class Reader:
         made = tuple(part for at, each in enumerate(parts) if (part := self._part(("part", at), each)) is not None)
         self._distinct(parts)
         self._one_currency(made)
-        return Chain(
+        return PartChain(
             title=self._text((), values, "title", "A chain of parts"),
             question=self._text((), values, "question", ""),
             load=self._load(values.get("load")),
             parts=made,
         )
 
-    def _load(self, table: object) -> Load:
-        values = self._table(("load",), table, ASKED, "[load], what is asked of the chain")
+    def _load(self, table: object) -> ChainLoad:
+        values = self._table(("load",), table, LOAD_KEYS, "[load], what is asked of the chain")
         directory = self._ldap(values.get("ldap")) if "ldap" in values else None
-        asked = Load(
+        asked = ChainLoad(
             read_bytes_per_s=self._rate(("load", "read"), values.get("read")),
             write_bytes_per_s=self._rate(("load", "write"), values.get("write")),
             read_ops_per_s=self._quantity(("load", "random_reads"), values.get("random_reads"), Unit.PER_S)
-            + (directory or Load()).read_ops_per_s,
+            + (directory or ChainLoad()).read_ops_per_s,
             write_ops_per_s=self._quantity(("load", "random_writes"), values.get("random_writes"), Unit.PER_S)
-            + (directory or Load()).write_ops_per_s,
+            + (directory or ChainLoad()).write_ops_per_s,
             operation_bytes=self._quantity(("load", "operation_size"), values.get("operation_size"), Unit.BYTES),
             ldap_ops_per_s=directory.ldap_ops_per_s if directory else None,
         )
@@ -94,24 +94,24 @@ class Reader:
         if nothing and self.document.clean(("load",)) and not self.document.mistakes:
             self.document.wrong(
                 ("load",),
-                "nothing that is asked",
+                "no load",
                 'some of read = "100 MB/s", write, random_reads = "500 /s", random_writes, ldap',
                 Point.KEY,
             )
         return asked
 
-    def _ldap(self, table: object) -> Load:
+    def _ldap(self, table: object) -> ChainLoad:
         """Directory operations as the I/O that they were seen to need."""
         path = ("load", "ldap")
         values = self._table(path, table, LDAP, 'a table such as { operations = "4000 /s", reads_each = 0.5 }')
         rate = self._quantity((*path, "operations"), values.get("operations"), Unit.PER_S)
-        return Load(
+        return ChainLoad(
             ldap_ops_per_s=rate,
             read_ops_per_s=rate * self._number((*path, "reads_each"), values.get("reads_each", 0)),
             write_ops_per_s=rate * self._number((*path, "writes_each"), values.get("writes_each", 0)),
         )
 
-    def _part(self, path: Path, table: object) -> Part | None:
+    def _part(self, path: Path, table: object) -> ChainPart | None:
         values = self._table(path, table, PART, "a table with name and speed")
         name = self._text(path, values, "name", "")
         if isinstance(table, dict) and not name and self.document.clean((*path, "name")):
@@ -124,7 +124,9 @@ class Reader:
         upgrades = tuple(self._upgrades((*path, "upgrade"), values.get("upgrade", []), (layout, standby)))
         if carries is None:
             return None
-        return Part(name=name, speed=carries, layout=layout, standby=standby, measured=measured, price=price, upgrades=upgrades)
+        return ChainPart(
+            name=name, speed=carries, layout=layout, standby=standby, measured=measured, price=price, upgrades=upgrades
+        )
 
     def _upgrades(self, path: Path, told: object, now: tuple[Layout, int]) -> Iterator[Upgrade]:
         """What the part could be instead: a list, one of them, or only its speed. `now`: its layout, and how many stand by."""
@@ -134,7 +136,7 @@ class Reader:
                 yield one
 
     def _upgrade(self, path: Path, told: object, now: tuple[Layout, int]) -> Upgrade | None:
-        """One of them; layout and standby stay as they are where nothing else is told."""
+        """Return one of them; layout and standby stay as they are where nothing else is told."""
         table = {"speed": told} if isinstance(told, str) else told
         if not isinstance(table, dict):
             self.document.wrong(path, shown(table), 'a speed, or a table such as { speed = "10GbE", price = "900 EUR" }')
@@ -159,7 +161,7 @@ class Reader:
     def _layout(
         self, path: Path, values: Mapping[str, object], of: tuple[Speed | None, int], as_it_is: Layout = Layout.NONE
     ) -> Layout:
-        """How so many disks, of which some stand by, share the data; what are no disks have no layout to keep."""
+        """Return how so many disks, of which some stand by, share the data; what are no disks have no layout to keep."""
         (carries, standby), place = of, (*path, "layout")
         told = values.get("layout", as_it_is.value if carries is None or carries.is_disk else Layout.NONE.value)
         plain = re.sub(r"[ -]", "", told.lower()) if isinstance(told, str) else ""
@@ -169,35 +171,35 @@ class Reader:
         layout = MIRRORS.get(plain) or Layout(plain)
         least, active = LEAST_DISKS.get(layout, 1), None if carries is None else carries.count - standby
         if layout is not Layout.NONE and carries is not None and not carries.is_disk:
-            self.document.wrong(place, f"{layout.value} of what are no disks", "a layout only where the speed is one of disks")
+            self.document.wrong(place, f"{layout.value} of a part that is no disk", "a layout only for disks")
         elif active is not None and (active < least or (layout is Layout.RAID10 and active % 2)):
             even = ", an even number" if layout is Layout.RAID10 else ""
-            spare = f" besides {standby} that stand by" if standby else ""
+            spare = f" besides {standby} on standby" if standby else ""
             self.document.wrong(place, f"{layout.value} of {active}", f"{least} disks or more{even}{spare}, or another layout")
         return layout
 
     def _standby(self, path: Path, values: Mapping[str, object], carries: Speed | None, as_it_is: int = 0) -> int:
-        """How many units only stand by; those that did before, as far as one is left that does not."""
+        """Return how many units only stand by; those that did before, as far as one is left that does not."""
         most = carries.count - 1 if carries is not None else None
         told = values.get("standby", as_it_is if most is None else min(as_it_is, most))
         if not isinstance(told, int) or isinstance(told, bool) or told < 0 or (most is not None and told > most):
             up_to = "on" if most is None else f"to {most}"
-            self.document.wrong((*path, "standby"), shown(told), f"a whole number from 0 {up_to}: units that only stand by")
+            self.document.wrong((*path, "standby"), shown(told), f"a whole number from 0 {up_to}: units on standby")
             return 0
         return told
 
-    def _measured(self, path: Path, table: object) -> Measured:
+    def _measured(self, path: Path, table: object) -> MeasuredLimit:
         if table is None:
-            return Measured()
+            return MeasuredLimit()
         values = self._table(path, table, MEASURED, 'a table such as { read = "60 MB/s", write = "53 MB/s" }')
         notebook = values.get("notebook")
         if notebook is not None and not isinstance(notebook, str):
             self.document.wrong((*path, "notebook"), shown(notebook), "the directory of a notebook")
-            return Measured()
+            return MeasuredLimit()
         figures = {
             key: self._figure((*path, key), values[key], notebook) for key in ("read", "write", "operations") if key in values
         }
-        return Measured(
+        return MeasuredLimit(
             read_bytes_per_s=figures.get("read"),
             write_bytes_per_s=figures.get("write"),
             ops_per_s=figures.get("operations"),
@@ -205,7 +207,7 @@ class Reader:
         )
 
     def _figure(self, path: Path, told: object, notebook: str | None) -> float:
-        """A figure as written, or the measure of this name in the notebook."""
+        """Return a figure as written, or the measure of this name in the notebook."""
         unit = Unit.PER_S if path[-1] == "operations" else Unit.BYTES_PER_S
         if notebook is None or not isinstance(told, str):
             return self._quantity(path, told, unit)
@@ -225,7 +227,7 @@ class Reader:
         return Price(amount=float(match["amount"].replace(",", "")), currency=match["currency"])
 
     def _rate(self, path: Path, told: object) -> float:
-        """Bytes/s; also as an amount in a longer time: `40 TB/week`."""
+        """Return bytes/s; also as an amount in a longer time: `40 TB/week`."""
         match = _AMOUNT.fullmatch(told) if isinstance(told, str) else None
         amount = attempt(match["amount"], Unit.BYTES) if match else None
         if match is not None and amount is not None and not isinstance(amount, Refusal):
@@ -272,7 +274,7 @@ class Reader:
             if name and name in names[:at]:
                 self.document.wrong(("part", at, "name"), f"two parts named {name!r}", "a name of its own for each part")
 
-    def _one_currency(self, parts: tuple[Part, ...]) -> None:
+    def _one_currency(self, parts: tuple[ChainPart, ...]) -> None:
         prices = [part.price for part in parts] + [one.price for part in parts for one in part.upgrades]
         currencies = sorted({price.currency for price in prices if price is not None})
         if len(currencies) > 1:

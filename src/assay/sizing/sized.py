@@ -14,7 +14,9 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from assay.sizing.chain import Chain, Layout, Load, Part, Price, Upgrade
+from assay import units
+from assay.sizing.chain import ChainLoad, ChainPart, Layout, PartChain, Price, Upgrade
+from assay.units import Unit
 
 PARITY: Mapping[Layout, int] = {Layout.RAID5: 1, Layout.RAID6: 2}
 """Disks' worth of parity."""
@@ -24,7 +26,7 @@ LEAST_DISKS: Mapping[Layout, int] = {Layout.RAID0: 2, Layout.RAID10: 2, Layout.R
 
 
 @dataclass(frozen=True, kw_only=True)
-class Limit:
+class PartLimit:
     """What a part carries a second; 0 where nothing is left of it, None where it sets no limit."""
 
     read_bytes_per_s: float
@@ -35,8 +37,8 @@ class Limit:
     write_ops_per_s: float | None
     is_disk: bool
 
-    def used(self, load: Load) -> float:
-        """The share of the part that a load takes (0..); infinite where nothing is left and something is asked.
+    def used(self, load: ChainLoad) -> float:
+        """Return the share of the part that a load takes (0..); infinite where nothing is left and something is asked.
 
         Disks move heads or move data: random operations take their time by number, sequential ones by bytes. On a wire all
         are bytes.
@@ -72,10 +74,10 @@ class Units:
     random_write: float = 0.0
 
 
-def nominal(part: Part, failed: int = 0) -> Limit:
-    """What the part should carry by its speed, with some of its units failed."""
+def nominal(part: ChainPart, failed: int = 0) -> PartLimit:
+    """Return what the part should carry by its speed, with some of its units failed."""
     speed, units = part.speed, at_work(part, failed)
-    return Limit(
+    return PartLimit(
         read_bytes_per_s=units.read * speed.bytes_per_s,
         write_bytes_per_s=units.write * speed.bytes_per_s,
         shared=speed.shared,
@@ -85,8 +87,8 @@ def nominal(part: Part, failed: int = 0) -> Limit:
     )
 
 
-def at_work(part: Part, failed: int) -> Units:
-    """What is left of the units; a disk that stood by counts only when it is rebuilt, any other unit at once."""
+def at_work(part: ChainPart, failed: int) -> Units:
+    """Return what is left of the units; a disk that stood by counts only when it is rebuilt, any other unit at once."""
     full = part.speed.count - part.standby
     if not survives(part, failed):
         return Units()
@@ -100,7 +102,7 @@ def at_work(part: Part, failed: int) -> Units:
 
 
 def of_parity(full: int, parity: int, failed: int, writes: int) -> Units:
-    """The same of disks with parity: whole stripes in sequence, single reads and writes at random."""
+    """Return the same of disks with parity: whole stripes in sequence, single reads and writes at random."""
     left = full - failed
     whole = left * (full - parity) / full
     return Units(
@@ -111,8 +113,8 @@ def of_parity(full: int, parity: int, failed: int, writes: int) -> Units:
     )
 
 
-def survives(part: Part, failed: int) -> bool:
-    """Whether anything is left with so many units failed: a stripe without copies is not."""
+def survives(part: ChainPart, failed: int) -> bool:
+    """Return whether anything is left with so many units failed: a stripe without copies is not."""
     if failed == 0:
         return True
     if part.speed.is_disk and part.layout in (Layout.NONE, Layout.RAID0):
@@ -121,26 +123,26 @@ def survives(part: Part, failed: int) -> bool:
     return failed <= bearable
 
 
-def limit(part: Part, failed: int = 0) -> Limit:
-    """What counts: what was measured of it where that is told, reduced as the nominal limit is by a failure."""
+def limit(part: ChainPart, failed: int = 0) -> PartLimit:
+    """Return what counts: what was measured of it where that is told, reduced as the nominal limit is by a failure."""
     whole, left = nominal(part), nominal(part, failed)
     told = part.measured
-    return Limit(
-        read_bytes_per_s=_told(told.read_bytes_per_s, left.read_bytes_per_s, whole.read_bytes_per_s),
-        write_bytes_per_s=_told(told.write_bytes_per_s, left.write_bytes_per_s, whole.write_bytes_per_s),
+    return PartLimit(
+        read_bytes_per_s=_left_of_measured(told.read_bytes_per_s, left.read_bytes_per_s, whole.read_bytes_per_s),
+        write_bytes_per_s=_left_of_measured(told.write_bytes_per_s, left.write_bytes_per_s, whole.write_bytes_per_s),
         shared=whole.shared,
-        read_ops_per_s=_told_ops(told.ops_per_s, left.read_ops_per_s, whole.read_ops_per_s),
-        write_ops_per_s=_told_ops(told.ops_per_s, left.write_ops_per_s, whole.read_ops_per_s),
+        read_ops_per_s=_left_of_measured_ops(told.ops_per_s, left.read_ops_per_s, whole.read_ops_per_s),
+        write_ops_per_s=_left_of_measured_ops(told.ops_per_s, left.write_ops_per_s, whole.read_ops_per_s),
         is_disk=whole.is_disk,
     )
 
 
-def _told(measured: float | None, left: float, whole: float) -> float:
+def _left_of_measured(measured: float | None, left: float, whole: float) -> float:
     return left if measured is None else min(measured, whole) * (left / whole if whole else 0.0)
 
 
-def _told_ops(measured: float | None, left: float | None, whole: float | None) -> float | None:
-    """A measured number of operations is one of reads; writes keep their ratio to them."""
+def _left_of_measured_ops(measured: float | None, left: float | None, whole: float | None) -> float | None:
+    """Scale a measured number of reads; writes keep their ratio to reads."""
     if measured is None:
         return left
     if left is None or not whole:
@@ -153,12 +155,12 @@ IMPOSSIBLE = 1.02
 
 
 @dataclass(frozen=True, kw_only=True)
-class Stage:
+class SizedPart:
     """One part under the load."""
 
-    part: Part
-    nominal: Limit
-    limit: Limit
+    part: ChainPart
+    nominal: PartLimit
+    limit: PartLimit
     used: float
     """Share of it that the load takes; above 1 it does not carry it."""
     impossible: tuple[str, ...]
@@ -166,7 +168,7 @@ class Stage:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Buying:
+class UpgradeGain:
     """What an upgrade of one part buys."""
 
     part: str
@@ -197,13 +199,13 @@ class Failure:
 class Sized:
     """The whole answer."""
 
-    chain: Chain
-    stages: tuple[Stage, ...]
+    chain: PartChain
+    stages: tuple[SizedPart, ...]
     carries: float
     """How many times the load the chain carries."""
     first: str
     """The part that saturates first."""
-    upgrades: tuple[Buying, ...]
+    upgrades: tuple[UpgradeGain, ...]
     failures: tuple[Failure, ...]
     price: Price | None
     """Of all parts; None where not every part has one."""
@@ -212,8 +214,8 @@ class Sized:
     per_op_per_s: float | None
 
 
-def size(chain: Chain) -> Sized:
-    """Everything that can be said of a chain. Its load asks for something, and it has a part."""
+def size(chain: PartChain) -> Sized:
+    """Return everything that can be said of a chain. Its load asks for something, and it has a part."""
     stages = tuple(_stage(part, chain.load) for part in chain.parts)
     carries, first = _carries(chain.parts, chain.load, limit)
     price = _whole_price(chain.parts)
@@ -230,49 +232,49 @@ def size(chain: Chain) -> Sized:
     )
 
 
-def bytes_of(load: Load) -> float:
-    """Bytes/s that a load moves, both ways."""
+def bytes_of(load: ChainLoad) -> float:
+    """Return bytes/s that a load moves, both ways."""
     return load.reading + load.writing
 
 
-def ops_of(load: Load) -> float:
+def ops_of(load: ChainLoad) -> float:
     """Random operations/s that a load asks for."""
     return load.read_ops_per_s + load.write_ops_per_s
 
 
-def _stage(part: Part, load: Load) -> Stage:
+def _stage(part: ChainPart, load: ChainLoad) -> SizedPart:
     counts = limit(part)
-    return Stage(
+    return SizedPart(
         part=part, nominal=nominal(part), limit=counts, used=counts.used(load), impossible=tuple(_impossible(part, nominal(part)))
     )
 
 
-def _impossible(part: Part, best: Limit) -> Iterator[str]:
-    for way, told, most in (
+def _impossible(part: ChainPart, best: PartLimit) -> Iterator[str]:
+    for way, rate, most in (
         ("read", part.measured.read_bytes_per_s, best.read_bytes_per_s),
         ("write", part.measured.write_bytes_per_s, best.write_bytes_per_s),
     ):
-        if told is not None and most and told > IMPOSSIBLE * most:
-            ratio = f"{told / most:.3g} times what it can carry ({most / 1e6:.4g} MB/s)"
-            yield f"{part.name}: a measured {way} of {told / 1e6:.4g} MB/s is {ratio}"
+        if rate is not None and most and rate > IMPOSSIBLE * most:
+            figure, most_text = (units.human(one, Unit.BYTES_PER_S, 4) for one in (rate, most))
+            yield f"{part.name}: measured {way} {figure}, {units.times(rate / most)} its limit ({most_text})"
 
 
-def _carries(parts: Sequence[Part], load: Load, of: Callable[[Part], Limit]) -> tuple[float, str]:
-    """How many times a load fits, and the part that ends it: the first in the chain among equals."""
+def _carries(parts: Sequence[ChainPart], load: ChainLoad, of: Callable[[ChainPart], PartLimit]) -> tuple[float, str]:
+    """Return how many times a load fits, and the part that ends it: the first in the chain among equals."""
     used = [(of(part).used(load), part.name) for part in parts]
     most = max(share for share, _ in used)
     first = next(name for share, name in used if share == most)
     return (0.0 if math.isinf(most) else 1 / most if most else math.inf), first
 
 
-def _upgrades(chain: Chain, now: float) -> Iterator[Buying]:
+def _upgrades(chain: PartChain, now: float) -> Iterator[UpgradeGain]:
     for part in chain.parts:
         for upgrade in part.upgrades:
             changed = _upgraded(part, upgrade)
             parts = tuple(changed if one is part else one for one in chain.parts)
             then, first = _carries(parts, chain.load, limit)
             gained = then - now
-            yield Buying(
+            yield UpgradeGain(
                 part=part.name,
                 upgrade=upgrade,
                 carries=then,
@@ -283,9 +285,9 @@ def _upgrades(chain: Chain, now: float) -> Iterator[Buying]:
             )
 
 
-def _upgraded(part: Part, upgrade: Upgrade) -> Part:
-    """The part as it would be: what was measured of the old one says nothing of the new one."""
-    return Part(
+def _upgraded(part: ChainPart, upgrade: Upgrade) -> ChainPart:
+    """Return the part as it would be: what was measured of the old one says nothing of the new one."""
+    return ChainPart(
         name=part.name,
         speed=upgrade.speed,
         layout=upgrade.layout,
@@ -294,24 +296,24 @@ def _upgraded(part: Part, upgrade: Upgrade) -> Part:
     )
 
 
-def _failure(chain: Chain, part: Part) -> Failure:
+def _failure(chain: PartChain, part: ChainPart) -> Failure:
     lives = survives(part, 1) and part.speed.count > 1
     degraded = [replace(one) for one in chain.parts]
     carries, _ = _carries(degraded, chain.load, lambda one: limit(one, 1 if one.name == part.name else 0))
     if part.speed.count == 1:
-        why = "there is one of it: all stands still"
+        why = "single point of failure: throughput 0"
     elif not survives(part, 1):
-        why = f"one of {part.speed.count} takes the data of all with it"
+        why = f"losing 1 of {part.speed.count} loses all data"
     elif part.speed.is_disk:
-        why = f"its data is read from the others until {'the spare' if part.standby else 'a new one'} is rebuilt"
+        why = f"the other disks serve its data until {'the spare' if part.standby else 'a replacement'} is rebuilt"
     elif part.standby:
-        why = "one that stood by takes its place"
+        why = "a standby unit takes over"
     else:
-        why = f"{part.speed.count - 1} of {part.speed.count} carry on"
+        why = f"{part.speed.count - 1} of {part.speed.count} units remain"
     return Failure(part=part.name, carries=carries if lives else 0.0, is_single=not lives, why=why)
 
 
-def _whole_price(parts: Sequence[Part]) -> Price | None:
+def _whole_price(parts: Sequence[ChainPart]) -> Price | None:
     prices = [part.price for part in parts]
     if not all(prices):
         return None

@@ -5,39 +5,40 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from assay.sizing.chain import Layout, Measured, Price, Speed
-from assay.sizing.sized import Buying, Limit, Sized, Stage, bytes_of, ops_of
+from assay import units
+from assay.sizing.chain import Layout, MeasuredLimit, Price, Speed
+from assay.sizing.sized import PartLimit, Sized, SizedPart, UpgradeGain, bytes_of, ops_of
 from assay.units import Unit, human
 
 PART_HEAD = ("part", "speed", "read", "write", "random reads", "random writes", "measured", "used")
-UPGRADE_HEAD = ("part", "upgrade", "the chain then carries", "then first", "price", "per MB/s", "per operation/s")
-FAILURE_HEAD = ("when one fails of", "the chain carries", "because")
+UPGRADE_HEAD = ("part", "upgrade", "chain capacity", "next limit", "price", "per MB/s", "per operation/s")
+FAILURE_HEAD = ("failed unit of", "chain capacity", "reason")
 GAINED = 1.005
 """A gain below half a per cent is none."""
 MB = 1e6
 
 
 def answer(sized: Sized) -> str:
-    """The first sentence: whether the load fits, and what ends it."""
+    """Return the first sentence: whether the load fits, and what ends it."""
     first = next(stage for stage in sized.stages if stage.part.name == sized.first)
     asked = asking(sized)
     if math.isinf(sized.carries):
-        return f"No part of the chain sets a limit to {asked}: say how large an operation is (operation_size)."
+        return f"No part of the chain limits {asked}. Set operation_size."
     if sized.carries < 1:
         return (
-            f"The chain does not carry {asked}: the limit is {sized.first} ({_percent(first.used)} of it is asked), "
-            f"so {_times(sized.carries)} gets through."
+            f"The chain does not carry {asked}: the limit is {sized.first} ({_percent(first.used)} of its capacity requested), "
+            f"so {_times(sized.carries)} of the load gets through."
         )
     after = max((stage for stage in sized.stages if stage is not first), key=lambda stage: stage.used, default=None)
-    then = f", after it {after.part.name} ({_percent(after.used)})" if after is not None else ""
+    then = f", then {after.part.name} ({_percent(after.used)})" if after is not None else ""
     return (
-        f"The chain carries {asked}, and {_times(sized.carries)} that before its first part saturates: {sized.first} "
+        f"The chain carries {asked}, and up to {_times(sized.carries)} that. First limit: {sized.first} "
         f"({_percent(first.used)} used){then}."
     )
 
 
 def asking(sized: Sized) -> str:
-    """The load in words."""
+    """Return the load in words."""
     load = sized.chain.load
     parts = [
         f"{human(amount, unit)} {what}"
@@ -54,11 +55,11 @@ def asking(sized: Sized) -> str:
 
 
 def part_rows(sized: Sized) -> tuple[tuple[str, ...], ...]:
-    """One line a part, in the order of the chain."""
+    """Return one line a part, in the order of the chain."""
     return tuple(_part_row(stage, stage.part.name == sized.first) for stage in sized.stages)
 
 
-def _part_row(stage: Stage, is_first: bool) -> tuple[str, ...]:  # noqa: FBT001 - a column of the table
+def _part_row(stage: SizedPart, is_first: bool) -> tuple[str, ...]:  # noqa: FBT001 - a column of the table
     counts = stage.nominal
     return (
         stage.part.name,
@@ -77,14 +78,14 @@ def laid_out(speed: Speed, layout: Layout) -> str:
     return speed.text + (f", {layout}" if layout is not Layout.NONE else "")
 
 
-def _measured(stage: Stage) -> str:
-    told = stage.part.measured
+def _measured(stage: SizedPart) -> str:
+    rates = stage.part.measured
     parts = [
         f"{way} {human(amount, unit)}"
         for way, amount, unit in (
-            ("R", told.read_bytes_per_s, Unit.BYTES_PER_S),
-            ("W", told.write_bytes_per_s, Unit.BYTES_PER_S),
-            ("", told.ops_per_s, Unit.PER_S),
+            ("R", rates.read_bytes_per_s, Unit.BYTES_PER_S),
+            ("W", rates.write_bytes_per_s, Unit.BYTES_PER_S),
+            ("", rates.ops_per_s, Unit.PER_S),
         )
         if amount is not None
     ]
@@ -92,21 +93,21 @@ def _measured(stage: Stage) -> str:
 
 
 def how(sized: Sized) -> tuple[str, ...]:
-    """How each nominal limit comes about, a line a part."""
+    """Return how each nominal limit comes about, a line a part."""
     return tuple(
         f"{stage.part.name}: {'; '.join(stage.part.speed.steps)}: {_each(stage.nominal)} ({stage.part.speed.source})"
         for stage in sized.stages
     )
 
 
-def _each(counts: Limit) -> str:
+def _each(counts: PartLimit) -> str:
     if counts.shared:
-        return f"{human(counts.read_bytes_per_s, Unit.BYTES_PER_S)} for both directions together"
+        return f"{human(counts.read_bytes_per_s, Unit.BYTES_PER_S)}, both directions together"
     return f"{human(counts.read_bytes_per_s, Unit.BYTES_PER_S)} each way"
 
 
 def upgrade_rows(sized: Sized) -> tuple[tuple[str, ...], ...]:
-    """What each upgrade buys."""
+    """Return what each upgrade buys."""
     return tuple(
         (
             one.part,
@@ -121,30 +122,34 @@ def upgrade_rows(sized: Sized) -> tuple[tuple[str, ...], ...]:
     )
 
 
-def _bought(one: Buying) -> str:
-    return f"{_times(one.carries)} (buys nothing)" if one.gain < GAINED else f"{_times(one.carries)} ({one.gain:.3g} times now)"
+def _bought(one: UpgradeGain) -> str:
+    return (
+        f"{_times(one.carries)} (no gain)"
+        if one.gain < GAINED
+        else f"{_times(one.carries)} ({units.digits(one.gain, trimmed=True)} x now)"
+    )
 
 
 def failure_rows(sized: Sized) -> tuple[tuple[str, ...], ...]:
-    """What is left when one unit of each part fails."""
+    """Return what is left when one unit of each part fails."""
     return tuple((one.part, "nothing" if one.is_single else _times(one.carries), one.why) for one in sized.failures)
 
 
 def costs(sized: Sized) -> str | None:
-    """The price of the chain and of what it carries; None where a part has no price."""
+    """Return the price of the chain and of what it carries; None where a part has no price."""
     if sized.price is None:
         return None
     moved = carried(sized)
-    each = [f"{money(sized.price)} in all, for {' and '.join(moved)}"] if moved else [money(sized.price)]
+    each = [f"{money(sized.price)} in total, for {' and '.join(moved)}"] if moved else [money(sized.price)]
     if sized.per_byte_per_s is not None:
-        each.append(f"{sized.per_byte_per_s * MB:.3g} {sized.price.currency} per MB/s")
+        each.append(f"{units.digits(sized.per_byte_per_s * MB, trimmed=True)} {sized.price.currency} per MB/s")
     if sized.per_op_per_s is not None:
-        each.append(f"{sized.per_op_per_s:.3g} {sized.price.currency} per random operation/s")
+        each.append(f"{units.digits(sized.per_op_per_s, trimmed=True)} {sized.price.currency} per random operation/s")
     return "; ".join(each) + "."
 
 
 def carried(sized: Sized) -> list[str]:
-    """The most that the chain carries of a load made as this one."""
+    """Return the most that the chain carries of a load made as this one."""
     load = sized.chain.load
     amounts = ((bytes_of(load), Unit.BYTES_PER_S, ""), (ops_of(load), Unit.PER_S, " random operations"))
     parts = [f"{human(amount * sized.carries, unit)}{what}" for amount, unit, what in amounts if amount]
@@ -154,9 +159,9 @@ def carried(sized: Sized) -> list[str]:
 
 
 def remarks(sized: Sized) -> Iterator[str]:
-    """What a reader must know besides."""
+    """Yield what a reader must know besides."""
     for stage in sized.stages:
-        yield from (f"{one}: that figure is not used." for one in stage.impossible)
+        yield from (f"{one}. The measured figure is ignored." for one in stage.impossible)
     yield from of_upgrades(sized)
     yield from of_load(sized)
     singles = [one.part for one in sized.failures if one.is_single]
@@ -164,31 +169,28 @@ def remarks(sized: Sized) -> Iterator[str]:
         yield f"Single points of failure: {', '.join(singles)}."
     if any(stage.limit.is_disk for stage in sized.stages):
         yield (
-            "Disks do sequential and random work in turns, so their shares add up; a mixture costs seeks besides, and so does "
-            "rebuilding a lost disk. Classes of disks are guides: measure yours and say so with `measured`."
+            "Shares of sequential and random work add up on a disk. Mixed work and rebuilds cost additional seeks. "
+            "Disk classes are guides: measure your disks and set `measured`."
         )
-    yield "Nominal limits are the most that the line lets through; hosts, protocols and small records get less."
+    yield "Nominal limits are upper bounds of the line; hosts, protocols and small records reach less."
 
 
 def of_upgrades(sized: Sized) -> Iterator[str]:
     """That a measured part is held against upgrades as their data sheets tell them."""
     for stage in sized.stages:
-        if stage.part.upgrades and stage.part.measured != Measured(source=stage.part.measured.source):
-            yield (
-                f"{stage.part.name} counts as it was measured, its upgrades by their nominal speed: "
-                "they may buy less than told here."
-            )
+        if stage.part.upgrades and stage.part.measured != MeasuredLimit(source=stage.part.measured.source):
+            yield (f"{stage.part.name} counts as measured, its upgrades by nominal speed: their gain may be smaller.")
 
 
 def of_load(sized: Sized) -> Iterator[str]:
-    """What of the load takes nothing here, and what one stream alone does not get."""
+    """Yield what of the load takes nothing here, and what one stream alone does not get."""
     wires = [stage.part.name for stage in sized.stages if not stage.limit.is_disk]
     if wires and ops_of(sized.chain.load) and not sized.chain.load.operation_bytes:
-        yield f"Random operations have no size here (operation_size), so they take nothing of {', '.join(wires)}."
+        yield f"Random operations have no size here (operation_size), so they use nothing of {', '.join(wires)}."
     several = [one.part for one in sized.stages if not one.limit.is_disk and one.part.speed.count - one.part.standby > 1]
     if several:
         names = ", ".join(one.name for one in several)
-        yield f"A single stream uses one of several units side by side: only several streams get the sum of them ({names})."
+        yield f"One stream uses one of several parallel units: only several streams reach the sum ({names})."
 
 
 def money(price: Price | None) -> str:
@@ -197,7 +199,7 @@ def money(price: Price | None) -> str:
 
 
 def _unit_price(price: Price | None, per: float | None, size: float) -> str:
-    return f"{per * size:,.3g} {price.currency}" if price is not None and per is not None else "-"
+    return f"{units.digits(per * size, trimmed=True)} {price.currency}" if price is not None and per is not None else "-"
 
 
 def _ops(value: float | None) -> str:
@@ -205,8 +207,8 @@ def _ops(value: float | None) -> str:
 
 
 def _percent(share: float) -> str:
-    return "all" if math.isinf(share) else f"{share * 100:.3g} %"
+    return "all" if math.isinf(share) else f"{units.digits(share * 100, trimmed=True)} %"
 
 
 def _times(value: float) -> str:
-    return f"{value * 100:.3g} %" if value < 1 else f"{value:.3g} times"
+    return _percent(value) if value < 1 else units.times(value)

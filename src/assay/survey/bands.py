@@ -88,7 +88,7 @@ def _range(low: int | None, high: int | None) -> str:
 
 
 def bytes_text(count: int) -> str:
-    """An exact number of bytes in its largest whole unit: `4 KiB`."""
+    """Return an exact number of bytes in its largest whole unit: `4 KiB`."""
     return units.format(count, Unit.BYTES)
 
 
@@ -110,7 +110,7 @@ def age(text: str) -> int | units.Refusal:
 
 
 def age_text(age_ns: int) -> str:
-    """An age as it is said in a sentence: `a year`, `2 weeks`, `90 days`, `36 h`."""
+    """Return an age as it is said in a sentence: `a year`, `2 weeks`, `90 days`, `36 h`."""
     for name, end_ns in AGES.items():
         if age_ns == end_ns:
             return name if name[0].isdigit() else f"a {name}"

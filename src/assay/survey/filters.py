@@ -16,7 +16,7 @@ from assay.units import Unit
 
 
 def printable(path: str) -> str:
-    """A path with escapes for bytes that are no UTF-8 and for control characters, which could steer a terminal."""
+    """Return a path with escapes for bytes that are no UTF-8 and for control characters, which could steer a terminal."""
     text = os.fsencode(path).decode(errors="backslashreplace")
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
 
@@ -54,7 +54,7 @@ class Filters:
     """This old or older."""
     least_bytes: int | None = None
     most_bytes: int | None = None
-    said: tuple[str, ...] = ()
+    typed: tuple[str, ...] = ()
     """The same in words, one for each filter."""
 
 
@@ -63,7 +63,7 @@ Keeper = Callable[[str, stat_result], bool]
 
 
 def resolve(words: Words, uid_of: Callable[[str], int | None]) -> tuple[Filters, tuple[str, ...]]:
-    """The filters that are meant, and every mistake in the words; `uid_of` looks an owner's name up."""
+    """Return the filters that are meant, and every mistake in the words; `uid_of` looks an owner's name up."""
     mistakes: list[str] = []
     filters = Filters(
         owners=frozenset(_owners(words.owners, uid_of, mistakes)),
@@ -72,7 +72,7 @@ def resolve(words: Words, uid_of: Callable[[str], int | None]) -> tuple[Filters,
         older_ns=_quantity("--older", words.older, bands.age, mistakes),
         least_bytes=_quantity("--least", words.least, _bytes, mistakes),
         most_bytes=_quantity("--most", words.most, _bytes, mistakes),
-        said=said(words),
+        typed=as_typed(words),
     )
     if filters.newer_ns is not None and filters.older_ns is not None and filters.older_ns >= filters.newer_ns:
         mistakes.append(
@@ -83,8 +83,8 @@ def resolve(words: Words, uid_of: Callable[[str], int | None]) -> tuple[Filters,
     return filters, tuple(mistakes)
 
 
-def said(words: Words) -> tuple[str, ...]:
-    """The filters in words, as they stand on the command line."""
+def as_typed(words: Words) -> tuple[str, ...]:
+    """Return the filters in words, as they stand on the command line."""
     single = (("--newer", words.newer), ("--older", words.older), ("--least", words.least), ("--most", words.most))
     return (
         *(f"--owner {printable(name)}" for name in words.owners),
@@ -94,7 +94,7 @@ def said(words: Words) -> tuple[str, ...]:
 
 
 def keeper(filters: Filters, clock: Clock, now_ns: int) -> Keeper | None:
-    """The test of these filters at this time (since 1970); None where everything is kept."""
+    """Return the test of these filters at this time (since 1970); None where everything is kept."""
     tests = [*_name_tests(filters), *_size_tests(filters), *_age_tests(filters, clock, now_ns)]
     if not tests:
         return None
@@ -152,16 +152,14 @@ def _bytes(text: str) -> int | units.Refusal:
 def _owners(names: tuple[str, ...], uid_of: Callable[[str], int | None], mistakes: list[str]) -> list[int]:
     found = {name: int(name) if name.isascii() and name.isdigit() else uid_of(name) for name in names}
     mistakes.extend(
-        f"--owner: found {name!r}, whom this machine does not know; expected a user's name or number"
-        for name, uid in found.items()
-        if uid is None
+        f"--owner: found {name!r}, an unknown user; expected a user name or number" for name, uid in found.items() if uid is None
     )
     return [uid for uid in found.values() if uid is not None]
 
 
 def _patterns(globs: tuple[str, ...], mistakes: list[str]) -> tuple[str, ...]:
     mistakes.extend(
-        f"--pattern: found {glob!r}; expected a glob of a name, which has no `/` and is not empty"
+        f"--pattern: found {glob!r}; expected a glob of a file name: not empty, without `/`"
         for glob in globs
         if "/" in glob or not glob
     )

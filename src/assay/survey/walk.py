@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from assay.survey.filters import printable
-from assay.survey.result import MOST_TOLD, Trouble, Walked
+from assay.survey.result import MOST_NAMED, Trouble, Walked
 
 MOUNTINFO = Path("/proc/self/mountinfo")
 
@@ -26,39 +26,39 @@ KERNEL_FILESYSTEMS = frozenset(
 
 
 @dataclass(frozen=True, kw_only=True)
-class Mount:
+class MountEntry:
     """What is mounted at one place, the last one where several are."""
 
     filesystem: str
     options: frozenset[str]
 
 
-def mount_table() -> Mapping[str, Mount]:
-    """Path -> what is mounted there; empty where the kernel has no such table."""
+def mount_table() -> Mapping[str, MountEntry]:
+    """Return path -> what is mounted there; empty where the kernel has no such table."""
     try:
         return parsed_mounts(os.fsdecode(MOUNTINFO.read_bytes()))
     except OSError:
         return {}
 
 
-def parsed_mounts(text: str) -> Mapping[str, Mount]:
-    """The table of proc(5): mount point and options are its fields 5 and 6, the type follows the lone dash."""
-    found: dict[str, Mount] = {}
+def parsed_mounts(text: str) -> Mapping[str, MountEntry]:
+    """Return the table of proc(5): mount point and options are its fields 5 and 6, the type follows the lone dash."""
+    found: dict[str, MountEntry] = {}
     for line in text.splitlines():
         before, dash, after = line.partition(" - ")
         fields = before.split(" ")
         if dash and len(fields) >= 6:
-            found[_plain(fields[4])] = Mount(filesystem=after.split(" ")[0], options=frozenset(fields[5].split(",")))
+            found[_plain(fields[4])] = MountEntry(filesystem=after.split(" ")[0], options=frozenset(fields[5].split(",")))
     return found
 
 
 def _plain(field: str) -> str:
-    r"""A path without its escapes: a space stands as `\040`."""
+    r"""Return a path without its escapes: a space stands as `\040`."""
     return re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), field)
 
 
-def mount_of(path: str, mounts: Mapping[str, Mount]) -> Mount | None:
-    """The mount that holds this real path."""
+def mount_of(path: str, mounts: Mapping[str, MountEntry]) -> MountEntry | None:
+    """Return the mount that holds this real path."""
     while path not in mounts:
         if path in ("/", ""):
             return None
@@ -66,14 +66,14 @@ def mount_of(path: str, mounts: Mapping[str, Mount]) -> Mount | None:
     return mounts[path]
 
 
-def coarse_access_times(held: Iterable[Mount | None]) -> tuple[str, ...]:
-    """What the mounts that hold the trees do to access times (mount(8)): why an age since the last access can be wrong."""
+def coarse_access_times(held: Iterable[MountEntry | None]) -> tuple[str, ...]:
+    """Return what the mounts that hold the trees do to access times (mount(8)): why an age since the last access can be wrong."""
     options = [one.options for one in held if one is not None]
     reasons = []
     if any("noatime" in one for one in options):
-        reasons.append("mounted noatime: a file that is read keeps its access time, so it seems older than it is")
+        reasons.append("mounted noatime: reads do not set access times, so files seem older")
     if any("relatime" in one for one in options):
-        reasons.append("mounted relatime: access times are up to a day late")
+        reasons.append("mounted relatime: access times are up to one day late")
     return tuple(reasons)
 
 
@@ -92,7 +92,7 @@ GONE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
 
 
 @dataclass(kw_only=True)
-class _Open:
+class _OpenDirectory:
     """A directory on the way down: its name, descriptor (-1: closed for now) and the subdirectories still to come."""
 
     name: str
@@ -121,18 +121,18 @@ class _Log:
             self.vanished += 1
             return
         self.unread += 1
-        if len(self.first_unread) < MOST_TOLD:
+        if len(self.first_unread) < MOST_NAMED:
             self.first_unread.append(Trouble(path=path, reason=error.strerror or str(error)))
 
     def leave_out(self, path: str) -> None:
         """A directory belongs to another file system."""
         self.elsewhere += 1
-        if len(self.first_elsewhere) < MOST_TOLD:
+        if len(self.first_elsewhere) < MOST_NAMED:
             self.first_elsewhere.append(path)
 
 
 def begin(directories: Sequence[str]) -> tuple[dict[str, Inode], tuple[str, ...]]:
-    """Each different directory with its device and inode, and a sentence for each path that is none or cannot be read."""
+    """Return each different directory with its device and inode, and a sentence for each path that is none or cannot be read."""
     wrong: list[str] = []
     found: dict[str, Inode] = {}
     for path in directories:
@@ -161,7 +161,7 @@ class Walk:
     """
 
     inodes: Mapping[str, Inode]
-    mounts: Mapping[str, Mount]
+    mounts: Mapping[str, MountEntry]
     cross: bool
     see: See
     tick: Tick
@@ -187,7 +187,7 @@ class Walk:
 
     def _tree(self, root: str) -> None:
         real = os.path.realpath(root).rstrip("/")
-        way: list[_Open] = []
+        way: list[_OpenDirectory] = []
         try:
             self._enter(way, root, root.rstrip("/"))
             while way:
@@ -199,7 +199,7 @@ class Walk:
             for one in way:
                 _close(one)
 
-    def _descend(self, way: list[_Open], name: str, real: str) -> None:
+    def _descend(self, way: list[_OpenDirectory], name: str, real: str) -> None:
         """Into a subdirectory, unless something is mounted there; that is known without touching it."""
         mount = self.mounts.get("/".join([real, *(one.name for one in way[1:]), name])) if self.mounts else None
         path = "/".join([*(one.name for one in way), name])
@@ -210,7 +210,7 @@ class Walk:
         if len(way) > MOST_OPEN:
             _close(way[-1 - MOST_OPEN])
 
-    def _enter(self, way: list[_Open], name: str, path: str) -> None:
+    def _enter(self, way: list[_OpenDirectory], name: str, path: str) -> None:
         """Open a directory, put it at the end of the way and look at all that is in it, where it belongs to this walk."""
         try:
             descriptor, quiet = _open(name, way[-1].descriptor if way else None)
@@ -218,7 +218,9 @@ class Walk:
             self.log.fail(path or name, error)
             return
         status = os.fstat(descriptor)
-        opened = _Open(name=name if way else path, descriptor=descriptor, inode=(status.st_dev, status.st_ino), waiting=[])
+        opened = _OpenDirectory(
+            name=name if way else path, descriptor=descriptor, inode=(status.st_dev, status.st_ino), waiting=[]
+        )
         if way and not self._belongs(opened.inode, way[0].inode, path):
             _close(opened)
             return
@@ -238,7 +240,7 @@ class Walk:
             return False
         return True
 
-    def _look(self, opened: _Open, path: str) -> None:
+    def _look(self, opened: _OpenDirectory, path: str) -> None:
         """Hand on every regular file of a directory and note its subdirectories. What `see` raises goes through."""
         log, see = self.log, self.see
         try:
@@ -269,7 +271,7 @@ class Walk:
                     log.others += 1
         self.tick(log.files)
 
-    def _return(self, way: list[_Open]) -> None:
+    def _return(self, way: list[_OpenDirectory]) -> None:
         """Back to the directory above, which is opened again where it was closed."""
         done = way.pop()
         try:
@@ -278,7 +280,7 @@ class Walk:
         finally:
             _close(done)
 
-    def _reopen(self, way: list[_Open], child: int) -> None:
+    def _reopen(self, way: list[_OpenDirectory], child: int) -> None:
         """Open the last directory of the way again as the parent of one that was below it; give it up where it is another."""
         above = way[-1]
         try:
@@ -295,7 +297,7 @@ class Walk:
 
 
 def _open(name: str, parent: int | None) -> tuple[int, bool]:
-    """A descriptor to list a directory by, and whether listing leaves its access time alone. Raises OSError.
+    """Return a descriptor to list a directory by, and whether listing leaves its access time alone. Raises OSError.
 
     Only the owner may ask for that (open(2), O_NOATIME). The name of a tree may be a symbolic link, a name below it not.
     """
@@ -308,7 +310,7 @@ def _open(name: str, parent: int | None) -> tuple[int, bool]:
         return os.open(name, flags, dir_fd=parent), False
 
 
-def _close(one: _Open) -> None:
+def _close(one: _OpenDirectory) -> None:
     """Close a directory, if it is open."""
     if one.descriptor >= 0:
         os.close(one.descriptor)

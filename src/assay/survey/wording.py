@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from assay.measures import percent
-from assay.survey import bands, size_distribution
+from assay.survey import bands, result
 from assay.survey.filters import Clock
-from assay.survey.result import MOST_TOLD, Group, Survey
-from assay.units import Unit, human
+from assay.survey.result import MOST_NAMED, FileSum, Survey
+from assay.units import Unit, counted, human, percent
 
 DONE: Mapping[Clock, str] = {Clock.MODIFIED: "modified", Clock.ACCESSED: "accessed", Clock.CHANGED: "changed"}
 """What a clock tells the time of."""
@@ -17,59 +16,59 @@ NOTABLE_NS = bands.AGES["year"]
 
 
 def answer(survey: Survey) -> str:
-    """What a second tier would hold: what the filters keep, or without any what was left alone for a year or more."""
+    """Return what a second tier would hold: what the filters keep, or without any what was left alone for a year or more."""
     tree = survey.distribution.tree
     if not tree.files:
-        return f"Found no regular file below {', '.join(survey.directories)}."
+        return f"No regular files below {', '.join(survey.directories)}."
     if survey.filters:
-        what = f"what `{' '.join(survey.filters)}` keeps"
+        what = f"files that match `{' '.join(survey.filters)}`"
         return _would_hold(what, survey.distribution.kept, tree)
     reached = _notable(survey)
     done = DONE[survey.clock]
     if reached is None:
-        return f"Nothing for a second tier: all {_bracketed(tree)} were {done} within the last day."
+        return f"A second tier would hold nothing: all {_bracketed(tree)} were {done} within the last day."
     age_ns, group = reached
     return _would_hold(f"files not {done} for {bands.age_text(age_ns)} or more", group, tree)
 
 
-def _would_hold(what: str, group: Group, tree: Group) -> str:
+def _would_hold(what: str, group: FileSum, tree: FileSum) -> str:
     if not group.files:
         return f"A second tier for {what} would hold none of the {_bracketed(tree)}."
     shares = f"{share(group.bytes, tree.bytes)} of all bytes, {share(group.files, tree.files)} of all files"
     return f"A second tier for {what} would hold {held(group)} ({shares})."
 
 
-def _bracketed(group: Group) -> str:
+def _bracketed(group: FileSum) -> str:
     return f"{counted(group.files, 'file')} ({human(group.bytes, Unit.BYTES)})"
 
 
-def held(group: Group) -> str:
+def held(group: FileSum) -> str:
     """`1,234 files, 5.60 GB`."""
     return f"{counted(group.files, 'file')}, {human(group.bytes, Unit.BYTES)}"
 
 
-def _notable(survey: Survey) -> tuple[int, Group] | None:
-    """A year, or the longest end of a band that a file has reached, with all files so old."""
-    reached = zip(survey.age_bands, size_distribution.reaching(survey.distribution.ages), strict=True)
+def _notable(survey: Survey) -> tuple[int, FileSum] | None:
+    """Return a year, or the longest end of a band that a file has reached, with all files so old."""
+    reached = zip(survey.age_bands, result.reaching(survey.distribution.ages), strict=True)
     fitting = [(band.least_ns, group) for band, group in reached if 0 < band.least_ns <= NOTABLE_NS and group.files]
     return fitting[-1] if fitting else None
 
 
-AGE_HEAD = ("files", "of files", "bytes", "of bytes", "so old or older")
+AGE_HEAD = ("files", "of files", "bytes", "of bytes", "at least this old")
 
 
 def age_head(survey: Survey) -> tuple[str, ...]:
-    """The headings of `age_rows`."""
+    """Return the headings of `age_rows`."""
     return (f"not {DONE[survey.clock]} for", *AGE_HEAD)
 
 
 def age_rows(survey: Survey) -> tuple[tuple[str, ...], ...]:
-    """Each age band: files and bytes with their shares, and the share of the bytes that is as old as this or older.
+    """Return each age band: files and bytes with their shares, and the share of the bytes that is as old as this or older.
 
     Bands older than every file are left out.
     """
     kept = survey.distribution.kept
-    reaching = size_distribution.reaching(survey.distribution.ages)
+    reaching = result.reaching(survey.distribution.ages)
     return tuple(
         (*_row(band.label, group, kept), share(older.bytes, kept.bytes))
         for band, group, older in zip(survey.age_bands, survey.distribution.ages, reaching, strict=True)
@@ -81,12 +80,12 @@ SIZE_HEAD = ("size", "files", "of files", "bytes", "of bytes", "allocated")
 
 
 def size_rows(survey: Survey) -> tuple[tuple[str, ...], ...]:
-    """Each size band: files and bytes with their shares, and the bytes that are allocated to them.
+    """Return each size band: files and bytes with their shares, and the bytes that are allocated to them.
 
     Bands larger than every file are left out.
     """
     kept = survey.distribution.kept
-    reaching = size_distribution.reaching(survey.distribution.sizes)
+    reaching = result.reaching(survey.distribution.sizes)
     return tuple(
         (*_row(band.label, group, kept), human(group.allocated_bytes, Unit.BYTES))
         for band, group, larger in zip(survey.size_bands, survey.distribution.sizes, reaching, strict=True)
@@ -94,7 +93,7 @@ def size_rows(survey: Survey) -> tuple[tuple[str, ...], ...]:
     )
 
 
-def _row(label: str, group: Group, whole: Group) -> tuple[str, ...]:
+def _row(label: str, group: FileSum, whole: FileSum) -> tuple[str, ...]:
     return (
         label,
         f"{group.files:,}",
@@ -105,72 +104,66 @@ def _row(label: str, group: Group, whole: Group) -> tuple[str, ...]:
 
 
 def share(part: int, whole: int) -> str:
-    """A part in percent; a dash where there is no whole."""
+    """Return a part in percent; a dash where there is no whole."""
     return percent(part / whole) if whole else "-"
 
 
-def counted(number: int, noun: str) -> str:
-    """`1 file`, `3 files`, `2 directories`."""
-    plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
-    return f"{number:,} {noun if number == 1 else plural}"
-
-
 def total(survey: Survey) -> str:
-    """What there is in all, as it seems and as it is stored."""
+    """Return what there is in all, as it seems and as it is stored."""
     tree, walked = survey.distribution.tree, survey.walked
-    kept = f", of which {held(survey.distribution.kept)} are kept" if survey.filters else ""
+    kept = f", of which {held(survey.distribution.kept)} match" if survey.filters else ""
     others = f"; {walked.others:,} symbolic links, sockets and devices" if walked.others else ""
-    return f"In all {held(tree)} ({_allocated(tree)}){kept}, in {counted(walked.directories, 'directory')}{others}."
+    return f"Total: {held(tree)} ({_allocated(tree)}){kept}, in {counted(walked.directories, 'directory')}{others}."
 
 
-def _allocated(group: Group) -> str:
+def _allocated(group: FileSum) -> str:
     return f"{human(group.allocated_bytes, Unit.BYTES)} allocated"
 
 
 def remarks(survey: Survey) -> tuple[str, ...]:
-    """What is missing from the figures, what could be wrong with them, and how they are counted; the gravest first."""
+    """Return what is missing from the figures, what could be wrong with them, and how they are counted; the gravest first."""
     return (*missing(survey), *_doubts(survey), *_manner(survey))
 
 
 def missing(survey: Survey) -> Iterator[str]:
-    """What the figures lack."""
+    """Yield what the figures lack."""
     walked = survey.walked
     if walked.unread:
         first = "; ".join(f"{one.path}: {one.reason}" for one in walked.first_unread)
-        yield f"Could not be read, so the figures are too low: {counted(walked.unread, 'path')} ({first}{_more(walked.unread)})."
+        yield f"Unreadable: {counted(walked.unread, 'path')} ({first}{_more(walked.unread)}). The figures are too low."
     if walked.elsewhere:
         first = ", ".join(walked.first_elsewhere)
-        how = "file systems of the kernel" if survey.crossed else "other file systems; --cross walks them too"
+        how = "kernel file systems" if survey.crossed else "other file systems; use --cross to include them"
         yield f"Left out: {counted(walked.elsewhere, 'directory')} on {how} ({first}{_more(walked.elsewhere)})."
     if walked.vanished:
-        yield f"{counted(walked.vanished, 'name')} vanished before the survey could look: the tree was in use."
+        yield f"{counted(walked.vanished, 'name')} vanished during the survey: the tree was in use."
 
 
 def _more(number: int) -> str:
-    return "; ..." if number > MOST_TOLD else ""
+    return "; ..." if number > MOST_NAMED else ""
 
 
 def _doubts(survey: Survey) -> Iterator[str]:
     found = survey.distribution
     for reason in survey.coarse:
-        yield f"Ages are doubtful: {reason}."
+        yield f"Ages are unreliable: {reason}."
     if found.later_files:
-        yield f"{counted(found.later_files, 'file')} with a time after the start of the survey: counted as young."
+        yield f"{counted(found.later_files, 'file')} dated after the start of the survey: counted as new."
     if found.further_names:
-        yield f"{counted(found.further_names, 'further name')} of files with hard links: files and bytes are counted once."
+        yield f"{counted(found.further_names, 'further name')} of hard-linked files: files and bytes count once."
     if found.sparse_files:
         sizes = f"{human(found.kept.bytes, Unit.BYTES)} by size, {_allocated(found.kept)}"
         yield (
-            f"{counted(found.sparse_files, 'file')} with fewer bytes allocated than the size says: sparse, compressed or stored "
-            f"in the inode. All together: {sizes}."
+            f"{counted(found.sparse_files, 'file')} with fewer bytes allocated than their size: sparse, compressed or stored "
+            f"in the inode. Total: {sizes}."
         )
     if survey.walked.touched:
-        yield f"Access times of {counted(survey.walked.touched, 'directory')} of other users may have been set by reading them."
+        yield f"Reading may have set the access times of {counted(survey.walked.touched, 'directory')} of other users."
 
 
 def _manner(survey: Survey) -> Iterator[str]:
     whose = {Clock.MODIFIED: "last modification", Clock.ACCESSED: "last access", Clock.CHANGED: "last change of data or inode"}
     yield (
-        f"Ages count from the {whose[survey.clock]} ({survey.clock.value}) to {survey.started_utc}; a month is 30 days, "
-        "a year 365. Size bands are in KiB and MiB (2^10 and 2^20 bytes), sums in kB, MB, GB (powers of 1,000)."
+        f"Ages count from the {whose[survey.clock]} ({survey.clock.value}) to {survey.started_utc} (month: 30 days, year: 365). "
+        "Size bands are in KiB and MiB (powers of 1,024), sums in kB, MB, GB (powers of 1,000)."
     )

@@ -98,7 +98,7 @@ def setting_of(attempt: Attempt, loads: Iterable[_Load]) -> tuple[Target, Settin
     spec = levels.target_of(attempt.experiment, attempt.trial.levels)
     target = catalogue.find("targets", spec.kind)
     needs = sum(load.workload.space(load.spec.knobs) for load in loads)
-    knobs = levels.complete(spec.knobs, target.knobs)
+    knobs = catalogue.resolved(target.knobs, spec.knobs)
     return target, Setting(
         name=spec.name, knobs=knobs, scratch=attempt.scratch, undo=attempt.undo, trial=attempt.trial, needs_bytes=needs
     )
@@ -111,7 +111,7 @@ def loads_of(attempt: Attempt) -> tuple[_Load, ...]:
     for spec in levels.workloads_of(attempt.experiment, attempt.trial.levels):
         workload = catalogue.find("workloads", spec.kind)
         clients = levels.clients_of(attempt.trial, spec)
-        full = replace(spec, knobs={**levels.complete(spec.knobs, workload.knobs), "clients": clients})
+        full = replace(spec, knobs={**catalogue.resolved(workload.knobs, spec.knobs), "clients": clients})
         mistakes += [f"workload {spec.name}: {mistake}" for mistake in workload.check(full.knobs)]
         cpus = placement.cpus(attempt.host, full.knobs.get("cpus"))
         loads.append(_Load(workload=workload, spec=full, clients=clients, cpus=cpus))

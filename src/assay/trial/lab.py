@@ -14,7 +14,7 @@ from assay.catalogue import Host, Observer, Setting, Undo
 from assay.errors import TrialError, UsageError
 from assay.observing import sampler
 from assay.records import Experiment, Observations, Run, TargetSpec, Trial
-from assay.trial import levels, nominal, placement
+from assay.trial import nominal, placement
 from assay.trial.attempt import Attempt, OnProgress, live
 from assay.trial.interrupts import Interrupts
 from assay.trial.log import Log
@@ -102,7 +102,7 @@ class Lab:
 
     def _setting(self, spec: TargetSpec) -> Setting:
         target = catalogue.find("targets", spec.kind)
-        knobs = levels.complete(spec.knobs, target.knobs)
+        knobs = catalogue.resolved(target.knobs, spec.knobs)
         return Setting(
             name=spec.name, knobs=knobs, scratch=self.scratch, undo=self.ledger, needs_bytes=needed_bytes(self.experiment)
         )
@@ -123,5 +123,5 @@ def needed_bytes(experiment: Experiment) -> int:
     needed = 0
     for spec in experiment.workloads:
         workload = catalogue.find("workloads", spec.kind)
-        needed += workload.space({"clients": most, **levels.complete(spec.knobs, workload.knobs)})
+        needed += workload.space({"clients": most, **catalogue.resolved(workload.knobs, spec.knobs)})
     return needed

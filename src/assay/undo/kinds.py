@@ -37,7 +37,7 @@ def _directory(host: Host, details: Details) -> bool:
 
 
 def _file(host: Host, details: Details) -> bool:
-    """A file is ours if the directory that holds it has our marker."""
+    """Return whether a file is ours: its directory has our marker."""
     path = details["path"]
     if not host.exists(path) or not marks.is_ours(host, posixpath.dirname(path), details["marker"]):
         return False
@@ -58,7 +58,9 @@ def _mount(host: Host, details: Details) -> bool:
         if not _mounted(host, details):
             return True
         if time.monotonic() > deadline:
-            raise BusyError(f"{details['path']} cannot be unmounted ({done.stderr.strip()}): end the processes that use it")
+            raise BusyError(
+                f"{details['path']} cannot be unmounted ({done.stderr.strip()}). End the processes that use the file system."
+            )
         time.sleep(0.1)
 
 
@@ -76,7 +78,9 @@ def _loop(host: Host, details: Details) -> bool:
     deadline = time.monotonic() + PATIENCE_S
     while backing_file(host, name) == details["image"]:
         if time.monotonic() > deadline:
-            raise BusyError(f"{details['device']} cannot be detached ({done.stderr.strip()}): end the processes that use it")
+            raise BusyError(
+                f"{details['device']} cannot be detached ({done.stderr.strip()}). End the processes that use the device."
+            )
         time.sleep(0.05)
     return True
 
@@ -99,7 +103,7 @@ def _process(host: Host, details: Details) -> bool:
     deadline = time.monotonic() + PATIENCE_S
     while (now := process_state(host, pid)) is not None and now[0] == details["start_ticks"] and now[2] not in "ZX":
         if time.monotonic() > deadline:
-            raise TrialError(f"process {pid} does not end although it was killed (state {now[2]}): it waits for a device")
+            raise TrialError(f"process {pid} does not end after SIGKILL (state {now[2]}): it waits for a device")
         time.sleep(0.02)
     return True
 
@@ -114,7 +118,7 @@ def _family(host: Host, details: Details) -> bool:
     while members := _members(host, details["token"]):
         found = True
         if time.monotonic() > deadline:
-            raise TrialError(f"processes {', '.join(members)} do not end although they were killed: they wait for a device")
+            raise TrialError(f"processes {', '.join(members)} do not end after SIGKILL: they wait for a device")
         host.run(["kill", "-KILL", "--", *members], check=False)
         time.sleep(0.02)
     return found
@@ -126,7 +130,7 @@ def _members(host: Host, token: str) -> list[str]:
 
 
 def _environment(host: Host, pid: str) -> list[str]:
-    """What a process was started with; empty for zombies, and for those of others."""
+    """Return what a process was started with; empty for zombies, and for those of others."""
     try:
         return host.read(f"/proc/{pid}/environ").split("\0")
     except OSError:
@@ -163,7 +167,7 @@ def process_state(host: Host, pid: str) -> tuple[str, str, str] | None:
 
 
 def _command(host: Host, details: Details) -> bool:
-    """A target's own way back; it was written for just this, so it is run even where it was run before."""
+    """Run a target's own way back, even if it was run before."""
     host.run([str(word) for word in json.loads(details["argv"])], timeout_s=120.0)
     return True
 

@@ -32,7 +32,7 @@ GONE_WITH_BOOT = frozenset({"mount", "loop", "throttle", "cgroup", "process", "f
 
 
 @dataclass(frozen=True, kw_only=True)
-class Entry:
+class LedgerEntry:
     """One thing to undo."""
 
     n: int
@@ -50,25 +50,25 @@ class Orphan:
     """The file of an owner that is gone, and what it left."""
 
     file: str
-    entries: tuple[Entry, ...]
+    entries: tuple[LedgerEntry, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Cleaned:
     """What became of one entry of an orphan: undone, gone (not there or not ours any more), or left with the reason."""
 
-    entry: Entry
+    entry: LedgerEntry
     state: str
     reason: str = ""
 
 
 @dataclass
-class _Open:
+class _OwnerFile:
     """The owner's own file while it is open."""
 
     path: Path
     descriptor: int
-    entries: list[Entry] = field(default_factory=list)
+    entries: list[LedgerEntry] = field(default_factory=list)
     last: int = 0
 
 
@@ -79,7 +79,7 @@ class Ledger:
         self.directory = _private(Path(directory) if directory is not None else default_directory())
         self._host: Host = Local() if host is None else host
         self._mutex = threading.RLock()
-        self._file: _Open | None = None
+        self._file: _OwnerFile | None = None
 
     def add(self, kind: str, **details: str) -> None:
         """Write down, durably, what will be done next. Raises UsageError for an unknown kind, OSError where it cannot be kept."""
@@ -88,7 +88,7 @@ class Ledger:
         with self._mutex:
             file = self._opened()
             file.last += 1
-            entry = Entry(n=file.last, host=self._host.name, boot=_boot(self._host), kind=kind, details=details)
+            entry = LedgerEntry(n=file.last, host=self._host.name, boot=_boot(self._host), kind=kind, details=details)
             _append(file.descriptor, vars(entry))
             file.entries.append(entry)
 
@@ -125,7 +125,7 @@ class Ledger:
             self._file = None
 
     def orphans(self, host: Host) -> tuple[Orphan, ...]:
-        """What owners that are gone left on this host."""
+        """Return what owners that are gone left on this host."""
         with _locked_orphans(self.directory) as files:
             found = (Orphan(file=str(path), entries=_of_host(_entries(descriptor), host)) for path, descriptor in files)
             return tuple(orphan for orphan in found if orphan.entries)
@@ -145,25 +145,25 @@ class Ledger:
                     path.unlink(missing_ok=True)
         return tuple(outcome)
 
-    def _undo(self, entry: Entry) -> None:
+    def _undo(self, entry: LedgerEntry) -> None:
         assert self._file is not None
         undo_one(self._host, entry.kind, entry.details)
         _strike(self._file.descriptor, entry)
         self._file.entries.remove(entry)
 
-    def _opened(self) -> _Open:
+    def _opened(self) -> _OwnerFile:
         if self._file is None:
             path = self.directory / f"{os.getpid()}-{secrets.token_hex(4)}.jsonl"
             with _locked(self.directory):
                 descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o600)
                 fcntl.flock(descriptor, fcntl.LOCK_EX)
             _sync_directory(self.directory)
-            self._file = _Open(path=path, descriptor=descriptor)
+            self._file = _OwnerFile(path=path, descriptor=descriptor)
         return self._file
 
 
-def in_order(entries: list[Entry] | tuple[Entry, ...]) -> list[Entry]:
-    """The order of undoing: throttle rules first (a flush should not wait for them), then the latest first."""
+def in_order(entries: list[LedgerEntry] | tuple[LedgerEntry, ...]) -> list[LedgerEntry]:
+    """Return the order of undoing: throttle rules first (a flush should not wait for them), then the latest first."""
     return sorted(entries, key=lambda entry: (entry.kind != "throttle", -entry.n))
 
 
@@ -178,13 +178,13 @@ def default_directory() -> Path:
 
 
 def _private(directory: Path) -> Path:
-    """The directory, made where it is not there. Raises RefusedError where somebody else could write in it."""
+    """Return the directory, made where it is not there. Raises RefusedError where somebody else could write in it."""
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     found = directory.lstat()
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & 0o022:
         raise RefusedError(
-            f"found {directory} owned by user {found.st_uid} with mode {stat.S_IMODE(found.st_mode):o}; "
-            "expected a directory that only we may write: remove it, or set XDG_RUNTIME_DIR"
+            f"{directory} is owned by user {found.st_uid}, mode {stat.S_IMODE(found.st_mode):o}: other users may write there. "
+            "Remove the directory, or set XDG_RUNTIME_DIR."
         )
     return directory
 
@@ -206,35 +206,35 @@ def _append(descriptor: int, line: dict[str, object]) -> None:
     os.fsync(descriptor)
 
 
-def _strike(descriptor: int, entry: Entry) -> None:
+def _strike(descriptor: int, entry: LedgerEntry) -> None:
     """Strike out what was undone. Where there is no room for that, the entry is found gone by whoever reads the file next."""
     with contextlib.suppress(OSError):
         _append(descriptor, {"struck": entry.n})
 
 
-def _entries(descriptor: int) -> tuple[Entry, ...]:
-    """What is in a file and not struck out. A torn last line is ended first, so that what is appended stays readable."""
+def _entries(descriptor: int) -> tuple[LedgerEntry, ...]:
+    """Return what is in a file and not struck out. A torn last line is ended first, so that what is appended stays readable."""
     size = os.fstat(descriptor).st_size
     content = os.pread(descriptor, size, 0)
     if content and not content.endswith(b"\n"):
         os.write(descriptor, b"\n")
-    found: dict[int, Entry] = {}
+    found: dict[int, LedgerEntry] = {}
     for line in content.splitlines():
         with contextlib.suppress(ValueError, TypeError, KeyError):
             fields = json.loads(line)
             if "struck" in fields:
                 found.pop(fields["struck"], None)
             else:
-                entry = Entry(**fields)
+                entry = LedgerEntry(**fields)
                 found[entry.n] = entry
     return tuple(found.values())
 
 
-def _of_host(entries: tuple[Entry, ...], host: Host) -> tuple[Entry, ...]:
+def _of_host(entries: tuple[LedgerEntry, ...], host: Host) -> tuple[LedgerEntry, ...]:
     return tuple(entry for entry in entries if entry.host == host.name)
 
 
-def _attempt(host: Host, descriptor: int, entry: Entry) -> Cleaned:
+def _attempt(host: Host, descriptor: int, entry: LedgerEntry) -> Cleaned:
     """Undo and strike out one entry, telling what became of it."""
     try:
         stale = entry.kind in GONE_WITH_BOOT and entry.boot != _boot(host)

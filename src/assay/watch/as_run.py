@@ -43,7 +43,7 @@ from assay.records import (
     WorkloadSpec,
     missing_on,
 )
-from assay.watch.invocations import Part, in_turn
+from assay.watch.invocations import CallReport, in_turn
 from assay.watch.reports import PHASE, SIDES, Reported, are_counted, observed
 
 HOST = "local"
@@ -53,8 +53,8 @@ NOTHING_USED = EngineCost(
 """The processor's time is known of the command as a whole: it stands with its first client."""
 
 
-def clients(watched: Watched, parts: Sequence[Part]) -> Iterator[Client]:
-    """Each of several calls that ran at the same time with what it says it moved; else the command as the one client."""
+def clients(watched: Watched, parts: Sequence[CallReport]) -> Iterator[Client]:
+    """Yield each of several calls that ran at the same time with what it says it moved; else the command as the one client."""
     account = watched.account
     whole = OperationTotal(
         operation="command", count=1, bytes=0, errors=0, busy_ns=watched.elapsed_ns, first_ns=0, last_ns=watched.elapsed_ns
@@ -77,8 +77,8 @@ def clients(watched: Watched, parts: Sequence[Part]) -> Iterator[Client]:
         )
 
 
-def totals(part: Part) -> Iterator[OperationTotal]:
-    """What one call says of each operation, over its time."""
+def totals(part: CallReport) -> Iterator[OperationTotal]:
+    """Yield what one call says of each operation, over its time."""
     for operation in part.operations:
         yield OperationTotal(
             operation=operation,
@@ -92,7 +92,7 @@ def totals(part: Part) -> Iterator[OperationTotal]:
 
 
 def cost(account: TreeAccount) -> EngineCost:
-    """What the command used of the processor."""
+    """Return what the command used of the processor."""
     return EngineCost(
         cpu_user_ns=account.cpu_user_ns,
         cpu_system_ns=account.cpu_system_ns,
@@ -134,15 +134,15 @@ def external(
     *,
     fed: bool = False,
 ) -> External:
-    """The records of one execution; without a claim reads are judged as the device's and writes as on stable media.
+    """Return the records of one execution; without a claim reads are judged as the device's and writes as on stable media.
 
     `extents` is what files that came to be known by then are made of; `fed` a command with a pipe as standard input.
     """
     values = dict(reported.values) if reported else observed(watched, fed=fed)
     directions = {name: direction_of(name) for name in operations(values)}
     wanted = measures(values, directions, (reported, claim))
-    experiment = asked(watched, reported, wanted, counted=are_counted(watched, fed=fed))
-    parts = reported.parts if reported and reported.met and not in_turn(reported.parts) else ()
+    experiment = experiment_of(watched, reported, wanted, counted=are_counted(watched, fed=fed))
+    parts = reported.parts if reported and reported.are_observed and not in_turn(reported.parts) else ()
     phase = phase_of(watched, (values | (printed(reported) if reported else {}), directions), parts)
     run = Run(
         trial=Trial(id=1, experiment="", levels={}, replicate=1, block=1, sitting=0, position=1, seed=1),
@@ -161,19 +161,19 @@ def external(
 
 
 def printed(reported: Reported) -> dict[str, float]:
-    """What the last digits of rates and times leave open, for those who hold them against each other."""
+    """Return what the last digits of rates and times leave open, for those who hold them against each other."""
     held = (".bytes_per_s", ".elapsed_ns")
     return {f"{name}_half": half for name, half in reported.resolution.items() if name.endswith(held) and half}
 
 
-def asked(watched: Watched, reported: Reported | None, wanted: tuple[Measure, ...], *, counted: bool) -> Experiment:
-    """The command as an experiment: one target, one workload, no factor that varies."""
+def experiment_of(watched: Watched, reported: Reported | None, wanted: tuple[Measure, ...], *, counted: bool) -> Experiment:
+    """Return the command as an experiment: one target, one workload, no factor that varies."""
     knobs: dict[str, Value] = {"argv": watched.argv, "parse": reported.tool if reported else OBSERVED}
     if not counted:
         knobs["calls"] = UNCOUNTED
     return Experiment(
         title=" ".join(watched.argv),
-        question="What does its number really measure?",
+        question="Is the number what it claims to be?",
         targets=(TargetSpec(name="here", kind="directory"),),
         workloads=(WorkloadSpec(name=WORKLOAD, kind="command", knobs=knobs),),
         factors=(Factor(path="target", levels=("here",)),),
@@ -197,24 +197,24 @@ def measures(
 
 
 def default_claim(direction: Direction, tier: Tier | None) -> Claim:
-    """What people take such a number for."""
+    """Return what people take such a number for."""
     if direction is Direction.READ:
         return Claim(tier=tier or Tier.DEVICE)
     return Claim(durability=Durability.STABLE_MEDIA) if direction is Direction.WRITE else Claim()
 
 
 def fitting(claim: Claim, direction: Direction) -> Claim:
-    """The parts of a claim that can be made of a direction: reads are on no media, only reads come from a cache."""
+    """Return the parts of a claim that can be made of a direction: reads are on no media, only reads come from a cache."""
     return replace(claim, durability=None) if direction is Direction.READ else claim
 
 
 def operations(values: Mapping[str, float]) -> tuple[str, ...]:
-    """The operations that figures are told of, in their order."""
+    """Return the operations that figures are told of, in their order."""
     return tuple(dict.fromkeys(name.rpartition(".")[0] for name in values))
 
 
 def direction_of(operation: str) -> Direction:
-    """Which way an operation moves data, by its name; what moves none that is known works on metadata."""
+    """Return which way an operation moves data, by its name; what moves none that is known works on metadata."""
     return next((direction for side, direction in reversed(SIDES.items()) if side in operation), Direction.METADATA)
 
 
@@ -227,14 +227,16 @@ def outcome(watched: Watched, reported: Reported | None) -> Outcome:
 
 
 def ended(watched: Watched) -> str:
-    """How the command ended, where not well."""
+    """Return how the command ended, where not well."""
     if watched.signal is not None:
-        return f"the command was ended by signal {watched.signal}"
+        return f"the command ended by signal {watched.signal}"
     return f"the command ended with status {watched.status}" if watched.status else ""
 
 
-def phase_of(watched: Watched, figures: tuple[Mapping[str, float], Mapping[str, Direction]], parts: Sequence[Part] = ()) -> Phase:
-    """The one phase, from exec to the end of the last process, with the drain of what it left dirty."""
+def phase_of(
+    watched: Watched, figures: tuple[Mapping[str, float], Mapping[str, Direction]], parts: Sequence[CallReport] = ()
+) -> Phase:
+    """Return the one phase, from exec to the end of the last process, with the drain of what it left dirty."""
     values, directions = figures
     return Phase(
         name=PHASE,
@@ -255,7 +257,7 @@ def phase_of(watched: Watched, figures: tuple[Mapping[str, float], Mapping[str, 
 
 
 def cached_share(watched: Watched) -> float | None:
-    """How much of the files that were read was in memory before; None where no file's state was known by then."""
+    """Return how much of the files that were read was in memory before; None where no file's state was known by then."""
     known = [(one.cached_before_bytes, one.size_bytes) for one in watched.files if not one.written and one.size_bytes]
     held = [(cached, size) for cached, size in known if cached is not None]
     return min(1.0, sum(cached for cached, _ in held) / sum(size for _, size in held)) if held else None
@@ -270,7 +272,7 @@ def evidence(watched: Watched, phase: Phase, extents: Sequence[Series]) -> Obser
     readings, missing = (*seen.readings, *told_readings(phase, HOST)), {one.key: one.reason for one in seen.missing}
     if account is None or account.lost:
         reason = watched.account_missing if account is None else account.lost_reason
-        said = reason or "not every process could be counted"
+        said = reason or "not every process was counted"
         readings = tuple(one for one in readings if one.rung not in (Rung.SYSCALL, Rung.CLIENT_CACHE))
         missing |= dict.fromkeys(("L1.read", "L1.write", "L2.read", "L2.write"), said)
     for key in {f"{one.layer}.{one.metric}" for one in extents}:
@@ -300,7 +302,7 @@ def added(watched: Watched) -> Iterator[Series]:
 
 
 def series(layer: str, subject: str, metric: str, points: list[tuple[int, int]]) -> Series:
-    """A gauge or a counter with few points."""
+    """Return a gauge or a counter with few points."""
     return Series(
         phase=PHASE,
         source=SOURCE,

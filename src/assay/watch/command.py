@@ -20,12 +20,11 @@ from assay.observing.sampler import Sampler, facts, roll_call
 from assay.records import Edge, Subject, Watched, When
 from assay.watch import files, filesystems, process_tree, traces
 from assay.watch import relay as forwarded
-from assay.watch.conclusion import concluded, settle
-from assay.watch.relay import Tee
+from assay.watch.execution import Execution, Preparation, WatchRequest, concluded, settle
+from assay.watch.relay import StreamCopy
 from assay.watch.reports import PHASE
-from assay.watch.request import Ask, Life, Stage
 
-__all__ = ["PHASE", "Ask", "watch"]
+__all__ = ["PHASE", "WatchRequest", "watch"]
 
 PROCESSES, MOST_PROCESSES = "processes", 400
 """The observer of all processes, and of how many it is affordable for a single command: 15 µs of CPU for each and look."""
@@ -43,7 +42,7 @@ class Unnoted:
         """Nothing is left to be undone."""
 
 
-def watch(host: Host, ask: Ask) -> Watched:
+def watch(host: Host, ask: WatchRequest) -> Watched:
     """Run a command to the end of its last process and drain what it wrote.
 
     Raises MissingError where there is no such command (127) and RefusedError where it cannot be executed (126).
@@ -56,7 +55,7 @@ def watch(host: Host, ask: Ask) -> Watched:
         with forwarded.Signals() as signals:
             begun = _facts(stage, When.BEFORE)
             life = _lived(stage, sampler, signals, listening)
-            found = files.merged(stage.was, {**life.trail.touched(), **_still_open(stage)})
+            found = files.merged(stage.was, {**life.tracker.opened_files(), **_still_open(stage)})
             after = settle(host, sampler, stage.was, found, _of_pages(stage))
         ended = _facts(stage, When.AFTER)
     seen = (sampler.seen(PHASE, life.t0_ns), (Evidence(missing=missing), begun, ended))
@@ -66,7 +65,7 @@ def watch(host: Host, ask: Ask) -> Watched:
 # --------------------------------------------------------------------------------------------- before the exec
 
 
-def _stage(host: Host, ask: Ask) -> tuple[Stage, dict[str, str]]:
+def _stage(host: Host, ask: WatchRequest) -> tuple[Preparation, dict[str, str]]:
     directory = str(Path(ask.directory).absolute())
     inherited = files.inherited()
     was = files.before(host, dict.fromkeys((*files.named(ask.argv, directory), *inherited)))
@@ -74,9 +73,9 @@ def _stage(host: Host, ask: Ask) -> tuple[Stage, dict[str, str]]:
     present, missing = roll_call(host, (find("observers", name) for name in _names(ask)))
     missing |= _too_many(ask)
     observers = tuple(filesystems.by_stack(one, places) if one.name == "block" else one for one in present)
-    out, err = (Tee(number if ask.pass_through else None) for number in (1, 2))
+    out, err = (StreamCopy(number if ask.pass_through else None) for number in (1, 2))
     return (
-        Stage(
+        Preparation(
             host=host,
             ask=ask,
             directory=directory,
@@ -92,26 +91,26 @@ def _stage(host: Host, ask: Ask) -> tuple[Stage, dict[str, str]]:
     )
 
 
-def _names(ask: Ask) -> tuple[str, ...]:
-    """The observers that look, those asked for by name last: what answers slowly stands behind what is quick."""
+def _names(ask: WatchRequest) -> tuple[str, ...]:
+    """Return the observers that look, those asked for by name last: what answers slowly stands behind what is quick."""
     when = (Watch.ALWAYS, Watch.KEPT if ask.kept else Watch.PASSING)
     usual = (*(ask.observers or watching(*when)), *(watching(Watch.SERVER) if ask.server else ()))
     left_out = {PROCESSES} if _are_too_many(ask) else set()
     return tuple(name for name in dict.fromkeys((*usual, *ask.more)) if name not in left_out)
 
 
-def _are_too_many(ask: Ask) -> bool:
-    """Whether there are more processes than a single command may have read, where nobody asked for it."""
+def _are_too_many(ask: WatchRequest) -> bool:
+    """Return whether there are more processes than a single command may have read, where nobody asked for it."""
     return PROCESSES not in ask.more and sum(name.isdigit() for name in os.listdir("/proc")) > MOST_PROCESSES  # noqa: PTH208
 
 
-def _too_many(ask: Ask) -> dict[str, str]:
-    """Why nothing is known of others, where there are too many of them."""
+def _too_many(ask: WatchRequest) -> dict[str, str]:
+    """Return why nothing is known of others, where there are too many of them."""
     why = f"more than {MOST_PROCESSES} processes: to read them all costs more than one command may (--observe {PROCESSES})"
     return dict.fromkeys(find("observers", PROCESSES).gives, why) if _are_too_many(ask) else {}
 
 
-def _subject(stage: Stage) -> Subject:
+def _subject(stage: Preparation) -> Subject:
     return Subject(
         paths=tuple(one.path for one in stage.was if one.identity is not None and files.regular(one.path)),
         backing_files=tuple(dict.fromkeys(image for place in stage.places for image in place.backing_files)),
@@ -137,22 +136,22 @@ def _reaping() -> Iterator[None]:
         signal.signal(signal.SIGCHLD, former)
 
 
-def _facts(stage: Stage, when: When) -> Evidence:
+def _facts(stage: Preparation, when: When) -> Evidence:
     found, missing = facts(stage.host, stage.observers, _subject(stage), when)
     if when is When.BEFORE and stage.ask.server is not None:
         found = (*found, *filesystems.of_server(stage.host, stage.ask.server))
     return Evidence(facts=found, missing=missing)
 
 
-def _of_pages(stage: Stage) -> tuple[Observer, ...]:
+def _of_pages(stage: Preparation) -> tuple[Observer, ...]:
     return tuple(one for one in stage.observers if one.name == "page_cache")
 
 
 # ------------------------------------------------------------------------------------ from the gate to the end
 
 
-def _lived(stage: Stage, sampler: Sampler, signals: forwarded.Signals, listening: contextlib.ExitStack) -> Life:
-    """From the gate to the end of the last process."""
+def _lived(stage: Preparation, sampler: Sampler, signals: forwarded.Signals, listening: contextlib.ExitStack) -> Execution:
+    """Run the command, from the gate to the end of its last process."""
     for tee in stage.tees:
         tee.open()
     waiting = spawn.behind_gate(
@@ -161,8 +160,8 @@ def _lived(stage: Stage, sampler: Sampler, signals: forwarded.Signals, listening
     try:
         for tee in stage.tees:
             tee.start()
-        life = Life(pid=waiting.pid, trail=traces.follow(stage.host, stage.tree, stage.ask.programs))
-        listening.callback(life.trail.close)
+        life = Execution(pid=waiting.pid, tracker=traces.follow(stage.host, stage.tree, stage.ask.programs))
+        listening.callback(life.tracker.close)
         listening.callback(stage.tree.close)
         sampler.begin(Unnoted(), (waiting.pid,))
         stage.tree.before |= {*sampler.beside()}
@@ -170,7 +169,7 @@ def _lived(stage: Stage, sampler: Sampler, signals: forwarded.Signals, listening
         time.sleep(stage.ask.quiet_ns / 1e9)
         stage.tree.expect(waiting.pid)
         sampler.edge(Edge.ARMED)
-        life.trail.forget()
+        life.tracker.forget()
     except BaseException:
         waiting.abandon()
         raise
@@ -182,11 +181,11 @@ def _lived(stage: Stage, sampler: Sampler, signals: forwarded.Signals, listening
     finally:
         sampler.rest()
     life.ended_utc = _utc()
-    life.trail.tick()
+    life.tracker.tick()
     return life
 
 
-def _wait(stage: Stage, life: Life, signals: forwarded.Signals) -> None:
+def _wait(stage: Preparation, life: Execution, signals: forwarded.Signals) -> None:
     """Until the last process of the tree has ended, or those that outlive the command have had their time."""
     until_ns = None
     while True:
@@ -196,13 +195,13 @@ def _wait(stage: Stage, life: Life, signals: forwarded.Signals) -> None:
                 life.status, until_ns = ended.status, life.ended_ns + stage.ask.linger_ns
         if until_ns is not None and _over(stage, life, until_ns):
             return
-        life.trail.tick()
+        life.tracker.tick()
         rest_s = math.inf if until_ns is None else max(0.0, (until_ns - time.monotonic_ns()) / 1e9)
-        _hear(stage, life, signals.take(min(life.trail.patience_s(), rest_s)))
+        _hear(stage, life, signals.take(min(life.tracker.patience_s(), rest_s)))
 
 
-def _over(stage: Stage, life: Life, until_ns: int) -> bool:
-    """Whether nothing of the tree is left, or not for long enough to be waited for: then what it used so far is taken."""
+def _over(stage: Preparation, life: Execution, until_ns: int) -> bool:
+    """Return whether nothing of the tree is left, or not for long enough to be waited for: then what it used so far is taken."""
     left = stage.tree.others()
     if left and not life.hurried and time.monotonic_ns() < until_ns:
         return False
@@ -211,7 +210,7 @@ def _over(stage: Stage, life: Life, until_ns: int) -> bool:
     return True
 
 
-def _leave(stage: Stage, life: Life, left: Sequence[int]) -> None:
+def _leave(stage: Preparation, life: Execution, left: Sequence[int]) -> None:
     life.ended_ns = time.monotonic_ns()
     for name, value in stage.tree.so_far(left).items():
         stage.tree.io[name] = max(stage.tree.io[name], value)
@@ -219,7 +218,7 @@ def _leave(stage: Stage, life: Life, left: Sequence[int]) -> None:
         stage.tree.miss(process_tree.STILL_RUNS, pid)
 
 
-def _hear(stage: Stage, life: Life, info: signal.struct_siginfo | None) -> None:
+def _hear(stage: Preparation, life: Execution, info: signal.struct_siginfo | None) -> None:
     if info is None or info.si_signo == signal.SIGCHLD:
         return
     if info.si_signo == signal.SIGWINCH:
@@ -231,7 +230,7 @@ def _hear(stage: Stage, life: Life, info: signal.struct_siginfo | None) -> None:
         life.hurried = True
 
 
-def _still_open(stage: Stage) -> dict[str, bool]:
+def _still_open(stage: Preparation) -> dict[str, bool]:
     return {path: written and path in files.changed(stage.was) for path, written in stage.inherited.items()}
 
 

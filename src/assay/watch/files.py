@@ -70,12 +70,12 @@ def inherited() -> dict[str, bool]:
 
 
 def before(host: Host, paths: Iterable[str]) -> tuple[Before, ...]:
-    """How each path is now."""
+    """Return how each path is now."""
     return tuple(Before(path=path, identity=identity(path), cached_bytes=cached(host, path)) for path in paths)
 
 
 def identity(path: str) -> Identity | None:
-    """What tells a regular file or block device from another and from itself before; None where there is none."""
+    """Return what tells a regular file or block device from another and from itself before; None where there is none."""
     try:
         found = Path(path).stat()
         size = _device_size(path) if stat.S_ISBLK(found.st_mode) else found.st_size
@@ -86,12 +86,12 @@ def identity(path: str) -> Identity | None:
 
 
 def changed(was: Sequence[Before]) -> tuple[str, ...]:
-    """The paths that were made or changed since."""
+    """Return the paths that were made or changed since."""
     return tuple(one.path for one in was if (now := identity(one.path)) is not None and now != one.identity)
 
 
 def merged(was: Sequence[Before], opened: Mapping[str, bool]) -> dict[str, bool]:
-    """Path -> written, each file once and by the name that an argument has for it.
+    """Return path -> written, each file once and by the name that an argument has for it.
 
     What is gone is left out, and so is what any program reads for itself: its libraries, its locale.
     """
@@ -106,12 +106,12 @@ def merged(was: Sequence[Before], opened: Mapping[str, bool]) -> dict[str, bool]
 
 
 def regular(path: str) -> bool:
-    """Whether this is a file of a file system: only these have extents."""
+    """Return whether this is a file of a file system: only these have extents."""
     return Path(path).is_file()
 
 
 def cached(host: Host, path: str) -> int | None:
-    """Bytes of a file in the page cache; None where that cannot be known."""
+    """Return bytes of a file in the page cache; None where that cannot be known."""
     found = pages(host, path)
     return None if found is None else found.cached * found.page_bytes
 
@@ -127,16 +127,16 @@ def pages(host: Host, path: str) -> CacheStat | None:
 
 
 def dirty(host: Host, path: str) -> int | None:
-    """Bytes of a file dirty or under write-back; None where that cannot be known."""
+    """Return bytes of a file dirty or under write-back; None where that cannot be known."""
     found = pages(host, path)
     return None if found is None else (found.dirty + found.writeback) * found.page_bytes
 
 
 def after(host: Host, was: Sequence[Before], files: Mapping[str, bool]) -> tuple[Touched, ...]:
-    """What every touched file holds right now, written ones first, then large ones."""
+    """Return what every touched file holds right now, written ones first, then large ones."""
     known = {one.path: one for one in was}
     order = sorted(files, key=lambda path: not files[path])
-    found = [_touched(host, path, known.get(path), written=files[path]) for path in order]
+    found = [_file_record(host, path, known.get(path), written=files[path]) for path in order]
     return tuple(sorted(found, key=lambda one: (not one.written, -one.size_bytes)))
 
 
@@ -154,13 +154,13 @@ def drain(paths: Sequence[str]) -> Drain | None:
 
 
 def unknown_bytes(account: TreeAccount, files: Iterable[Touched]) -> int:
-    """Bytes that the tree dirtied and neither removed nor can have in the files that it is known to have written."""
+    """Return bytes that the tree dirtied and neither removed nor can have in the files that it is known to have written."""
     known = sum(one.size_bytes for one in files if one.written) + account.cancelled_write_bytes
     rest = account.write_bytes - known
     return rest if rest > max(UNKNOWN_SHARE * account.write_bytes, UNKNOWN_BYTES) else 0
 
 
-def _touched(host: Host, path: str, was: Before | None, *, written: bool) -> Touched:
+def _file_record(host: Host, path: str, was: Before | None, *, written: bool) -> Touched:
     found, now = pages(host, path), identity(path)
     return Touched(
         path=path,
@@ -213,7 +213,7 @@ LEAST_EXTENT_BYTES = 1 << 20
 
 
 def late_extents(host: Host, watched: Watched) -> tuple[Series, ...]:
-    """The extents of files that were read and that no observer looked at, the largest first."""
+    """Return the extents of files that were read and that no observer looked at, the largest first."""
     known = {one.subject for one in watched.observations.series if one.layer == EXTENTS}
     wanted = [one for one in watched.files if not one.written and f"path:{one.path}" not in known]
     wanted = [one for one in sorted(wanted, key=lambda one: -one.size_bytes) if one.size_bytes >= LEAST_EXTENT_BYTES]
@@ -221,7 +221,7 @@ def late_extents(host: Host, watched: Watched) -> tuple[Series, ...]:
 
 
 def extents_of(host: Host, watched: Watched, file: Touched) -> Iterator[Series]:
-    """One file; nothing where the file system does not tell."""
+    """Yield one file; nothing where the file system does not tell."""
     if host.syscalls is None:
         return
     try:

@@ -19,7 +19,7 @@ TARGET = "stat"
 
 
 def places(host: Host, paths: Iterable[str], server: Server | None = None) -> tuple[Place, ...]:
-    """One place for each file system or block device that these paths are on, in order; what is nowhere has none.
+    """Return one place for each file system or block device that these paths are on, in order; what is nowhere has none.
 
     A server of which the command is a client stands at the first.
     """
@@ -34,7 +34,7 @@ def places(host: Host, paths: Iterable[str], server: Server | None = None) -> tu
 
 
 def of_server(host: Host, server: Server | None) -> Iterator[Fact]:
-    """How its clients reach the server, as a target of an experiment tells it."""
+    """Yield how its clients reach the server, as a target of an experiment tells it."""
     from assay.machine import server as reached  # few commands are clients
 
     for key, value in reached.facts(host, server):
@@ -43,12 +43,12 @@ def of_server(host: Host, server: Server | None) -> Iterator[Fact]:
 
 
 def stacks(known: Sequence[Place]) -> tuple[tuple[str, ...], ...]:
-    """The different device stacks, each upper first."""
+    """Return the different device stacks, each upper first."""
     return tuple(dict.fromkeys(place.devices for place in known if place.devices))
 
 
 def by_stack(observer: Observer, known: Sequence[Place]) -> Observer:
-    """An observer of block devices that tells the lowest device of each of several stacks, not of one."""
+    """Return an observer of block devices that tells the lowest device of each of several stacks, not of one."""
 
     def parse(host_name: str, phase: str, snapshots: Sequence[Snapshot], subject: Subject) -> Evidence:
         made = [

@@ -41,7 +41,7 @@ Kind = frozenset[str]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Part:
+class CallReport:
     """What one call says; when it ran, in ns since the exec of the command."""
 
     values: Figures
@@ -59,13 +59,13 @@ class Part:
         return max(1, self.to_ns - self.from_ns)
 
     def rate(self, operation: str, kind: str) -> float:
-        """Its bytes or operations over its time; where it tells neither, the rate that it says."""
+        """Return its bytes or operations over its time; where it tells neither, the rate that it says."""
         amount = self.values.get(f"{operation}.{RATES[kind]}")
         return self.values[f"{operation}.{kind}"] if amount is None else amount * 1e9 / self.length_ns
 
 
-def said(parser: Parser, text: str) -> list[Figures]:
-    """What each of several tools says in one output, in which a parser reads the last: the output is read as it grew."""
+def reports_in(parser: Parser, text: str) -> list[Figures]:
+    """Return what each of several tools says in one output, in which a parser reads the last: the output is read as it grew."""
     found: list[Figures] = []
     lines = text.splitlines(keepends=True)[-MOST_LINES:]
     former = None
@@ -78,82 +78,80 @@ def said(parser: Parser, text: str) -> list[Figures]:
     return found
 
 
-def parts(each: Sequence[Figures], kinds: Sequence[Kind], lived: Sequence[Lived]) -> tuple[Part, ...]:
-    """The figures with the processes that said them, each with those operations alone that its own words are about.
+def parts(each: Sequence[Figures], kinds: Sequence[Kind], lived: Sequence[Lived]) -> tuple[CallReport, ...]:
+    """Return the figures with the processes that said them, each with those operations alone that its own words are about.
 
     Who ran longer says the longer time. Raises EvidenceError where that tells nothing and the calls did different things.
     """
-    told = sorted(each, key=own_ns)
+    by_length = sorted(each, key=own_ns)
     called = sorted(zip(lived, kinds, strict=True), key=lambda one: one[0].to_ns - one[0].from_ns)
-    for (first, second), ((_, kind), (_, other)) in zip(pairwise(told), pairwise(called), strict=True):
+    for (first, second), ((_, kind), (_, other)) in zip(pairwise(by_length), pairwise(called), strict=True):
         if kind != other and near(own_ns(first), own_ns(second)) and not alike(first, second):
-            raise EvidenceError(
-                "found calls that did different things in the same time; expected to know which figures are whose"
-            )
-    made = (part(chosen(figures, kind), one) for figures, (one, kind) in zip(told, called, strict=True))
+            raise EvidenceError("parallel calls of different kinds: their figures cannot be assigned")
+    made = (part(chosen(figures, kind), one) for figures, (one, kind) in zip(by_length, called, strict=True))
     return tuple(sorted(made, key=lambda one: one.from_ns))
 
 
 def near(one: float, other: float) -> bool:
-    """Whether two numbers do not tell two calls from each other."""
+    """Return whether two numbers do not tell two calls from each other."""
     return abs(one - other) <= APART_SHARE * max(one, other)
 
 
 def alike(one: Figures, other: Figures) -> bool:
-    """Whether it does not matter which of two calls said what."""
+    """Return whether it does not matter which of two calls said what."""
     return one.keys() == other.keys() and all(near(figure, other[name]) for name, figure in one.items())
 
 
-def part(figures: Figures, one: Lived) -> Part:
-    """A call with its time: as long as it says it worked, as soon after the start of its process as the end allows.
+def part(figures: Figures, one: Lived) -> CallReport:
+    """Return a call with its time: as long as it says it worked, as soon after the start of its process as the end allows.
 
     A time that is less than half of its process's life nobody saw: then all of its life counts.
     """
     own = round(own_ns(figures))
     if not own or own < (one.to_ns - one.slack_ns - one.from_ns) * LEAST_SHARE:
-        return Part(values=figures, from_ns=one.from_ns, to_ns=one.to_ns)
+        return CallReport(values=figures, from_ns=one.from_ns, to_ns=one.to_ns)
     end = min(one.to_ns, max(one.to_ns - one.slack_ns, one.from_ns + own))
-    return Part(values=figures, from_ns=max(one.from_ns, end - own), to_ns=end)
+    return CallReport(values=figures, from_ns=max(one.from_ns, end - own), to_ns=end)
 
 
-def unmet(each: Sequence[Figures], kinds: Sequence[Kind], elapsed_ns: int) -> tuple[Part, ...]:
+def untracked(each: Sequence[Figures], kinds: Sequence[Kind], elapsed_ns: int) -> tuple[CallReport, ...]:
     """Calls that were gone before anybody looked, in the order of their words: each has the whole time of the command."""
     return tuple(
-        Part(values=chosen(figures, kind), from_ns=0, to_ns=elapsed_ns) for figures, kind in zip(each, kinds, strict=True)
+        CallReport(values=chosen(figures, kind), from_ns=0, to_ns=elapsed_ns) for figures, kind in zip(each, kinds, strict=True)
     )
 
 
 def chosen(figures: Figures, operations: Kind) -> dict[str, float]:
-    """The figures of these operations; all where none are named."""
+    """Return the figures of these operations; all where none are named."""
     return {name: figure for name, figure in figures.items() if not operations or name.rpartition(".")[0] in operations}
 
 
 def own_ns(figures: Figures) -> float:
-    """How long a tool says that it worked; 0 where it does not."""
+    """Return how long a tool says that it worked; 0 where it does not."""
     return max((figure for name, figure in figures.items() if name.endswith(".elapsed_ns")), default=0.0)
 
 
-def tell_apart(lived: Sequence[Lived]) -> bool:
-    """Whether all lived long enough to say which of them ran together."""
+def are_distinguishable(lived: Sequence[Lived]) -> bool:
+    """Return whether all lived long enough to say which of them ran together."""
     return all(one.to_ns - one.from_ns >= SHORTEST_NS for one in lived)
 
 
-def in_turn(each: Sequence[Part]) -> bool:
-    """Whether no two of them ran at the same time, as far as the clock of their starts can tell."""
+def in_turn(each: Sequence[CallReport]) -> bool:
+    """Return whether no two of them ran at the same time, as far as the clock of their starts can tell."""
     by_start = sorted(each, key=lambda one: one.from_ns)
     return all(before.to_ns <= after.from_ns + SLACK_NS for before, after in pairwise(by_start))
 
 
-def summed(each: Sequence[Part]) -> dict[str, float]:
-    """Amounts of all, and their rates while all ran; over the whole time where they never did."""
+def summed(each: Sequence[CallReport]) -> dict[str, float]:
+    """Return amounts of all, and their rates while all ran; over the whole time where they never did."""
     values: dict[str, float] = {}
     for operation in dict.fromkeys(operation for one in each for operation in one.operations):
         values |= of_operation(operation, [one for one in each if operation in one.operations])
     return values
 
 
-def of_operation(operation: str, mine: Sequence[Part]) -> Iterator[tuple[str, float]]:
-    """The figures of one operation."""
+def of_operation(operation: str, mine: Sequence[CallReport]) -> Iterator[tuple[str, float]]:
+    """Yield the figures of one operation."""
     first, last = min(one.from_ns for one in mine), max(one.to_ns for one in mine)
     together = max(one.from_ns for one in mine) < min(one.to_ns for one in mine)
     for kind in ADDED:
@@ -172,7 +170,7 @@ def of_operation(operation: str, mine: Sequence[Part]) -> Iterator[tuple[str, fl
 
 
 def own_rates(each: Sequence[Figures]) -> dict[str, float]:
-    """The sum of the rates that each says: more than all together can have done."""
+    """Return the sum of the rates that each says: more than all together can have done."""
     names = {name for figures in each for name in figures if name.endswith("_per_s")}
     return {name: sum(figures.get(name, 0.0) for figures in each) for name in sorted(names)}
 
@@ -187,7 +185,7 @@ PROGRAM_WORDS = 2
 
 
 @dataclasses.dataclass
-class Call:
+class TrackedCall:
     """One process; times are monotonic."""
 
     argv: tuple[str, ...]
@@ -197,18 +195,18 @@ class Call:
 
 
 @dataclasses.dataclass
-class Meeting:
+class CallTracker:
     """The calls of some programs in one tree."""
 
     tree: Tree
     programs: frozenset[str]
-    calls: dict[int, Call] = dataclasses.field(default_factory=dict)
+    calls: dict[int, TrackedCall] = dataclasses.field(default_factory=dict)
     """By process."""
     due_ns: int = 0
     _gap_ns: int = SOONEST_NS
 
     def patience_s(self) -> float:
-        """How long the next look may wait."""
+        """Return how long the next look may wait."""
         return max(0.0, (self.due_ns - time.monotonic_ns()) / 1e9)
 
     def look(self) -> None:
@@ -225,7 +223,7 @@ class Meeting:
         self.due_ns = time.monotonic_ns() + max(self._gap_ns, spent_ns * COST_TIMES)
 
     def lived(self, t0_ns: int, ended_ns: int) -> tuple[Lived, ...]:
-        """All calls by their starts, relative to T0."""
+        """Return all calls by their starts, relative to T0."""
         made: list[Lived] = []
         for call in sorted(self.calls.values(), key=lambda call: call.from_ns):
             start = max(0, call.from_ns - t0_ns)
@@ -235,7 +233,7 @@ class Meeting:
         return tuple(made)
 
     def _walk(self, pids: tuple[int, ...], now_ns: int) -> Iterator[int]:
-        """The calls that live; what is below one is a part of it."""
+        """Yield the calls that live; what is below one is a part of it."""
         for pid in pids:
             if self._meets(pid, now_ns):
                 yield pid
@@ -255,5 +253,5 @@ class Meeting:
         began_ns = process_tree.began_ns(pid)
         if began_ns is None:
             return False
-        self.calls[pid] = Call(argv=argv, from_ns=began_ns, seen_ns=now_ns)
+        self.calls[pid] = TrackedCall(argv=argv, from_ns=began_ns, seen_ns=now_ns)
         return True

@@ -25,7 +25,7 @@ PIECE_BYTES = 1 << 14
 
 
 def children(pid: int | str) -> tuple[int, ...]:
-    """The children of a process, living or zombies, by all its threads; empty where it is gone."""
+    """Return the children of a process, living or zombies, by all its threads; empty where it is gone."""
     found: list[int] = []
     for thread in _names(f"/proc/{pid}/task"):
         found += [int(word) for word in _text(f"/proc/{pid}/task/{thread}/children").split()]
@@ -33,7 +33,7 @@ def children(pid: int | str) -> tuple[int, ...]:
 
 
 def below(pids: Iterable[int], depth: int = 0) -> Iterator[tuple[int, tuple[int, ...]]]:
-    """Each process with its children, parents first."""
+    """Yield each process with its children, parents first."""
     for pid in pids:
         found = children(pid)
         yield pid, found
@@ -42,31 +42,31 @@ def below(pids: Iterable[int], depth: int = 0) -> Iterator[tuple[int, tuple[int,
 
 
 def io_account(pid: int) -> dict[str, int] | None:
-    """The I/O account of a process with its waited-for children's; None where it is gone or closed to us."""
+    """Return the I/O account of a process with its waited-for children's; None where it is gone or closed to us."""
     text = _text(f"/proc/{pid}/io")
     return counters(text) if text else None
 
 
 def counters(text: str) -> dict[str, int]:
-    """The figures of /proc/PID/io by name."""
+    """Return the figures of /proc/PID/io by name."""
     found = dict(line.split(": ") for line in text.splitlines())
     return {name: int(found[name]) for name in COUNTERS}
 
 
 def parent(pid: int) -> int | None:
-    """The parent of a process; None where it is gone."""
+    """Return the parent of a process; None where it is gone."""
     text = _text(f"/proc/{pid}/stat")
     return int(text.rpartition(")")[2].split()[1]) if text else None
 
 
 def is_zombie(pid: int) -> bool:
-    """Whether a process has ended and is not waited for yet, or is gone."""
+    """Return whether a process has ended and is not waited for yet, or is gone."""
     text = _text(f"/proc/{pid}/stat")
     return not text or text.rpartition(")")[2].split()[0] in ("Z", "X")
 
 
 def argv_of(pid: int) -> tuple[str, ...]:
-    """The words that a process was called with; empty where it is gone or has ended."""
+    """Return the words that a process was called with; empty where it is gone or has ended."""
     return tuple(_text(f"/proc/{pid}/cmdline").split("\0")[:-1])
 
 
@@ -80,13 +80,13 @@ def began_ns(pid: int) -> int | None:
 
 
 def ignores_children(pid: int) -> bool:
-    """Whether a process ignores SIGCHLD, so that the kernel reaps its children and nobody gets their account."""
+    """Return whether a process ignores SIGCHLD, so that the kernel reaps its children and nobody gets their account."""
     _, _, after = _text(f"/proc/{pid}/status").partition("SigIgn:")
     return bool(after and int(after.split(maxsplit=1)[0], 16) & SIGCHLD_BIT)
 
 
 def open_files(pid: int) -> Iterator[tuple[str, bool]]:
-    """Each path that a process holds open, and whether for writing; none where it is closed to us."""
+    """Yield each path that a process holds open, and whether for writing; none where it is closed to us."""
     for name in _names(f"/proc/{pid}/fd"):
         try:
             path = os.readlink(f"/proc/{pid}/fd/{name}")  # noqa: PTH115 - many of them, often
@@ -125,9 +125,9 @@ def _text(path: str) -> str:
 PR_SET_CHILD_SUBREAPER = 36
 PR_GET_CHILD_SUBREAPER = 37
 SOURCE = "tree:wait4 and /proc/PID/io"
-REAPED_BY_KERNEL = "a process ignored the end of its children (SIGCHLD), so that nobody has their account"
-CLOSED = "a process ran with other rights, or was an orphan and gone before it was seen, so that its account is closed to us"
-STILL_RUNS = "a process outlived the command and still runs"
+REAPED_BY_KERNEL = "a process ignored SIGCHLD; the account of its children is lost"
+CLOSED = "a process ran with other rights or ended as an orphan; its account is not readable"
+STILL_RUNS = "a process of the command still runs"
 MOST_HELD = 256
 NOTICED_CPU_SHARE = 0.02
 NOTICED_CPU_NS = 20_000_000
@@ -193,7 +193,7 @@ class Tree:
             os.close(self.held.pop(pid))
 
     def io_of(self, pid: int) -> dict[str, int] | None:
-        """The account of a process with its waited-for children's; None where it is gone or closed to us."""
+        """Return the account of a process with its waited-for children's; None where it is gone or closed to us."""
         if pid in self.held:
             try:
                 return counters(os.pread(self.held[pid], 4096, 0).decode())
@@ -208,7 +208,7 @@ class Tree:
         self.held = {}
 
     def others(self) -> tuple[int, ...]:
-        """The processes of the tree whose parent we are now."""
+        """Return the processes of the tree whose parent we are now."""
         return tuple(pid for pid in children("self") if pid not in self.before)
 
     def collect(self) -> list[Ended]:
@@ -238,7 +238,7 @@ class Tree:
             self.miss(REAPED_BY_KERNEL, pid)
 
     def own(self, pid: int, found: Mapping[str, int]) -> dict[str, int]:
-        """An account without what was used before the exec."""
+        """Return an account without what was used before the exec."""
         base = self.baseline.get(pid, {})
         return {name: max(0, value - base.get(name, 0)) for name, value in found.items()}
 
@@ -255,7 +255,7 @@ class Tree:
         return total
 
     def account(self, recorded: Recorded | None) -> TreeAccount:
-        """All that was collected; with exit records of every task, what those have beyond it."""
+        """Return all that was collected; with exit records of every task, what those have beyond it."""
         found = {**self.io, **self._used()}
         lost = {reason: pids for reason, pids in self.lost.items() if pids}
         if recorded is not None:
@@ -291,12 +291,12 @@ def with_records(found: Mapping[str, int], recorded: Recorded) -> dict[str, int]
 
 
 def exceeds(io: Mapping[str, int], recorded: Recorded) -> bool:
-    """Whether exit records have bytes that nobody's account has."""
+    """Return whether exit records have bytes that nobody's account has."""
     return any(recorded.counters.get(name, 0) > value for name, value in io.items())
 
 
 def _zombie() -> int | None:
-    """A child of ours that has ended and waits to be reaped."""
+    """Return a child of ours that has ended and waits to be reaped."""
     try:
         found = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOWAIT | os.WNOHANG)
     except ChildProcessError:

@@ -25,11 +25,11 @@ KEPT_BYTES = 1 << 20
 PAUSE_S = 0.02
 PIPE_BYTES = 1 << 20
 """Size asked for the pipe: fewer wake-ups of ours; what the kernel refuses stays at its default."""
-LEFT_OUT = "\n[... {} bytes are not kept ...]\n"
+LEFT_OUT = "\n[... {} bytes not kept ...]\n"
 
 
 @dataclass
-class Tee:
+class StreamCopy:
     """One stream of the command: its end to write to, and a thread that copies from the other end to our own stream.
 
     The thread blocks on our own stream only, so the command waits exactly as long as it would have without us.
@@ -51,7 +51,7 @@ class Tee:
     """Whether something was taken from the stream that is not passed on yet."""
     _thread: threading.Thread | None = None
 
-    def open(self) -> Tee:
+    def open(self) -> StreamCopy:
         """Make the pipe, or a pseudo-terminal where ours is a terminal, so that the command finds what it would have found."""
         self.terminal = self.passed_to is not None and os.isatty(self.passed_to)
         if self.terminal:
@@ -88,7 +88,7 @@ class Tee:
         return self.kept()
 
     def _idle(self) -> bool:
-        """Whether nothing has come that is not passed on yet."""
+        """Return whether nothing has come that is not passed on yet."""
         waiting = array("i", [0])
         try:
             fcntl.ioctl(self.outside, termios.FIONREAD, waiting)
@@ -97,7 +97,7 @@ class Tee:
         return not self.busy and not waiting[0]
 
     def kept(self) -> Stream:
-        """What is kept so far, as text."""
+        """Return what is kept so far, as text."""
         after = max(0, min(KEPT_BYTES, self.total_bytes - len(self.head)))
         tail = bytes((self.full + self.filling[: self.filled])[-after:]) if after else b""
         lost = self.total_bytes - len(self.head) - len(tail)
@@ -115,7 +115,7 @@ class Tee:
             os.close(self.outside)
 
     def _next(self) -> memoryview:
-        """What came, read into the place where it is kept; empty at the end."""
+        """Return what came, read into the place where it is kept; empty at the end."""
         if self.filled == KEPT_BYTES:
             self.full, self.filling = self.filling, self.full or bytearray(KEPT_BYTES)
             self.filled = 0
@@ -190,7 +190,7 @@ class Signals:
         signal.pthread_sigmask(signal.SIG_SETMASK, self.former)
 
     def take(self, within_s: float) -> signal.struct_siginfo | None:
-        """The next signal, waited for at most so long."""
+        """Return the next signal, waited for at most so long."""
         return signal.sigtimedwait(self._set, within_s)
 
 

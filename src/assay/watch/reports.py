@@ -27,7 +27,7 @@ UNCOUNTED_SHARE = 0.1
 
 
 def observed(watched: Watched, *, fed: bool = False) -> dict[str, float]:
-    """The bytes that were seen over the elapsed time, of each direction in which something worth a figure moved."""
+    """Return the bytes that were seen over the elapsed time, of each direction in which something worth a figure moved."""
     account, seconds = watched.account, watched.elapsed_ns / 1e9
     if account is None or account.lost or seconds <= 0:
         return dict(of_devices(watched, seconds))
@@ -43,7 +43,7 @@ def observed(watched: Watched, *, fed: bool = False) -> dict[str, float]:
 
 
 def read_bytes(watched: Watched, account: TreeAccount, *, fed: bool) -> int:
-    """What was read: by counted calls, without pipes and the libraries of any program, or what storage was made to read.
+    """Return what was read: by counted calls, without pipes and the libraries of any program, or what storage was made to read.
 
     A command that is `fed` has a pipe as standard input: what its calls moved beyond storage may have come from there.
     """
@@ -56,7 +56,7 @@ def read_bytes(watched: Watched, account: TreeAccount, *, fed: bool) -> int:
 
 
 def written_bytes(watched: Watched, account: TreeAccount) -> int:
-    """What was written to files: dirtied, and no more than the counted calls; pipes and terminals are none.
+    """Return what was written to files: dirtied, and no more than the counted calls; pipes and terminals are none.
 
     Where nothing is charged as dirtied (memory file systems, some network ones) the files that were written tell.
     """
@@ -65,13 +65,13 @@ def written_bytes(watched: Watched, account: TreeAccount) -> int:
 
 
 def has_pipes(argv: Sequence[str]) -> bool:
-    """Whether processes of the command write to each other, as far as its words tell: that is no reading of files."""
+    """Return whether processes of the command write to each other, as far as its words tell: that is no reading of files."""
     script = script_of(argv)
     return script is not None and "|" in script.replace("||", "")
 
 
 def are_counted(watched: Watched, *, fed: bool = False) -> bool:
-    """Whether the calls tell how much of files was read: not by mmap, and not where pipes cannot be told from nowhere."""
+    """Return whether the calls tell how much of files was read: not by mmap, and not where pipes cannot be told from nowhere."""
     account = watched.account
     if account is None or account.rchar < (1 - UNCOUNTED_SHARE) * account.read_bytes:
         return False
@@ -81,7 +81,7 @@ def are_counted(watched: Watched, *, fed: bool = False) -> bool:
 
 
 def of_devices(watched: Watched, seconds: float) -> Iterator[tuple[str, float]]:
-    """The same from the devices, where the processes could not be counted; empty where nothing was seen there either."""
+    """Yield the same from the devices, where the processes could not be counted; empty where nothing was seen there either."""
     for side, direction in SIDES.items():
         lowest = watched.observations.rung(PHASE, Rung.LOWEST_DEVICE, direction)
         moved = sum(reading.bytes or 0 for reading in lowest)
@@ -110,16 +110,16 @@ class Reported:
     """The same names -> half a unit of the last digit that was printed."""
     tier: Tier | None = None
     """What the tool says it measures with these arguments; None where it says nothing."""
-    parts: tuple[several.Part, ...] = ()
+    parts: tuple[several.CallReport, ...] = ()
     """Of several calls of the tool in one script each with its time; `values` is then of the time in which all ran."""
-    met: bool = False
+    are_observed: bool = False
     """Whether it is known when each of several calls ran; else each has the whole time of the command."""
     rates: Mapping[str, float] = field(default_factory=dict)
     """The sums of several calls' own rates."""
 
 
 def reported(watched: Watched, knobs: Mapping[str, Value] | None = None) -> tuple[Reported | None, str | None]:
-    """What the tool says, and why it could not be read where one was recognised; (None, None) where no tool is known.
+    """Return what the tool says, and why it could not be read where one was recognised; (None, None) where no tool is known.
 
     `knobs` are those of the workload `command` with parse = regex, where the caller says how the figure is found.
     """
@@ -130,7 +130,7 @@ def reported(watched: Watched, knobs: Mapping[str, Value] | None = None) -> tupl
 
 
 def by_pattern(watched: Watched, knobs: Mapping[str, Value]) -> Reported:
-    """The last match of the caller's pattern, in standard output or else in standard error. Raises EvidenceError."""
+    """Return the last match of the caller's pattern, in standard output or else in standard error. Raises EvidenceError."""
     parse = catalogue.find("workloads", "command").parse
     assert parse is not None
     try:
@@ -153,11 +153,11 @@ def by_parser(watched: Watched) -> Reported | None:
     return None
 
 
-def read(parser: Parser, mine: Sequence[tuple[str, ...]], told: tuple[str, Watched]) -> Reported:
-    """The figures, of those operations alone that the arguments are about. Raises EvidenceError."""
-    text, watched = told
+def read(parser: Parser, mine: Sequence[tuple[str, ...]], output: tuple[str, Watched]) -> Reported:
+    """Return the figures, of those operations alone that the arguments are about. Raises EvidenceError."""
+    text, watched = output
     lived = [one for one in watched.lived if parser.recognises(one.argv, text)]
-    each = several.said(parser, text) if max(len(mine), len(lived)) > 1 else []
+    each = several.reports_in(parser, text) if max(len(mine), len(lived)) > 1 else []
     if len(each) > 1 or len(mine) > 1:
         return of_several(parser, mine, (each, lived, watched))
     wanted = frozenset(parser.operations(mine[0]))
@@ -170,18 +170,18 @@ def read(parser: Parser, mine: Sequence[tuple[str, ...]], told: tuple[str, Watch
 
 
 def of_several(
-    parser: Parser, mine: Sequence[tuple[str, ...]], told: tuple[Sequence[several.Figures], Sequence[Lived], Watched]
+    parser: Parser, mine: Sequence[tuple[str, ...]], found: tuple[Sequence[several.Figures], Sequence[Lived], Watched]
 ) -> Reported:
-    """The figures of several calls. Raises EvidenceError where some are missing, or nobody can tell whose they are."""
-    each, lived, watched = told
+    """Return the figures of several calls. Raises EvidenceError where some are missing, or nobody can tell whose they are."""
+    each, lived, watched = found
     calls = max(len(mine), len(lived))
     if len(each) != calls:
-        raise EvidenceError(f"found the figures of {len(each)} of {calls} calls of {parser.name} in the output; expected of all")
-    met = len(lived) == calls and several.tell_apart(lived)
+        raise EvidenceError(f"the output has the figures of {len(each)} of {calls} calls of {parser.name}: all are needed")
+    are_observed = len(lived) == calls and several.are_distinguishable(lived)
     kinds = [frozenset(parser.operations(argv)) for argv in ([one.argv for one in lived] if len(lived) == calls else mine)]
-    if not met and len(set(kinds)) > 1 and at_once(watched.argv):
-        raise EvidenceError(f"found {calls} calls of {parser.name} too short to be met; expected to know which figures are whose")
-    parts = several.parts(each, kinds, lived) if met else several.unmet(each, kinds, watched.elapsed_ns)
+    if not are_observed and len(set(kinds)) > 1 and at_once(watched.argv):
+        raise EvidenceError(f"{calls} calls of {parser.name} too short to observe: their figures cannot be assigned")
+    parts = several.parts(each, kinds, lived) if are_observed else several.untracked(each, kinds, watched.elapsed_ns)
     tiers = {tier for argv in mine if (tier := parser.tier(argv)) is not None}
     return Reported(
         tool=parser.name,
@@ -189,12 +189,12 @@ def of_several(
         tier=next(iter(tiers)) if len(tiers) == 1 else None,
         rates=several.own_rates([part.values for part in parts]),
         parts=parts,
-        met=met,
+        are_observed=are_observed,
     )
 
 
 def at_once(argv: Sequence[str]) -> bool:
-    """Whether a script starts something and does not wait for it (`&`, neither `&&` nor `2>&1`)."""
+    """Return whether a script starts something and does not wait for it (`&`, neither `&&` nor `2>&1`)."""
     return AND.search(script_of(argv) or "") is not None
 
 
@@ -213,19 +213,19 @@ def result_file(argv: Sequence[str]) -> str | None:
 
 
 def sent_to(command: Sequence[str]) -> str | None:
-    """The file to which a shell sends the output of a simple command: of its two streams the last that goes to a file."""
+    """Return the file to which a shell sends the output of a simple command: of its two streams the last that goes to a file."""
     files = (after for word, after in pairwise(command) if word in REDIRECTIONS and not after.startswith("/dev/"))
     return next(reversed([path for path in files if not path.isdigit() and not set(path) & EXPANDED]), None)
 
 
 def likely(argv: Sequence[str]) -> tuple[str, ...]:
-    """The parsers of whose name a part stands in the words: only these are worth their import."""
+    """Return the parsers of whose name a part stands in the words: only these are worth their import."""
     said = " ".join(argv).lower()
     return tuple(name for name in catalogue.names("parsers") if any(part in said for part in name.split("_")))
 
 
 def programs(argv: Sequence[str]) -> frozenset[str]:
-    """What the tools are called whose calls in a script may be several; none where there is no script."""
+    """Return what the tools are called whose calls in a script may be several; none where there is no script."""
     if script_of(argv) is None:
         return frozenset()
     found = ((name, catalogue.find("parsers", name).programs) for name in likely(argv))
@@ -233,7 +233,7 @@ def programs(argv: Sequence[str]) -> frozenset[str]:
 
 
 def commands(argv: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    """The words themselves, or where they give a script to a shell, the simple commands of the script."""
+    """Yield the words themselves, or where they give a script to a shell, the simple commands of the script."""
     script = script_of(argv)
     if script is None:
         yield tuple(argv)
@@ -253,7 +253,7 @@ def commands(argv: Sequence[str]) -> Iterator[tuple[str, ...]]:
 
 
 def script_of(argv: Sequence[str]) -> str | None:
-    """What stands behind `sh -c` (also `bash -ec`); None where no shell is given a script."""
+    """Return what stands behind `sh -c` (also `bash -ec`); None where no shell is given a script."""
     for at, word in enumerate(argv[:-1]):
         shell = at > 0 and any(posixpath.basename(before) in SHELLS for before in argv[:at])
         if shell and word.startswith("-") and not word.startswith("--") and word.endswith("c"):

@@ -19,7 +19,7 @@ from assay.hosts import exits
 from assay.hosts import opens as opened
 from assay.machine.stack import Mount, backing_file, mounts
 from assay.watch import process_tree
-from assay.watch.invocations import Meeting
+from assay.watch.invocations import CallTracker
 from assay.watch.process_tree import REAPED_BY_KERNEL, Recorded, Tree
 
 LEAST_HEAR_S, MOST_HEAR_S = 0.25, 1.0
@@ -40,7 +40,7 @@ KEPT_NS = 10 * 10**9
 
 
 @dataclass
-class Trail:
+class TreeTracker:
     """The traces of one tree from before its exec to its end. `close` ends all listening."""
 
     host: Host
@@ -49,7 +49,7 @@ class Trail:
     """The file systems whose files we hear of; None where we hear of none."""
     exits: exits.Exits | None = None
     opens: opened.Opens | None = None
-    meeting: Meeting | None = None
+    call_tracker: CallTracker | None = None
     """Of the calls of a tool, where each is to be known."""
     no_opens: str | None = None
     """Why nobody tells us of opened files."""
@@ -87,8 +87,8 @@ class Trail:
             self.broken = self.broken or f"{type(error).__name__}: {error}"
 
     def _take(self) -> None:
-        if self.meeting is not None:
-            self.meeting.look()
+        if self.call_tracker is not None:
+            self.call_tracker.look()
         self._hear()
         now_ns = time.monotonic_ns()
         if now_ns >= self._count_ns:
@@ -96,15 +96,15 @@ class Trail:
                 del self.points[1::2]
                 self._count_s *= 2
             self._count_ns = self._spaced(self._count, self._count_s)
-        if not self.told_all() and now_ns >= self._look_ns:
+        if not self.hears_all() and now_ns >= self._look_ns:
             since_s = (now_ns - self._since_ns) / 1e9
             self._look_ns = self._spaced(self._look, min(MOST_LOOK_S, max(LOOK_S, since_s * LOOK_SHARE)))
 
     def patience_s(self) -> float:
-        """How long the next tick may wait: what the kernel tells it keeps for us."""
-        due_ns = self._count_ns if self.told_all() else min(self._count_ns, self._look_ns)
+        """Return how long the next tick may wait: what the kernel tells it keeps for us."""
+        due_ns = self._count_ns if self.hears_all() else min(self._count_ns, self._look_ns)
         most = min(self._hear_s, max(0.0, (due_ns - time.monotonic_ns()) / 1e9))
-        return most if self.meeting is None else min(most, self.meeting.patience_s())
+        return most if self.call_tracker is None else min(most, self.call_tracker.patience_s())
 
     def forget(self) -> None:
         """Throw away what was told by now: we ourselves did it, before the command was let go."""
@@ -112,21 +112,21 @@ class Trail:
             if source is not None:
                 deque(source.drain({}), maxlen=0)
 
-    def told_all(self) -> bool:
-        """Whether the kernel tells of every file and every task, so that nobody has to look."""
+    def hears_all(self) -> bool:
+        """Return whether the kernel tells of every file and every task, so that nobody has to look."""
         return self.exits is not None and not self._looks_for_files()
 
     def _looks_for_files(self) -> bool:
         return self.opens is None or bool(self.opens.deaf) or not self.opens.all_opens
 
     def recorded(self) -> Recorded | None:
-        """The sum of the tree's exit records; None where some or all could not be had."""
+        """Return the sum of the tree's exit records; None where some or all could not be had."""
         if self.exits is None or self.exits.overflowed or self.broken:
             return None
         return Recorded(counters=dict(self._sums), cpu_ns=self._cpu_ns, tasks=self._tasks)
 
-    def touched(self) -> dict[str, bool]:
-        """Path -> written, of every regular file that was opened and still is there."""
+    def opened_files(self) -> dict[str, bool]:
+        """Return path -> written, of every regular file that was opened and still is there."""
         found = dict(self.files)
         if self.opens is not None:
             for key, path in self.opens.paths(self.handles):
@@ -134,20 +134,20 @@ class Trail:
         return found
 
     def gaps(self) -> Iterator[str]:
-        """Why files may have been opened that are not known."""
+        """Yield why files may have been opened that are not known."""
         if self.no_opens is not None:
-            yield f"{self.no_opens}, so only arguments and files that were held open for a while are known"
+            yield f"{self.no_opens}; only files in arguments and files open for a while are known"
         elif self.exits is None:
-            yield "processes that were gone at once could not be told from others"
+            yield "short processes could not be attributed"
         if self.opens is not None and self.opens.deaf:
-            yield f"fanotify: the kernel does not tell of files on {', '.join(sorted(self.opens.deaf))}"
+            yield f"fanotify: no events for files on {', '.join(sorted(self.opens.deaf))}"
         if self.broken:
-            yield f"the files could not be followed: {self.broken}"
+            yield f"files not followed: {self.broken}"
         if self.crowded:
             yield f"only the first {MOST_FILES} files were followed"
 
     def mounted(self, *, all_known: bool) -> str | None:
-        """What came too late to be listened to; the files that hold such a file system are no measure of what was written.
+        """Return what came too late to be listened to; the files that hold such a file system are no measure of what was written.
 
         What others mounted does not count where the known files hold all bytes that were dirtied (`all_known`).
         """
@@ -156,13 +156,13 @@ class Trail:
         late = [mount for mount in opened.whole(mounts(self.host)) if mount.device_number not in self.systems]
         if not late or (all_known and self._are_of_others(late)):
             return None
-        return "file systems were mounted meanwhile, of whose files the kernel was not asked to tell"
+        return "file systems mounted during the command are not covered by fanotify"
 
     def _are_of_others(self, late: Sequence[Mount]) -> bool:
         """Whether the tree opened neither the devices that were mounted nor the images behind them, as who mounts them does."""
-        if not self.told_all() or self.crowded or self.broken:
+        if not self.hears_all() or self.crowded or self.broken:
             return False
-        ours = self.touched()
+        ours = self.opened_files()
         return all(
             mount.source.startswith("/dev/")
             and mount.source not in ours
@@ -265,14 +265,16 @@ class Trail:
         return time.monotonic_ns() + max(round(least_s * 1e9), spent * COST_TIMES)
 
 
-def follow(host: Host, tree: Tree, programs: frozenset[str]) -> Trail:
+def follow(host: Host, tree: Tree, programs: frozenset[str]) -> TreeTracker:
     """Begin to follow the tree of a command that has not been let go yet, and to meet the calls of these programs in it."""
     heard, _ = exits.listen()
     there = systems(host)
     opens, no_opens = opened.listen(mounts(host))
     known = there if opens is not None else None
-    meeting = Meeting(tree=tree, programs=programs) if programs else None
-    return Trail(host=host, tree=tree, systems=known, exits=heard, opens=opens, no_opens=no_opens, meeting=meeting)
+    call_tracker = CallTracker(tree=tree, programs=programs) if programs else None
+    return TreeTracker(
+        host=host, tree=tree, systems=known, exits=heard, opens=opens, no_opens=no_opens, call_tracker=call_tracker
+    )
 
 
 def systems(host: Host) -> frozenset[str]:

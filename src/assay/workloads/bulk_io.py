@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from assay.catalogue import PLACEMENT, Order, Unit, Workload
+from assay.catalogue import PLACEMENT, Order, Unit, Workload, resolved
 from assay.records import CacheState, Direction, EndpointKind, PhasePlan, Value
 from assay.settings import data, load, paths, patterns, regions
-from assay.settings.knobs import Values, choice, integer, names, number, quantity, resolved, text, texts
+from assay.settings.knobs import Values, choice, integer, names, number, quantity, text, texts
 from assay.settings.patterns import OPERATIONS
 
 WRITES = tuple(name for name, pattern in OPERATIONS.items() if pattern.writes and not pattern.reads)

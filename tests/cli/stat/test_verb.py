@@ -267,6 +267,7 @@ def test_a_notebook_that_cannot_be_written_is_not_the_commands_failure(bench):
     assert "not writable (" in " ".join(done.stderr.split())
 
 
+@pytest.mark.long
 def test_it_costs_little_of_the_machine_that_it_measures():
     code = (
         "import atexit, resource, sys\n"

@@ -239,7 +239,7 @@ def ordered(crossed: int, only: Crossing | None, unsure: int, numbers: int) -> S
         return Shape.CROSSES if is_sure(only) else Shape.CROSSES_BY_MEANS
     if not unsure:
         return Shape.ORDER_KEPT
-    return Shape.NOT_TOLD_APART if unsure == numbers else Shape.ORDER_KEPT_BY_MEANS
+    return Shape.INDISTINCT if unsure == numbers else Shape.ORDER_KEPT_BY_MEANS
 
 
 def band(number: int, ratio: Estimate) -> Band:

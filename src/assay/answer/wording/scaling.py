@@ -157,7 +157,7 @@ def order(one: Scaling, candidate: str, baseline: str) -> str:
     texts = {
         Shape.CROSSES_BY_MEANS: f"the means cross near {one.near or 0:.3g} {what}; noise alone can do that: no break-even",
         Shape.CROSSES_OFTEN: f"the order changes {one.order.crossings} times from {span(one)} {what}: no break-even",
-        Shape.NOT_TOLD_APART: f"no significant difference at any number from {span(one)} {what}: a break-even stays open",
+        Shape.INDISTINCT: f"no significant difference at any number from {span(one)} {what}: a break-even stays open",
         Shape.ORDER_KEPT: f"{candidate} is {side} {baseline} everywhere from {span(one)} {what}: no break-even in that range",
     }
     unsure = f"{candidate} is {side} {baseline} from {span(one)} {what} by the means, within noise at {places}"

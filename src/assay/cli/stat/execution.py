@@ -52,7 +52,7 @@ def once(request: Request, argv: tuple[str, ...]) -> Execution:
     from assay.watch import as_run, command, files, reports
 
     own = request.knobs is not None
-    ask = command.Ask(
+    ask = command.WatchRequest(
         argv=argv,
         result_file=None if own else reports.result_file(argv),
         programs=frozenset() if own else reports.programs(argv),

@@ -77,7 +77,7 @@ def reported(execution: Execution) -> dict[str, Any] | None:
         "calls": [
             {"from_s": part.from_ns / 1e9, "to_s": part.to_ns / 1e9, "values": dict(part.values)}
             for part in found.parts
-            if found.met
+            if found.are_observed
         ],
     }
 

@@ -91,7 +91,7 @@ def several_calls(execution: Execution) -> str:
     reported = execution.external.reported
     assert reported is not None
     calls = f"; {len(reported.parts)} calls of it"
-    if not reported.met:
+    if not reported.are_observed:
         rates = ((name.split(".")[0], rate) for name, rate in reported.rates.items() if "bytes" in name)
         most = ", ".join(f"{operation} {measures.with_unit(rate, Unit.BYTES_PER_S)}" for operation, rate in rates)
         return f"{calls}, all bytes over the whole time: their own rates add up to {most}, never seen together"

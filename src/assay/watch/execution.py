@@ -1,8 +1,9 @@
-"""What a watched command comes to: its status, its output, its account, the files it touched, all evidence together."""
+"""One execution of a watched command: the request, what is known before the exec and after the end, and the record of it."""
 
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import itertools
 import os
 import time
@@ -19,9 +20,11 @@ from assay.records import (
     Edge,
     Gap,
     Observations,
+    Place,
     Reading,
     Rung,
     Series,
+    Server,
     Stream,
     Subject,
     Touched,
@@ -31,9 +34,78 @@ from assay.records import (
 )
 from assay.watch import files, process_tree
 from assay.watch import files as touched
-from assay.watch.process_tree import SOURCE, Recorded
+from assay.watch.process_tree import SOURCE, Recorded, Tree
+from assay.watch.relay import StreamCopy
 from assay.watch.reports import PHASE
-from assay.watch.request import Life, Stage
+from assay.watch.traces import TreeTracker
+
+QUIET_NS = 250_000_000
+LINGER_NS = 5_000_000_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class WatchRequest:
+    """What is to be run and how it is to be watched."""
+
+    argv: tuple[str, ...]
+    directory: str = "."
+    result_file: str | None = None
+    """The file into which the tool writes its result; read after the command's end."""
+    programs: frozenset[str] = frozenset()
+    """Programs whose calls in the tree are to be known one by one."""
+    observers: tuple[str, ...] = ()
+    """Their names; none: those that declare when they watch a command (`Observer.watch`)."""
+    kept: bool = False
+    """Whether the run is kept, to be compared with others."""
+    more: tuple[str, ...] = ()
+    """Observers that are asked for by name, whatever they cost."""
+    server: Server | None = None
+    """The server that the command is a client of, where it is a process of this machine."""
+    pass_through: bool = True
+    """Whether its output goes on to our own standard output and standard error."""
+    quiet_ns: int = QUIET_NS
+    """How long others are watched before the exec, for the rate at which they use the same devices."""
+    linger_ns: int = LINGER_NS
+    """How long processes that outlive the command are waited for; then their account is a lower bound."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Preparation:
+    """What is known before the exec."""
+
+    host: Host
+    ask: WatchRequest
+    directory: str
+    was: tuple[files.Before, ...]
+    places: tuple[Place, ...]
+    observers: tuple[Observer, ...]
+    tees: tuple[StreamCopy, StreamCopy]
+    tree: Tree
+    inherited: dict[str, bool]
+    result_was: files.Identity | None = None
+    """The file into which the tool is to write its result, as it was before."""
+
+
+@dataclasses.dataclass(kw_only=True)
+class Execution:
+    """What becomes known while the command runs."""
+
+    pid: int
+    tracker: TreeTracker
+    started_utc: str = ""
+    ended_utc: str = ""
+    t0_ns: int = 0
+    ended_ns: int = 0
+    status: int | None = None
+    """As wait4 gives it; None while the command runs."""
+    hurried: bool = False
+    """Whether we were told to end after the command had ended."""
+
+    @property
+    def elapsed_ns(self) -> int:
+        """From exec to the end of the last process."""
+        return self.ended_ns - self.t0_ns
+
 
 PAGE_BYTES = 4096
 """The kernel counts whole pages: a byte at each end of a transfer may count for a page."""
@@ -45,7 +117,7 @@ MOST_POINTS = 4096
 def account_readings(
     origin: Origin, pid: int, account: TreeAccount, elapsed_ns: int, records: Recorded | None
 ) -> Iterator[Reading]:
-    """What the tree asked for and what its own cache did not answer, from exec to the end of its last process.
+    """Yield what the tree asked for and what its own cache did not answer, from exec to the end of its last process.
 
     `records` are the exit records where they had to stand in for accounts that nobody has; they do not count calls exactly.
     """
@@ -75,7 +147,7 @@ def account_readings(
 def account_series(
     origin: Origin, pid: int, account: TreeAccount, seen: tuple[int, Sequence[tuple[int, Mapping[str, int]]]]
 ) -> Iterator[Series]:
-    """The tree's bytes over time: nothing at exec, the account at the end (ns), what was seen between (ns, counters)."""
+    """Yield the tree's bytes over time: nothing at exec, the account at the end (ns), what was seen between (ns, counters)."""
     elapsed_ns, points = seen
     every = max(1, -(-len(points) // MOST_POINTS))
     for metric in OVER_TIME:
@@ -85,7 +157,7 @@ def account_series(
 
 
 def rising(points: Points) -> Points:
-    """What a child moved is missing for a moment while its account goes to its parent: a counter that does not fall."""
+    """Return a counter that does not fall: a child's I/O is missing while its account goes to its parent."""
     last = points[-1][1]  # the whole account
     highest = 0.0
     found = []
@@ -112,7 +184,7 @@ class Aftermath:
     """What looked at the files that were not known beforehand."""
 
     def evidence(self, phase: str, t0_ns: int) -> Iterator[Evidence]:
-        """What the late looks saw, without what those looks cost."""
+        """Yield what the late looks saw, without what those looks cost."""
         for sampler in self.late:
             yield sampler.seen(phase, t0_ns).evidence
 
@@ -131,7 +203,7 @@ def settle(
 
 
 def unknown(was: Sequence[touched.Before], found: Sequence[Touched]) -> Iterator[tuple[str, ...]]:
-    """The paths of which nobody knew before the exec, in groups that one observer can look at."""
+    """Yield the paths of which nobody knew before the exec, in groups that one observer can look at."""
     known = {one.path for one in was if one.identity is not None}
     paths = iter([one.path for one in found if one.path not in known and touched.regular(one.path)][:LATE_FILES])
     while group := tuple(itertools.islice(paths, LATE_AT_ONCE)):
@@ -144,7 +216,7 @@ def _look(samplers: Sequence[Sampler], edge: Edge) -> None:
 
 
 def _drained(host: Host, found: Sequence[Touched]) -> int | None:
-    """Bytes that were dirty at the end and are not any more; None where that is not known of every written file."""
+    """Return bytes that were dirty at the end and are not any more; None where that is not known of every written file."""
     pairs = [(one.dirty_bytes, touched.dirty(host, one.path)) for one in found if one.written]
     known = [(before, now) for before, now in pairs if before is not None and now is not None]
     return sum(max(0, before - now) for before, now in known) if len(known) == len(pairs) else None
@@ -155,11 +227,13 @@ MOST_RESULT_BYTES = 4 << 20
 NO_ACCOUNT = "this kernel keeps no /proc/PID/io (CONFIG_TASK_IO_ACCOUNTING)"
 
 
-def concluded(stage: Stage, life: Life, after: Aftermath, seen: tuple[Seen, Sequence[Evidence]], began_cpu_ns: int) -> Watched:
-    """The record of one execution; `seen` is what the observers saw, and the facts with what is missing."""
-    account = stage.tree.account(life.trail.recorded()) if Path("/proc/self/io").exists() else None
+def concluded(
+    stage: Preparation, life: Execution, after: Aftermath, seen: tuple[Seen, Sequence[Evidence]], began_cpu_ns: int
+) -> Watched:
+    """Return the record of one execution; `seen` is what the observers saw, and the facts with what is missing."""
+    account = stage.tree.account(life.tracker.recorded()) if Path("/proc/self/io").exists() else None
     look, others = seen
-    stdout, stderr = said(stage)
+    stdout, stderr = output_streams(stage)
     made = [look.evidence, *after.evidence(PHASE, life.t0_ns), *others]
     if account is not None:
         made.append(account_evidence(stage, life, account))
@@ -176,7 +250,7 @@ def concluded(stage: Stage, life: Life, after: Aftermath, seen: tuple[Seen, Sequ
         elapsed_ns=life.elapsed_ns,
         stdout=stdout,
         stderr=stderr,
-        result=result(stage),
+        result=result_text(stage),
         account=account,
         account_missing=None if account is not None else NO_ACCOUNT,
         files=after.files,
@@ -185,18 +259,18 @@ def concluded(stage: Stage, life: Life, after: Aftermath, seen: tuple[Seen, Sequ
         drained_bytes=after.drained_bytes,
         places=stage.places,
         observations=together(stage.host.name, made, look.gaps),
-        lived=life.trail.meeting.lived(life.t0_ns, life.ended_ns) if life.trail.meeting else (),
+        lived=life.tracker.call_tracker.lived(life.t0_ns, life.ended_ns) if life.tracker.call_tracker else (),
         own_cpu_ns=time.process_time_ns() - began_cpu_ns,
     )
 
 
-def said(stage: Stage) -> tuple[Stream, Stream]:
-    """What came out of standard output and standard error."""
+def output_streams(stage: Preparation) -> tuple[Stream, Stream]:
+    """Return what came out of standard output and standard error."""
     first, second = (tee.finish(held=bool(stage.tree.lost.get(process_tree.STILL_RUNS))) for tee in stage.tees)
     return first, second
 
 
-def result(stage: Stage) -> str | None:
+def result_text(stage: Preparation) -> str | None:
     """The text of the file into which the tool wrote its result; None where it wrote none (what an earlier call left there does
     not count), or data instead.
     """
@@ -208,12 +282,12 @@ def result(stage: Stage) -> str | None:
     return None
 
 
-def account_evidence(stage: Stage, life: Life, account: TreeAccount) -> Evidence:
+def account_evidence(stage: Preparation, life: Execution, account: TreeAccount) -> Evidence:
     """Rungs L1 and L2 of the tree, and its bytes over time."""
     origin = Origin(host=stage.host.name, phase=PHASE, source=process_tree.SOURCE, layer="process")
-    recorded = life.trail.recorded()
+    recorded = life.tracker.recorded()
     used = recorded if recorded is not None and process_tree.exceeds(stage.tree.io, recorded) else None
-    points = [(at - life.t0_ns, found) for at, found in life.trail.points if life.t0_ns < at < life.ended_ns]
+    points = [(at - life.t0_ns, found) for at, found in life.tracker.points if life.t0_ns < at < life.ended_ns]
     return Evidence(
         readings=tuple(account_readings(origin, life.pid, account, life.elapsed_ns, used)),
         series=tuple(account_series(origin, life.pid, account, (life.elapsed_ns, points))),
@@ -221,7 +295,7 @@ def account_evidence(stage: Stage, life: Life, account: TreeAccount) -> Evidence
 
 
 def together(host: str, made: Sequence[Evidence], gaps: Mapping[str, int]) -> Observations:
-    """All evidence; what one source has is not missing because another one lacks it."""
+    """Return all evidence; what one source has is not missing because another one lacks it."""
     series = tuple(one for evidence in made for one in evidence.series)
     readings = tuple(one for evidence in made for one in evidence.readings)
     there = {f"{one.layer}.{one.metric}" for one in series} | {f"{one.rung}.{one.direction}" for one in readings}
@@ -235,12 +309,12 @@ def together(host: str, made: Sequence[Evidence], gaps: Mapping[str, int]) -> Ob
     )
 
 
-def files_missing(life: Life, account: TreeAccount | None, after: Aftermath) -> str | None:
-    """Why not every file that was written may be known; None where the known ones hold all that was dirtied."""
+def files_missing(life: Execution, account: TreeAccount | None, after: Aftermath) -> str | None:
+    """Return why not every file that was written may be known; None where the known ones hold all that was dirtied."""
     rest = None if account is None else files.unknown_bytes(account, after.files)
     proved = account is not None and rest == 0 and not account.lost
-    reasons = [] if proved else list(life.trail.gaps())
+    reasons = [] if proved else list(life.tracker.gaps())
     if reasons and rest:
-        reasons.append(f"{rest} bytes were dirtied in files that are not known")
-    mounted, refused = life.trail.mounted(all_known=proved), after.drain.refused if after.drain else ()
+        reasons.append(f"{rest} bytes dirtied in unknown files")
+    mounted, refused = life.tracker.mounted(all_known=proved), after.drain.refused if after.drain else ()
     return "; ".join((*reasons, *((mounted,) if mounted else ()), *refused)) or None

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from assay.survey.bands import AGE_BANDS, DAY_NS, SIZE_BANDS
 from assay.survey.filters import Clock, Filters, keeper
-from assay.survey.size_distribution import Counting, reaching
+from assay.survey.result import Counting, reaching
 from survey_trees import NOW_NS, distribution, made
 
 
