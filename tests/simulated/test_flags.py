@@ -78,8 +78,8 @@ def wander(draw):
 PLANTED = {
     "S03": (two_groups, "form two groups"),
     "S04": (drift, "over the experiment"),
-    "S05": (after, "Effect of the preceding trial: "),
-    "S07": (wander, " independent values"),
+    "S05": (after, "Effect of the preceding trial"),
+    "S07": (wander, "independent values"),
 }
 
 
