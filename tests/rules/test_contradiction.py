@@ -144,7 +144,7 @@ def test_bytes_and_time_that_the_rate_denies():
     assert judged(FIO).state is State.PASS
     finding = judged(but(FIO, values={**FIO.values, "read.bytes_per_s": 2560.0 * MIB / 9}))
     assert (finding.state, finding.severity) == (State.FAIL, Severity.INVALIDATES)
-    assert finding.statement == "The command says 268 MB in 9 s, but 298 MB/s."
+    assert finding.statement == "The command reports 268 MB in 9 s, but 298 MB/s."
 
 
 def test_a_time_in_which_the_device_delivered_less():
@@ -191,7 +191,7 @@ def test_a_rate_alone_is_held_against_the_bytes_of_the_calls():
     assert judged(bare).state is State.PASS
     finding = judged(but(bare, values={"read.bytes_per_s": 9.999e9}))
     assert finding.state is State.UNVERIFIED
-    assert finding.statement.startswith("The figure is of a part of the time that nobody saw: 10.00 GB/s is told")
+    assert finding.statement.startswith("The command reports 10.00 GB/s over a time that only it measured;")
 
 
 GONE = but(WRITE, storage_bytes=256 * MIB, lower_bytes=MIB, drain_bytes=0, claim=Claim(durability=Durability.STABLE_MEDIA))
@@ -233,7 +233,7 @@ BOAST = Made(
 def test_a_rate_of_which_storage_saw_nothing_is_proved_wrong():
     finding = judged(BOAST)
     assert (finding.state, finding.severity, finding.relabel) == (State.FAIL, Severity.INVALIDATES, "a rate of next to nothing")
-    assert finding.statement.startswith("The whole command made storage read no more than 0 B: at the 4 GB/s that it tells")
+    assert finding.statement.startswith("The whole command made storage read 0 B at most: at the reported 4 GB/s")
     written = judged(
         but(BOAST, operation="write", values={"write.bytes_per_s": 4e9}, claim=Claim(durability=Durability.STABLE_MEDIA))
     )
