@@ -152,7 +152,7 @@ def test_a_time_in_which_the_device_delivered_less():
     assert over_time(FIO, range(10), evenly).state is State.PASS
     finding = over_time(faster(FIO, 1.5), range(10), evenly)
     assert finding.state is State.FAIL
-    assert "but that took at least" in finding.statement
+    assert "but the transfer took at least" in finding.statement
 
 
 def test_of_several_operations_each_has_its_own_bytes_and_time():
@@ -177,7 +177,7 @@ def test_a_time_is_held_to_no_more_digits_than_were_printed():
 def test_what_others_read_meanwhile_says_nothing_of_bytes_from_memory():
     evenly = [256 * second / 9 for second in range(10)]
     finding = over_time(but(faster(FIO, 1.5), storage_bytes=MIB), range(10), evenly)
-    assert "but that took at least" not in finding.statement
+    assert "but the transfer took at least" not in finding.statement
 
 
 def test_a_time_that_is_a_small_part_of_the_command_is_nobody_elses():

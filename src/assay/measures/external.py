@@ -87,7 +87,7 @@ def denied(phase: Phase, observations: Observations, operation: str, share: floa
     timed = tool.seconds + tool.slack_s if tool.seconds else implied
     claimed = timed if together else min(implied, timed)
     if claimed < (1 - share) * least:
-        yield f"The command reports {_bytes(tool.bytes)} in {_time(claimed)}, but ran for at least {_time(least)}."
+        yield f"The command reports {_bytes(tool.bytes)} in {_time(claimed)}, but the transfer took at least {_time(least)}."
 
 
 def unseen(phase: Phase, operation: str, asked: float, limits: tuple[float, float, float]) -> Iterator[tuple[str, float]]:
