@@ -11,7 +11,7 @@ from assay.measures import cost, latency
 from assay.measures.text import with_unit
 from assay.measures.windows import Window, common_window, counted, steady_edges, totals, whole_window
 from assay.records import ABSOLUTE, Claim, Client, Direction, Durability, Measure, Observations, OperationTotal, Phase, Run, Tier
-from assay.statistics.steady import ROUNDS
+from assay.statistics.steadiness import ROUNDS
 from assay.units import Unit
 
 HOST_SIGN = "@"
