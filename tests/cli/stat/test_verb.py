@@ -169,16 +169,16 @@ def test_the_block_is_short_and_the_verdict_leads(bench):
     lines = block(done)
     assert len(lines) <= 12
     assert re.match(r"assay: (SOUND|BOUNDED|TAINTED|INVALID|UNVERIFIED): ", lines[0])
-    assert "the tool said nothing" in done.stderr
+    assert "the command reported nothing" in done.stderr
     assert done.stdout == ""
 
 
 def test_the_call_that_would_have_told_is_named():
     advice = "Missing evidence: tracepoints: flushes, needs root, and the experiment (assay stat --observe tracepoints)"
     unknown = SimpleNamespace(state=State.UNVERIFIED, advice=advice)
-    assert shown.asked_how(unknown) == " To know: assay stat --observe tracepoints"
-    assert shown.asked_how(SimpleNamespace(state=State.FAIL, advice=advice)) == ""
-    assert shown.asked_how(SimpleNamespace(state=State.UNVERIFIED, advice=None)) == ""
+    assert shown.remedy(unknown) == " Use: assay stat --observe tracepoints"
+    assert shown.remedy(SimpleNamespace(state=State.FAIL, advice=advice)) == ""
+    assert shown.remedy(SimpleNamespace(state=State.UNVERIFIED, advice=None)) == ""
 
 
 def test_nothing_that_moved_is_no_figure(bench):
