@@ -184,7 +184,7 @@ def test_the_call_that_would_have_told_is_named():
 def test_nothing_that_moved_is_no_figure(bench):
     done = bench.run("stat", "--", "true")
     assert done.returncode == 0
-    assert block(done)[0].startswith("assay: UNVERIFIED: no figure")
+    assert block(done)[0].startswith("assay: UNVERIFIED: no result")
 
 
 def test_a_claim_is_what_the_number_is_judged_by(bench):

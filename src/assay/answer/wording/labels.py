@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from assay import catalogue, measures
-from assay.answer.reasons import cause
-from assay.answer.wording.headlines import short
+from assay.answer.reasons import Cause, cause
 from assay.records import Finding, Label, Nature, Outcome, State, Verdict, VerdictState
 from assay.units import Unit
 
@@ -14,6 +13,11 @@ PART = "; "
 """Between the parts of a label."""
 COUNTED = frozenset({"create", "file", "read", "reread", "rewrite", "stat", "trim", "unlink", "walk", "write"})
 """Operations whose plural is their name with an s; an external tool's own names are told as they are."""
+
+
+def short(one: Cause) -> str:
+    """`interval too wide (S02)`."""
+    return f"{one.short} ({one.rule})"
 
 
 def label(verdict: Verdict) -> str:
