@@ -253,9 +253,9 @@ def test_idle_baseline_is_taken_off_devices_by_rate():
 
 def test_asked_bytes_of_a_external_tool():
     made = Made(values={"read.bytes": 5.0, "read.bytes_per_s": 5.0})
-    assert ladder.asked_bytes(run_of(made).phases[0], observations_of(made), Direction.READ) == 5
+    assert ladder.requested_bytes(run_of(made).phases[0], observations_of(made), Direction.READ) == 5
     untold = but(made, values={"read.bytes_per_s": 5.0})
-    assert ladder.asked_bytes(run_of(untold).phases[0], observations_of(untold), Direction.READ) is None
+    assert ladder.requested_bytes(run_of(untold).phases[0], observations_of(untold), Direction.READ) is None
 
 
 def test_edges_of_gauges():

@@ -10,7 +10,7 @@ from assay.errors import InputErrors, RefusedError, UsageError
 from assay.experiment import read
 from assay.hosts.local import Local
 from assay.records import Direction, EndpointKind, Experiment, Outcome, Rung, TargetSpec
-from assay.trial.lab import Lab
+from assay.trial.runner import TrialRunner
 from assay.undo.ledger import Ledger
 from targets_host import HOST, MIB, setting
 from trial_stage import bulk, engine, trial
@@ -116,7 +116,7 @@ def lab(tree, tmp_path, workload):
     target = TargetSpec(name="there", kind="existing", knobs={"path": str(tree)})
     asked = Experiment(title="t", question="q", targets=(target,), workloads=(workload,), factors=(), measures=())
     ledger = Ledger(tmp_path / "ledger")
-    return Lab(experiment=asked, host=HOST, ledger=ledger, scratch=str(tmp_path), engine=engine(), observers=())
+    return TrialRunner(experiment=asked, host=HOST, ledger=ledger, scratch=str(tmp_path), engine=engine(), observers=())
 
 
 def test_a_file_of_others_is_read_where_it_is(tree, tmp_path):

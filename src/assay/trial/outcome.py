@@ -9,7 +9,9 @@ from typing import Any
 from assay.catalogue import Workload
 from assay.errors import EvidenceError
 from assay.evidence import reports
-from assay.records import Outcome, Value
+from assay.records import Outcome, PhasePlan, StopRule, Value
+from assay.settings.load import scheduled_ns
+from assay.trial.levels import whole
 from assay.trial.protocol import Message
 
 STDERR_SHOWN = 500
@@ -67,3 +69,11 @@ def reported(workload: Workload, knobs: Mapping[str, Value], results: Mapping[in
         except EvidenceError as error:
             raise EvidenceError(f"client {client}: {error}") from error
     return reports.joined(each)
+
+
+def schedule_end_ns(plan: PhasePlan, knobs: Mapping[str, Value], start_ns: int) -> int | None:
+    """When the schedules of all clients end; None where they have none, or do not begin together."""
+    planned = {scheduled_ns(settings) for settings in plan.settings}
+    apart = whole(knobs, "start_delay") or any("start_delay_ns" in settings for settings in plan.settings)
+    length = planned.pop() if len(planned) == 1 and plan.stop is StopRule.TIME and not apart else None
+    return None if length is None else start_ns + length
