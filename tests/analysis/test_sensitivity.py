@@ -197,7 +197,7 @@ def test_effects_are_kept_asked_for_and_read_back(tmp_path):
 
 def test_they_are_shown_on_the_terminal_and_as_json():
     results = answered(FRACTION, (2, 2, 2, 2), planted)
-    text = compare.shown(results)
+    text = compare.answer_text(results)
     assert text.startswith("SOUND spool.create.ops_per_s: spool.")
     assert "7 effects tested; p-values are Holm-adjusted." in text
     assert effects.effects(results).count("aliased with") == 3

@@ -150,7 +150,7 @@ def moved(judged: Judged, place: Place, measured: set[str]) -> Judged:
     run = replace(judged.run, trial=trial(judged.run.trial, place))
     name = run.id
     verdicts = {
-        measure: replace(verdict, subject=f"run:{name}:{measure}")
+        measure: replace(verdict, subject=f"run:{name}:{measure}", run=name)
         for measure, verdict in judged.verdicts.items()
         if measure in measured
     }

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from assay.answer import marks
-from assay.records import Finding, Measure, Outcome, RequirementResult, Results, Severity, State, Verdict, VerdictState, worst
+from assay.records import Finding, Measure, Outcome, RequirementResult, Results, Severity, State, VerdictState, worst
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,33 +38,30 @@ def by_measure(results: Results) -> Mapping[str, tuple[tuple[VerdictState, int],
     return found
 
 
-def _verdicts(results: Results) -> Iterable[tuple[str, Verdict]]:
-    for judged in results.runs:
-        yield from judged.verdicts.items()
-    for one in results.comparisons:
-        verdict = results.comparison_verdicts.get(one.id)
-        if verdict is not None:
-            yield one.measure, verdict
+def _findings(results: Results) -> Iterator[tuple[str, str | None, Finding]]:
+    """Measure, run and finding of everything that failed or could not be checked."""
+    compared = ((one.measure, results.comparison_verdicts.get(one.id)) for one in results.comparisons)
+    judged = (*(pair for one in results.runs for pair in one.verdicts.items()), *compared)
+    every = ((measure, verdict.run, finding) for measure, verdict in judged if verdict for finding in verdict.findings)
+    whole = (("the experiment", None, finding) for finding in results.findings)
+    yield from (one for one in (*every, *whole) if one[2].state in (State.FAIL, State.UNVERIFIED))
 
 
 def doubts(results: Results) -> tuple[Doubt, ...]:
     """Every rule that failed or could not be checked, the gravest and most frequent first, with its first statement."""
-    found: dict[tuple[str, State], list[tuple[str, Finding]]] = {}
-    for measure, verdict in _verdicts(results):
-        for finding in verdict.findings:
-            _note(found, measure, finding)
-    for finding in results.findings:
-        _note(found, "the experiment", finding)
+    found: dict[tuple[str, State], list[tuple[str, str | None, Finding]]] = {}
+    for measure, run, finding in _findings(results):
+        found.setdefault((finding.rule, finding.state), []).append((measure, run, finding))
     made = [
         Doubt(
             rule=rule,
-            name=here[0][1].name,
+            name=here[0][2].name,
             state=state,
-            severity=here[0][1].severity,
-            statement=here[0][1].statement,
-            advice=here[0][1].advice or "",
-            measures=tuple(dict.fromkeys(measure for measure, _ in here)),
-            runs=len({run for _, finding in here if (run := _run_of(finding.subject))}),
+            severity=here[0][2].severity,
+            statement=here[0][2].statement,
+            advice=here[0][2].advice or "",
+            measures=tuple(dict.fromkeys(measure for measure, _, _ in here)),
+            runs=len({run for _, run, _ in here if run}),
         )
         for (rule, state), here in found.items()
     ]
@@ -76,15 +73,6 @@ def _gravity(one: Doubt) -> int:
     if one.state is State.FAIL and one.severity is not Severity.NOTES:
         return 0 if one.severity is Severity.INVALIDATES else 1
     return 2 if one.severity is not Severity.NOTES else 3
-
-
-def _note(found: dict[tuple[str, State], list[tuple[str, Finding]]], measure: str, finding: Finding) -> None:
-    if finding.state in (State.FAIL, State.UNVERIFIED):
-        found.setdefault((finding.rule, finding.state), []).append((measure, finding))
-
-
-def _run_of(subject_name: str) -> str:
-    return subject_name.split(":", 2)[1] if subject_name.startswith("run:") else ""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -30,7 +30,7 @@ def reported_share(phase: Phase, operation: str) -> float | None:
 def reason(error: EngineError) -> str:
     """What an error code means."""
     if error.what == MISMATCH:
-        return "a record that is not what was written there"
+        return "a record differs from the written data"
     return os.strerror(error.code) if error.space is ErrorSpace.ERRNO else f"{error.space} {error.code}"
 
 

@@ -252,6 +252,30 @@ def rise(series: Series, from_ns: int, to_ns: int) -> float:
     return 0.0 if before is None or after is None else after - before
 
 
+def rate(series: Series, from_ns: int, to_ns: int) -> float | None:
+    """The mean rise per ns between the samples that enclose two times; None without time between them.
+
+    `rise` covers more than the two times: divided by the time between them it is more than any real rate.
+    """
+    first, last = _enclosing(series, from_ns, to_ns)
+    return rise(series, from_ns, to_ns) / (last - first) if last > first else None
+
+
+def least_share(series: Series, from_ns: int, to_ns: int) -> float | None:
+    """The least share of a time that a counter of ns rose: it may have risen all the time outside; None without time."""
+    if to_ns <= from_ns:
+        return None
+    first, last = _enclosing(series, from_ns, to_ns)
+    outside = max(0, from_ns - first) + max(0, last - to_ns)
+    return max(0.0, rise(series, from_ns, to_ns) - outside) / (to_ns - from_ns)
+
+
+def _enclosing(series: Series, from_ns: int, to_ns: int) -> tuple[int, int]:
+    """The times of the samples between which `rise` counts."""
+    first = max((at for at in series.at_ns if at <= from_ns), default=min(series.at_ns, default=from_ns))
+    return first, min((at for at in series.at_ns if at >= to_ns), default=max(series.at_ns, default=to_ns))
+
+
 def of_host(phase: Phase, observations: Observations, layer: str, metric: str) -> Series | None:
     """What was counted of the whole host over time; None where nobody looked."""
     return next(observations.over_time(phase.name, layer, metric, ABSOLUTE), None)

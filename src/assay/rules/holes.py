@@ -55,7 +55,7 @@ def before(case: TrialCase, metric: str) -> float | None:
 
 
 def known_later(case: TrialCase) -> bool:
-    """Whether the files were looked at, though not before the clock."""
+    """Whether the files were observed, but not before the clock."""
     return any(item.value for item in ladder.gauges(case.phase, case.observations, "extents", "file_bytes", "path"))
 
 

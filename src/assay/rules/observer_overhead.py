@@ -26,7 +26,7 @@ def applies(case: Case) -> str | None:
 
 
 def check(case: Case) -> Finding:
-    """The processor time of all observers over the time of the clock."""
+    """The CPU time of all observers over the time of the clock."""
     assert isinstance(case, TrialCase)
     spent = spent_ns(case)
     lasted_ns, whole = case.phase.end_ns - case.phase.start_ns, sum(spent.values())
@@ -51,7 +51,7 @@ def check(case: Case) -> Finding:
 
 
 def spent_ns(case: TrialCase) -> dict[str, float]:
-    """Subject -> processor time while the clock ran: looks that ended in it, and programs from edge to edge."""
+    """Subject -> CPU time during the clock: samples that ended in it, and programs from edge to edge."""
     start_ns, end_ns = case.phase.start_ns, case.phase.end_ns
     spent: dict[str, float] = {}
     for series in case.observations.over_time(case.phase.name, LAYER, METRIC):

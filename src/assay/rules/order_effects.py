@@ -54,7 +54,7 @@ class Point:
 
 
 def check(case: Case) -> Finding:
-    """Fail where the arms stood apart, or where the residuals have a trend."""
+    """Fail if the arms were apart in time, or if the residuals have a trend."""
     assert isinstance(case, ComparisonCase)
     points = [*arm(case, 0, case.baseline), *arm(case, 1, case.candidate)]
     if len({point.arm for point in points}) < 2:

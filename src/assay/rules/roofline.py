@@ -127,8 +127,8 @@ RULE = Rule(
     applies=applies,
     check=check,
     about=About.ALL_LOAD_HOSTS,
-    wrong="A rate above the capacity of the link or disk is printed, because it came from a cache, was compressed, or has the "
-    "wrong unit: bits for bytes, MB for MiB, both directions added. Everybody notices a factor of eight, nobody one of 1.05.",
+    wrong="A rate above the capacity of the link or disk is printed. It came from a cache, was compressed, or has the "
+    "wrong unit: bits for bytes, MB for MiB, both directions added. A factor of eight is obvious, a factor of 1.05 is not.",
     alternatives=(
         "Not all bytes passed the limited device: a part came from or remained in memory (T01, D01).",
         "The limit was not in force: the load ran in another control group than the rule, or the link negotiated another speed.",

@@ -1,7 +1,7 @@
 """Compares the data set with the memory that could cache it, if no counter separates memory from storage.
 
-The rule divides the distinct bytes touched (the files' sizes, at most the bytes requested) by the memory available before the
-clock, or the clients' own limit (knob `memory`) if that is less.
+The rule divides the distinct bytes touched (the files' sizes, at most the bytes requested) by the memory available before
+the clock. A smaller limit of the clients (knob `memory`) replaces it.
 Less than `memory_multiple` qualifies. With the process's `read_bytes` the rule is n/a: T01 has direct evidence.
 """
 
@@ -17,7 +17,7 @@ from assay.units import Unit
 
 
 def applies(case: Case) -> str | None:
-    """Reads whose path through the cache nobody counted."""
+    """Reads without a count of their path through the cache."""
     assert isinstance(case, TrialCase)
     if why := reads_only(case):
         return why

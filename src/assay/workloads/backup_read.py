@@ -161,4 +161,5 @@ WORKLOAD = Workload(
     only_reads=lambda knobs: knobs.get("tree") is not None,
     space=space,
     seconds=seconds,
+    lookups={"walk": ("walk", "file"), "file": ("file",)},
 )

@@ -175,4 +175,15 @@ WORKLOAD = Workload(
     only_reads=lambda knobs: knobs.get("file") is not None,
     space=space,
     seconds=seconds,
+    nouns={
+        "random_read": "random reads",
+        "random_write": "random writes",
+        "backward_read": "backward reads",
+        "stride_read": "strided reads",
+        "record_rewrite": "rewrites of one record",
+        "stdio_write": "writes through C stdio",
+        "stdio_rewrite": "rewrites through C stdio",
+        "stdio_read": "reads through C stdio",
+        "stdio_reread": "rereads through C stdio",
+    },
 )

@@ -279,4 +279,18 @@ WORKLOAD = Workload(
     inputs=inputs,
     space=space,
     seconds=seconds,
+    nouns={
+        "fsync": "syncs",
+        "list": "listings",
+        "readdir": "listings",
+        "readdir_plus": "listings with attributes",
+        "open": "opens",
+        "setxattr": "attribute settings",
+        "rename": "renames",
+        "link": "hard links",
+        "symlink": "symbolic links",
+        "mkdir": "directory creations",
+        "rmdir": "directory removals",
+    },
+    lookups={"list": (), "readdir": (), "readdir_plus": ("readdir_plus",), "stat": ("stat",), "open": ("open",)},
 )

@@ -88,4 +88,5 @@ WORKLOAD = Workload(
     engine="null",
     only_reads=lambda knobs: True,
     seconds=seconds,
+    nouns={"null": "empty operations"},
 )

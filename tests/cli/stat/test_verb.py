@@ -174,7 +174,7 @@ def test_the_block_is_short_and_the_verdict_leads(bench):
 
 
 def test_the_call_that_would_have_told_is_named():
-    advice = "Not there, and how to get it: tracepoints: flushes: root, and the experiment (assay stat --observe tracepoints)"
+    advice = "Missing evidence: tracepoints: flushes, needs root, and the experiment (assay stat --observe tracepoints)"
     unknown = SimpleNamespace(state=State.UNVERIFIED, advice=advice)
     assert shown.asked_how(unknown) == " To know: assay stat --observe tracepoints"
     assert shown.asked_how(SimpleNamespace(state=State.FAIL, advice=advice)) == ""
@@ -267,6 +267,7 @@ def test_a_notebook_that_cannot_be_written_is_not_the_commands_failure(bench):
     assert "not writable (" in " ".join(done.stderr.split())
 
 
+@pytest.mark.long
 def test_it_costs_little_of_the_machine_that_it_measures():
     code = (
         "import atexit, resource, sys\n"
