@@ -69,7 +69,7 @@ def test_clients_that_never_met_fall_back_with_a_reason():
     made = Made(starts=(0.0, 11.0), ends=(10.0, 20.0))
     found = figure(made)
     assert found.value == pytest.approx(2 * 256 * MIB / 20)
-    assert "no moment had all 2 clients" in found.treatment
+    assert "the 2 clients never all worked at once" in found.treatment
 
 
 def until_steady(made, reached=True, **change):

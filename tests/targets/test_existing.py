@@ -132,7 +132,7 @@ def test_a_workload_that_writes_is_refused_before_anything_is_done(tree, tmp_pat
     before = seen(tree)
     run, _ = lab(tree, tmp_path, bulk(operations=("read",), flush="none")).run(trial(), 1)
     assert run.outcome is Outcome.FAILED
-    assert "found workload w, which writes, on target there, which is only read" in run.error
+    assert "workload w writes, and target there is read-only" in run.error
     assert seen(tree) == before
 
 

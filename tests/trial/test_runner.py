@@ -275,10 +275,10 @@ def test_an_event_that_does_not_happen_makes_the_run_partial(laboratory, event, 
 @pytest.mark.parametrize(
     ("mode", "outcome", "words"),
     [
-        ("debug", Outcome.FAILED, "expected a release build"),
+        ("debug", Outcome.FAILED, "for a release build"),
         ("refuses", Outcome.FAILED, "open /x: Permission denied"),
         ("garbage", Outcome.FAILED, "Segmentation fault"),
-        ("dies", Outcome.PARTIAL, "its process has ended"),
+        ("dies", Outcome.PARTIAL, "its process ended"),
         ("half", Outcome.PARTIAL, "client 1 was lost"),
         ("full", Outcome.FAILED, "No space left on device"),
     ],

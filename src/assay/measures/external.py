@@ -80,14 +80,14 @@ def denied(phase: Phase, observations: Observations, operation: str, share: floa
     if tool is None or tool.bytes is None:
         return
     if not tool.agrees(len(phase.clients), share):
-        yield f"The command says {_bytes(tool.bytes)} in {_time(tool.seconds or 0)}, but {_rate(tool.rate)}."
+        yield f"The command reports {_bytes(tool.bytes)} in {_time(tool.seconds or 0)}, but {_rate(tool.rate)}."
     least = shortest_s(phase, observations, phase.directions[operation], (1 - share) * tool.bytes)
     implied = tool.implied_s(tool.bytes) * (1 + tool.slack)
     together = len(phase.clients) > 1 and tool.seconds is not None  # their rate is of the time in which all ran
     timed = tool.seconds + tool.slack_s if tool.seconds else implied
     claimed = timed if together else min(implied, timed)
     if claimed < (1 - share) * least:
-        yield f"The command says it moved {_bytes(tool.bytes)} in {_time(claimed)}, but that took at least {_time(least)}."
+        yield f"The command reports {_bytes(tool.bytes)} in {_time(claimed)}; by the counters it took at least {_time(least)}."
 
 
 def unseen(phase: Phase, operation: str, asked: float, limits: tuple[float, float, float]) -> Iterator[tuple[str, float]]:
@@ -104,7 +104,7 @@ def unseen(phase: Phase, operation: str, asked: float, limits: tuple[float, floa
     if known < limits[0 if tool.bytes is None else 1]:
         yield (
             (
-                f"The figure is of a part of the time that nobody saw: {_rate(tool.rate)} is told,"
+                f"The reported {_rate(tool.rate)} covers an unobserved part of the time:"
                 f" {_bytes(asked)} in the {_time(whole)} of the whole command are {_rate(tool.rate * known)}."
                 f"{mistaken(1 / known if known else 0.0, limits[2])}"
             ),
@@ -136,9 +136,9 @@ def boasted(run: Run, phase: Phase, observations: Observations, measure: Measure
         return None
     if max(most, _over_network(phase, observations, direction)) >= tool.rate * least_s:
         return None
-    moved = "made storage read" if direction is Direction.READ else "made dirty or wrote past the cache"
-    lasts = f"at the {_rate(tool.rate)} that it tells, that lasts {_time(most / tool.rate)}"
-    return f"The whole command {moved} no more than {_bytes(most)}: {lasts}.", most * 1e9 / (phase.end_ns - phase.start_ns)
+    moved = "read from storage" if direction is Direction.READ else "dirtied or wrote past the cache"
+    lasts = f"at the reported {_rate(tool.rate)} that lasts {_time(most / tool.rate)}"
+    return f"The whole command {moved} at most {_bytes(most)}: {lasts}.", most * 1e9 / (phase.end_ns - phase.start_ns)
 
 
 def _over_network(phase: Phase, observations: Observations, direction: Direction) -> float:

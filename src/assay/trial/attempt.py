@@ -130,7 +130,7 @@ def _prepare(attempt: Attempt, loads: tuple[_Load, ...]) -> _Site:
         if target.endpoint not in load.workload.accepts
     ]
     mistakes += [
-        f"found workload {load.spec.name}, which writes, on target {setting.name}, which is only read; expected to only read"
+        f"workload {load.spec.name} writes, and target {setting.name} is read-only"
         for load in loads
         if target.read_only and not load.workload.only_reads(load.spec.knobs)
     ]
@@ -240,8 +240,8 @@ def _gather(attempt: Attempt, crew: Crew, count: int) -> Dialogue:
         attempt.log.versions["assay-engine"] = str(hello.get("version"))
         if hello.get("build") != "release":
             raise TrialError(
-                f"found a {hello.get('build')} build of the load engine at {attempt.engine}; "
-                "expected a release build, for its own cost would be measured: run `make build`"
+                f"the load engine at {attempt.engine} is a {hello.get('build')} build, whose own cost is too high. "
+                "Run `make build` for a release build."
             )
     return dialogue
 

@@ -115,10 +115,10 @@ class Crew:
                 self._put(index, None, f"its output cannot be read ({error})")
                 return
             if line is None:
-                self._put(index, None, "its process has ended")
+                self._put(index, None, "its process ended")
                 return
             message = parse(line)
-            self._put(index, message, f"said what is no message: {line[:80]!r}")
+            self._put(index, message, f"sent no valid message: {line[:80]!r}")
             if message is None:
                 return
 

@@ -28,7 +28,7 @@ def judge(results: Mapping[int, Message], failures: Mapping[int, str], lost: fro
     for client, result in sorted(results.items()):
         broken += _errors(client, result)
         if result.get("stopped_by") == "limit":
-            cut.append(f"client {client} was stopped at its hard end, before its work was done")
+            cut.append(f"client {client} reached its time limit before its work was done")
     if broken:
         return Outcome.FAILED, "; ".join([*broken, *cut])
     return (Outcome.PARTIAL, "; ".join(cut)) if cut else (Outcome.FINISHED, None)
@@ -39,7 +39,7 @@ def _errors(client: int, result: Mapping[str, Any]) -> Iterator[str]:
     command = result.get("command")
     if command is not None and (command["status"] != 0 or command["signal"] is not None):
         ended = f"status {command['status']}" if command["signal"] is None else f"signal {command['signal']}"
-        said = (command["stderr"].strip() or command["stdout"].strip() or "it said nothing")[-STDERR_SHOWN:]
+        said = (command["stderr"].strip() or command["stdout"].strip() or "no output")[-STDERR_SHOWN:]
         yield f"client {client}: the command ended with {ended}: {said}"
     elif result.get("stopped_by") == "error":
         found = [f"{one['operation']} {one['path']}: {_reason(one)} ({one['count']} times)" for one in result.get("errors", ())]
@@ -48,7 +48,7 @@ def _errors(client: int, result: Mapping[str, Any]) -> Iterator[str]:
 
 def _reason(error: Mapping[str, Any]) -> str:
     """A record that was read and is not what was written has an error number that says nothing to a person."""
-    return "not what was written there" if error.get("what") == "verify" else os.strerror(error["errno"])
+    return "a record differs from the written data" if error.get("what") == "verify" else os.strerror(error["errno"])
 
 
 def reported(workload: Workload, knobs: Mapping[str, Value], results: Mapping[int, Mapping[str, Any]]) -> dict[str, float]:
