@@ -23,7 +23,7 @@ MILLISECOND_S = 0.001
 
 
 @dataclass(frozen=True, kw_only=True)
-class Told:
+class Report:
     """A tool's rate in bytes/s with its bytes and its time in s; None where it does not tell them."""
 
     rate: float
@@ -50,13 +50,13 @@ class Told:
         return (apart if clients > 1 else abs(apart)) <= allowed
 
 
-def told(phase: Phase, operation: str) -> Told | None:
+def report(phase: Phase, operation: str) -> Report | None:
     """What the tool tells of one operation; None where it tells no rate of bytes."""
     rate = phase.values.get(f"{operation}.bytes_per_s")
     if not rate or rate <= 0:
         return None
     elapsed = phase.values.get(f"{operation}.elapsed_ns")
-    return Told(
+    return Report(
         rate=rate,
         bytes=phase.values.get(f"{operation}.bytes") or None,  # hdparm prints 0 MB of what was less
         seconds=elapsed / 1e9 if elapsed else None,
@@ -65,7 +65,7 @@ def told(phase: Phase, operation: str) -> Told | None:
     )
 
 
-def told_operations(phase: Phase, direction: Direction) -> float:
+def reported_operations(phase: Phase, direction: Direction) -> float:
     """How many operations of a direction an external tool says it did; 0 where it does not say."""
     counts = ((name.rpartition("."), count) for name, count in phase.values.items())
     return sum(count for (name, _, kind), count in counts if kind == "count" and phase.directions.get(name) is direction)
@@ -76,7 +76,7 @@ def denied(phase: Phase, observations: Observations, operation: str, share: floa
 
     Other operations of the same tool move bytes too: they can only make the time shorter in which so many moved.
     """
-    tool = told(phase, operation)
+    tool = report(phase, operation)
     if tool is None or tool.bytes is None:
         return
     if not tool.agrees(len(phase.clients), share):
@@ -96,7 +96,7 @@ def unseen(phase: Phase, operation: str, asked: float, limits: tuple[float, floa
     `limits` are the least shares of that time for tools that tell a rate alone, and for those that tell their bytes too; and how
     near a ratio must be to that of a mistaken unit to be called one.
     """
-    tool = told(phase, operation)
+    tool = report(phase, operation)
     whole = seen_s(phase, operation)
     if tool is None or whole <= 0:
         return
@@ -125,7 +125,7 @@ def boasted(run: Run, phase: Phase, observations: Observations, measure: Measure
     For claims of a device. What servers and file systems of user space moved nobody counts here; what passed a network while
     the command ran may have been its own.
     """
-    tool, direction = told(phase, measure.operation), phase.directions.get(measure.operation)
+    tool, direction = report(phase, measure.operation), phase.directions.get(measure.operation)
     media = direction is Direction.READ and measure.claim.tier is Tier.DEVICE
     if tool is None or tool.bytes is not None or direction is None or not (media or claims_media(measure.claim, direction)):
         return None
